@@ -1,0 +1,38 @@
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: demo test lint doc clean
+
+# What a stamp names is installed in the environment; it is made again when a source has changed.
+SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.py' -o -name '*.pyx' -o -name '*.pxd' \
+	-o -name '*.h' -o -name 'meson.build' -o -name '*.npz' -o -name '*.rst')
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet .
+	touch $@
+
+$(VENV)/installed-%: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet $(PIP_ARGS) ".[$*]"
+	touch $@
+
+demo: $(VENV)/installed-plot
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/cython-lint sklda
+
+doc: $(VENV)/installed-doc
+	$(BIN)/python -m sphinx -W --keep-going -b html doc doc/_build/html
+
+clean:
+	rm -rf $(VENV) .venv-* build doc/_build doc/auto_examples doc/generated

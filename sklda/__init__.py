@@ -1,0 +1,24 @@
+"""Latent Dirichlet allocation with honest uncertainty, as scikit-learn estimators over exact Gibbs kernels.
+
+Three floors; imports go down only::
+
+    estimators     _base  _gibbs                          parameters and fitted results; they decide nothing about sampling
+                   datasets                               corpora, bundled and simulated
+    ---------------------------------------------------------------------------------------------------------------------
+    inference      corpus  priors  random                 what a chain is made of
+                   chain                                  GibbsChain: z, counts, priors, stream; chains side by side
+                   point_estimates  fold_in               theta and phi from z; theta of new documents
+    ---------------------------------------------------------------------------------------------------------------------
+    _kernels       Cython, no GIL, arrays in and arrays out
+
+The way of the data: text, ``CountVectorizer``, counts, ``Corpus``, ``GibbsChain``, point estimates, fitted attributes.
+"""
+
+from importlib.metadata import version
+
+from sklda import datasets
+from sklda._gibbs import GibbsLDA
+from sklda.inference.point_estimates import point_estimates
+
+__version__ = version("sklda")
+__all__ = ["GibbsLDA", "datasets", "point_estimates"]

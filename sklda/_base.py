@@ -1,0 +1,155 @@
+"""What every estimator shares: validation, the fit that succeeds or changes nothing, transform."""
+
+from abc import ABC, abstractmethod
+from functools import wraps
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklda._callbacks import CallbackSupportMixin, with_callbacks
+from sklda.inference.corpus import Corpus
+from sklda.inference.fold_in import fold_in
+from sklda.inference.priors import Priors
+
+
+def _all_or_nothing(fit):
+    """Whatever interrupts the fit, Ctrl-C included, the estimator is then as it was before."""
+
+    @wraps(fit)
+    def guarded(self, *args, **kwargs):
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded
+
+
+class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
+    """Template of the estimators: children say how topics are found, in `_fit`."""
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
+        "topic_word_prior": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
+        "fold_in_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [None, Integral],
+        "verbose": ["verbose"],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    @_all_or_nothing
+    @with_callbacks
+    def fit(self, X, y=None):
+        """Find topics in a corpus.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts: non-negative whole numbers of any dtype, as `CountVectorizer` gives them. Documents may be empty.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : estimator
+            Fitted. If anything interrupts the fit, Ctrl-C included, the estimator is left as it was before.
+
+        Raises
+        ------
+        ValueError
+            If X holds a negative, missing, infinite or fractional count (the first is named) or no token at all, or a
+            parameter is out of range.
+        TypeError
+            If a parameter is of the wrong type.
+        """
+        self._validate_params()
+        corpus = self._corpus(X, reset=True)
+        if corpus.n_tokens == 0:
+            raise ValueError(
+                f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. Check the vocabulary "
+                "and the stop words of the vectorizer."
+            )
+        vars(self).update(self._fit(corpus))
+        return self
+
+    @abstractmethod
+    def _fit(self, corpus):
+        """Fitted attributes, as a dict."""
+
+    def _priors(self, corpus):
+        """The priors of `corpus` (the kernels' form), and the values that go into the fitted attributes."""
+        given = {}
+        for name in ("doc_topic_prior", "topic_word_prior"):
+            value = getattr(self, name)
+            value = 1.0 / self.n_components if value is None else np.asarray(value, dtype=np.float64)
+            given[name] = value if np.ndim(value) else float(value)
+        return Priors.make(**given, n_components=self.n_components, n_features=corpus.n_features), {
+            name + "_": value for name, value in given.items()
+        }
+
+    def _corpus(self, X, *, reset):
+        X = validate_data(self, X, accept_sparse="csr", reset=reset, ensure_min_samples=1)
+        return Corpus.from_counts(X)
+
+    @property
+    def topic_word_(self):
+        """Topics as distributions over words: ndarray of shape (n_components, n_features), rows sum to one."""
+        return self.components_ / self.components_.sum(axis=1, keepdims=True)
+
+    def transform(self, X, *, normalize=True):
+        """Topic proportions of documents, given the topics found.
+
+        Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last two thirds of
+        `fold_in_iter` sweeps. Every document draws from a stream of its own, keyed by the seed of the fit and by the
+        document's words, so its row depends neither on the other rows nor on `n_jobs`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        normalize : bool, default=True
+            Whether rows sum to one; otherwise they are expected topic counts plus `doc_topic_prior_`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            A document without words gets the prior mean.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not a matrix of counts with the features of the fit.
+        """
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        alpha = np.broadcast_to(np.float64(self.doc_topic_prior_), (1, len(self.components_))).copy()
+        theta = alpha + fold_in(
+            corpus,
+            self.topic_word_,
+            alpha,
+            n_sweeps=self.fold_in_iter,
+            seed=self._fold_in_seed,
+            n_jobs=self.n_jobs,
+        )
+        return theta / theta.sum(axis=1, keepdims=True) if normalize else theta
+
+    @property
+    def _n_features_out(self):
+        return len(self.components_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        # Makes the estimator checks feed whole numbers, as counts are.
+        tags.input_tags.categorical = True
+        return tags

@@ -1,0 +1,69 @@
+"""Progress of a fit: printed lines, and scikit-learn's callbacks where it has them (1.9 and later)."""
+
+import time
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class _NoContext:
+        def subcontext(self, **kwargs):
+            return self
+
+        def call_on_fit_task_begin(self, **kwargs):
+            return self
+
+        def call_on_fit_task_end(self, **kwargs):
+            return False
+
+    class CallbackSupportMixin:
+        def _init_callback_context(self, **kwargs):
+            return _NoContext()
+
+    def with_callbacks(method):
+        return method
+
+
+class Progress:
+    """Listens to chains between sweeps: callbacks and printed lines."""
+
+    def __init__(self, estimator, corpus, attributes, n_chains):
+        self.estimator, self.corpus, self.attributes = estimator, corpus, attributes
+        self.began = time.perf_counter()
+        sweeps = {"max_subtasks": estimator.max_iter}
+        self.root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=False)
+        self.root.call_on_fit_task_begin(estimator=estimator)
+        self.chains = [self.root.subcontext(task_name="chain", task_id=c, **sweeps) for c in range(n_chains)]
+        for context in self.chains:
+            context.call_on_fit_task_begin(estimator=estimator)
+        self.done = [0] * n_chains
+
+    def fitted(self, chains):
+        return self.attributes | self.estimator._fitted_attributes(chains)
+
+    def __call__(self, index, chain):
+        self.done[index] += 1
+        self.report(index, chain)
+        task = self.chains[index].subcontext(task_name="sweep")
+        task.call_on_fit_task_begin(estimator=self.estimator)
+        return task.call_on_fit_task_end(
+            estimator=self.estimator,
+            X=self.corpus.to_counts,
+            reconstruction_attributes=lambda: self.fitted([chain]),
+        )
+
+    def report(self, index, chain):
+        total, done, verbose = self.estimator.max_iter, self.done[index], self.estimator.verbose
+        every = 1 if verbose > 1 else max(total // 10, 1)
+        if verbose and (done % every == 0 or done == total):
+            seconds = time.perf_counter() - self.began
+            print(
+                f"[{type(self.estimator).__name__}] chain {index + 1} of {len(self.done)}, sweep {done} of {total}: "
+                f"log joint {chain.trace[-1]:.6g} nats ({chain.trace[-1] / self.corpus.n_tokens:.4f} a token), "
+                f"{seconds:.1f} s"
+            )
+
+    def end(self):
+        for context in self.chains:
+            context.call_on_fit_task_end(estimator=self.estimator)
+        self.root.call_on_fit_task_end(estimator=self.estimator)

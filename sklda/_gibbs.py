@@ -1,0 +1,201 @@
+"""GibbsLDA: topics by collapsed Gibbs sampling, priors given."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sklda._base import BaseLDA
+from sklda._callbacks import Progress
+from sklda.inference import random
+from sklda.inference.chain import GibbsChain, run_chains
+from sklda.inference.point_estimates import METHODS, estimate_counts
+
+
+class GibbsLDA(BaseLDA):
+    """Latent Dirichlet allocation by exact collapsed Gibbs sampling, with fixed priors.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics, K.
+    doc_topic_prior : float or array-like of shape (n_components,), default=None
+        alpha, the Dirichlet parameter per topic of a document's proportions. None: ``1 / n_components``.
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``. A matrix seeds topics with words.
+        Both priors must lie between 1e-12 and 1e12.
+    sampler : {"collapsed"}, default="collapsed"
+        Tokens are drawn one after the other from their exact full conditionals, theta and phi integrated out.
+    max_iter : int, default=500
+        Sweeps over the corpus, each chain; with `warm_start`, further sweeps.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        How topics come from the last draw: expected counts under each token's full conditional (Papanikolaou et al. 2017,
+        equations 33 and 41), or the counts themselves.
+    n_chains : int, default=1
+        Independent chains. The topics kept are those of the chain with the highest mean log joint over the last half of
+        its sweeps.
+    fold_in_iter : int, default=30
+        Sweeps over a document in `transform`.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the last state of the previous fit on the same X. Sweeps and draws are then those of one
+        longer fit.
+    n_jobs : int, default=None
+        Chains, or blocks of 64 documents in `transform`, at a time. No result depends on it.
+    verbose : int, default=0
+        1 prints about ten lines a chain, 2 a line every sweep.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        An int makes the fit, and `transform` after it, the same every time.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Topic-word counts plus prior; normalised rows are `topic_word_`.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        Topics as distributions over words.
+    doc_topic_ : ndarray of shape (n_documents, n_components)
+        Topic proportions of the training documents from the same draw.
+    doc_topic_prior_, topic_word_prior_ : float or ndarray
+        The priors used.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        Topic of every token: document by document, word ids ascending, a word of count c c times.
+    log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
+        log p(w, z | alpha, eta) after every sweep, in nats. Where a callback ended a chain early, NaN follows.
+    n_iter_ : int
+        Sweeps made by the longest chain, those of earlier warm starts included.
+    best_chain_ : int
+        The row of `log_joint_trace_` that the topics come from.
+    sampler_ : str
+        The kernel that was used.
+    n_features_in_ : int
+        Size of the vocabulary.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words, where X had them as column names.
+
+    Notes
+    -----
+    The full conditional of a token of word v in document d, counts taken without the token itself, is
+
+    .. math:: p(z = k \\mid \\text{rest}) \\propto (n_{dk} + \\alpha_k) \\frac{m_{kv} + \\eta_{kv}}{m_k + \\sum_v \\eta_{kv}}.
+
+    References
+    ----------
+    Griffiths & Steyvers (2004). Finding scientific topics. PNAS 101.
+
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklda import GibbsLDA
+    >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
+    >>> lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
+    >>> theta = make_pipeline(CountVectorizer(), lda).fit_transform(texts)
+    >>> theta.shape, (theta.argmax(axis=1) == theta[0].argmax()).tolist()
+    ((4, 2), [True, True, False, False])
+    """
+
+    _parameter_constraints = {
+        **BaseLDA._parameter_constraints,
+        "sampler": [StrOptions({"collapsed"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "point_estimate": [StrOptions(set(METHODS))],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        doc_topic_prior=None,
+        topic_word_prior=None,
+        sampler="collapsed",
+        max_iter=500,
+        point_estimate="cgs_p",
+        n_chains=1,
+        fold_in_iter=30,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.sampler = sampler
+        self.max_iter = max_iter
+        self.point_estimate = point_estimate
+        self.n_chains = n_chains
+        self.fold_in_iter = fold_in_iter
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _fit(self, corpus):
+        priors, prior_attributes = self._priors(corpus)
+        if self.warm_start and hasattr(self, "_chain_states"):
+            chains, fold_in_seed = self._resume(corpus, priors), self._fold_in_seed
+        else:
+            seed = random.seed_sequence(self.random_state)
+            chains = [
+                GibbsChain.start(corpus, priors, random.child(seed, 0, c)) for c in range(self.n_chains)
+            ]
+            fold_in_seed = int(random.child(seed, 1).generate_state(1, np.uint64)[0])
+
+        progress = Progress(self, corpus, prior_attributes | {"_fold_in_seed": fold_in_seed}, len(chains))
+        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
+        progress.end()
+        return progress.fitted(chains)
+
+    def _resume(self, corpus, priors):
+        """Chains that go on from the states of the previous fit."""
+        if corpus.fingerprint != self._fingerprint:
+            raise ValueError(
+                "warm_start=True goes on with the X of the previous fit, and this X is another. Fit with warm_start=False, "
+                "or clone the estimator, to start anew."
+            )
+        for name, before in (("n_components", len(self.components_)), ("n_chains", len(self._chain_states))):
+            if getattr(self, name) != before:
+                raise ValueError(
+                    f"warm_start=True goes on with {name}={before}, and {name} is now {getattr(self, name)}. "
+                    "Fit with warm_start=False to start anew."
+                )
+        chains = [GibbsChain(corpus, priors, state) for state in self._chain_states]
+        for chain, trace in zip(chains, self.log_joint_trace_, strict=True):
+            chain.trace = trace[: chain.n_sweeps].tolist()
+        return chains
+
+    def _fitted_attributes(self, chains):
+        """Attributes that describe the chains as they stand."""
+        best = int(np.argmax([np.mean(chain.trace[len(chain.trace) // 2 :]) for chain in chains]))
+        chain = chains[best]
+        doc_topic, topic_word = estimate_counts(
+            chain.corpus,
+            chain.priors,
+            chain.topics,
+            chain.word_topic_counts,
+            chain.topic_totals,
+            self.point_estimate,
+        )
+        doc_topic += chain.priors.doc
+        doc_topic /= doc_topic.sum(axis=1, keepdims=True)
+        topic_word += chain.priors.topic_word()
+        n_iter = max(chain.n_sweeps for chain in chains)
+        trace = np.full((len(chains), n_iter), np.nan)
+        for row, each in zip(trace, chains, strict=True):
+            row[: len(each.trace)] = each.trace
+        states = [each.snapshot() for each in chains]
+        return {
+            "components_": topic_word,
+            "doc_topic_": doc_topic,
+            "topic_assignments_": states[best].topics,
+            "log_joint_trace_": trace,
+            "n_iter_": n_iter,
+            "best_chain_": best,
+            "sampler_": chain.sampler,
+            "_chain_states": states,
+            "_fingerprint": chain.corpus.fingerprint,
+        }

@@ -1,0 +1,11 @@
+from libc.stdint cimport int32_t, int64_t
+
+cdef extern from "_lanes.h" nogil:
+    int LANES
+    void PREFETCH(const void* p)
+    void lane_sums_shared(const int32_t* counts, float prior, const float* scale, int64_t width, float* sums)
+    void lane_sums_own(const int32_t* counts, const float* prior, const float* scale, int64_t width, float* sums)
+    void lane_products(const float* a, const float* b, int64_t width, float* weights, float* sums)
+    double lanes_total(const float* sums)
+    int choose_lane(const float* sums, double* u)
+    int64_t walk(const double* weights, int64_t n, double u)

@@ -1,0 +1,73 @@
+"""log p(w, z | alpha, eta) with theta and phi integrated out, in nats (George & Doss 2018, equation 2.2's numerator).
+
+Ratios of Gamma functions at distance n are products of n factors; products are multiplied up and their logarithm is taken
+only when the exponent runs high, which costs one multiplication a token for every kind of prior.
+"""
+from libc.math cimport lgamma, log
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+
+cdef inline double rescale(double product, double* log_sum) noexcept nogil:
+    if product > 1e200 or product < 1e-200:
+        log_sum[0] += log(product)
+        return 1.0
+    return product
+
+
+def documents(
+    const int64_t[::1] offsets,           # IN (D + 1,)
+    const int32_t[::1] topics,            # IN (N,)
+    const double[:, ::1] doc_prior,       # IN (1 or D, K): alpha
+    int32_t[::1] scratch_counts,          # SCRATCH (at least K,)
+):
+    """log p(z | alpha)."""
+    cdef:
+        int64_t K = doc_prior.shape[1], d, i, k, row = 0
+        bint prior_per_doc = doc_prior.shape[0] > 1
+        double prior_total = 0, result = 0, product = 1
+        int32_t t
+        int32_t* counts = &scratch_counts[0]
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            if d == 0 or prior_per_doc:
+                row = d
+                prior_total = 0
+                for k in range(K):
+                    prior_total += doc_prior[row, k]
+            memset(counts, 0, K * sizeof(int32_t))
+            for i in range(offsets[d], offsets[d + 1]):
+                t = topics[i]
+                product = rescale(product * (doc_prior[row, t] + counts[t]), &result)
+                counts[t] += 1
+            result += lgamma(prior_total) - lgamma(prior_total + (offsets[d + 1] - offsets[d]))
+    return result + log(product)
+
+
+def words(
+    const int32_t[:, ::1] word_topic_counts,    # IN (V, P): m_kv
+    const int64_t[::1] topic_totals,            # IN (K,): m_k
+    const double[::1] word_prior,               # IN (V,): eta when topics share it; empty otherwise
+    const float[:, ::1] topic_prior,            # IN (V, P): eta when each topic has its own; empty otherwise
+    const double[::1] prior_totals,             # IN (K,): sum of eta over words
+):
+    """log p(w | z, eta)."""
+    cdef:
+        int64_t K = topic_totals.shape[0], v, k
+        int32_t m, n
+        double eta = 0, result = 0, product = 1
+        bint own = topic_prior.shape[0] > 0
+    with nogil:
+        for v in range(word_topic_counts.shape[0]):
+            if not own:
+                eta = word_prior[v]
+            for k in range(K):
+                n = word_topic_counts[v, k]
+                if n > 0:
+                    if own:
+                        eta = topic_prior[v, k]
+                    for m in range(n):
+                        product = rescale(product * (eta + m), &result)
+        for k in range(K):
+            result += lgamma(prior_totals[k]) - lgamma(prior_totals[k] + topic_totals[k])
+    return result + log(product)

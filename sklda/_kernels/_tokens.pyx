@@ -1,0 +1,46 @@
+"""Passes over tokens that draw nothing: counts of an assignment, and keys of documents."""
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from sklda._kernels._xoshiro cimport mix64
+
+
+def count_topics(
+    const int32_t[::1] words,             # IN (N,)
+    const int32_t[::1] topics,            # IN (N,)
+    int32_t[:, ::1] word_topic_counts,    # IN/OUT (V, P): m_kv is added
+    int64_t[::1] topic_totals,            # IN/OUT (K,): m_k is added
+):
+    cdef int64_t i
+    with nogil:
+        for i in range(words.shape[0]):
+            word_topic_counts[words[i], topics[i]] += 1
+            topic_totals[topics[i]] += 1
+
+
+def count_documents(
+    const int64_t[::1] offsets,           # IN (D + 1,)
+    const int32_t[::1] topics,            # IN (N,)
+    double[:, ::1] doc_topic_counts,      # IN/OUT (D, K): n_dk is added
+):
+    cdef int64_t d, i
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            for i in range(offsets[d], offsets[d + 1]):
+                doc_topic_counts[d, topics[i]] += 1
+
+
+def document_keys(
+    const int32_t[::1] words,             # IN (N,)
+    const int64_t[::1] offsets,           # IN (D + 1,)
+    uint64_t seed,                        # IN
+    uint64_t[::1] keys,                   # OUT (D,): hash of the seed and the document's words in order
+):
+    cdef:
+        int64_t d, i
+        uint64_t key
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            key = mix64(seed)
+            for i in range(offsets[d], offsets[d + 1]):
+                key = mix64(key ^ <uint64_t>words[i])
+            keys[d] = mix64(key ^ <uint64_t>(offsets[d + 1] - offsets[d]))

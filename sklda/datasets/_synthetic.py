@@ -1,0 +1,219 @@
+"""Corpora drawn from the model, with their truth."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.special import softmax
+from sklearn.utils import Bunch, check_random_state, check_scalar
+
+
+def make_lda_corpus(
+    n_documents=100,
+    n_features=1000,
+    n_components=10,
+    *,
+    doc_length=100,
+    doc_topic_prior=0.1,
+    topic_word_prior=0.1,
+    zipf_exponent=None,
+    random_state=None,
+):
+    """Draw a corpus from latent Dirichlet allocation.
+
+    Topics are drawn from a Dirichlet distribution over the words, topic proportions of every document from a
+    Dirichlet distribution over the topics; every token then draws a topic and, from it, a word [1]_.
+
+    Parameters
+    ----------
+    n_documents : int, default=100
+        Number of documents, D.
+
+    n_features : int, default=1000
+        Number of words of the vocabulary, V. Not every word need occur.
+
+    n_components : int, default=10
+        Number of topics, K.
+
+    doc_length : int, tuple (low, high), array-like of shape (n_documents,) or distribution, default=100
+        Number of tokens of a document: the same for all; uniform on ``low, ..., high``, both ends included;
+        given for every document; or drawn from a frozen distribution such as ``scipy.stats.poisson(80)``. A
+        tuple of two is always a range; write the lengths of two documents as a list.
+
+    doc_topic_prior : float or array-like of shape (n_components,), default=0.1
+        Dirichlet parameter per topic of the topic proportions (not its sum).
+
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=0.1
+        Dirichlet parameter per word of the topics.
+
+    zipf_exponent : float, default=None
+        If given, the prior of word v is ``topic_word_prior`` times a weight proportional to
+        ``1 / (v + 1) ** zipf_exponent`` and of mean 1 over the vocabulary, so that word frequencies fall with
+        the word id as they fall with the rank in text, where the exponent is about 1. At most 10.
+
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the corpus. Pass an int to draw the same corpus at every call.
+
+    Returns
+    -------
+    corpus : :class:`~sklearn.utils.Bunch`
+        Dictionary-like object with the following attributes.
+
+        data : csr_matrix of shape (n_documents, n_features), dtype int64
+            Number of occurrences of every word in every document; column indices are sorted.
+        topic_word : ndarray of shape (n_components, n_features)
+            The topics; rows sum to 1.
+        doc_topic : ndarray of shape (n_documents, n_components)
+            The topic proportions; rows sum to 1.
+        topic_assignments : ndarray of int32 of shape (n_tokens,)
+            The topic of every token: document by document, word ids ascending, a word of count c in c places.
+            The c topics of a word of a document are exchangeable and given in ascending order.
+        doc_length : ndarray of int64 of shape (n_documents,)
+            Number of tokens of every document.
+        doc_topic_prior : float or ndarray of shape (n_components,)
+            The prior that was used.
+        topic_word_prior : float or ndarray of shape (n_features,) or (n_components, n_features)
+            The prior that was used, its Zipf weights included.
+
+    Raises
+    ------
+    TypeError
+        If a number is expected and something else is given, or ``doc_length`` is none of the above.
+    ValueError
+        If a number is out of its range, a prior is not positive or of the wrong shape, or a length is
+        negative or not an integer.
+
+    Notes
+    -----
+    Dirichlet variates are drawn on the log scale, so rows sum to 1 for small parameters too, where gamma
+    variates underflow.
+
+    References
+    ----------
+    .. [1] D. M. Blei, A. Y. Ng and M. I. Jordan (2003). Latent Dirichlet allocation. Journal of Machine
+       Learning Research 3, 993-1022.
+
+    Examples
+    --------
+    >>> from sklda.datasets import make_lda_corpus
+    >>> corpus = make_lda_corpus(n_documents=20, n_features=50, n_components=3, random_state=0)
+    >>> corpus.data.shape, int(corpus.data.sum())
+    ((20, 50), 2000)
+    >>> corpus.topic_word.shape, corpus.doc_topic.shape, corpus.topic_assignments.shape
+    ((3, 50), (20, 3), (2000,))
+
+    The words that belong to ``topic_assignments``:
+
+    >>> import numpy as np
+    >>> words = np.repeat(corpus.data.indices, corpus.data.data)
+    >>> words.shape
+    (2000,)
+    """
+    check_scalar(n_documents, "n_documents", Integral, min_val=1)
+    check_scalar(n_features, "n_features", Integral, min_val=1)
+    check_scalar(n_components, "n_components", Integral, min_val=1)
+    doc_topic_prior = _check_prior(doc_topic_prior, "doc_topic_prior", [(n_components,)])
+    topic_word_shapes = [(n_features,), (n_components, n_features)]
+    topic_word_prior = _check_prior(topic_word_prior, "topic_word_prior", topic_word_shapes)
+    if zipf_exponent is not None:
+        check_scalar(zipf_exponent, "zipf_exponent", Real)
+        if not 0 <= zipf_exponent <= 10:
+            raise ValueError(f"zipf_exponent must lie between 0 and 10, got {zipf_exponent}; 1 is like text.")
+        weights = np.arange(1, n_features + 1) ** -float(zipf_exponent)
+        topic_word_prior = topic_word_prior * (weights / weights.mean())
+
+    rng = _generator(random_state)
+    lengths = _draw_lengths(rng, doc_length, n_documents)
+    topic_word = _draw_dirichlet(rng, topic_word_prior, (n_components, n_features))
+    doc_topic = _draw_dirichlet(rng, doc_topic_prior, (n_documents, n_components))
+    data, topic_assignments = _draw_tokens(rng, lengths, doc_topic, topic_word)
+    return Bunch(
+        data=data,
+        topic_word=topic_word,
+        doc_topic=doc_topic,
+        topic_assignments=topic_assignments,
+        doc_length=lengths,
+        doc_topic_prior=doc_topic_prior,
+        topic_word_prior=topic_word_prior,
+    )
+
+
+def _generator(random_state):
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    seed = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
+    return np.random.default_rng(seed)
+
+
+def _check_prior(prior, name, shapes):
+    """Return a positive float, or an array of one of the shapes."""
+    try:
+        array = np.array(prior, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a number or an array of numbers, got {prior!r}.") from error
+    if array.shape not in [(), *shapes]:
+        expected = " or ".join(map(str, shapes))
+        raise ValueError(f"{name} has shape {array.shape}; give a float or an array of shape {expected}.")
+    if not np.all((array > 0) & np.isfinite(array)):
+        raise ValueError(f"{name} must be positive and finite, it is a Dirichlet parameter; got {prior!r}.")
+    return array if array.ndim else float(array)
+
+
+def _draw_lengths(rng, doc_length, n_documents):
+    """Return the number of tokens of every document, drawn where that is asked for."""
+    if hasattr(doc_length, "rvs"):
+        lengths = np.asarray(doc_length.rvs(size=n_documents, random_state=rng))
+    elif isinstance(doc_length, Integral) and not isinstance(doc_length, bool):
+        lengths = np.full(n_documents, doc_length)
+    elif isinstance(doc_length, tuple) and len(doc_length) == 2:
+        low, high = doc_length
+        check_scalar(low, "the lower end of doc_length", Integral, min_val=0)
+        check_scalar(high, "the upper end of doc_length", Integral, min_val=low)
+        lengths = rng.integers(low, high, size=n_documents, endpoint=True)
+    elif isinstance(doc_length, (tuple, list)) or hasattr(doc_length, "__array__"):
+        lengths = np.asarray(doc_length)
+    else:
+        raise TypeError(
+            "doc_length must be an int, a tuple (low, high), an array of shape (n_documents,) or a frozen "
+            f"distribution such as scipy.stats.poisson(80), got {doc_length!r}."
+        )
+    if lengths.shape != (n_documents,):
+        raise ValueError(
+            f"doc_length has shape {lengths.shape}; give one length for each of the {n_documents} documents."
+        )
+    if not np.issubdtype(lengths.dtype, np.number):
+        raise TypeError(f"doc_length must hold numbers, got an array of dtype {lengths.dtype}.")
+    wrong = ~((lengths >= 0) & (lengths == np.floor(lengths)))
+    if wrong.any():
+        raise ValueError(
+            f"doc_length must give non-negative integers, got {lengths[wrong][0]}; "
+            "round lengths that are not whole, or choose a discrete distribution."
+        )
+    return lengths.astype(np.int64)
+
+
+def _draw_dirichlet(rng, prior, shape):
+    """Draw rows of the Dirichlet distribution by log Gamma(a) = log Gamma(a + 1) + log(U) / a."""
+    log_gamma = np.log(rng.standard_gamma(np.add(prior, 1), size=shape))
+    log_gamma -= rng.standard_exponential(shape) / prior
+    return softmax(log_gamma, axis=1)
+
+
+def _draw_tokens(rng, lengths, doc_topic, topic_word):
+    """Return the counts, and the topics of the tokens in their order."""
+    (n_documents, n_components), n_features = doc_topic.shape, topic_word.shape[1]
+    doc_topic_counts = rng.multinomial(lengths, doc_topic)
+    # One integer per token, (document, word, topic) in mixed radix: one sort brings the tokens in order.
+    keys = []
+    for topic, probabilities in enumerate(topic_word):
+        documents = np.repeat(np.arange(n_documents, dtype=np.int64), doc_topic_counts[:, topic])
+        cumulative = np.cumsum(probabilities)
+        # Uniforms are below 1 and the last sum is exactly 1: no draw falls outside the vocabulary.
+        words = np.searchsorted(cumulative / cumulative[-1], rng.random(len(documents)), side="right")
+        keys.append((documents * n_features + words) * n_components + topic)
+    keys = np.sort(np.concatenate(keys))
+
+    cells, counts = np.unique(keys // n_components, return_counts=True)
+    indptr = np.searchsorted(cells, np.arange(n_documents + 1, dtype=np.int64) * n_features)
+    data = csr_matrix((counts, cells % n_features, indptr), shape=(n_documents, n_features))
+    return data, (keys % n_components).astype(np.int32)

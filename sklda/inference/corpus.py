@@ -1,0 +1,131 @@
+"""A corpus as token arrays, and its way from and to a matrix of counts."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklda._kernels import _tokens
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Tokens, document by document.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_tokens,), int32
+        Word ids, ascending within a document; a word of count c stands c times.
+    offsets : ndarray of shape (n_documents + 1,), int64
+        Document d is ``words[offsets[d]:offsets[d + 1]]``.
+    n_features : int
+        Size of the vocabulary.
+    """
+
+    words: np.ndarray
+    offsets: np.ndarray
+    n_features: int
+
+    @classmethod
+    def from_counts(cls, X):
+        """Tokens of a document-term matrix.
+
+        Parameters
+        ----------
+        X : array or scipy sparse matrix of shape (n_documents, n_features)
+            Non-negative whole numbers of any dtype. It is not changed.
+
+        Returns
+        -------
+        Corpus
+
+        Raises
+        ------
+        ValueError
+            If a count is negative, not finite or not a whole number; the first such entry is named.
+        """
+        X = sp.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        counts = X.data
+        if counts.dtype.kind not in "iub":
+            _refuse(X, ~np.isfinite(counts), "is not finite: replace or drop it before the fit")
+        _refuse(
+            X,
+            counts < 0,
+            "is negative. Negative values in data passed to a topic model: it takes word counts",
+        )
+        if counts.dtype.kind not in "iub":
+            _refuse(
+                X,
+                counts != np.floor(counts),
+                "is not a whole number: a topic model takes word counts. "
+                "Use CountVectorizer rather than TfidfVectorizer",
+            )
+        counts = counts.astype(np.int64)
+        words = np.repeat(X.indices.astype(np.int32, copy=False), counts)
+        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return cls(words, ends[X.indptr], X.shape[1])
+
+    def to_counts(self):
+        """Document-term matrix of the tokens, csr_matrix of shape (n_documents, n_features), int64."""
+        X = sp.csr_matrix(
+            (np.ones(self.n_tokens, np.int64), self.words, self.offsets),
+            shape=(self.n_documents, self.n_features),
+        )
+        X.sum_duplicates()
+        return X
+
+    @property
+    def n_tokens(self):
+        return len(self.words)
+
+    @property
+    def n_documents(self):
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self):
+        """Tokens of every document, int64 (n_documents,)."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def fingerprint(self):
+        """Digest of the whole content: equal for equal corpora."""
+        digest = hashlib.blake2b(np.int64(self.n_features).tobytes(), digest_size=16)
+        digest.update(self.offsets)
+        digest.update(self.words)
+        return digest.hexdigest()
+
+    def document_keys(self, seed):
+        """A 64-bit seed for every document, from `seed` and the document's words alone; uint64 (n_documents,)."""
+        keys = np.empty(self.n_documents, np.uint64)
+        _tokens.document_keys(self.words, self.offsets, seed, keys)
+        return keys
+
+    def blocks(self, n_tokens=None, n_documents=None):
+        """Cut the documents into runs of about `n_tokens` tokens, or of exactly `n_documents` documents.
+
+        Returns
+        -------
+        list of (first, last)
+            Half-open ranges of documents that cover the corpus in order.
+        """
+        if n_documents is not None:
+            edges = np.arange(0, self.n_documents, n_documents)
+        else:
+            marks = np.arange(0, self.n_tokens, max(int(n_tokens), 1))
+            edges = np.unique(np.searchsorted(self.offsets, marks, side="right") - 1)
+        edges = np.append(edges, self.n_documents)
+        return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def _refuse(X, bad, why):
+    """Raise a ValueError that names the first entry of the CSR matrix X marked in `bad`."""
+    if bad.any():
+        i = int(np.argmax(bad))
+        row = int(np.searchsorted(X.indptr, i, side="right")) - 1
+        raise ValueError(f"X[{row}, {X.indices[i]}] = {X.data[i]} {why}.")

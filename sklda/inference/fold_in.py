@@ -1,0 +1,72 @@
+"""Topic proportions of documents given the topics."""
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from sklda._kernels import LANES, _fold_in
+from sklda.inference.priors import padded
+
+_BLOCK_DOCUMENTS = 64
+
+
+def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None):
+    """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by Gibbs sampling with phi fixed.
+
+    The full conditionals are averaged over the last two thirds of the sweeps (Papanikolaou et al. 2017, equation 33 with
+    many draws), so that the mean of ``(result + alpha) / (length + sum(alpha))`` is the posterior mean of theta.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    topic_word : ndarray of shape (n_components, n_features)
+        phi; each word's column may carry a factor of its own.
+    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
+        alpha.
+    n_sweeps : int
+    seed : int
+        64 bits. Each document's stream depends on it and on the document's words, on nothing else.
+    n_jobs : int, default=None
+        Blocks of 64 documents at a time, as in joblib; results do not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n_documents, n_components)
+    """
+    keys = corpus.document_keys(seed)
+    present, rows = np.unique(corpus.words, return_inverse=True)
+    rows = rows.astype(np.int32)
+    word_topic = np.zeros((len(present), padded(len(topic_word))), np.float32)
+    columns = topic_word[:, present]
+    # A conditional needs phi up to a factor per word; with the largest at 1 nothing underflows that matters.
+    largest = columns.max(axis=0, initial=0)
+    word_topic[:, : len(topic_word)] = (columns / np.where(largest > 0, largest, 1)).T
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_fold_in_block)(rows, corpus.offsets, keys, block, word_topic, doc_topic_prior, n_sweeps)
+        for block in corpus.blocks(n_documents=_BLOCK_DOCUMENTS)
+    )
+    return np.concatenate(parts) if parts else np.zeros((0, len(topic_word)))
+
+
+def _fold_in_block(rows, offsets, keys, block, word_topic, doc_topic_prior, n_sweeps):
+    first, last = block
+    own = slice(offsets[first], offsets[last])
+    offsets = offsets[first : last + 1] - offsets[first]
+    if len(doc_topic_prior) > 1:
+        doc_topic_prior = doc_topic_prior[first:last]
+    width = word_topic.shape[1]
+    result = np.empty((last - first, doc_topic_prior.shape[1]))
+    _fold_in.fold_in(
+        rows[own],
+        offsets,
+        keys[first:last],
+        word_topic,
+        doc_topic_prior,
+        n_sweeps,
+        n_sweeps // 3,
+        result,
+        np.empty(max(int(np.diff(offsets).max()), 1), np.int32),
+        np.empty((3, width), np.float32),
+        np.empty(width, np.int32),
+        np.empty(width // LANES),
+    )
+    return result

@@ -1,0 +1,112 @@
+"""The two Dirichlet priors in the forms that users give and in the forms that kernels take."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklda._kernels import LANES
+
+# Products of two priors and a topic's total must stay within single precision.
+SMALLEST, LARGEST = 1e-12, 1e12
+
+
+def check_prior(prior, name, shapes):
+    """Return `prior` as a float or a float64 array, or say what is wrong with it.
+
+    Parameters
+    ----------
+    prior : float or array-like
+    name : str
+        Its name in messages.
+    shapes : dict of {str: tuple of int}
+        The array shapes that are allowed, by the words that describe them.
+
+    Returns
+    -------
+    float or ndarray
+
+    Raises
+    ------
+    ValueError
+        If the shape is none of these, or a value is not between 1e-12 and 1e12.
+    TypeError
+        If it does not hold real numbers.
+    """
+    try:
+        values = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must hold real numbers, got {prior!r}.") from error
+    if values.ndim and values.shape not in shapes.values():
+        allowed = " or ".join(f"{shape} ({words})" for words, shape in shapes.items())
+        raise ValueError(
+            f"{name} has shape {values.shape}; it must be a float, or an array of shape {allowed}."
+        )
+    bad = ~((values >= SMALLEST) & (values <= LARGEST))
+    if bad.any():
+        where = f"[{', '.join(map(str, np.argwhere(bad)[0]))}]" if values.ndim else ""
+        raise ValueError(
+            f"{name}{where} = {values[bad].flat[0]:g}: a Dirichlet parameter must lie between {SMALLEST:g} and {LARGEST:g}."
+        )
+    return values if values.ndim else float(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Priors:
+    """alpha and eta as the kernels take them.
+
+    Attributes
+    ----------
+    doc : ndarray of shape (1 or n_documents, n_components)
+        alpha.
+    word : ndarray of shape (n_features,) or (0,)
+        eta where all topics share it.
+    topic : ndarray of shape (n_features, width) or (0, width), float32
+        eta where each topic has its own: by word, padded, and rounded to single precision.
+    totals : ndarray of shape (n_components,)
+        Sum of eta over words.
+    """
+
+    doc: np.ndarray
+    word: np.ndarray
+    topic: np.ndarray
+    totals: np.ndarray
+
+    @classmethod
+    def make(cls, doc_topic_prior, topic_word_prior, n_components, n_features, n_documents=None):
+        """From floats or arrays: alpha float, (K,) or (D, K); eta float, (V,) or (K, V).
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `check_prior`.
+        """
+        shapes = {"one per topic": (n_components,)}
+        if n_documents is not None:
+            shapes["documents, topics"] = (n_documents, n_components)
+        alpha = check_prior(doc_topic_prior, "doc_topic_prior", shapes)
+        shapes = {"one per word": (n_features,), "topics, words": (n_components, n_features)}
+        eta = np.asarray(check_prior(topic_word_prior, "topic_word_prior", shapes))
+
+        width = padded(n_components)
+        doc = np.ascontiguousarray(
+            np.broadcast_to(alpha, (*np.shape(alpha)[:-1], n_components)).reshape(-1, n_components)
+        )
+        if eta.ndim < 2:
+            word = np.ascontiguousarray(np.broadcast_to(eta, n_features))
+            return cls(doc, word, np.empty((0, width), np.float32), np.full(n_components, word.sum()))
+        topic = np.zeros((n_features, width), np.float32)
+        topic[:, :n_components] = eta.T
+        return cls(doc, np.empty(0), topic, topic[:, :n_components].sum(axis=0, dtype=np.float64))
+
+    @property
+    def n_components(self):
+        return len(self.totals)
+
+    def topic_word(self):
+        """eta, broadcastable to (n_components, n_features)."""
+        return self.word[None, :] if len(self.word) else self.topic[:, : self.n_components].T
+
+
+def padded(n_components):
+    """Width of a row of topics that the kernels sum in lanes."""
+    return -(-n_components // LANES) * LANES
