@@ -29,7 +29,7 @@ test: $(VENV)/installed-test
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/cython-lint sklda
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint sklda
 
 doc: $(VENV)/installed-doc
 	$(BIN)/python -m sphinx -W --keep-going -b html doc doc/_build/html

@@ -140,9 +140,7 @@ class GibbsLDA(BaseLDA):
             chains, fold_in_seed = self._resume(corpus, priors), self._fold_in_seed
         else:
             seed = random.seed_sequence(self.random_state)
-            chains = [
-                GibbsChain.start(corpus, priors, random.child(seed, 0, c)) for c in range(self.n_chains)
-            ]
+            chains = [GibbsChain.start(corpus, priors, random.child(seed, 0, c)) for c in range(self.n_chains)]
             fold_in_seed = int(random.child(seed, 1).generate_state(1, np.uint64)[0])
 
         progress = Progress(self, corpus, prior_attributes | {"_fold_in_seed": fold_in_seed}, len(chains))

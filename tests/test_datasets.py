@@ -154,13 +154,9 @@ def test_doc_length_of_two_documents():
     assert all(make_lda_corpus(2, doc_length=(5, 6)).doc_length <= 6)
 
 
-@pytest.mark.parametrize(
-    "make_state", [lambda: 3, lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)]
-)
+@pytest.mark.parametrize("make_state", [lambda: 3, lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)])
 def test_same_random_state_same_corpus(make_state):
-    first, second = (
-        make_lda_corpus(doc_length=stats.poisson(20), random_state=make_state()) for _ in range(2)
-    )
+    first, second = (make_lda_corpus(doc_length=stats.poisson(20), random_state=make_state()) for _ in range(2))
     for name in ("topic_word", "doc_topic", "topic_assignments", "doc_length"):
         np.testing.assert_array_equal(first[name], second[name])
     assert (first.data != second.data).nnz == 0
@@ -212,9 +208,7 @@ def test_docstrings_figures(docstrings):
     assert X.dtype == np.int64
     assert X.has_canonical_format
     assert docstrings.feature_names.shape == (2533,)
-    assert (
-        docstrings.target.shape == docstrings.collection.shape == docstrings.document_names.shape == (1638,)
-    )
+    assert docstrings.target.shape == docstrings.collection.shape == docstrings.document_names.shape == (1638,)
     assert docstrings.target_names.shape == (16,)
     for figure in ("1,638", "2,533", "112,716", "16 subject groups"):
         assert figure in docstrings.DESCR

@@ -38,9 +38,7 @@ def check_prior(prior, name, shapes):
         raise TypeError(f"{name} must hold real numbers, got {prior!r}.") from error
     if values.ndim and values.shape not in shapes.values():
         allowed = " or ".join(f"{shape} ({words})" for words, shape in shapes.items())
-        raise ValueError(
-            f"{name} has shape {values.shape}; it must be a float, or an array of shape {allowed}."
-        )
+        raise ValueError(f"{name} has shape {values.shape}; it must be a float, or an array of shape {allowed}.")
     bad = ~((values >= SMALLEST) & (values <= LARGEST))
     if bad.any():
         where = f"[{', '.join(map(str, np.argwhere(bad)[0]))}]" if values.ndim else ""
