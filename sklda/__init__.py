@@ -2,7 +2,7 @@
 
 Three floors; imports go down only::
 
-    estimators     _base  _gibbs                          parameters and fitted results; they decide nothing about sampling
+    estimators     _base  _gibbs                          parameters and fitted results; they decide nothing of sampling
                    datasets                               corpora, bundled and simulated
     ---------------------------------------------------------------------------------------------------------------------
     inference      corpus  priors  random                 what a chain is made of

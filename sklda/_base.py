@@ -52,7 +52,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts: non-negative whole numbers of any dtype, as `CountVectorizer` gives them. Documents may be empty.
+            Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
         y : None
             Not used.
 
@@ -73,8 +73,8 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         corpus = self._corpus(X, reset=True)
         if corpus.n_tokens == 0:
             raise ValueError(
-                f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. Check the vocabulary "
-                "and the stop words of the vectorizer."
+                f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. "
+                "Check the vocabulary and the stop words of the vectorizer."
             )
         vars(self).update(self._fit(corpus))
         return self

@@ -29,16 +29,16 @@ class GibbsLDA(BaseLDA):
     max_iter : int, default=500
         Sweeps over the corpus, each chain; with `warm_start`, further sweeps.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
-        How topics come from the last draw: expected counts under each token's full conditional (Papanikolaou et al. 2017,
-        equations 33 and 41), or the counts themselves.
+        How topics come from the last draw: expected counts under each token's full conditional (Papanikolaou et al.
+        2017, equations 33 and 41), or the counts themselves.
     n_chains : int, default=1
         Independent chains. The topics kept are those of the chain with the highest mean log joint over the last half of
         its sweeps.
     fold_in_iter : int, default=30
         Sweeps over a document in `transform`.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last state of the previous fit on the same X. Sweeps and draws are then those of one
-        longer fit.
+        Whether `fit` goes on from the last state of the previous fit on the same X. Sweeps and draws are then those
+        of one longer fit.
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, at a time. No result depends on it.
     verbose : int, default=0
@@ -75,7 +75,10 @@ class GibbsLDA(BaseLDA):
     -----
     The full conditional of a token of word v in document d, counts taken without the token itself, is
 
-    .. math:: p(z = k \\mid \\text{rest}) \\propto (n_{dk} + \\alpha_k) \\frac{m_{kv} + \\eta_{kv}}{m_k + \\sum_v \\eta_{kv}}.
+    .. math::
+
+        p(z = k \\mid \\text{rest}) \\propto
+        (n_{dk} + \\alpha_k) \\frac{m_{kv} + \\eta_{kv}}{m_k + \\sum_v \\eta_{kv}}.
 
     References
     ----------
@@ -152,8 +155,8 @@ class GibbsLDA(BaseLDA):
         """Chains that go on from the states of the previous fit."""
         if corpus.fingerprint != self._fingerprint:
             raise ValueError(
-                "warm_start=True goes on with the X of the previous fit, and this X is another. Fit with warm_start=False, "
-                "or clone the estimator, to start anew."
+                "warm_start=True goes on with the X of the previous fit, and this X is another. "
+                "Fit with warm_start=False, or clone the estimator, to start anew."
             )
         for name, before in (("n_components", len(self.components_)), ("n_chains", len(self._chain_states))):
             if getattr(self, name) != before:

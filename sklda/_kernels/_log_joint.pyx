@@ -1,7 +1,7 @@
 """log p(w, z | alpha, eta) with theta and phi integrated out, in nats (George & Doss 2018, equation 2.2's numerator).
 
-Ratios of Gamma functions at distance n are products of n factors; products are multiplied up and their logarithm is taken
-only when the exponent runs high, which costs one multiplication a token for every kind of prior.
+Ratios of Gamma functions at distance n are products of n factors; products are multiplied up and their logarithm is
+taken only when the exponent runs high, which costs one multiplication a token for every kind of prior.
 """
 from libc.math cimport lgamma, log
 from libc.stdint cimport int32_t, int64_t

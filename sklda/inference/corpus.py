@@ -1,6 +1,7 @@
 """A corpus as token arrays, and its way from and to a matrix of counts."""
 
 import hashlib
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -120,7 +121,7 @@ class Corpus:
             marks = np.arange(0, self.n_tokens, max(int(n_tokens), 1))
             edges = np.unique(np.searchsorted(self.offsets, marks, side="right") - 1)
         edges = np.append(edges, self.n_documents)
-        return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return list(itertools.pairwise(edges.tolist()))
 
 
 def _refuse(X, bad, why):

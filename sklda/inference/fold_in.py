@@ -12,8 +12,8 @@ _BLOCK_DOCUMENTS = 64
 def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None):
     """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by Gibbs sampling with phi fixed.
 
-    The full conditionals are averaged over the last two thirds of the sweeps (Papanikolaou et al. 2017, equation 33 with
-    many draws), so that the mean of ``(result + alpha) / (length + sum(alpha))`` is the posterior mean of theta.
+    The full conditionals are averaged over the last two thirds of the sweeps (Papanikolaou et al. 2017, equation 33
+    with many draws), so that the mean of ``(result + alpha) / (length + sum(alpha))`` is the posterior mean of theta.
 
     Parameters
     ----------

@@ -21,8 +21,8 @@ def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, met
     word_topic_counts : ndarray of shape (n_features, width), int32
     topic_totals : ndarray of shape (n_components,), int64
     method : {"cgs_p", "cgs"}
-        Expected counts under each token's full conditional (Papanikolaou et al. 2017, equations 33 and 41), or the counts
-        themselves (equations 2 and 3 there, after Griffiths and Steyvers).
+        Expected counts under each token's full conditional (Papanikolaou et al. 2017, equations 33 and 41), or the
+        counts themselves (equations 2 and 3 there, after Griffiths and Steyvers).
 
     Returns
     -------
@@ -77,8 +77,8 @@ def point_estimates(
     Returns
     -------
     sklearn.utils.Bunch
-        ``doc_topic`` (n_documents, n_components) and ``topic_word`` (n_components, n_features), rows summing to one, and
-        ``components``, the topics' counts plus prior before they are normalised.
+        ``doc_topic`` (n_documents, n_components) and ``topic_word`` (n_components, n_features), rows summing to one,
+        and ``components``, the topics' counts plus prior before they are normalised.
 
     Raises
     ------
@@ -109,8 +109,8 @@ def point_estimates(
         n_components = int(topics.max(initial=0)) + 1
     if len(topics) and not (0 <= topics.min() and topics.max() < n_components):
         raise ValueError(
-            f"topic_assignments run from {topics.min()} to {topics.max()}; with n_components={n_components} they must lie "
-            f"between 0 and {n_components - 1}."
+            f"topic_assignments run from {topics.min()} to {topics.max()}; with n_components={n_components} "
+            f"they must lie between 0 and {n_components - 1}."
         )
     default = 1.0 / n_components
     priors = Priors.make(

@@ -43,7 +43,8 @@ def check_prior(prior, name, shapes):
     if bad.any():
         where = f"[{', '.join(map(str, np.argwhere(bad)[0]))}]" if values.ndim else ""
         raise ValueError(
-            f"{name}{where} = {values[bad].flat[0]:g}: a Dirichlet parameter must lie between {SMALLEST:g} and {LARGEST:g}."
+            f"{name}{where} = {values[bad].flat[0]:g}: "
+            f"a Dirichlet parameter must lie between {SMALLEST:g} and {LARGEST:g}."
         )
     return values if values.ndim else float(values)
 
