@@ -76,32 +76,57 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. "
                 "Check the vocabulary and the stop words of the vectorizer."
             )
-        vars(self).update(self._fit(corpus))
+        vars(self).update(self._fit(corpus, {"X": X, "y": y}))
         return self
 
     @abstractmethod
-    def _fit(self, corpus):
-        """Fitted attributes, as a dict."""
+    def _fit(self, corpus, data):
+        """Fitted attributes, as a dict; callbacks get the X and y in `data`."""
 
     def _priors(self, corpus):
         """The priors of `corpus` (the kernels' form), and the values that go into the fitted attributes."""
-        given = {}
-        for name in ("doc_topic_prior", "topic_word_prior"):
-            value = getattr(self, name)
-            value = 1.0 / self.n_components if value is None else np.asarray(value, dtype=np.float64)
-            given[name] = value if np.ndim(value) else float(value)
-        return Priors.make(**given, n_components=self.n_components, n_features=corpus.n_features), {
-            name + "_": value for name, value in given.items()
+        given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
+        given = {name: 1.0 / self.n_components if value is None else value for name, value in given.items()}
+        priors = Priors.make(**given, n_components=self.n_components, n_features=corpus.n_features)
+        # Copies: what the user does to his arrays after the fit does not reach the estimator.
+        return priors, {
+            name + "_": np.array(value, dtype=np.float64) if np.ndim(value) else float(value)
+            for name, value in given.items()
         }
 
     def _corpus(self, X, *, reset):
-        X = validate_data(self, X, accept_sparse="csr", reset=reset, ensure_min_samples=1)
+        # The corpus looks for NaN and inf itself, and says where they are.
+        X = validate_data(self, X, accept_sparse="csr", reset=reset, ensure_all_finite=False)
         return Corpus.from_counts(X)
 
     @property
     def topic_word_(self):
         """Topics as distributions over words: ndarray of shape (n_components, n_features), rows sum to one."""
         return self.components_ / self.components_.sum(axis=1, keepdims=True)
+
+    def fit_transform(self, X, y=None, *, normalize=True):
+        """Find topics in a corpus and return the topic proportions of its documents.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        normalize : bool, default=True
+            Whether rows sum to one; otherwise they are expected topic counts plus `doc_topic_prior_`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            The same as ``fit(X).transform(X)``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `fit`.
+        """
+        return self.fit(X, y).transform(X, normalize=normalize)
 
     def transform(self, X, *, normalize=True):
         """Topic proportions of documents, given the topics found.
@@ -127,9 +152,10 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If X is not a matrix of counts with the features of the fit.
+            If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
         """
         check_is_fitted(self)
+        self._validate_params()
         corpus = self._corpus(X, reset=False)
         alpha = np.broadcast_to(np.float64(self.doc_topic_prior_), (1, len(self.components_))).copy()
         theta = alpha + fold_in(

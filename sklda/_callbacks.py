@@ -27,30 +27,34 @@ except ImportError:
 class Progress:
     """Listens to chains between sweeps: callbacks and printed lines."""
 
-    def __init__(self, estimator, corpus, attributes, n_chains):
-        self.estimator, self.corpus, self.attributes = estimator, corpus, attributes
+    def __init__(self, estimator, data, attributes, n_chains):
+        self.estimator, self.data, self.attributes = estimator, data, attributes
         self.began = time.perf_counter()
         sweeps = {"max_subtasks": estimator.max_iter}
         self.root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=False)
-        self.root.call_on_fit_task_begin(estimator=estimator)
+        self.begin(self.root)
         self.chains = [self.root.subcontext(task_name="chain", task_id=c, **sweeps) for c in range(n_chains)]
         for context in self.chains:
-            context.call_on_fit_task_begin(estimator=estimator)
+            self.begin(context)
         self.done = [0] * n_chains
 
     def fitted(self, chains):
         return self.attributes | self.estimator._fitted_attributes(chains)
 
+    def begin(self, task):
+        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+
+    def finish(self, task, chains):
+        return task.call_on_fit_task_end(
+            estimator=self.estimator, **self.data, reconstruction_attributes=lambda: self.fitted(chains)
+        )
+
     def __call__(self, index, chain):
         self.done[index] += 1
         self.report(index, chain)
         task = self.chains[index].subcontext(task_name="sweep")
-        task.call_on_fit_task_begin(estimator=self.estimator)
-        return task.call_on_fit_task_end(
-            estimator=self.estimator,
-            X=self.corpus.to_counts,
-            reconstruction_attributes=lambda: self.fitted([chain]),
-        )
+        self.begin(task)
+        return self.finish(task, [chain])
 
     def report(self, index, chain):
         total, done, verbose = self.estimator.max_iter, self.done[index], self.estimator.verbose
@@ -59,11 +63,11 @@ class Progress:
             seconds = time.perf_counter() - self.began
             print(
                 f"[{type(self.estimator).__name__}] chain {index + 1} of {len(self.done)}, sweep {done} of {total}: "
-                f"log joint {chain.trace[-1]:.6g} nats ({chain.trace[-1] / self.corpus.n_tokens:.4f} a token), "
+                f"log joint {chain.trace[-1]:.6g} nats ({chain.trace[-1] / chain.corpus.n_tokens:.4f} a token), "
                 f"{seconds:.1f} s"
             )
 
-    def end(self):
-        for context in self.chains:
-            context.call_on_fit_task_end(estimator=self.estimator)
-        self.root.call_on_fit_task_end(estimator=self.estimator)
+    def end(self, chains):
+        for context, chain in zip(self.chains, chains, strict=True):
+            self.finish(context, [chain])
+        self.finish(self.root, chains)

@@ -137,7 +137,7 @@ class GibbsLDA(BaseLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit(self, corpus):
+    def _fit(self, corpus, data):
         priors, prior_attributes = self._priors(corpus)
         if self.warm_start and hasattr(self, "_chain_states"):
             chains, fold_in_seed = self._resume(corpus, priors), self._fold_in_seed
@@ -146,9 +146,9 @@ class GibbsLDA(BaseLDA):
             chains = [GibbsChain.start(corpus, priors, random.child(seed, 0, c)) for c in range(self.n_chains)]
             fold_in_seed = int(random.child(seed, 1).generate_state(1, np.uint64)[0])
 
-        progress = Progress(self, corpus, prior_attributes | {"_fold_in_seed": fold_in_seed}, len(chains))
+        progress = Progress(self, data, prior_attributes | {"_fold_in_seed": fold_in_seed}, len(chains))
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
-        progress.end()
+        progress.end(chains)
         return progress.fitted(chains)
 
     def _resume(self, corpus, priors):
@@ -164,10 +164,10 @@ class GibbsLDA(BaseLDA):
                     f"warm_start=True goes on with {name}={before}, and {name} is now {getattr(self, name)}. "
                     "Fit with warm_start=False to start anew."
                 )
-        chains = [GibbsChain(corpus, priors, state) for state in self._chain_states]
-        for chain, trace in zip(chains, self.log_joint_trace_, strict=True):
-            chain.trace = trace[: chain.n_sweeps].tolist()
-        return chains
+        return [
+            GibbsChain(corpus, priors, state, trace[: state.n_sweeps])
+            for state, trace in zip(self._chain_states, self.log_joint_trace_, strict=True)
+        ]
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they stand."""

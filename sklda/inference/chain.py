@@ -30,6 +30,8 @@ class GibbsChain:
     priors : Priors
     state : ChainState
         Where it starts; the arrays are copied.
+    trace : sequence of float
+        ``log_joint()`` after the sweeps made so far.
 
     Attributes
     ----------
@@ -44,12 +46,12 @@ class GibbsChain:
 
     sampler = "dense"
 
-    def __init__(self, corpus, priors, state):
+    def __init__(self, corpus, priors, state, trace=()):
         self.corpus, self.priors = corpus, priors
         self.topics = np.array(state.topics, np.int32)
         self.stream = np.array(state.stream, np.uint64)
         self.n_sweeps = state.n_sweeps
-        self.trace = []
+        self.trace = list(trace)
         K, width = priors.n_components, priors.topic.shape[1]
         self.word_topic_counts = np.zeros((corpus.n_features, width), np.int32)
         self.topic_totals = np.zeros(K, np.int64)
@@ -60,6 +62,10 @@ class GibbsChain:
             np.empty(width, np.int32),
             np.empty(width // LANES),
         )
+
+    def __reduce__(self):
+        # Made anew from its state: arrays that reach another process may be read-only there.
+        return type(self), (self.corpus, self.priors, self.snapshot(), self.trace)
 
     @classmethod
     def start(cls, corpus, priors, seed):

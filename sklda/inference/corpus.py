@@ -11,6 +11,10 @@ import scipy.sparse as sp
 from sklda._kernels import _tokens
 
 
+# Kernels count in 32 bits.
+_MOST = 2**31 - 1
+
+
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """Tokens, document by document.
@@ -45,7 +49,8 @@ class Corpus:
         Raises
         ------
         ValueError
-            If a count is negative, not finite or not a whole number; the first such entry is named.
+            If a count is negative, not finite or not a whole number (the first such entry is named), or a document or
+            a word has 2^31 tokens or more.
         """
         X = sp.csr_array(X)
         if not X.has_canonical_format:
@@ -53,7 +58,7 @@ class Corpus:
             X.sum_duplicates()
         counts = X.data
         if counts.dtype.kind not in "iub":
-            _refuse(X, ~np.isfinite(counts), "is not finite: replace or drop it before the fit")
+            _refuse(X, ~np.isfinite(counts), "is not a count: neither NaN nor inf is. Replace it, or drop its document")
         _refuse(
             X,
             counts < 0,
@@ -66,10 +71,18 @@ class Corpus:
                 "is not a whole number: a topic model takes word counts. "
                 "Use CountVectorizer rather than TfidfVectorizer",
             )
+        _refuse(X, counts > _MOST, f"is too large: no word and no document may have more than {_MOST} tokens")
         counts = counts.astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(counts)])[X.indptr]
+        if offsets[-1] > _MOST:
+            totals = {"document": np.diff(offsets), "word": np.bincount(X.indices, weights=counts)}
+            for kind, n_tokens in totals.items():
+                if n_tokens.max() > _MOST:
+                    raise ValueError(
+                        f"X has {n_tokens.max():.0f} tokens of {kind} {n_tokens.argmax()}; more than {_MOST} are too many."
+                    )
         words = np.repeat(X.indices.astype(np.int32, copy=False), counts)
-        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        return cls(words, ends[X.indptr], X.shape[1])
+        return cls(words, offsets, X.shape[1])
 
     def to_counts(self):
         """Document-term matrix of the tokens, csr_matrix of shape (n_documents, n_features), int64."""

@@ -144,7 +144,7 @@ def _flatten(topic_assignments, corpus):
             raise ValueError(
                 f"topic_assignments[{d}] has {lengths[d]} topics; document {d} of X has {corpus.lengths[d]} tokens."
             )
-        topic_assignments = np.concatenate([np.asarray(part) for part in topic_assignments])
+        topic_assignments = np.concatenate([np.asarray(part) for part in topic_assignments if len(part)] or [[]])
     topics = np.asarray(topic_assignments)
     if topics.shape != (corpus.n_tokens,):
         raise ValueError(f"topic_assignments has shape {topics.shape}; X has {corpus.n_tokens} tokens.")

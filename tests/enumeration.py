@@ -1,0 +1,87 @@
+"""Exact values by summing over every assignment of topics, for corpora of a few tokens."""
+
+import itertools
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+from scipy.stats import chi2
+
+from sklda.inference.chain import ChainState, GibbsChain
+from sklda.inference.corpus import Corpus
+from sklda.inference.priors import Priors
+
+
+def make_corpus(docs, n_features):
+    """Corpus of documents given as lists of word ids."""
+    words = np.array([w for doc in docs for w in sorted(doc)], np.int32)
+    return Corpus(words, np.cumsum([0] + [len(doc) for doc in docs]).astype(np.int64), n_features)
+
+
+def make_chain(corpus, priors, topics, seed=0):
+    stream = np.random.SeedSequence(seed).generate_state(4, np.uint64)
+    return GibbsChain(corpus, priors, ChainState(np.asarray(topics, np.int32), stream))
+
+
+class Enumeration:
+    """All K ** N states of z, and log p(w, z | alpha, eta) of each by the closed form."""
+
+    def __init__(self, docs, n_features, n_components, alpha, eta):
+        self.K = K = n_components
+        self.corpus = make_corpus(docs, n_features)
+        D, V, N = len(docs), n_features, self.corpus.n_tokens
+        self.priors = Priors.make(alpha, eta, K, V, D)
+        self.alpha = np.broadcast_to(alpha, (D, K)).astype(float)
+        self.eta = np.broadcast_to(eta, (K, V)).astype(float)
+        self.states = np.array(list(itertools.product(range(K), repeat=N)))
+        one_hot = self.states[:, :, None] == np.arange(K)
+        doc_of = np.repeat(np.arange(D), self.corpus.lengths)
+        self.n_dk = np.stack([one_hot[:, doc_of == d].sum(axis=1) for d in range(D)], axis=1)
+        self.m_kv = np.stack([one_hot[:, self.corpus.words == v].sum(axis=1) for v in range(V)], axis=2)
+        self.log_joint = rising(self.alpha, self.n_dk) + rising(self.eta, self.m_kv)
+        self.posterior = np.exp(self.log_joint - logsumexp(self.log_joint))
+
+    def index(self, topics):
+        """Where a state stands in `states`."""
+        return int(np.ravel_multi_index(tuple(topics), (self.K,) * len(topics)))
+
+    def transition(self, start):
+        """Distribution of the state after one sweep from `start`: token by token, in order."""
+        shape = (self.K,) * self.corpus.n_tokens
+        joint = self.posterior.reshape(shape)
+        p = np.zeros(shape)
+        p[tuple(start)] = 1
+        for i in range(self.corpus.n_tokens):
+            p = p.sum(axis=i, keepdims=True) * joint / joint.sum(axis=i, keepdims=True)
+        return p.ravel()
+
+
+def rising(prior, counts):
+    """Sum over rows of log of the Dirichlet-multinomial of ordered draws."""
+    terms = (gammaln(prior + counts) - gammaln(prior)).sum(axis=(-2, -1))
+    totals = prior.sum(axis=-1)
+    return terms + (gammaln(totals) - gammaln(totals + counts.sum(axis=-1))).sum(axis=-1)
+
+
+def chi_square_p(observed, probabilities):
+    """p-value of independent draws, cells that expect fewer than 5 pooled."""
+    expected = probabilities * observed.sum()
+    small = expected < 5
+    seen, expected = (
+        np.append(observed[~small], observed[small].sum()),
+        np.append(expected[~small], expected[small].sum()),
+    )
+    if expected[-1] == 0:
+        if seen[-1]:
+            return 0.0
+        seen, expected = seen[:-1], expected[:-1]
+    return chi2.sf(((seen - expected) ** 2 / expected).sum(), len(seen) - 1)
+
+
+DOCS, V, K = [[0, 0, 1], [2, 1], [2, 3]], 4, 2
+PRIORS = {
+    "symmetric": (0.4, 0.3),
+    "alpha per topic": (np.array([0.2, 0.9]), 0.3),
+    "eta per word": (0.4, np.array([0.1, 0.5, 0.9, 0.2])),
+    "eta per topic and word": (0.4, np.array([[0.1, 0.5, 0.9, 0.2], [0.7, 0.2, 0.3, 1.1]])),
+    "alpha per document": (np.array([[0.2, 0.9], [1.5, 0.3], [0.4, 0.4]]), 0.3),
+}
