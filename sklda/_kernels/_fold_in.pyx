@@ -2,8 +2,8 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
-from sklda._kernels._lanes cimport LANES, choose_lane, lane_products, lanes_total, walk
-from sklda._kernels._xoshiro cimport seed_state, uniform
+from sklda._kernels._document cimport Document, count, draw
+from sklda._kernels._xoshiro cimport seed_state
 
 
 def fold_in(
@@ -16,69 +16,43 @@ def fold_in(
     int64_t n_burn_in,                   # IN: sweeps that are not averaged
     double[:, ::1] expected_counts,      # OUT (D, K): mean over sweeps of E(n_dk), token by token
     int32_t[::1] scratch_topics,         # SCRATCH (longest document,)
-    float[:, ::1] scratch_float,         # SCRATCH (3, P)
+    float[:, ::1] scratch_float,         # SCRATCH (2, P)
     int32_t[::1] scratch_counts,         # SCRATCH (P,)
     double[::1] scratch_lane,            # SCRATCH (P // LANES,)
 ):
     cdef:
-        int64_t K = doc_prior.shape[1], P = word_topic.shape[1], n_blocks = P // LANES
-        int64_t d, i, j, k, s, n, start
-        int32_t t
-        int lane
-        bint prior_per_doc = doc_prior.shape[0] > 1
-        float[16] sums
-        double u, total
-        float share
+        int64_t d, i, k, s
         uint64_t[4] state
-        const double* alpha
-        int32_t* topics = &scratch_topics[0]
-        float* weights = &scratch_float[0, 0]
-        float* proportions = &scratch_float[1, 0]
-        float* soft = &scratch_float[2, 0]
-        int32_t* counts = &scratch_counts[0]
-        double* walked = &scratch_lane[0]
+        float* soft = &scratch_float[1, 0]
+        Document doc
 
+    if words.shape[0] == 0:
+        expected_counts[:, :] = 0
+        return
+    doc.base = &word_topic[0, 0]
+    doc.K, doc.P = doc_prior.shape[1], word_topic.shape[1]
+    doc.topics, doc.counts, doc.walked = &scratch_topics[0], &scratch_counts[0], &scratch_lane[0]
+    doc.proportions, doc.state = &scratch_float[0, 0], state
     with nogil:
-        memset(proportions, 0, P * sizeof(float))
         for d in range(offsets.shape[0] - 1):
-            alpha = &doc_prior[d if prior_per_doc else 0, 0]
-            start = offsets[d]
-            n = offsets[d + 1] - start
-            seed_state(keys[d], state)
-            memset(counts, 0, P * sizeof(int32_t))
-            for k in range(K):
-                proportions[k] = <float>alpha[k]
+            doc.prior = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
+            doc.n = offsets[d + 1] - offsets[d]
+            for k in range(doc.K):
                 expected_counts[d, k] = 0
-            for i in range(n):
-                topics[i] = -1
+            if doc.n == 0:
+                continue
+            doc.rows = &words[offsets[d]]
+            seed_state(keys[d], state)
             # In the first sweep a token has no topic yet, and is drawn given those before it.
+            for i in range(doc.n):
+                doc.topics[i] = -1
+            count(&doc)
             for s in range(n_sweeps):
-                memset(soft, 0, P * sizeof(float))
-                for i in range(n):
-                    t = topics[i]
-                    if t >= 0:
-                        counts[t] -= 1
-                        proportions[t] = <float>(counts[t] + alpha[t])
-                    lane_products(&word_topic[words[start + i], 0], proportions, P, weights, sums)
-                    total = lanes_total(sums)
-                    if total > 0:
-                        u = uniform(state) * total
-                        lane = choose_lane(sums, &u)
-                        for j in range(n_blocks):
-                            walked[j] = weights[lane + j * LANES]
-                        t = <int32_t>(lane + walk(walked, n_blocks, u) * LANES)
-                        if s >= n_burn_in:
-                            share = <float>(1.0 / total)
-                            for k in range(P):
-                                soft[k] = soft[k] + weights[k] * share
-                        topics[i] = t
-                        counts[t] += 1
-                        proportions[t] = <float>(counts[t] + alpha[t])
-                    else:
-                        # No topic has the word: it tells nothing of this document.
-                        topics[i] = -1
+                memset(soft, 0, doc.P * sizeof(float))
+                for i in range(doc.n):
+                    draw(&doc, i, soft if s >= n_burn_in else NULL)
                 if s >= n_burn_in:
-                    for k in range(K):
+                    for k in range(doc.K):
                         expected_counts[d, k] += soft[k]
-            for k in range(K):
+            for k in range(doc.K):
                 expected_counts[d, k] /= n_sweeps - n_burn_in

@@ -40,19 +40,48 @@ static inline void lane_sums_own(const int32_t *restrict counts, const float *re
         sums[l] = acc[l];
 }
 
-/* weights[k] = a[k] * b[k], and their lane sums */
+/* sums[l] = sum of a[k] * b[k] over the lane l */
 static inline void lane_products(const float *restrict a, const float *restrict b, int64_t width,
-                                 float *restrict weights, float *restrict sums)
+                                 float *restrict sums)
 {
     float acc[LANES] = {0};
     for (int64_t j = 0; j < width; j += LANES)
+        for (int l = 0; l < LANES; l++)
+            acc[l] += a[j + l] * b[j + l];
+    for (int l = 0; l < LANES; l++)
+        sums[l] = acc[l];
+}
+
+/* soft[k] += a[k] * b[k] * share */
+static inline void add_products(const float *restrict a, const float *restrict b, float share, int64_t width,
+                                float *restrict soft)
+{
+    for (int64_t k = 0; k < width; k++)
+        soft[k] += a[k] * b[k] * share;
+}
+
+/* One word of CVB0: its repeats leave the expected counts, its distribution own is formed again, and they return. */
+static inline void cvb0_word(float *restrict own, const float *restrict row, float *restrict expected,
+                             const float *restrict prior, float repeats, int64_t width)
+{
+    float acc[LANES] = {0};
+    float total = 0;
+    for (int64_t j = 0; j < width; j += LANES)
         for (int l = 0; l < LANES; l++) {
-            float w = a[j + l] * b[j + l];
-            weights[j + l] = w;
+            float rest = expected[j + l] - repeats * own[j + l];
+            rest = rest > 0 ? rest : 0;
+            float w = (rest + (repeats - 1) * own[j + l] + prior[j + l]) * row[j + l];
+            expected[j + l] = rest;
+            own[j + l] = w;
             acc[l] += w;
         }
     for (int l = 0; l < LANES; l++)
-        sums[l] = acc[l];
+        total += acc[l];
+    total = total > 0 ? 1 / total : 0;
+    for (int64_t k = 0; k < width; k++) {
+        own[k] *= total;
+        expected[k] += repeats * own[k];
+    }
 }
 
 static inline double lanes_total(const float *sums)

@@ -7,12 +7,7 @@ from libc.math cimport lgamma, log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-
-cdef inline double rescale(double product, double* log_sum) noexcept nogil:
-    if product > 1e200 or product < 1e-200:
-        log_sum[0] += log(product)
-        return 1.0
-    return product
+from sklda._kernels._document cimport rescale
 
 
 def documents(

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 from sklda._kernels import _tokens
 
-
 # Kernels count in 32 bits.
 _MOST = 2**31 - 1
 
@@ -79,15 +78,16 @@ class Corpus:
             for kind, n_tokens in totals.items():
                 if n_tokens.max() > _MOST:
                     raise ValueError(
-                        f"X has {n_tokens.max():.0f} tokens of {kind} {n_tokens.argmax()}; more than {_MOST} are too many."
+                        f"X has {n_tokens.max():.0f} tokens of {kind} {n_tokens.argmax()}, more than {_MOST}."
                     )
         words = np.repeat(X.indices.astype(np.int32, copy=False), counts)
         return cls(words, offsets, X.shape[1])
 
     def to_counts(self):
         """Document-term matrix of the tokens, csr_matrix of shape (n_documents, n_features), int64."""
+        # A copy of the words, for duplicates are summed in place.
         X = sp.csr_matrix(
-            (np.ones(self.n_tokens, np.int64), self.words, self.offsets),
+            (np.ones(self.n_tokens, np.int64), self.words.copy(), self.offsets),
             shape=(self.n_documents, self.n_features),
         )
         X.sum_duplicates()
@@ -132,8 +132,8 @@ class Corpus:
             edges = np.arange(0, self.n_documents, n_documents)
         else:
             marks = np.arange(0, self.n_tokens, max(int(n_tokens), 1))
-            edges = np.unique(np.searchsorted(self.offsets, marks, side="right") - 1)
-        edges = np.append(edges, self.n_documents)
+            edges = np.searchsorted(self.offsets, marks, side="right") - 1
+        edges = np.unique(np.concatenate([[0], edges, [self.n_documents]]))
         return list(itertools.pairwise(edges.tolist()))
 
 

@@ -9,6 +9,27 @@ from sklda.inference.priors import padded
 _BLOCK_DOCUMENTS = 64
 
 
+def word_rows(corpus, topic_word):
+    """Columns of phi for the words that a corpus has, in the form of the kernels.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_tokens,), int32
+        The row of every token.
+    word_topic : ndarray of shape (n_rows, width), float32
+        phi by word, padded. A conditional needs phi up to a factor per word; with the largest entry at 1 nothing
+        underflows that matters.
+    largest : ndarray of shape (n_rows,)
+        The factors taken out; 0 where no topic has the word.
+    """
+    present, rows = np.unique(corpus.words, return_inverse=True)
+    columns = np.asarray(topic_word)[:, present].astype(np.float64)
+    largest = columns.max(axis=0, initial=0)
+    word_topic = np.zeros((len(present), padded(len(columns))), np.float32)
+    word_topic[:, : len(columns)] = (columns / np.where(largest > 0, largest, 1)).T
+    return rows.astype(np.int32), word_topic, largest
+
+
 def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None):
     """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by Gibbs sampling with phi fixed.
 
@@ -33,13 +54,7 @@ def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None)
     ndarray of shape (n_documents, n_components)
     """
     keys = corpus.document_keys(seed)
-    present, rows = np.unique(corpus.words, return_inverse=True)
-    rows = rows.astype(np.int32)
-    word_topic = np.zeros((len(present), padded(len(topic_word))), np.float32)
-    columns = topic_word[:, present]
-    # A conditional needs phi up to a factor per word; with the largest at 1 nothing underflows that matters.
-    largest = columns.max(axis=0, initial=0)
-    word_topic[:, : len(topic_word)] = (columns / np.where(largest > 0, largest, 1)).T
+    rows, word_topic, _ = word_rows(corpus, topic_word)
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_fold_in_block)(rows, corpus.offsets, keys, block, word_topic, doc_topic_prior, n_sweeps)
         for block in corpus.blocks(n_documents=_BLOCK_DOCUMENTS)
@@ -65,7 +80,7 @@ def _fold_in_block(rows, offsets, keys, block, word_topic, doc_topic_prior, n_sw
         n_sweeps // 3,
         result,
         np.empty(max(int(np.diff(offsets).max()), 1), np.int32),
-        np.empty((3, width), np.float32),
+        np.empty((2, width), np.float32),
         np.empty(width, np.int32),
         np.empty(width // LANES),
     )

@@ -1,0 +1,203 @@
+"""Annealed importance sampling of the topics of documents, phi fixed: log weights whose exponentials are unbiased.
+
+A run draws z from a distribution that can be sampled, moves through distributions f_0, ..., f_R by Gibbs sweeps, and
+adds up log f_(r + 1)(z) - log f_r(z) before each move (Neal 2001; Foulds & Smyth 2014, equation 1).
+"""
+from libc.math cimport fabs, log, pow
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+from sklda._kernels._document cimport Document, count, draw, log_topics, log_words, sweep
+from sklda._kernels._lanes cimport cvb0_word
+from sklda._kernels._xoshiro cimport seed_state
+
+
+cdef void expect(Document* doc, float* gamma, float* expected, int64_t n_iter) noexcept nogil:
+    """Expected topic counts by CVB0 (Asuncion et al. 2009); a word's repeats share one of the rows of gamma."""
+    cdef int64_t i, j, s
+    cdef float* own
+    memset(expected, 0, doc.P * sizeof(float))
+    for s in range(n_iter + 1):
+        i = 0
+        own = gamma
+        while i < doc.n:
+            j = i + 1
+            while j < doc.n and doc.rows[j] == doc.rows[i]:
+                j += 1
+            if s == 0:
+                memset(own, 0, doc.P * sizeof(float))
+            cvb0_word(own, doc.base + doc.rows[i] * doc.P, expected, doc.proportions, <float>(j - i), doc.P)
+            own += doc.P
+            i = j
+
+
+def guided(
+    const int32_t[::1] words,             # IN (N,): rows of word_topic; every word has a topic of positive weight
+    const int64_t[::1] offsets,           # IN (D + 1,)
+    const uint64_t[::1] keys,             # IN (D,): each document's own seed
+    const float[:, ::1] word_topic,       # IN (W, P): phi by word, each row up to a factor, zero in the padding
+    const double[:, ::1] doc_prior,       # IN (1 or D, K): alpha
+    const double[::1] strengths,          # IN (R,): c, descending to the last before zero
+    int64_t n_guide,                      # IN: CVB0 iterations behind the guide
+    int32_t[::1] topics,                  # OUT (N,): z at the end of the path
+    uint64_t[:, ::1] streams,             # OUT (D, 4): generators at the end
+    double[::1] log_weights,              # OUT (D,): log of an unbiased estimate of sum_z f_0(z)
+    float[:, ::1] scratch_gamma,          # SCRATCH (most distinct words of a document, P)
+    float[:, ::1] scratch_float,          # SCRATCH (3, P)
+    int32_t[::1] scratch_counts,          # SCRATCH (P,)
+    double[:, ::1] scratch_double,        # SCRATCH (3, P)
+):
+    """f_c(z) = p(z, w | theta ~ Dir(alpha + c a)), a = E(n_d) + alpha; at c = infinity tokens are independent."""
+    cdef:
+        int64_t d, i, k, r
+        double a_total, log_weight
+        double* guide = &scratch_double[0, 0]
+        double* prior = &scratch_double[1, 0]
+        float* expected = &scratch_float[1, 0]
+        const double* alpha
+        Document doc
+
+    doc.base = &word_topic[0, 0]
+    doc.K, doc.P = doc_prior.shape[1], word_topic.shape[1]
+    doc.counts, doc.proportions, doc.walked = &scratch_counts[0], &scratch_float[0, 0], &scratch_double[2, 0]
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            log_weights[d] = 0
+            doc.n = offsets[d + 1] - offsets[d]
+            if doc.n == 0:
+                continue
+            alpha = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
+            doc.rows, doc.topics, doc.state = &words[offsets[d]], &topics[offsets[d]], &streams[d, 0]
+            seed_state(keys[d], doc.state)
+            doc.prior = alpha
+            for i in range(doc.n):
+                doc.topics[i] = -1
+            count(&doc)
+            expect(&doc, &scratch_gamma[0, 0], expected, n_guide)
+            a_total = 0
+            for k in range(doc.K):
+                guide[k] = expected[k] + alpha[k]
+                a_total += guide[k]
+            # Independent tokens: each is drawn as if it were alone, with proportions that do not move.
+            log_weight = 0
+            doc.prior = guide
+            for k in range(doc.K):
+                doc.proportions[k] = <float>guide[k]
+            for i in range(doc.n):
+                log_weight += log(draw(&doc, i, NULL) / a_total)
+                k = doc.topics[i]
+                doc.proportions[k] = <float>guide[k]
+            for k in range(doc.K):
+                if doc.counts[k] > 0:
+                    log_weight -= doc.counts[k] * log(guide[k] / a_total)
+            doc.prior = prior
+            for r in range(strengths.shape[0]):
+                for k in range(doc.K):
+                    prior[k] = alpha[k] + strengths[r] * guide[k]
+                    doc.proportions[k] = <float>(doc.counts[k] + prior[k])
+                log_weight += log_topics(&doc, prior)
+                sweep(&doc)
+                log_weight -= log_topics(&doc, prior)
+            log_weights[d] = log_weight + log_topics(&doc, alpha)
+
+
+def between(
+    const int32_t[::1] words,             # IN (N,): rows of first and last
+    const int64_t[::1] offsets,           # IN (D + 1,)
+    const float[:, ::1] first,            # IN (W, P): word weights at the start of the path, zero in the padding
+    const float[:, ::1] last,             # IN (W, P): and at its end
+    const double[:, ::1] first_prior,     # IN (1 or D, K): alpha at the start
+    const double[:, ::1] last_prior,      # IN (1 or D, K): and at its end
+    const double[::1] positions,          # IN (R,): ascending in (0, 1], the last is 1
+    bint geometric,                       # IN: first^(1 - s) last^s rather than (1 - s) first + s last; positions
+                                          #     whose second differences are constant
+    int64_t n_burn_in,                    # IN: sweeps at the start before the first weight
+    int32_t[::1] topics,                  # IN/OUT (N,): z; -1 where a token has none yet
+    uint64_t[:, ::1] streams,             # IN/OUT (D, 4): generators
+    double[::1] log_weights,              # IN/OUT (D,): increments are added
+    float[:, ::1] scratch_rows,           # SCRATCH (most distinct words of a document, P)
+    double[:, :, ::1] scratch_powers,     # SCRATCH (3, most distinct words, P); (3, 0, P) unless geometric
+    float[:, ::1] scratch_float,          # SCRATCH (1, P)
+    int32_t[::1] scratch_local,           # SCRATCH (longest document,)
+    int32_t[::1] scratch_counts,          # SCRATCH (P,)
+    double[:, ::1] scratch_double,        # SCRATCH (2, P)
+):
+    """From one model to another; alpha always moves on the straight line (Foulds & Smyth 2014, equations 5 and 7)."""
+    cdef:
+        int64_t d, i, k, r, _r, u, n_rows, R = positions.shape[0], row0, row1
+        int32_t word
+        double s, step, bend, ratio, log_weight
+        float lo, hi
+        const float* a
+        const float* b
+        float* rows = &scratch_rows[0, 0]
+        double* prior = &scratch_double[0, 0]
+        Document doc
+
+    # log of a power: positions move by steps that themselves change by a constant bend
+    step = positions[0]
+    bend = positions[1] - 2 * positions[0] if R > 1 else 0
+    if fabs(bend) < 1e-9 * step:
+        bend = 0
+    doc.base = rows
+    doc.rows = &scratch_local[0]
+    doc.K, doc.P = first_prior.shape[1], first.shape[1]
+    doc.counts, doc.proportions, doc.walked = &scratch_counts[0], &scratch_float[0, 0], &scratch_double[1, 0]
+    doc.prior = prior
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            doc.n = offsets[d + 1] - offsets[d]
+            if doc.n == 0:
+                continue
+            row0 = d if first_prior.shape[0] > 1 else 0
+            row1 = d if last_prior.shape[0] > 1 else 0
+            doc.topics, doc.state = &topics[offsets[d]], &streams[d, 0]
+            n_rows = 0
+            for i in range(doc.n):
+                word = words[offsets[d] + i]
+                if i == 0 or word != words[offsets[d] + i - 1]:
+                    a, b = &first[word, 0], &last[word, 0]
+                    for k in range(doc.P):
+                        rows[n_rows * doc.P + k] = a[k]
+                        if geometric:
+                            scratch_powers[0, n_rows, k] = a[k]
+                            ratio = <double>b[k] / a[k] if a[k] > 0 else 0
+                            scratch_powers[1, n_rows, k] = pow(ratio, step)
+                            scratch_powers[2, n_rows, k] = pow(ratio, bend) if bend != 0 and ratio > 0 else 1
+                    n_rows += 1
+                scratch_local[i] = <int32_t>(n_rows - 1)
+            for k in range(doc.K):
+                prior[k] = first_prior[row0, k]
+            count(&doc)
+            for _r in range(n_burn_in):
+                sweep(&doc)
+            log_weight = 0
+            for r in range(R):
+                s = positions[r]
+                log_weight -= log_words(&doc) + log_topics(&doc, prior)
+                u = -1
+                for i in range(doc.n):
+                    if scratch_local[i] == u:
+                        continue
+                    u = scratch_local[i]
+                    word = words[offsets[d] + i]
+                    a, b = &first[word, 0], &last[word, 0]
+                    if r == R - 1:
+                        for k in range(doc.P):
+                            rows[u * doc.P + k] = b[k]
+                    elif geometric:
+                        for k in range(doc.P):
+                            scratch_powers[0, u, k] *= scratch_powers[1, u, k]
+                            scratch_powers[1, u, k] *= scratch_powers[2, u, k]
+                            rows[u * doc.P + k] = <float>scratch_powers[0, u, k]
+                    else:
+                        lo, hi = <float>(1 - s), <float>s
+                        for k in range(doc.P):
+                            rows[u * doc.P + k] = lo * a[k] + hi * b[k]
+                for k in range(doc.K):
+                    prior[k] = (1 - s) * first_prior[row0, k] + s * last_prior[row1, k]
+                    doc.proportions[k] = <float>(doc.counts[k] + prior[k])
+                log_weight += log_words(&doc) + log_topics(&doc, prior)
+                if r < R - 1:
+                    sweep(&doc)
+            log_weights[d] += log_weight

@@ -1,0 +1,105 @@
+"""One document with the topics fixed: its assignments, and the draw of one token from its full conditional."""
+from libc.math cimport lgamma, log
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+from sklda._kernels._lanes cimport LANES, add_products, choose_lane, lane_products, lanes_total, walk
+from sklda._kernels._xoshiro cimport uniform
+
+
+cdef struct Document:
+    const float* base       # word weights, rows of P floats, zero in the padding
+    const int32_t* rows     # which row each of the n tokens has
+    int64_t n
+    int64_t K
+    int64_t P
+    const double* prior     # Dirichlet parameter of theta (K,)
+    int32_t* topics         # (n,), -1 where a token has none yet
+    int32_t* counts         # n_k (P,)
+    float* proportions      # n_k + prior_k, zero in the padding (P,)
+    double* walked          # scratch (P // LANES,)
+    uint64_t* state
+
+
+cdef inline void count(Document* doc) noexcept nogil:
+    """Counts and proportions from the topics and the prior."""
+    cdef int64_t i, k
+    memset(doc.counts, 0, doc.P * sizeof(int32_t))
+    memset(doc.proportions, 0, doc.P * sizeof(float))
+    for i in range(doc.n):
+        if doc.topics[i] >= 0:
+            doc.counts[doc.topics[i]] += 1
+    for k in range(doc.K):
+        doc.proportions[k] = <float>(doc.counts[k] + doc.prior[k])
+
+
+cdef inline double draw(Document* doc, int64_t i, float* soft) noexcept nogil:
+    """Draw token i; return the sum of its weights, zero if no topic has the word. With `soft`, add its conditional."""
+    cdef:
+        float[16] sums
+        int32_t t = doc.topics[i], new
+        int64_t j, n_blocks = doc.P // LANES
+        int lane
+        double stay = 0, others, u
+        const float* row = doc.base + doc.rows[i] * doc.P
+    if t >= 0:
+        stay = (doc.counts[t] - 1 + doc.prior[t]) * row[t]
+        doc.proportions[t] = 0
+    lane_products(row, doc.proportions, doc.P, sums)
+    others = lanes_total(sums)
+    if soft != NULL and others + stay > 0:
+        add_products(row, doc.proportions, <float>(1 / (others + stay)), doc.P, soft)
+        if t >= 0:
+            soft[t] += <float>(stay / (others + stay))
+    u = uniform(doc.state) * (others + stay) - stay
+    if u < 0 or others <= 0:
+        if t >= 0:
+            doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
+        return others + stay
+    lane = choose_lane(sums, &u)
+    for j in range(n_blocks):
+        doc.walked[j] = <double>row[lane + j * LANES] * doc.proportions[lane + j * LANES]
+    new = <int32_t>(lane + walk(doc.walked, n_blocks, u) * LANES)
+    if t >= 0:
+        doc.counts[t] -= 1
+        doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
+    doc.topics[i] = new
+    doc.counts[new] += 1
+    doc.proportions[new] = <float>(doc.counts[new] + doc.prior[new])
+    return others + stay
+
+
+cdef inline void sweep(Document* doc) noexcept nogil:
+    cdef int64_t i
+    for i in range(doc.n):
+        draw(doc, i, NULL)
+
+
+cdef inline double rescale(double product, double* log_sum) noexcept nogil:
+    """Move a product that runs out of range into its logarithm."""
+    if product > 1e200 or product < 1e-200:
+        log_sum[0] += log(product)
+        return 1.0
+    return product
+
+
+cdef inline double log_topics(Document* doc, const double* prior) noexcept nogil:
+    """log p(z | prior), theta integrated out."""
+    cdef:
+        double result = 0, product = 1, total = 0
+        int64_t k, j
+    for k in range(doc.K):
+        total += prior[k]
+        for j in range(doc.counts[k]):
+            product = rescale(product * (prior[k] + j), &result)
+    return result + log(product) + lgamma(total) - lgamma(total + doc.n)
+
+
+cdef inline double log_words(Document* doc) noexcept nogil:
+    """Sum over tokens of the log of the word weight in the token's topic."""
+    cdef:
+        double result = 0, product = 1
+        int64_t i
+    for i in range(doc.n):
+        product = rescale(product * doc.base[doc.rows[i] * doc.P + doc.topics[i]], &result)
+    return result + log(product)

@@ -1,0 +1,161 @@
+"""How well the top words of topics go together, and how far topics differ in them."""
+
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+METHODS = ("npmi", "umass")
+
+# Röder et al. 2015: added to a joint probability before its logarithm is taken.
+_EPSILON = 1e-12
+
+
+def topic_coherence(topic_word, X, *, method="npmi", n_words=10, per_topic=False):
+    """Coherence of topics: how often their top words share a document of a reference corpus.
+
+    Parameters
+    ----------
+    topic_word : array-like of shape (n_components, n_features)
+        Weights of words in topics, not negative: probabilities, or ``components_``. A topic's top words are the
+        `n_words` of largest weight, in falling order, the smaller word id first among equals.
+    X : array-like or sparse matrix of shape (n_documents, n_features)
+        Reference corpus, not negative. A word occurs in a document if its entry is above zero; how often does not
+        matter. Empty documents count as documents.
+    method : {"npmi", "umass"}, default="npmi"
+        ``"npmi"``: normalised pointwise mutual information, without unit, from -1 (never together) to 1 (only
+        together). ``"umass"``: log-probability of a word given a higher-ranked one, in nats, at most 0 up to rounding.
+    n_words : int, default=10
+        Number of top words, at least 2.
+    per_topic : bool, default=False
+        Whether to return a value for every topic rather than their mean.
+
+    Returns
+    -------
+    float, or ndarray of shape (n_components,), float64
+        Higher is more coherent. Never NaN or infinite.
+
+    Raises
+    ------
+    ValueError
+        If `topic_word` or `X` is not a matrix of finite values that are not negative, `X` has no documents or no words
+        in them, their numbers of features differ, `n_words` is below 2 or above the number of features, or `method` is
+        unknown.
+    TypeError
+        If `n_words` is not an integer, or `topic_word` is sparse.
+
+    Notes
+    -----
+    With p(v) the share of documents in which v occurs, p(v, w) that in which both do, and ε = 1e-12, a topic's coherence
+    is the mean over its pairs of top words, v ranked below w, of
+
+    - ``"npmi"``: log((p(v, w) + ε) / (p(v) p(w))) / -log(p(v, w) + ε)
+    - ``"umass"``: log((p(v, w) + ε) / p(w))
+
+    as in Röder et al. (2015) with whole documents as windows. These are the values of gensim's ``c_npmi``, with a window
+    longer than every document, and ``u_mass``. Mimno et al. (2011) add one to the number of joint documents instead of ε
+    to its share, and sum over pairs.
+
+    Three cases deserve care. Under ``"umass"`` a pair whose higher-ranked word never occurs counts 0, as in gensim, which
+    is the best value there is: a reference corpus should contain the words. Under ``"npmi"`` a pair with a word that
+    never occurs counts -1; gensim returns infinity. A pair of words that are both in every document counts -1 under
+    ``"npmi"``, as in gensim, for ε decides the sign of 0 / 0.
+
+    References
+    ----------
+    Bouma (2009). Normalized (pointwise) mutual information in collocation extraction. GSCL.
+
+    Mimno, Wallach, Talley, Leenders & McCallum (2011). Optimizing semantic coherence in topic models. EMNLP.
+
+    Röder, Both & Hinneburg (2015). Exploring the space of topic coherence measures. WSDM.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklda.metrics import topic_coherence
+    >>> X = np.array([[2, 1, 0, 0], [1, 3, 0, 1], [0, 0, 1, 1], [0, 0, 2, 0]])
+    >>> topic_word = np.array([[0.5, 0.4, 0.05, 0.05], [0.1, 0.1, 0.4, 0.4]])
+    >>> topic_coherence(topic_word, X, n_words=2, per_topic=True).round(3)
+    array([1., 0.])
+    >>> round(topic_coherence(topic_word, X, method="umass", n_words=2), 3)
+    -0.347
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
+    top = _top_words(topic_word, n_words, at_least=2)
+    X = check_array(X, accept_sparse="csr", ensure_non_negative=True, input_name="X")
+    n_features = np.shape(topic_word)[1]
+    if X.shape[1] != n_features:
+        raise ValueError(f"topic_word has {n_features} features, X has {X.shape[1]}.")
+    if not (X > 0).sum():
+        raise ValueError("X has no words: all its documents are empty.")
+
+    vocabulary, top = np.unique(top, return_inverse=True)
+    occurs = sp.csc_array(X[:, vocabulary] > 0, dtype=np.int64)
+    by_topic = (occurs[:, words] for words in top.reshape(-1, n_words))
+    p = np.array([(words.T @ words).toarray() for words in by_topic]) / X.shape[0]
+
+    low, high = np.tril_indices(n_words, -1)
+    joint, p_low, p_high = p[:, low, high] + _EPSILON, p[:, low, low], p[:, high, high]
+    if method == "npmi":
+        expected = p_low * p_high
+        pairs = -np.ones_like(joint)
+        seen = expected > 0
+        pairs[seen] = np.log(joint[seen] / expected[seen]) / -np.log(joint[seen])
+    else:
+        pairs = np.log(np.divide(joint, p_high, out=np.ones_like(joint), where=p_high > 0))
+    coherence = pairs.mean(axis=1)
+    return coherence if per_topic else float(coherence.mean())
+
+
+def topic_diversity(topic_word, *, n_words=25):
+    """Share of distinct words among the top words of all topics.
+
+    Parameters
+    ----------
+    topic_word : array-like of shape (n_components, n_features)
+        Weights of words in topics, not negative: probabilities, or ``components_``. A topic's top words are the
+        `n_words` of largest weight, the smaller word id first among equals.
+    n_words : int, default=25
+        Number of top words, at least 1.
+
+    Returns
+    -------
+    float
+        1 if no two topics share a top word, ``1 / n_components`` if all have the same. Where ``n_components * n_words``
+        exceeds the number of features, 1 is out of reach.
+
+    Raises
+    ------
+    ValueError
+        If `topic_word` is not a matrix of finite values that are not negative, or `n_words` is below 1 or above the
+        number of features.
+    TypeError
+        If `n_words` is not an integer, or `topic_word` is sparse.
+
+    References
+    ----------
+    Dieng, Ruiz & Blei (2020). Topic modeling in embedding spaces. TACL 8.
+
+    Examples
+    --------
+    >>> from sklda.metrics import topic_diversity
+    >>> topic_diversity([[0.5, 0.4, 0.1, 0.0], [0.0, 0.4, 0.5, 0.1]], n_words=2)
+    0.75
+    """
+    top = _top_words(topic_word, n_words, at_least=1)
+    return len(np.unique(top)) / top.size
+
+
+def _top_words(topic_word, n_words, at_least):
+    """Ids of the words of largest weight, the first largest, the smaller id first among equals; (n_components, n_words)."""
+    if isinstance(n_words, bool) or not isinstance(n_words, Integral):
+        raise TypeError(f"n_words must be an integer, got {n_words!r}.")
+    topic_word = check_array(
+        topic_word, dtype=(np.float64, np.float32), ensure_non_negative=True, input_name="topic_word"
+    )
+    n_features = topic_word.shape[1]
+    if not at_least <= n_words <= n_features:
+        raise ValueError(f"n_words must lie between {at_least} and the {n_features} features, got {n_words}.")
+    return np.argsort(-topic_word, axis=1, kind="stable")[:, :n_words]
