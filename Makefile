@@ -24,7 +24,7 @@ demo: $(VENV)/installed-plot
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .

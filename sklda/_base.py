@@ -10,8 +10,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
+from sklda.inference import random
 from sklda.inference.corpus import Corpus
 from sklda.inference.fold_in import fold_in
+from sklda.inference.held_out import log_likelihoods, per_token
 from sklda.inference.priors import Priors
 
 
@@ -99,6 +101,10 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         X = validate_data(self, X, accept_sparse="csr", reset=reset, ensure_all_finite=False)
         return Corpus.from_counts(X)
 
+    def _doc_prior(self):
+        """alpha as a row, (1, n_components)."""
+        return np.broadcast_to(np.float64(self.doc_topic_prior_), (1, len(self.components_))).copy()
+
     @property
     def topic_word_(self):
         """Topics as distributions over words: ndarray of shape (n_components, n_features), rows sum to one."""
@@ -157,7 +163,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         check_is_fitted(self)
         self._validate_params()
         corpus = self._corpus(X, reset=False)
-        alpha = np.broadcast_to(np.float64(self.doc_topic_prior_), (1, len(self.components_))).copy()
+        alpha = self._doc_prior()
         theta = alpha + fold_in(
             corpus,
             self.topic_word_,
@@ -167,6 +173,75 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             n_jobs=self.n_jobs,
         )
         return theta / theta.sum(axis=1, keepdims=True) if normalize else theta
+
+    def score_samples(self, X):
+        """Held-out log-likelihood of documents, log p(w_d | phi, alpha).
+
+        One run of guided annealed importance sampling with 100 temperatures; see
+        `sklda.metrics.held_out_log_likelihood` for other methods and for standard errors. Every document's stream is
+        keyed by the seed of the fit and by its words.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Nats, without the multinomial coefficient; 0 for a document without words.
+        """
+        check_is_fitted(self)
+        return self._score_corpus(self._corpus(X, reset=False))
+
+    def _score_corpus(self, corpus):
+        return log_likelihoods(
+            corpus,
+            self.topic_word_,
+            self._doc_prior(),
+            seed=random.child(np.random.SeedSequence(self._fold_in_seed), 1),
+            n_jobs=self.n_jobs,
+        )[0]
+
+    def score(self, X, y=None, sample_weight=None):
+        """Mean held-out log-likelihood per token, in nats: folds of different sizes compare, and greater is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_documents,), default=None
+            Weights of the documents.
+
+        Returns
+        -------
+        float
+            Sum of `score_samples` over the number of tokens.
+
+        Raises
+        ------
+        ValueError
+            If X has no token, or all tokens have weight zero.
+        """
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        return per_token(self._score_corpus(corpus), corpus.lengths, sample_weight)
+
+    def perplexity(self, X):
+        """Held-out perplexity, ``exp(-score(X))``: smaller is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+
+        Returns
+        -------
+        float
+        """
+        return float(np.exp(-self.score(X)))
 
     @property
     def _n_features_out(self):

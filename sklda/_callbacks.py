@@ -61,10 +61,13 @@ class Progress:
         every = 1 if verbose > 1 else max(total // 10, 1)
         if verbose and (done % every == 0 or done == total):
             seconds = time.perf_counter() - self.began
+            # In one piece, for chains in threads write at the same time.
             print(
                 f"[{type(self.estimator).__name__}] chain {index + 1} of {len(self.done)}, sweep {done} of {total}: "
                 f"log joint {chain.trace[-1]:.6g} nats ({chain.trace[-1] / chain.corpus.n_tokens:.4f} a token), "
-                f"{seconds:.1f} s"
+                f"{seconds:.1f} s\n",
+                end="",
+                flush=True,
             )
 
     def end(self, chains):

@@ -39,6 +39,9 @@ class GibbsLDA(BaseLDA):
     warm_start : bool, default=False
         Whether `fit` goes on from the last state of the previous fit on the same X. Sweeps and draws are then those
         of one longer fit.
+    snapshot_every : int, default=None
+        Sweeps between copies of the topics, which `sklda.metrics.held_out_curve` scores. Each takes
+        ``4 * n_components * n_features`` bytes in every chain; `verbose` prints the sum before the first sweep.
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, at a time. No result depends on it.
     verbose : int, default=0
@@ -60,6 +63,10 @@ class GibbsLDA(BaseLDA):
         Topic of every token: document by document, word ids ascending, a word of count c c times.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
         log p(w, z | alpha, eta) after every sweep, in nats. Where a callback ended a chain early, NaN follows.
+    snapshots_ : ndarray of shape (n_snapshots, n_components, n_features), float32
+        Topics along the sweeps of the chain kept, by its counts. Only with `snapshot_every`.
+    snapshot_sweeps_ : ndarray of shape (n_snapshots,), int
+        The sweeps after which they were taken.
     n_iter_ : int
         Sweeps made by the longest chain, those of earlier warm starts included.
     best_chain_ : int
@@ -106,6 +113,7 @@ class GibbsLDA(BaseLDA):
         "point_estimate": [StrOptions(set(METHODS))],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
+        "snapshot_every": [None, Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -120,6 +128,7 @@ class GibbsLDA(BaseLDA):
         n_chains=1,
         fold_in_iter=30,
         warm_start=False,
+        snapshot_every=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -133,6 +142,7 @@ class GibbsLDA(BaseLDA):
         self.n_chains = n_chains
         self.fold_in_iter = fold_in_iter
         self.warm_start = warm_start
+        self.snapshot_every = snapshot_every
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -146,8 +156,13 @@ class GibbsLDA(BaseLDA):
             chains = [GibbsChain.start(corpus, priors, random.child(seed, 0, c)) for c in range(self.n_chains)]
             fold_in_seed = int(random.child(seed, 1).generate_state(1, np.uint64)[0])
 
+        if self.snapshot_every is not None and self.verbose:
+            size = len(chains) * (self.max_iter // self.snapshot_every) * 4 * self.n_components * corpus.n_features
+            print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
         progress = Progress(self, data, prior_attributes | {"_fold_in_seed": fold_in_seed}, len(chains))
-        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
+        chains = run_chains(
+            chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, keep_every=self.snapshot_every
+        )
         progress.end(chains)
         return progress.fitted(chains)
 
@@ -164,10 +179,7 @@ class GibbsLDA(BaseLDA):
                     f"warm_start=True goes on with {name}={before}, and {name} is now {getattr(self, name)}. "
                     "Fit with warm_start=False to start anew."
                 )
-        return [
-            GibbsChain(corpus, priors, state, trace[: state.n_sweeps])
-            for state, trace in zip(self._chain_states, self.log_joint_trace_, strict=True)
-        ]
+        return [GibbsChain(corpus, priors, state) for state in self._chain_states]
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they stand."""
@@ -189,7 +201,14 @@ class GibbsLDA(BaseLDA):
         for row, each in zip(trace, chains, strict=True):
             row[: len(each.trace)] = each.trace
         states = [each.snapshot() for each in chains]
-        return {
+        snapshots = {}
+        if self.snapshot_every is not None:
+            V = chain.corpus.n_features
+            snapshots = {
+                "snapshots_": np.array([phi for _, phi in chain.kept]).reshape(-1, self.n_components, V),
+                "snapshot_sweeps_": np.array([sweep for sweep, _ in chain.kept], dtype=int),
+            }
+        return snapshots | {
             "components_": topic_word,
             "doc_topic_": doc_topic,
             "topic_assignments_": states[best].topics,

@@ -14,11 +14,24 @@ _BLOCK_WEIGHTS = 2**27
 
 @dataclass(frozen=True, eq=False)
 class ChainState:
-    """All that a chain needs to go on: topics (n_tokens,) int32, stream (4,) uint64, and the sweeps made."""
+    """All that a chain needs to go on, and what it has gathered on its way.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (n_tokens,), int32
+    stream : ndarray of shape (4,), uint64
+    n_sweeps : int
+    trace : tuple of float
+        ``log_joint()`` after every sweep made with ``run_chains``.
+    kept : tuple of (int, ndarray of shape (n_components, n_features), float32)
+        Sweeps at which topics were kept, and the topics.
+    """
 
     topics: np.ndarray
     stream: np.ndarray
     n_sweeps: int = 0
+    trace: tuple = ()
+    kept: tuple = ()
 
 
 class GibbsChain:
@@ -30,8 +43,6 @@ class GibbsChain:
     priors : Priors
     state : ChainState
         Where it starts; the arrays are copied.
-    trace : sequence of float
-        ``log_joint()`` after the sweeps made so far.
 
     Attributes
     ----------
@@ -40,18 +51,18 @@ class GibbsChain:
     word_topic_counts : ndarray of shape (n_features, width), int32
         m_kv by word, zero in the columns past ``n_components``.
     topic_totals : ndarray of shape (n_components,), int64
-    trace : list of float
-        ``log_joint()`` after every sweep made with ``run_chains``.
+    trace, kept : list
+        As in `ChainState`.
     """
 
     sampler = "dense"
 
-    def __init__(self, corpus, priors, state, trace=()):
+    def __init__(self, corpus, priors, state):
         self.corpus, self.priors = corpus, priors
         self.topics = np.array(state.topics, np.int32)
         self.stream = np.array(state.stream, np.uint64)
         self.n_sweeps = state.n_sweeps
-        self.trace = list(trace)
+        self.trace, self.kept = list(state.trace), list(state.kept)
         K, width = priors.n_components, priors.topic.shape[1]
         self.word_topic_counts = np.zeros((corpus.n_features, width), np.int32)
         self.topic_totals = np.zeros(K, np.int64)
@@ -65,7 +76,7 @@ class GibbsChain:
 
     def __reduce__(self):
         # Made anew from its state: arrays that reach another process may be read-only there.
-        return type(self), (self.corpus, self.priors, self.snapshot(), self.trace)
+        return type(self), (self.corpus, self.priors, self.snapshot())
 
     @classmethod
     def start(cls, corpus, priors, seed):
@@ -104,9 +115,15 @@ class GibbsChain:
             self.word_topic_counts, self.topic_totals, self.priors.word, self.priors.topic, self.priors.totals
         )
 
+    def topic_word(self):
+        """phi by the counts of the present draw, float32 (n_components, n_features)."""
+        K = self.priors.n_components
+        phi = self.word_topic_counts[:, :K].T + self.priors.topic_word()
+        return (phi / phi.sum(axis=1, keepdims=True)).astype(np.float32)
+
     def snapshot(self):
         """A copy of the state, from which ``GibbsChain(corpus, priors, state)`` goes on draw for draw."""
-        return ChainState(self.topics.copy(), self.stream.copy(), self.n_sweeps)
+        return ChainState(self.topics.copy(), self.stream.copy(), self.n_sweeps, tuple(self.trace), tuple(self.kept))
 
 
 class _Flag:
@@ -115,7 +132,7 @@ class _Flag:
     raised = False
 
 
-def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None):
+def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None):
     """Sweep chains side by side.
 
     Parameters
@@ -125,6 +142,8 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None):
         Sweeps of each chain.
     n_jobs : int, default=None
         Chains at a time, as in joblib; the draws do not depend on it.
+    keep_every : int, default=None
+        Sweeps between the topics that go into ``chain.kept``.
     listener : callable, default=None
         ``listener(index, chain)`` is called after every sweep of chain `index`; that chain ends when it returns True.
 
@@ -136,19 +155,21 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None):
     flag = _Flag()
     try:
         return Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_run)(index, chain, n_sweeps, listener, flag) for index, chain in enumerate(chains)
+            delayed(_run)(index, chain, n_sweeps, listener, keep_every, flag) for index, chain in enumerate(chains)
         )
     except BaseException:
         flag.raised = True
         raise
 
 
-def _run(index, chain, n_sweeps, listener, flag):
+def _run(index, chain, n_sweeps, listener, keep_every, flag):
     for _ in range(n_sweeps):
         chain.sweep(lambda: flag.raised)
         if flag.raised:
             break
         chain.trace.append(chain.log_joint())
+        if keep_every and chain.n_sweeps % keep_every == 0:
+            chain.kept.append((chain.n_sweeps, chain.topic_word()))
         if listener is not None and listener(index, chain):
             break
     return chain

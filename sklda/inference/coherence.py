@@ -25,7 +25,7 @@ def topic_coherence(topic_word, X, *, method="npmi", n_words=10, per_topic=False
         matter. Empty documents count as documents.
     method : {"npmi", "umass"}, default="npmi"
         ``"npmi"``: normalised pointwise mutual information, without unit, from -1 (never together) to 1 (only
-        together). ``"umass"``: log-probability of a word given a higher-ranked one, in nats, at most 0 up to rounding.
+        together). ``"umass"``: log-probability of a word given a higher-ranked one, in nats, at most 0 up to ε below.
     n_words : int, default=10
         Number of top words, at least 2.
     per_topic : bool, default=False
@@ -47,20 +47,20 @@ def topic_coherence(topic_word, X, *, method="npmi", n_words=10, per_topic=False
 
     Notes
     -----
-    With p(v) the share of documents in which v occurs, p(v, w) that in which both do, and ε = 1e-12, a topic's coherence
-    is the mean over its pairs of top words, v ranked below w, of
+    With p(v) the share of documents in which v occurs, p(v, w) that in which both do, and ε = 1e-12, a topic's
+    coherence is the mean over its pairs of top words, v ranked below w, of
 
     - ``"npmi"``: log((p(v, w) + ε) / (p(v) p(w))) / -log(p(v, w) + ε)
     - ``"umass"``: log((p(v, w) + ε) / p(w))
 
-    as in Röder et al. (2015) with whole documents as windows. These are the values of gensim's ``c_npmi``, with a window
-    longer than every document, and ``u_mass``. Mimno et al. (2011) add one to the number of joint documents instead of ε
-    to its share, and sum over pairs.
+    as in Röder et al. (2015) with whole documents as windows. These are the values of gensim's ``c_npmi``, with a
+    window longer than every document, and of its ``u_mass``. Mimno et al. (2011) add one to the number of joint
+    documents rather than ε to its share, and sum over pairs.
 
-    Three cases deserve care. Under ``"umass"`` a pair whose higher-ranked word never occurs counts 0, as in gensim, which
-    is the best value there is: a reference corpus should contain the words. Under ``"npmi"`` a pair with a word that
-    never occurs counts -1; gensim returns infinity. A pair of words that are both in every document counts -1 under
-    ``"npmi"``, as in gensim, for ε decides the sign of 0 / 0.
+    Three cases deserve care. Under ``"umass"`` a pair whose higher-ranked word never occurs counts 0, as in gensim:
+    the best value there is, so a reference corpus should contain the words. Under ``"npmi"`` a pair with a word that
+    never occurs counts -1; gensim returns infinity. Under ``"npmi"`` a pair of words that are both in every document
+    counts -1, as in gensim: its quotient is 0 / 0, and ε settles it so.
 
     References
     ----------
@@ -88,7 +88,7 @@ def topic_coherence(topic_word, X, *, method="npmi", n_words=10, per_topic=False
     n_features = np.shape(topic_word)[1]
     if X.shape[1] != n_features:
         raise ValueError(f"topic_word has {n_features} features, X has {X.shape[1]}.")
-    if not (X > 0).sum():
+    if not np.any(X.data if sp.issparse(X) else X):
         raise ValueError("X has no words: all its documents are empty.")
 
     vocabulary, top = np.unique(top, return_inverse=True)
@@ -149,7 +149,7 @@ def topic_diversity(topic_word, *, n_words=25):
 
 
 def _top_words(topic_word, n_words, at_least):
-    """Ids of the words of largest weight, the first largest, the smaller id first among equals; (n_components, n_words)."""
+    """Ids of the words of largest weight, largest first, the smaller id first among equals; (n_components, n_words)."""
     if isinstance(n_words, bool) or not isinstance(n_words, Integral):
         raise TypeError(f"n_words must be an integer, got {n_words!r}.")
     topic_word = check_array(

@@ -26,12 +26,12 @@ def log_likelihoods(
     topic_word,
     doc_topic_prior,
     *,
-    method,
-    n_temperatures,
-    n_runs,
-    n_particles,
-    schedule,
     seed,
+    method="guided_ais",
+    n_temperatures=100,
+    n_runs=1,
+    n_particles=20,
+    schedule="linear",
     n_jobs=None,
 ):
     """Estimates of log p(w_d | phi, alpha), one a run, in nats; without the multinomial coefficient.
@@ -43,9 +43,9 @@ def log_likelihoods(
         phi.
     doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
         alpha.
+    seed : numpy.random.SeedSequence
     method, n_temperatures, n_runs, n_particles, schedule
         As in `sklda.metrics.held_out_log_likelihood`.
-    seed : numpy.random.SeedSequence
     n_jobs : int, default=None
 
     Returns
@@ -86,6 +86,18 @@ def per_document(corpus, values):
     """Sums over the tokens of every document."""
     doc_of = np.repeat(np.arange(corpus.n_documents), corpus.lengths)
     return np.bincount(doc_of, weights=values, minlength=corpus.n_documents)
+
+
+def per_token(log_likelihood, lengths, sample_weight=None):
+    """Weighted sum of documents' log-likelihoods over the weighted number of their tokens, in nats."""
+    weight = np.ones(len(lengths)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (len(lengths),):
+        raise ValueError(f"sample_weight has shape {weight.shape}; X has {len(lengths)} documents.")
+    n_tokens = weight @ lengths
+    if not n_tokens > 0:
+        raise ValueError("X has no token of positive weight: there is no likelihood per token.")
+    # 0 times -inf is left out, not NaN
+    return float(np.where(weight == 0, 0, log_likelihood) @ weight / n_tokens)
 
 
 def combine(log_weights):
@@ -278,7 +290,8 @@ def _complete(corpus, topic_word, doc_topic_prior, n_sweeps, seed, n_jobs):
         part = slice(start, start + 2**16)
         predictive[part] = np.einsum("ik,ki->i", theta[doc_of[part]], topic_word[:, second.words[part]])
     with np.errstate(divide="ignore"):
-        return per_document(second, np.log(predictive))
+        impossible = per_document(corpus, np.log(topic_word.max(axis=0) > 0)[corpus.words])
+        return per_document(second, np.log(predictive)) + impossible
 
 
 def split_tokens(corpus, seed):
@@ -319,8 +332,8 @@ def _exact(d, weights, counts, alpha):
     n, K = int(counts.sum()), len(alpha)
     if K * n * float(n + 1) ** (K - 1) > _EXACT_OPERATIONS:
         raise ValueError(
-            f"document {d} has {n} tokens: method='exact' would sum over about {float(n + 1) ** (K - 1):.2g} counts of its "
-            f"{K} topics. Use method='guided_ais', or fewer topics or shorter documents."
+            f"document {d} has {n} tokens: method='exact' would sum over about {float(n + 1) ** (K - 1):.2g} counts "
+            f"of its {K} topics. Use method='guided_ais', or fewer topics or shorter documents."
         )
     coefficients, log_scale = np.ones((1,) * (K - 1)), 0.0
     for phi in np.repeat(weights, counts, axis=0):

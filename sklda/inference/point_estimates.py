@@ -98,8 +98,8 @@ def point_estimates(
     >>> X = np.array([[2, 1, 0], [0, 1, 2]])
     >>> found = sklda.point_estimates(X, [0, 0, 0, 1, 1, 1], doc_topic_prior=0.5, topic_word_prior=0.5)
     >>> found.doc_topic.round(2)
-    array([[0.72, 0.28],
-           [0.28, 0.72]])
+    array([[0.77, 0.23],
+           [0.23, 0.77]])
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")

@@ -1,0 +1,28 @@
+"""The examples in the docstrings run, and every public name has one."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import sklda
+
+MODULES = [sklda.__name__] + [
+    m.name for m in pkgutil.walk_packages(sklda.__path__, "sklda.") if "_kernels." not in m.name
+]
+PUBLIC = [getattr(module, name) for module in (sklda, sklda.metrics, sklda.datasets) for name in module.__all__]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+@pytest.mark.parametrize("thing", [t for t in PUBLIC if inspect.isfunction(t) or inspect.isclass(t)])
+def test_public_names_have_an_example(thing):
+    doc = inspect.getdoc(thing)
+    assert "Parameters\n" in doc
+    assert ">>> " in doc
