@@ -1,0 +1,351 @@
+"""Held-out likelihood: error of every method against its cost, tokens a second, and learned against perturbed topics.
+
+    python benchmarks/bench_held_out.py                      everything, on the bundled corpus
+    python benchmarks/bench_held_out.py --ldac corpus.ldac.gz --json figures.json
+    python benchmarks/bench_held_out.py --parts perturbed --temperatures 100 10000
+
+Models are GibbsLDA fits with alpha = 0.1 and eta = 0.01; a fifth of the documents is held out. Costs are CPU seconds of
+the process, on one thread. Errors are standard deviations over repeats that share nothing but the model.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from bench_sampler import gibbs, say, table
+from peers import ALPHA, ETA, describe, read_ldac, stopwatch
+from threadpoolctl import threadpool_limits
+
+from sklda import point_estimates
+from sklda.datasets import load_docstrings
+from sklda.inference.held_out import combine
+from sklda.metrics import compare_topic_models, held_out_log_likelihood
+
+PARTS = ("errors", "rate", "perturbed")
+MALLET_RATE = 7e6  # token-updates a second of its left-to-right, from its documentation
+
+# What a budget of b updates a token buys from each method, for documents of n tokens.
+METHODS = {
+    "guided_ais": lambda b, n: {"method": "guided_ais", "n_temperatures": b},
+    "ais, linear": lambda b, n: {"method": "ais", "n_temperatures": b},
+    "ais, quadratic": lambda b, n: {"method": "ais", "n_temperatures": b, "schedule": "quadratic"},
+    "left_to_right": lambda b, n: {"method": "left_to_right", "n_runs": max(1, round(2 * b / (n + 1)))},
+    "particle_filter": lambda b, n: {"method": "particle_filter", "n_particles": b},
+    "chib": lambda b, n: {"method": "chib", "n_temperatures": b},
+}
+
+
+def updates(options, n):
+    """Draws of a token's topic for a document of n tokens; None where resampling decides how many."""
+    if options["method"] == "left_to_right":
+        return options["n_runs"] * n * (n + 1) // 2
+    if options["method"] == "particle_filter":
+        return None
+    # The first states of the guided path are drawn once more; chib burns in by 20 sweeps.
+    return n * (options["n_temperatures"] + {"guided_ais": 1, "ais": 0, "chib": 20}[options["method"]])
+
+
+# --- documents --------------------------------------------------------------------------------------------------------
+
+
+def split(X, groups, seed, share=0.2):
+    """Rows of training and of held-out documents, the latter with their groups."""
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    test, train = np.split(order, [int(share * X.shape[0])])
+    return X[train], X[test], groups[test]
+
+
+def tokens_of(X, rows):
+    return np.concatenate([np.repeat(X[[i]].indices, X[[i]].data) for i in rows])
+
+
+def documents_of(length, X, groups, n_documents, rng):
+    """Documents of about `length` tokens: as they are; cut, where they are longer; or joined within a group, and cut."""
+    lengths = np.asarray(X.sum(axis=1)).ravel()
+    near = np.flatnonzero(np.abs(lengths - length) <= 0.1 * length)
+    if len(near) >= n_documents:
+        return X[rng.choice(near, n_documents, replace=False)]
+    long = np.flatnonzero(lengths >= length)
+    if len(long) >= n_documents:
+        parts = [tokens_of(X, [i]) for i in rng.choice(long, n_documents, replace=False)]
+    else:
+        parts = []
+        for g in rng.permutation(np.unique(groups)):
+            rows = rng.permutation(np.flatnonzero(groups == g))
+            whole = np.split(rows, np.flatnonzero(np.diff(np.cumsum(lengths[rows]) // length)) + 1)
+            parts += [tokens_of(X, part) for part in whole if lengths[part].sum() >= length]
+    counts = [np.bincount(rng.choice(p, length, replace=False), minlength=X.shape[1]) for p in parts[:n_documents]]
+    return sp.csr_matrix(np.array(counts))
+
+
+# --- standard error against cost --------------------------------------------------------------------------------------
+
+
+def estimates(X, model, options, repeats, seed):
+    """One estimate a repeat and document, and CPU seconds of a repeat a document."""
+    runs, seconds = [], []
+    for r in range(repeats):
+        with stopwatch() as taken:
+            runs.append(held_out_log_likelihood(X, *model, **options, random_state=seed + r))
+        seconds.append(taken["cpu"])
+    return np.array(runs), float(np.median(seconds)) / X.shape[0]
+
+
+def errors(X, model, options):
+    """For every method and budget: error a document, mean estimate, token-updates and milliseconds."""
+    n = round(float(X.sum()) / X.shape[0])
+    figures = []
+    for name, arguments in METHODS.items():
+        done = None
+        for budget in options.budgets:
+            given = arguments(budget, n)
+            if given == done:
+                continue
+            runs, seconds = estimates(X, model, done := given, options.repeats, options.seed)
+            sd = runs.std(axis=0, ddof=1)
+            figures.append(
+                {
+                    "method": name,
+                    "options": given,
+                    "updates": updates(given, n),
+                    "milliseconds": 1000 * seconds,
+                    "error": float(np.sqrt(np.mean(sd**2))),
+                    "median_error": float(np.median(sd)),
+                    "largest_error": float(sd.max()),
+                    "mean": float(runs.mean()),
+                    "combined": [float(v) for v in total(runs)],
+                }
+            )
+    runs, seconds = estimates(
+        X, model, {"method": "particle_filter", "n_particles": options.particles}, options.repeats, options.seed + 100
+    )
+    return {"length": n, "documents": X.shape[0], "rows": figures, "long": [float(v) for v in total(runs)]}
+
+
+def total(runs):
+    """Sum over documents of the log of the mean over repeats, and its standard error."""
+    value, std = combine(runs)
+    return value.sum(), np.sqrt((std**2).sum())
+
+
+def at_cost(rows, method, milliseconds):
+    """Error of a method at some cost, on the straight line through its budgets in logarithms."""
+    own = [row for row in rows if row["method"] == method]
+    cost, error = (np.log([row[key] for row in own]) for key in ("milliseconds", "error"))
+    return float(np.exp(np.interp(np.log(milliseconds), cost, error)))
+
+
+def show_errors(title, figures):
+    rows = [
+        [
+            row["method"],
+            ", ".join(str(v) for key, v in row["options"].items() if key.startswith("n_")),
+            "more than P n" if row["updates"] is None else f"{row['updates']:,}",
+            f"{row['milliseconds']:.2f}",
+            f"{row['error']:.3f}",
+            f"{row['median_error']:.3f}",
+            f"{row['largest_error']:.2f}",
+            f"{row['mean']:.2f}",
+        ]
+        for row in figures["rows"]
+    ]
+    header = [
+        "method",
+        "R, P or runs",
+        "updates / document",
+        "CPU ms / document",
+        "sd, rms",
+        "median",
+        "largest",
+        "mean",
+    ]
+    table(
+        f"{title}, {figures['documents']} documents of about {figures['length']} tokens: nats a document", header, rows
+    )
+    guided = next((r for r in figures["rows"] if r["options"] == METHODS["guided_ais"](100, 0)), None)
+    if guided:
+        for name in ("ais, linear", "ais, quadratic"):
+            other = at_cost(figures["rows"], name, guided["milliseconds"])
+            figures[f"guided : {name}"] = guided["error"] / other
+            say(
+                f"  guided_ais at R = 100 has {guided['error'] / other:.3f} of the error of {name} in the same CPU time"
+            )
+        (ours, ours_std), (theirs, theirs_std) = guided["combined"], figures["long"]
+        say(
+            f"  corpus total: guided_ais {ours:,.2f} ± {ours_std:.2f}, long particle filter {theirs:,.2f} ± "
+            f"{theirs_std:.2f}: {(ours - theirs) / np.hypot(ours_std, theirs_std):+.1f} errors apart"
+        )
+
+
+# --- token-updates a second -------------------------------------------------------------------------------------------
+
+
+def rates(X, model, options):
+    """Token-updates a CPU second, the rest of the work (the guide, the weights) included; methods take turns."""
+    lengths = np.asarray(X.sum(axis=1)).ravel()
+    figures = {name: [] for name in METHODS if name != "particle_filter"}
+    for r in range(options.repeats):
+        for name, own in figures.items():
+            given = METHODS[name](100, lengths.mean())
+            with stopwatch() as taken:
+                held_out_log_likelihood(X, *model, **given, random_state=options.seed + r)
+            own.append(sum(updates(given, int(n)) for n in lengths) / taken["cpu"])
+    return figures
+
+
+def show_rates(title, figures):
+    rows = [
+        [
+            name,
+            f"{np.median(v) / 1e6:.1f}",
+            f"{min(v) / 1e6:.1f}–{max(v) / 1e6:.1f}",
+            f"{np.median(v) / MALLET_RATE:.1f}",
+        ]
+        for name, v in figures.items()
+    ]
+    rows.append(["MALLET, as documented", f"{MALLET_RATE / 1e6:.0f}", "", "1"])
+    table(f"{title}: token-updates a CPU second, one thread", ["method", "million", "range", ": MALLET"], rows)
+
+
+# --- learned topics against perturbed ones ----------------------------------------------------------------------------
+
+
+def pair_of_models(X, n_topics, options):
+    """Topics of a fit, and of the same assignments with a share of them drawn again, uniformly; from plain counts."""
+    learned = gibbs(n_topics, max_iter=options.fit_iter, random_state=options.seed).fit(X).topic_assignments_
+    rng = np.random.default_rng(options.seed)
+    perturbed = learned.copy()
+    redrawn = rng.random(len(learned)) < options.redrawn
+    perturbed[redrawn] = rng.integers(n_topics, size=redrawn.sum())
+    priors = {"n_components": n_topics, "doc_topic_prior": ALPHA, "topic_word_prior": ETA, "method": "cgs"}
+    return [(point_estimates(X, z, **priors).topic_word, ALPHA) for z in (learned, perturbed)]
+
+
+def log_ratios(X, pair, n_temperatures, n_runs, seed):
+    """log p(w | learned) - log p(w | perturbed) by every method, and CPU seconds; every run has the same sweeps."""
+    mean_length = X.sum() / X.shape[0]
+    single = {
+        "left_to_right": {
+            "method": "left_to_right",
+            "n_runs": max(1, round(2 * n_runs * n_temperatures / mean_length)),
+        },
+        "ais": {"method": "ais", "n_temperatures": n_temperatures, "n_runs": n_runs},
+    }
+    ratios, seconds = {}, {}
+    for name, given in single.items():
+        with stopwatch() as taken:
+            values = [held_out_log_likelihood(X, *m, **given, random_state=seed + i) for i, m in enumerate(pair)]
+        ratios[name], seconds[name] = values[0] - values[1], taken["cpu"]
+    for path in ("geometric", "convex", "difference"):
+        with stopwatch() as taken:
+            result = compare_topic_models(
+                X, *pair, path=path, n_temperatures=n_temperatures, n_runs=n_runs, random_state=seed
+            )
+        if path == "difference":
+            ratios["guided difference"], seconds["guided difference"] = result.log_ratio, taken["cpu"]
+        else:
+            for name, values in ((path, result.forward), (f"{path}, reverse", result.reverse)):
+                ratios[f"ratio-AIS {name}"], seconds[f"ratio-AIS {name}"] = values, taken["cpu"] / 2
+    return ratios, seconds
+
+
+def perturbed(X, pair, options):
+    figures = {}
+    for n_temperatures in options.temperatures:
+        (first, seconds), (second, _) = (
+            log_ratios(X, pair, n_temperatures, options.runs, options.seed + 1000 * i) for i in range(2)
+        )
+        figures[n_temperatures] = {
+            name: {
+                "share": [float((r[name] > 0).mean()) for r in (first, second)],
+                "mean": [float(r[name].mean()) for r in (first, second)],
+                "sd": float(np.sqrt(np.mean((first[name] - second[name]) ** 2) / 2)),
+                "agree": float(np.mean((first[name] > 0) == (second[name] > 0))),
+                "seconds": seconds[name],
+            }
+            for name in first
+        }
+    return figures
+
+
+def show_perturbed(title, figures):
+    for n_temperatures, methods in figures.items():
+        rows = [
+            [
+                name,
+                *(f"{share:.1%}" for share in row["share"]),
+                f"{row['agree']:.1%}",
+                *(f"{mean:+.2f}" for mean in row["mean"]),
+                f"{row['sd']:.3f}",
+                f"{row['seconds']:.1f}",
+            ]
+            for name, row in methods.items()
+        ]
+        header = ["method", "learned wins", "again", "same winner", "mean ratio", "again", "sd", "CPU s"]
+        table(
+            f"{title}, {n_temperatures} temperatures: learned against perturbed topics, nats a document", header, rows
+        )
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure (default: everything)")
+    add("--ldac", nargs="+", type=Path, default=[], metavar="PATH", help="more corpora, .ldac or .ldac.gz")
+    add("--no-docstrings", action="store_true", help="leave the bundled corpus out")
+    add("--topics", nargs="+", type=int, default=[20, 100], help="K of the errors (default: 20 100)")
+    add("--lengths", nargs="+", type=int, default=[50, 500], help="tokens of a document (default: 50 500)")
+    add("--budgets", nargs="+", type=int, default=[10, 30, 100, 300], help="updates a token (default: 10 30 100 300)")
+    add("--documents", type=int, default=24, help="documents of each length (default: 24)")
+    add("--repeats", type=int, default=8, help="estimates a document and budget (default: 8)")
+    add("--particles", type=int, default=1000, help="of the long particle filter (default: 1000)")
+    add("--temperatures", nargs="+", type=int, default=[100, 1000], help="of learned : perturbed (default: 100 1000)")
+    add("--perturbed-topics", type=int, default=50, help="K of learned : perturbed (default: 50)")
+    add("--runs", type=int, default=2, help="runs of each method there (default: 2)")
+    add("--redrawn", type=float, default=0.05, help="share of the assignments drawn again (default: 0.05)")
+    add("--fit-iter", type=int, default=300, help="sweeps of each fit (default: 300)")
+    add("--json", type=Path, metavar="FILE", help="write every figure there")
+    add("--seed", type=int, default=0, help="seed of everything (default: 0)")
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    bundled = load_docstrings()
+    corpora = {} if options.no_docstrings else {"docstrings": (bundled.data, bundled.target)}
+    for path in options.ldac:
+        X = read_ldac(path)
+        corpora[f"{path.parent.name}/{path.name}"] = X, np.zeros(X.shape[0], int)
+    record = {part: {} for part in options.parts}
+    for corpus, (X, groups) in corpora.items():
+        say(f"{corpus}: {describe(X)}")
+        train, test, test_groups = split(X, groups, options.seed)
+        for n_topics in options.topics:
+            fitted = gibbs(n_topics, max_iter=options.fit_iter, random_state=options.seed).fit(train)
+            model, title = (fitted.topic_word_, ALPHA), f"{corpus}, K = {n_topics}"
+            if "errors" in options.parts:
+                for length in options.lengths:
+                    rng = np.random.default_rng(options.seed)
+                    documents = documents_of(length, test, test_groups, options.documents, rng)
+                    figures = record["errors"][f"{title}, n = {length}"] = errors(documents, model, options)
+                    show_errors(title, figures)
+            if "rate" in options.parts:
+                figures = record["rate"][title] = rates(test, model, options)
+                show_rates(title, figures)
+        if "perturbed" in options.parts:
+            pair = pair_of_models(train, options.perturbed_topics, options)
+            title = f"{corpus}, K = {options.perturbed_topics}"
+            figures = record["perturbed"][title] = perturbed(test, pair, options)
+            show_perturbed(title, figures)
+        if options.json:
+            options.json.write_text(json.dumps(record, indent=1))
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()

@@ -1,0 +1,350 @@
+"""Speed, memory and quality of sklda's sampler beside tomotopy, lda and scikit-learn, in one run on one thread.
+
+    python benchmarks/bench_sampler.py                       everything, on the synthetic and the bundled corpus
+    python benchmarks/bench_sampler.py --ldac corpus.ldac.gz --json figures.json
+    python benchmarks/bench_sampler.py --parts rate --topics 100 500 --repeats 7
+
+Samplers take turns within every repeat, so that other load on the machine meets all of them; what is compared is CPU
+seconds of the process, and medians over repeats. All use alpha = 0.1 and eta = 0.01. Needs the extra `benchmark`.
+"""
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from peers import ALPHA, ETA, PEERS, describe, log_joint, peak_memory, read_ldac, stopwatch, synthetic
+from scipy.special import psi
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from sklda import GibbsLDA
+from sklda.datasets import load_docstrings
+
+PARTS = ("rate", "joint", "memory", "transform")
+MEMORY_SWEEPS = 3
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def table(title, header, rows):
+    """Print rows of strings under a header, columns aligned."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    say(f"\n{title}")
+    for row in [header, ["-" * width for width in widths], *rows]:
+        first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        say("  " + "  ".join([first.strip().ljust(widths[0]), *others]))
+
+
+def gibbs(n_topics, **parameters):
+    return GibbsLDA(n_topics, doc_topic_prior=ALPHA, topic_word_prior=ETA, **parameters)
+
+
+def variational(n_topics, **parameters):
+    return LatentDirichletAllocation(n_topics, doc_topic_prior=ALPHA, topic_word_prior=ETA, **parameters)
+
+
+# --- tokens a second --------------------------------------------------------------------------------------------------
+
+
+def rate(X, n_topics, options):
+    """Tokens a second of every library: samplers settled for some sweeps first, then `repeats` turns each."""
+    n_tokens = int(X.sum())
+    names = [n for n in options.libraries if n != "scikit-learn" or n_topics <= options.slow_topics]
+    samplers, sweeps = {}, {}
+    for name in names:
+        samplers[name] = sampler = PEERS[name](X, n_topics, options.seed)
+        with stopwatch() as taken:
+            sampler.sweep()
+        # A turn lasts about a second; early sweeps change more topics than later ones do.
+        sweeps[name] = max(1, round(options.turn / max(taken["cpu"], 1e-4)))
+        if name != "scikit-learn":
+            sampler.sweep(options.settle)
+    figures = {name: {"cpu": [], "wall": []} for name in [*names, "GibbsLDA.fit"]}
+    for _ in range(options.repeats):
+        for name, sampler in samplers.items():
+            with stopwatch() as taken:
+                sampler.sweep(sweeps[name])
+            for clock, seconds in taken.items():
+                figures[name][clock].append(n_tokens * sweeps[name] / seconds)
+        # What fit adds to its sweeps: their log joint, and the estimates at the end.
+        n = max(10, sweeps["sklda"])
+        with stopwatch() as taken:
+            gibbs(n_topics, max_iter=n, random_state=options.seed).fit(X)
+        for clock, seconds in taken.items():
+            figures["GibbsLDA.fit"][clock].append(n_tokens * n / seconds)
+    return figures
+
+
+def ratio(ours, theirs):
+    """Median over repeats of our figure divided by theirs in the same repeat."""
+    return float(np.median(np.divide(ours, theirs)))
+
+
+def show_rate(corpus, n_topics, figures):
+    rows = []
+    for name, clocks in figures.items():
+        cpu, wall = np.array(clocks["cpu"]) / 1e6, np.array(clocks["wall"]) / 1e6
+        rows.append(
+            [
+                name,
+                f"{np.median(cpu):.2f}",
+                f"{cpu.min():.2f}–{cpu.max():.2f}",
+                f"{np.median(wall):.2f}",
+                f"{ratio(figures['sklda']['cpu'], clocks['cpu']):.2f}",
+            ]
+        )
+    header = ["library", "M tokens / CPU s", "range", "M tokens / s", "sklda : it"]
+    table(f"{corpus}, K = {n_topics}: tokens a second, one thread", header, rows)
+
+
+# --- joint log-likelihood against time --------------------------------------------------------------------------------
+
+
+def joint_curves(X, n_topics, seconds, options):
+    """For every seed and sampler: CPU seconds spent sweeping, and log p(w, z) per token at those moments."""
+    n_tokens = int(X.sum())
+    curves = {name: [] for name in options.libraries if name != "scikit-learn"}
+    for seed in range(options.seed, options.seed + options.repeats):
+        samplers = {name: PEERS[name](X, n_topics, seed) for name in curves}
+        points = {name: [(0.0, log_joint(s.tokens, s.topics(), n_topics) / n_tokens)] for name, s in samplers.items()}
+        sweeps, spent = dict.fromkeys(samplers, 0), dict.fromkeys(samplers, 0.0)
+        for checkpoint in np.linspace(0, seconds, options.checkpoints + 1)[1:]:
+            for name, sampler in samplers.items():
+                before = sweeps[name]
+                while spent[name] < checkpoint:
+                    # In one call as many sweeps as should fill the time: tomotopy starts its thread at every call.
+                    n = int((checkpoint - spent[name]) / spent[name] * sweeps[name]) if sweeps[name] else 1
+                    with stopwatch() as taken:
+                        sampler.sweep(max(n, 1))
+                    spent[name] += taken["cpu"]
+                    sweeps[name] += max(n, 1)
+                if sweeps[name] > before:
+                    level = log_joint(sampler.tokens, sampler.topics(), n_topics) / n_tokens
+                    points[name].append((spent[name], level))
+        for name in curves:
+            curves[name].append(points[name])
+    return curves
+
+
+def at_time(points, seconds):
+    return float(np.interp(seconds, *np.transpose(points)))
+
+
+def time_of(points, level):
+    """When the curve first passes the level, interpolated; NaN if it never does."""
+    times, levels = np.transpose(points)
+    passed = np.flatnonzero(levels >= level)
+    if not len(passed):
+        return np.nan
+    i = passed[0]
+    return float(np.interp(level, levels[i - 1 : i + 1], times[i - 1 : i + 1])) if i else 0.0
+
+
+def show_joint(corpus, n_topics, seconds, curves):
+    moments = seconds * np.array([0.1, 0.25, 0.5, 0.75, 1])
+    rows = [
+        [name, *(f"{np.median([at_time(points, t) for points in runs]):.4f}" for t in moments)]
+        for name, runs in curves.items()
+    ]
+    header = ["log p(w, z) per token", *(f"{t:.3g} s" for t in moments)]
+    table(f"{corpus}, K = {n_topics}: joint log-likelihood in nats a token after CPU seconds", header, rows)
+    summary = {}
+    for name in curves:
+        if name != "sklda":
+            # Whole curves are compared seed by seed; a seed means nothing across libraries, the pairs are only turns.
+            level = float(np.median([at_time(points, seconds) for points in curves[name]]))
+            reached = [time_of(points, level) for points in curves["sklda"]]
+            summary[name] = {"level": level, "sklda_seconds": reached, "share": np.median(reached) / seconds}
+            say(
+                f"  {name}'s level after {seconds:.3g} s, {level:.4f}: sklda reaches it in {np.median(reached):.3g} s "
+                f"({min(reached):.3g}–{max(reached):.3g}), {summary[name]['share']:.2f} of the time"
+            )
+    return summary
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def memory(X, n_topics, options):
+    """Bytes that each library adds to a process which holds the corpus, at its peak; one process a library."""
+    figures = {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "corpus.npz"
+        sp.save_npz(file, X, compressed=False)
+        for name in [*options.libraries, "GibbsLDA.fit"]:
+            if name == "scikit-learn" and n_topics > options.slow_topics:
+                continue
+            command = [sys.executable, __file__, "--memory-of", name, str(file), str(n_topics)]
+            figures[name] = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return figures
+
+
+def memory_of(name, file, n_topics):
+    """What the subprocess of `memory` does."""
+    X = sp.load_npz(file)
+    if name == "tomotopy":
+        import tomotopy  # noqa: F401  its import belongs to the baseline
+    before = peak_memory()
+    if name == "GibbsLDA.fit":
+        gibbs(n_topics, max_iter=MEMORY_SWEEPS, random_state=0).fit(X)
+    else:
+        PEERS[name](X, n_topics, 0).sweep(1 if name == "scikit-learn" else MEMORY_SWEEPS)
+    print(peak_memory() - before)
+
+
+# --- transform --------------------------------------------------------------------------------------------------------
+
+
+def halves(X, rng):
+    """Split the tokens of every document at random into two matrices of counts."""
+    documents, words = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)).repeat(X.data), np.repeat(X.indices, X.data)
+    order = np.lexsort((rng.random(len(words)), documents))
+    place = np.arange(len(words)) - np.searchsorted(documents, np.arange(X.shape[0]))[documents]
+    seen = np.empty(len(words), bool)
+    seen[order] = place % 2 == 0
+    return [sp.csr_matrix((np.ones(s.sum(), int), (documents[s], words[s])), shape=X.shape) for s in (seen, ~seen)]
+
+
+def perplexity(theta, topic_word, hidden):
+    """exp of minus the mean log p(w) over hidden tokens, p(w) = sum_k theta_dk phi_kw."""
+    hidden = hidden.tocoo()
+    total, step = 0.0, 2**16
+    for i in range(0, hidden.nnz, step):
+        rows, columns = hidden.row[i : i + step], hidden.col[i : i + step]
+        total += hidden.data[i : i + step] @ np.log(np.einsum("ik,ki->i", theta[rows], topic_word[:, columns]))
+    return float(np.exp(-total / hidden.data.sum()))
+
+
+def transforms(X, n_topics, options):
+    """Documents a second, and document-completion perplexity, on a fifth of the documents that no model saw."""
+    rng = np.random.default_rng(options.seed)
+    order = rng.permutation(X.shape[0])
+    test, train = X[order[: X.shape[0] // 5]], X[order[X.shape[0] // 5 :]]
+    ours = gibbs(n_topics, max_iter=options.fit_iter, random_state=options.seed).fit(train)
+    # Our topics in scikit-learn's model, prepared as its own fit prepares them.
+    same = variational(n_topics, max_iter=1, random_state=options.seed).fit(train[:10])
+    same.components_ = ours.components_
+    same.exp_dirichlet_component_ = np.exp(psi(same.components_) - psi(same.components_.sum(axis=1, keepdims=True)))
+    models = {"GibbsLDA": ours, "scikit-learn, the same topics": same}
+    if n_topics <= options.slow_topics:
+        own = variational(n_topics, max_iter=options.vb_iter, random_state=options.seed).fit(train)
+        models["scikit-learn, its own topics"] = own
+    figures = {name: {"documents_per_cpu_second": [], "perplexity": []} for name in models}
+    test = test[: options.transform_documents]
+    for _ in range(options.repeats):
+        seen, hidden = halves(test, rng)
+        for name, model in models.items():
+            with stopwatch() as taken:
+                model.transform(test)
+            figures[name]["documents_per_cpu_second"].append(test.shape[0] / taken["cpu"])
+            topic_word = model.components_ / model.components_.sum(axis=1, keepdims=True)
+            figures[name]["perplexity"].append(perplexity(model.transform(seen), topic_word, hidden))
+    return figures
+
+
+def show_transforms(corpus, n_topics, figures):
+    rows, ours = [], figures["GibbsLDA"]
+    for name, figure in figures.items():
+        speed, quality = figure["documents_per_cpu_second"], figure["perplexity"]
+        rows.append(
+            [
+                name,
+                f"{np.median(speed):,.0f}",
+                f"{ratio(ours['documents_per_cpu_second'], speed):.2f}",
+                f"{np.median(quality):,.1f}",
+                f"{ratio(ours['perplexity'], quality):.3f}",
+            ]
+        )
+    header = ["transform by", "documents / CPU s", "GibbsLDA : it", "perplexity", "GibbsLDA : it"]
+    table(f"{corpus}, K = {n_topics}: unseen documents; perplexity of their hidden halves", header, rows)
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure (default: everything)")
+    add("--topics", nargs="+", type=int, default=[20, 100, 500, 1000], help="K of the rates (default: 20 100 500 1000)")
+    add("--ldac", nargs="+", type=Path, default=[], metavar="PATH", help="more corpora, .ldac or .ldac.gz")
+    add("--no-synthetic", action="store_true", help="leave the 3-million-token corpus out")
+    add("--libraries", nargs="+", choices=list(PEERS), default=list(PEERS), help="who takes part; sklda always does")
+    add("--repeats", type=int, default=5, help="turns of every library (default: 5)")
+    add("--seconds", type=float, default=20, help="CPU seconds of the joint log-likelihood curves (default: 20)")
+    add("--json", type=Path, metavar="FILE", help="write every raw figure there")
+    add("--seed", type=int, default=0, help="seed of the first repeat (default: 0)")
+    add("--turn", type=float, default=1.0, help="CPU seconds of one turn when rates are measured (default: 1)")
+    add("--settle", type=int, default=20, help="sweeps of every sampler before its rate counts (default: 20)")
+    add("--checkpoints", type=int, default=20, help="evaluations along a curve (default: 20)")
+    add("--fit-iter", type=int, default=200, help="sweeps of GibbsLDA before transform is measured (default: 200)")
+    add("--vb-iter", type=int, default=30, help="iterations of scikit-learn's own fit there (default: 30)")
+    add("--transform-documents", type=int, default=2000, help="unseen documents at most (default: 2000)")
+    add("--slow-topics", type=int, default=100, help="largest K at which scikit-learn takes part (default: 100)")
+    add("--memory-of", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.libraries = ["sklda", *(name for name in options.libraries if name != "sklda")]
+    return options
+
+
+def main():
+    options = parse()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    if options.memory_of:
+        name, file, n_topics = options.memory_of
+        return memory_of(name, file, int(n_topics))
+    corpora = {} if options.no_synthetic else {"synthetic": synthetic()}
+    corpora["docstrings"] = load_docstrings().data
+    corpora |= {path.parent.name + "/" + path.name: read_ldac(path) for path in options.ldac}
+
+    packages = ("sklda", "numpy", "scipy", "scikit-learn", "tomotopy", "lda")
+    record = {
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "versions": {package: version(package) for package in packages},
+        "corpora": {name: describe(X) for name, X in corpora.items()},
+        **{part: {} for part in options.parts},
+    }
+    say(record["machine"] + ";", ", ".join(f"{package} {v}" for package, v in record["versions"].items()))
+    for name, line in record["corpora"].items():
+        say(f"{name}: {line}")
+
+    n_largest = max(X.sum() for X in corpora.values())
+    for corpus, X in corpora.items():
+        large = X.sum() == n_largest
+        if "rate" in options.parts:
+            for n_topics in options.topics if large else options.topics[:2]:
+                figures = record["rate"][f"{corpus}, K={n_topics}"] = rate(X, n_topics, options)
+                show_rate(corpus, n_topics, figures)
+        if "joint" in options.parts:
+            # Smaller corpora get time in proportion: about as many sweeps.
+            seconds = options.seconds * float(X.sum() / n_largest)
+            curves = joint_curves(X, 100, seconds, options)
+            summary = show_joint(corpus, 100, seconds, curves)
+            record["joint"][corpus] = {"seconds": seconds, "curves": curves, "summary": summary}
+        if "memory" in options.parts and large:
+            for n_topics in (100, 1000):
+                figures = record["memory"][f"{corpus}, K={n_topics}"] = memory(X, n_topics, options)
+                rows = [[name, f"{size / 2**20:,.0f}"] for name, size in figures.items()]
+                table(f"{corpus}, K = {n_topics}: peak memory beyond the corpus", ["library", "MiB"], rows)
+        if "transform" in options.parts:
+            for n_topics in (20, 100):
+                figures = record["transform"][f"{corpus}, K={n_topics}"] = transforms(X, n_topics, options)
+                show_transforms(corpus, n_topics, figures)
+        if options.json:
+            options.json.write_text(json.dumps(record, indent=1))
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()

@@ -1,0 +1,197 @@
+"""Corpora, and one face for every sampler that `bench_sampler.py` compares."""
+
+import gzip
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import gammaln
+
+import sklda
+from sklda.inference.chain import GibbsChain
+from sklda.inference.corpus import Corpus
+from sklda.inference.priors import Priors
+
+ALPHA, ETA = 0.1, 0.01
+
+
+def read_ldac(path):
+    """Counts of a file with one document a line, ``n_distinct id:count id:count …``; plain text or gzip."""
+    with (gzip.open if str(path).endswith(".gz") else open)(path, "rt") as lines:
+        documents = [[pair.split(":") for pair in line.split()[1:]] for line in lines]
+    pairs = np.array([pair for document in documents for pair in document], np.int64).reshape(-1, 2)
+    indptr = np.cumsum([0, *map(len, documents)])
+    return _occurring(sp.csr_matrix((pairs[:, 1], pairs[:, 0], indptr)))
+
+
+def synthetic():
+    """About 3 million tokens: 20,000 documents of about 150 words from 100 topics over 19,084 words."""
+    corpus = sklda.datasets.make_lda_corpus(
+        20_000,
+        19_084,
+        100,
+        doc_length=(100, 200),
+        doc_topic_prior=0.1,
+        topic_word_prior=0.05,
+        zipf_exponent=0.8,
+        random_state=0,
+    )
+    return _occurring(corpus.data)
+
+
+def _occurring(X):
+    """Without the words and the documents that are empty: some libraries drop them, and V would differ."""
+    X = X[X.getnnz(axis=1) > 0][:, X.getnnz(axis=0) > 0]
+    X.sum_duplicates()
+    return X
+
+
+def describe(X):
+    """The corpus in one line."""
+    frequencies = np.sort(np.asarray(X.sum(axis=0)).ravel())[::-1]
+    n = frequencies.sum()
+    return (
+        f"{X.shape[0]:,} documents, {n:,} tokens, {X.shape[1]:,} words; "
+        f"the most frequent word is {frequencies[0] / n:.1%} of the tokens, the first hundred are "
+        f"{frequencies[:100].sum() / n:.0%}"
+    )
+
+
+class Sklda:
+    """GibbsChain, sweep by sweep."""
+
+    name = "sklda"
+
+    def __init__(self, X, n_topics, seed):
+        corpus = Corpus.from_counts(X)
+        priors = Priors.make(ALPHA, ETA, n_topics, X.shape[1])
+        self.chain = GibbsChain.start(corpus, priors, np.random.SeedSequence(seed))
+        self.tokens = corpus.words, np.repeat(np.arange(X.shape[0]), corpus.lengths)
+
+    def sweep(self, n=1):
+        for _ in range(n):
+            self.chain.sweep()
+
+    def topics(self):
+        return self.chain.topics
+
+
+class Tomotopy:
+    """tomotopy.LDAModel with one worker, fixed priors and every word kept."""
+
+    name = "tomotopy"
+
+    def __init__(self, X, n_topics, seed):
+        import tomotopy
+
+        self.model = tomotopy.LDAModel(k=n_topics, alpha=ALPHA, eta=ETA, min_cf=0, min_df=0, rm_top=0, seed=seed)
+        self.model.optim_interval = 0
+        self.model.burn_in = 0
+        for row in range(X.shape[0]):
+            own = slice(X.indptr[row], X.indptr[row + 1])
+            self.model.add_doc(np.repeat(X.indices[own], X.data[own]).astype(str).tolist())
+        self.model.train(0, workers=1)
+        assert self.model.num_words == X.sum() and len(self.model.used_vocabs) == X.shape[1]
+        assert np.allclose(self.model.alpha, ALPHA) and np.isclose(self.model.eta, ETA)
+        words = np.concatenate([document.words for document in self.model.docs])
+        documents = np.repeat(np.arange(len(self.model.docs)), [len(d.words) for d in self.model.docs])
+        self.tokens = words, documents
+
+    def sweep(self, n=1):
+        self.model.train(n, workers=1)
+
+    def topics(self):
+        return np.concatenate([document.topics for document in self.model.docs])
+
+
+class Lda:
+    """The compiled sweep of the `lda` package, over arrays as its own slow initialisation would fill them."""
+
+    name = "lda"
+
+    def __init__(self, X, n_topics, seed):
+        import lda
+
+        corpus = Corpus.from_counts(X)
+        documents = np.repeat(np.arange(X.shape[0], dtype=np.intc), corpus.lengths)
+        topics = np.random.default_rng(seed).integers(n_topics, size=corpus.n_tokens, dtype=np.intc)
+        self.tokens = corpus.words, documents
+        self.random = np.random.RandomState(seed)
+        self.model = model = lda.LDA(n_topics, alpha=ALPHA, eta=ETA, random_state=seed)
+        model.WS, model.DS, model.ZS = corpus.words, documents, topics
+        model.nzw_ = np.zeros((n_topics, X.shape[1]), np.intc, order="F")
+        model.ndz_ = np.zeros((X.shape[0], n_topics), np.intc)
+        np.add.at(model.nzw_, (topics, model.WS), 1)
+        np.add.at(model.ndz_, (documents, topics), 1)
+        model.nz_ = np.bincount(topics, minlength=n_topics).astype(np.intc)
+
+    def sweep(self, n=1):
+        for _ in range(n):
+            self.random.shuffle(self.model._rands)
+            self.model._sample_topics(self.model._rands)
+
+    def topics(self):
+        return self.model.ZS
+
+
+class SklearnLDA:
+    """One iteration of variational Bayes over the whole corpus counts as one sweep."""
+
+    name = "scikit-learn"
+
+    def __init__(self, X, n_topics, seed):
+        from sklearn.decomposition import LatentDirichletAllocation
+
+        self.X = X.astype(np.float64)
+        self.model = LatentDirichletAllocation(
+            n_topics, doc_topic_prior=ALPHA, topic_word_prior=ETA, max_iter=1, random_state=seed
+        )
+        self.model._init_latent_vars(X.shape[1])
+
+    def sweep(self, n=1):
+        for _ in range(n):
+            self.model._em_step(self.X, total_samples=self.X.shape[0], batch_update=True)
+
+
+PEERS = {peer.name: peer for peer in (Sklda, Tomotopy, Lda, SklearnLDA)}
+
+
+def log_joint(tokens, topics, n_topics):
+    """log p(w, z | alpha, eta) in nats: theta and phi integrated out, the same code for every sampler."""
+    words, documents = tokens
+    V, topics = words.max() + 1, topics.astype(np.int64)
+
+    def polya(cells, size, prior):
+        counts = np.bincount(cells, minlength=size * n_topics)
+        counts = counts[counts > 0]
+        return np.sum(gammaln(counts + prior)) - len(counts) * gammaln(prior)
+
+    lengths, totals = np.bincount(documents), np.bincount(topics, minlength=n_topics)
+    return (
+        polya(documents * n_topics + topics, len(lengths), ALPHA)
+        - np.sum(gammaln(lengths + n_topics * ALPHA) - gammaln(n_topics * ALPHA))
+        + polya(words * np.int64(n_topics) + topics, V, ETA)
+        - np.sum(gammaln(totals + V * ETA) - gammaln(V * ETA))
+    )
+
+
+@contextmanager
+def stopwatch():
+    """CPU seconds of this process (all its threads) and wall seconds, in the dictionary that it yields."""
+    taken = {}
+    cpu, wall = time.process_time(), time.perf_counter()
+    yield taken
+    taken["cpu"], taken["wall"] = time.process_time() - cpu, time.perf_counter() - wall
+
+
+def peak_memory():
+    """The most that this process has held so far, in bytes."""
+    try:
+        # ru_maxrss would count what the parent process held when it started this one.
+        with open("/proc/self/status") as lines:
+            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    except OSError:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

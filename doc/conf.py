@@ -1,0 +1,72 @@
+"""Configuration of the documentation; nothing here needs the network."""
+
+import re
+import sys
+from pathlib import Path
+
+# ``python -m sphinx`` puts the checkout first, whose kernels are not built; the installed package is documented.
+sys.path = [path for path in sys.path if Path(path).resolve() != Path(__file__).parents[1]]
+
+import sklda  # noqa: E402
+
+project = "sklda"
+author = "The sklda developers"
+copyright = f"2025, {author}"
+version = release = sklda.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.doctest",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
+autosummary_generate = True
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"/(?!plot_)[^/]*\.py$",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "abort_on_example_error": True,
+    "reference_url": {"sklda": None},
+    "doc_module": "sklda",
+    "backreferences_dir": "generated/backreferences",
+    "show_signature": False,
+    "plot_gallery": "True",
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "sklda"
+html_static_path = ["_static"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "sklda"},
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+def skip_foreign_members(app, what, name, obj, skip, options):
+    """Leave to scikit-learn's own site what its base classes bring."""
+    function = getattr(obj, "fget", obj)
+    module = getattr(function, "__module__", None)
+    return True if module is not None and not module.startswith("sklda") else None
+
+
+def quote_attributes_in_shapes(app, what, name, obj, options, lines):
+    """In types such as ``ndarray of shape (n_iter_,)`` the underscore is part of a name and makes no link."""
+    lines[:] = [re.sub(r"(?<=[(\s])(\w+_)(?=[,)])", r"`\1`", line) if " : " in line else line for line in lines]
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", quote_attributes_in_shapes, priority=100)
+    app.connect("autodoc-skip-member", skip_foreign_members)

@@ -1,0 +1,104 @@
+"""
+Topics as features of a classifier
+==================================
+
+Topics in a pipeline, cross-validated, against the bag of words they were made from: when few documents have a label,
+topics win; when many have, the words do.
+"""
+
+# %%
+# Every document of the bundled corpus belongs to one of 16 subject groups. A classifier of these groups takes either
+# the counts of all 2,533 words or the topic proportions.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, cross_validate
+from sklearn.pipeline import make_pipeline, make_union
+
+from sklda import GibbsLDA
+from sklda.datasets import load_docstrings
+
+X, y = load_docstrings(return_X_y=True)
+
+
+def topics(n_components):
+    return GibbsLDA(n_components, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=100, random_state=0)
+
+
+def classifier(C):
+    return LogisticRegression(C=C, max_iter=1000)
+
+
+# %%
+# How many topics?
+# ----------------
+#
+# The whole pipeline is cross-validated: topics are found in the training documents of each split, and the test
+# documents go through ``transform``. Proportions are small numbers and want a weaker penalty than counts.
+
+cv = StratifiedKFold(3, shuffle=True, random_state=0)
+
+
+def accuracy(model, X, cv=cv):
+    scores = cross_validate(model, X, y, cv=cv)["test_score"]
+    return scores.mean(), scores.std()
+
+
+n_topics = [5, 10, 20, 40, 80]
+by_topics = np.array([accuracy(make_pipeline(topics(k), classifier(10)), X) for k in n_topics])
+words = accuracy(classifier(1), X)
+both = accuracy(make_pipeline(make_union("passthrough", topics(20)), classifier(1)), X)
+print(f"words: {words[0]:.3f}; words and 20 topics: {both[0]:.3f}; 80 topics: {by_topics[-1, 0]:.3f}")
+
+# %%
+# How many labels?
+# ----------------
+#
+# Topics need no labels: they may be found in all documents, and the classifier sees a few of them. (The test documents
+# take part in the fit with their words, never with their groups.)
+
+n_labels = [32, 64, 128, 256, 512, 1024]
+proportions = topics(40).fit(X).doc_topic_
+splits = [StratifiedShuffleSplit(10, train_size=n, test_size=500, random_state=0) for n in n_labels]
+few_topics = np.array([accuracy(classifier(10), proportions, cv) for cv in splits])
+few_words = np.array([accuracy(classifier(1), X, cv) for cv in splits])
+
+# %%
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True, layout="constrained")
+blue, orange = "steelblue", "darkorange"
+
+
+def curve(ax, x, scores, color, label):
+    mean, spread = scores.T
+    ax.plot(x, mean, "o-", color=color, label=label)
+    ax.fill_between(x, mean - spread, mean + spread, color=color, alpha=0.2, linewidth=0)
+
+
+curve(left, n_topics, by_topics, blue, "topics")
+left.axhline(words[0], color=orange, label="bag of words (2,533 features)")
+left.axhspan(words[0] - words[1], words[0] + words[1], color=orange, alpha=0.2, linewidth=0)
+left.set(xlabel="number of topics", ylabel="accuracy (mean, standard deviation of splits)")
+left.set_title("Three-fold cross-validation, all labels")
+
+curve(right, n_labels, few_topics, blue, "40 topics of all documents")
+curve(right, n_labels, few_words, orange, "bag of words")
+right.set(xlabel="labelled documents")
+right.set_title("Few labels, 10 random splits")
+
+for ax, ticks in ((left, n_topics), (right, n_labels)):
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(ticks, ticks)
+    ax.minorticks_off()
+    ax.yaxis.set_major_formatter("{x:.0%}")
+    ax.yaxis.set_tick_params(labelleft=True)
+    ax.grid(axis="y", color="0.92")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(loc="lower right", frameon=False)
+plt.show()
+
+# %%
+# Topics are a lossy summary: 80 numbers in place of 2,533 keep much of what tells the groups apart, not all of it, and
+# added to the words they bring hardly anything. What they know that a few labelled documents do not is which words go
+# together, and that is worth most where labels are scarce.

@@ -1,0 +1,63 @@
+"""Small corpora, and comparisons to the last bit."""
+
+import dataclasses
+
+import hypothesis
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sklda.datasets import make_lda_corpus
+
+hypothesis.settings.register_profile("sklda", derandomize=True, deadline=None, max_examples=60)
+hypothesis.settings.load_profile("sklda")
+
+
+@pytest.fixture(scope="session")
+def counts():
+    """150 documents, the first, one inside and the last empty: three blocks of 64 in `transform`; read-only."""
+    lengths = np.arange(150) % 40
+    lengths[[0, 70, 149]] = 0
+    X = make_lda_corpus(150, 60, 4, doc_length=lengths, random_state=0).data
+    for array in (X.data, X.indices, X.indptr):
+        array.flags.writeable = False
+    return X
+
+
+@pytest.fixture(scope="session")
+def binary():
+    """Counts of 0 and 1, which every dtype holds."""
+    return sp.random(80, 25, density=0.3, format="csr", random_state=0, data_rvs=np.ones)
+
+
+@pytest.fixture(scope="session")
+def same():
+    """Whether two values are equal, bit for bit, whatever they hold."""
+
+    def same(a, b):
+        if a is b:
+            return True
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, np.ndarray) and a.dtype != object:
+            return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        if isinstance(a, dict):
+            return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+        if isinstance(a, (list, tuple)):
+            return len(a) == len(b) and all(map(same, a, b))
+        if dataclasses.is_dataclass(a):
+            return same(vars(a), vars(b))
+        return bool(np.all(a == b))
+
+    return same
+
+
+@pytest.fixture(scope="session")
+def same_fit(same):
+    """Whether two estimators were fitted alike, bit for bit, whatever their parameters."""
+
+    def same_fit(a, b):
+        parameters = a.get_params()
+        return same(*({k: v for k, v in vars(each).items() if k not in parameters} for each in (a, b)))
+
+    return same_fit

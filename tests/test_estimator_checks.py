@@ -1,0 +1,97 @@
+"""scikit-learn's own checks, and code written for LatentDirichletAllocation."""
+
+import inspect
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.fixes import parse_version
+
+from sklda import GibbsLDA
+
+if parse_version(sklearn.__version__) < parse_version("1.7"):
+    EXPECTED = {
+        "check_positive_only_tag_during_fit": "scikit-learn 1.6 takes a float off its own integers in this check"
+    }
+else:
+    EXPECTED = {}
+
+ESTIMATORS = [
+    GibbsLDA(),
+    GibbsLDA(2, max_iter=5, n_chains=2, n_jobs=2, point_estimate="cgs"),
+    GibbsLDA(3, max_iter=5, doc_topic_prior=0.1, topic_word_prior=2),
+]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [
+        pair
+        for estimator in ESTIMATORS
+        for pair in estimator_checks_generator(estimator, expected_failed_checks=EXPECTED, mark="xfail")
+    ],
+    ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else repr(value),
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    "name", ["n_components", "doc_topic_prior", "topic_word_prior", "max_iter", "n_jobs", "verbose", "random_state"]
+)
+def test_shared_parameters(name):
+    ours, theirs = (inspect.signature(each).parameters[name] for each in (GibbsLDA, LatentDirichletAllocation))
+    assert ours.kind == theirs.kind
+    assert ours.default == theirs.default or name == "max_iter"
+
+
+@pytest.mark.parametrize("name", ["fit", "transform", "fit_transform", "get_feature_names_out", "set_output"])
+def test_shared_methods(name):
+    def parameters(cls):
+        signature = inspect.signature(getattr(cls, name))
+        return [(each.name, each.kind, each.default) for each in signature.parameters.values()]
+
+    assert parameters(GibbsLDA) == parameters(LatentDirichletAllocation)
+
+
+@pytest.mark.parametrize("cls", [LatentDirichletAllocation, GibbsLDA])
+def test_swapping_the_class_name_works(cls, counts):
+    lda = cls(
+        n_components=4,
+        doc_topic_prior=0.2,
+        topic_word_prior=0.3,
+        max_iter=5,
+        n_jobs=1,
+        verbose=0,
+        random_state=0,
+    )
+    theta = lda.fit_transform(counts)
+    assert theta.shape == (150, 4)
+    np.testing.assert_allclose(theta.sum(axis=1), 1)
+    assert lda.components_.shape == (4, 60)
+    assert (lda.components_ > 0).all()
+    assert lda.doc_topic_prior_ == 0.2
+    assert lda.topic_word_prior_ == 0.3
+    assert lda.n_iter_ == 5
+    assert lda.n_features_in_ == 60
+    assert lda.get_feature_names_out().tolist() == [f"{cls.__name__.lower()}{k}" for k in range(4)]
+    np.testing.assert_allclose(lda.transform(counts, normalize=True), theta)
+    raw = lda.transform(counts, normalize=False)
+    np.testing.assert_allclose(raw / raw.sum(axis=1, keepdims=True), theta)
+    np.testing.assert_allclose(raw[0], 0.2)
+    with pytest.raises(NotFittedError):
+        clone(lda).transform(counts)
+
+
+def test_default_priors(counts):
+    lda = GibbsLDA(4, max_iter=1).fit(counts)
+    assert lda.doc_topic_prior_ == lda.topic_word_prior_ == 0.25
+    assert type(lda.doc_topic_prior_) is float
+
+
+def test_repr():
+    assert repr(GibbsLDA(n_components=3, max_iter=7)) == "GibbsLDA(max_iter=7, n_components=3)"

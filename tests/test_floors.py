@@ -1,0 +1,158 @@
+"""Imports go down only: estimators, inference, kernels."""
+
+import ast
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import sklda
+
+ROOT = Path(sklda.__file__).parent
+GROUND, MIDDLE, DATASETS, TOP = "sklda._kernels", "sklda.inference", "sklda.datasets", "sklda"
+# What a module may import from, by the floor it is on.
+ALLOWED = {
+    GROUND: {GROUND},
+    MIDDLE: {MIDDLE, GROUND},
+    DATASETS: {DATASETS, MIDDLE},
+    TOP: {TOP, DATASETS, MIDDLE, GROUND},
+}
+CIMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import\b|c?import[ \t]+([\w., \t]+))", re.MULTILINE)
+
+
+def floor(module):
+    """The floor that a module of the package is on."""
+    return next(each for each in (GROUND, MIDDLE, DATASETS, TOP) if f"{module}.".startswith(f"{each}."))
+
+
+def python_imports(source, package):
+    """Names of all modules that Python code imports, wherever in the file; relative ones made absolute."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            yield base
+            # `from sklda import inference` brings in a module, too.
+            yield from (f"{base}.{alias.name}" for alias in node.names if is_module(f"{base}.{alias.name}"))
+
+
+def is_module(name):
+    path = ROOT.parent.joinpath(*name.split("."))
+    return any(path.with_suffix(suffix).exists() for suffix in (".py", ".pyx")) or path.is_dir()
+
+
+def cython_imports(source):
+    """Names of all modules that Cython code imports or cimports."""
+    source = re.sub(r'"""(?s:.*?)"""', "", source)
+    for origin, names in CIMPORT.findall(source):
+        yield from [origin] if origin else (name.split()[0] for name in names.split(","))
+
+
+def violations(module, imports):
+    """The imports that go up, or sideways into a module of the ground floor that is not Cython."""
+    here = floor(module)
+    for name in imports:
+        if name.startswith("."):
+            yield f"{module} imports {name}: imports of kernels are absolute"
+        elif name == TOP and here != TOP:
+            yield f"{module} imports the whole package"
+        elif name.split(".")[0] == TOP and name != TOP and floor(name) not in ALLOWED[here]:
+            yield f"{module} imports {name}"
+
+
+def kernel_violations(module, imports):
+    """The imports of a kernel that are neither C libraries, nor NumPy, nor its neighbours."""
+    yield from violations(module, imports)
+    for name in imports:
+        if name == GROUND or name.split(".")[0] not in ("libc", "cython", "numpy", "cpython", TOP):
+            yield f"{module} imports {name}"
+
+
+def modules():
+    """Dotted name and path of every source file of the package."""
+    for path in sorted(ROOT.rglob("*.p*")):
+        if path.suffix in (".py", ".pyx", ".pxd"):
+            parts = path.relative_to(ROOT.parent).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def package(module, path):
+    return module if path.name == "__init__.py" else module.rpartition(".")[0]
+
+
+@pytest.mark.parametrize(("module", "path"), [pytest.param(*each, id=str(each[1].name)) for each in modules()])
+def test_imports_go_down(module, path):
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        found = violations(module, list(python_imports(source, package(module, path))))
+    else:
+        found = kernel_violations(module, list(cython_imports(source)))
+    assert not list(found)
+
+
+def test_every_floor_is_looked_at():
+    names = {name for name, _ in modules()}
+    assert {"sklda", "sklda._base", "sklda._gibbs", "sklda.inference.chain", "sklda.datasets._synthetic"} <= names
+    assert "sklda._kernels" in names
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("sklda.inference.chain", "from sklda._gibbs import GibbsLDA"),
+        ("sklda.inference.chain", "import sklda._base"),
+        ("sklda.inference.chain", "import sklda"),
+        ("sklda.inference.chain", "from sklda import GibbsLDA"),
+        ("sklda.inference.chain", "from sklda import datasets"),
+        ("sklda.inference.chain", "from sklda.datasets import load_docstrings"),
+        ("sklda.inference.chain", "from .._gibbs import GibbsLDA"),
+        ("sklda.inference.chain", "def run():\n    from sklda import _callbacks"),
+        ("sklda.datasets._synthetic", "from sklda._gibbs import GibbsLDA"),
+        ("sklda.datasets._synthetic", "from .. import _base"),
+        ("sklda._kernels", "from sklda.inference import corpus"),
+        ("sklda._kernels", "import numpy, sklda.inference.random"),
+    ],
+)
+def test_a_python_import_that_goes_up_is_found(module, source):
+    parent = module if module == GROUND else module.rpartition(".")[0]
+    assert list(violations(module, list(python_imports(source, parent))))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from sklda.inference.corpus cimport tokens",
+        "from sklda.inference import corpus",
+        "import sklda",
+        "import sklda._kernels",
+        "cimport numpy, scipy.special.cython_special",
+        "from sklearn.utils._typedefs cimport float64_t",
+        "    import json",
+        "from sklda._kernels import LANES",
+        "from ._lanes cimport LANES",
+    ],
+)
+def test_a_kernel_import_that_goes_up_is_found(source):
+    assert list(kernel_violations("sklda._kernels._collapsed", list(cython_imports(source))))
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("sklda", "from sklda import datasets\nfrom sklda._gibbs import GibbsLDA"),
+        ("sklda._gibbs", "from sklda.inference import random\nfrom sklda._base import BaseLDA"),
+        ("sklda.inference.chain", "from sklda._kernels import LANES, _collapsed\nfrom sklda.inference import random"),
+        ("sklda.datasets._synthetic", "import numpy\nfrom sklda.inference.random import stream"),
+    ],
+)
+def test_imports_that_go_down_are_let_through(module, source):
+    parent = module if module == TOP else module.rpartition(".")[0]
+    assert not list(violations(module, list(python_imports(source, parent))))
+
+
+def test_kernel_imports_that_stay_down_are_let_through():
+    source = '"""from sklda import x"""\nfrom libc.math cimport log\nfrom sklda._kernels._lanes cimport LANES, walk\n'
+    assert list(cython_imports(source)) == ["libc.math", "sklda._kernels._lanes"]
+    assert not list(kernel_violations("sklda._kernels._collapsed", list(cython_imports(source))))

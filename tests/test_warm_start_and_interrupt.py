@@ -1,0 +1,187 @@
+"""Going on where a fit ended, and stopping a fit that is under way."""
+
+import contextlib
+import io
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sklda import GibbsLDA
+
+
+def make(**parameters):
+    return GibbsLDA(**{"n_components": 4, "max_iter": 5, "random_state": 0, **parameters})
+
+
+# warm_start
+
+
+@pytest.mark.parametrize("n_chains", [1, 3])
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize(
+    "priors", [{}, {"doc_topic_prior": [0.1, 1, 0.5, 2]}, {"topic_word_prior": np.full((4, 60), 0.1)}]
+)
+@pytest.mark.parametrize("travel", [lambda lda: lda, lambda lda: pickle.loads(pickle.dumps(lda))])
+def test_two_fits_are_one_longer_fit(counts, same_fit, same, n_chains, n_jobs, priors, travel):
+    whole = make(max_iter=12, n_chains=n_chains, **priors).fit(counts)
+    lda = make(max_iter=5, n_chains=n_chains, warm_start=True, n_jobs=n_jobs, **priors).fit(counts)
+    lda = travel(lda)
+    # Another random_state has no say any more: the chains go on with their own streams.
+    lda.set_params(max_iter=7, random_state=9).fit(counts)
+    assert same_fit(lda, whole)
+    assert lda.n_iter_ == 12
+    assert lda.log_joint_trace_.shape == (n_chains, 12)
+    assert same(lda.transform(counts), whole.transform(counts))
+
+
+def test_equal_counts_in_another_form_are_the_same_X(counts, same_fit):
+    whole = make(max_iter=10).fit(counts)
+    lda = make(warm_start=True).fit(counts)
+    assert same_fit(lda.fit(counts.toarray().astype(float)), whole)
+
+
+def test_without_warm_start_every_fit_begins_anew(counts, same_fit):
+    lda = make().fit(counts)
+    assert same_fit(clone(lda).fit(counts).fit(counts), lda)
+
+
+def test_a_fit_without_warm_start_may_be_gone_on_with(counts, same_fit):
+    lda = make().fit(counts).set_params(warm_start=True).fit(counts)
+    assert same_fit(lda, make(max_iter=10).fit(counts))
+
+
+def test_priors_may_change(counts):
+    lda = make(warm_start=True).fit(counts)
+    trace = lda.log_joint_trace_[0]
+    lda.set_params(doc_topic_prior=5.0, topic_word_prior=[0.3] * 60).fit(counts)
+    assert lda.doc_topic_prior_ == 5
+    np.testing.assert_array_equal(lda.topic_word_prior_, 0.3)
+    np.testing.assert_array_equal(lda.log_joint_trace_[0, :5], trace)
+    assert lda.n_iter_ == 10
+    np.testing.assert_allclose(lda.components_.sum(), counts.sum() + 0.3 * 4 * 60)
+
+
+@pytest.mark.parametrize(
+    ("change", "value", "message"),
+    [
+        ("X", lambda X: X[::-1], "goes on with the X of the previous fit, and this X is another"),
+        ("X", lambda X: X[:-1], "goes on with the X of the previous fit, and this X is another"),
+        ("X", lambda X: X[:, :-1], "goes on with the X of the previous fit, and this X is another"),
+        ("n_components", 5, "goes on with n_components=4, and n_components is now 5. Fit with warm_start=False"),
+        ("n_chains", 3, "goes on with n_chains=2, and n_chains is now 3. Fit with warm_start=False"),
+        ("n_chains", 1, "goes on with n_chains=2, and n_chains is now 1"),
+    ],
+)
+def test_what_may_not_change(counts, same, change, value, message):
+    lda = make(warm_start=True, n_chains=2).fit(counts)
+    expected = pickle.loads(pickle.dumps(lda)).fit(counts)
+    X = value(counts) if change == "X" else counts
+    if change != "X":
+        lda.set_params(**{change: value})
+    before = pickle.loads(pickle.dumps(vars(lda)))
+    with pytest.raises(ValueError, match=f"warm_start=True {message}"):
+        lda.fit(X)
+    assert same(vars(lda), before)
+    lda.set_params(n_components=4, n_chains=2).fit(counts)
+    assert same(vars(lda), vars(expected))
+
+
+# Interruption
+
+
+class Tripwire(io.StringIO):
+    """Standard output on which the line of one sweep raises."""
+
+    def __init__(self, sweep, error):
+        super().__init__()
+        self.sweep, self.error = f"sweep {sweep} of", error
+
+    def write(self, text):
+        if self.sweep in text:
+            raise self.error
+        return super().write(text)
+
+
+def threads_end(before):
+    """Whether the threads that were not there before end."""
+    deadline = time.monotonic() + 10
+    while (alive := set(threading.enumerate()) - before) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not alive
+
+
+@pytest.mark.parametrize("n_chains_n_jobs", [(1, None), (2, 2), (3, 2)])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, SystemExit])
+@pytest.mark.parametrize("fitted", ["unfitted", "fitted", "warm start"])
+def test_an_interrupted_fit_changes_nothing(counts, same, n_chains_n_jobs, error, fitted):
+    n_chains, n_jobs = n_chains_n_jobs
+    lda = make(n_chains=n_chains, n_jobs=n_jobs, warm_start=fitted == "warm start")
+    if fitted != "unfitted":
+        lda.fit(counts)
+    lda.set_params(verbose=2, max_iter=10**6)
+    before = pickle.loads(pickle.dumps(vars(lda)))
+    threads = set(threading.enumerate())
+    began = time.monotonic()
+    with contextlib.redirect_stdout(Tripwire(4, error)), pytest.raises(error):
+        lda.fit(counts)
+    assert time.monotonic() - began < 20
+    assert same(vars(lda), before)
+    assert threads_end(threads)
+    # What it was fit for, it still is.
+    lda.set_params(max_iter=5, verbose=0).fit(counts)
+    expected = make(max_iter=10 if fitted == "warm start" else 5, n_chains=n_chains).fit(counts)
+    assert same(lda.log_joint_trace_, expected.log_joint_trace_)
+
+
+CTRL_C = """
+    import sys, threading, time
+    import numpy as np
+    from sklda import GibbsLDA
+
+    # Half a second a sweep, days a fit.
+    X = np.random.default_rng(0).poisson(1.0, size=(2000, 500))
+    n_chains, fitted = int(sys.argv[1]), sys.argv[2] == "fitted"
+    lda = GibbsLDA(300, max_iter=1, n_chains=n_chains, n_jobs=n_chains, warm_start=True)
+    if fitted:
+        lda.fit(X)
+    lda.set_params(max_iter=10**6, verbose=2)
+    before = dict(vars(lda))
+    try:
+        lda.fit(X)
+    except KeyboardInterrupt:
+        same = vars(lda).keys() == before.keys() and all(vars(lda)[key] is before[key] for key in before)
+        same = same and hasattr(lda, "components_") == fitted
+        deadline = time.monotonic() + 10
+        while threading.active_count() > 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        print("as it was" if same else "changed", "with threads:", threading.active_count())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
+@pytest.mark.parametrize("n_chains", [1, 2])
+@pytest.mark.parametrize("fitted", ["fitted", "unfitted"])
+def test_ctrl_c(n_chains, fitted):
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", textwrap.dedent(CTRL_C), str(n_chains), fitted],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert "sweep 1 of" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    assert out.splitlines()[-1] == "as it was with threads: 1", out + err
+    assert process.returncode == 0
+    assert not err
