@@ -62,7 +62,7 @@ def tokens_of(X, rows):
 
 
 def documents_of(length, X, groups, n_documents, rng):
-    """Documents of about `length` tokens: as they are; cut, where they are longer; or joined within a group, and cut."""
+    """Documents of about `length` tokens: as they are, else cut from longer ones, else joined within a group and cut."""
     lengths = np.asarray(X.sum(axis=1)).ravel()
     near = np.flatnonzero(np.abs(lengths - length) <= 0.1 * length)
     if len(near) >= n_documents:
@@ -118,9 +118,8 @@ def errors(X, model, options):
                     "combined": [float(v) for v in total(runs)],
                 }
             )
-    runs, seconds = estimates(
-        X, model, {"method": "particle_filter", "n_particles": options.particles}, options.repeats, options.seed + 100
-    )
+    long = METHODS["particle_filter"](options.particles, n)
+    runs, _ = estimates(X, model, long, options.repeats, options.seed + options.repeats)
     return {"length": n, "documents": X.shape[0], "rows": figures, "long": [float(v) for v in total(runs)]}
 
 

@@ -78,7 +78,11 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. "
                 "Check the vocabulary and the stop words of the vectorizer."
             )
-        vars(self).update(self._fit(corpus, {"X": X, "y": y}))
+        fitted = self._fit(corpus, {"X": X, "y": y})
+        # What only an earlier fit found does not stay.
+        for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
+            delattr(self, name)
+        vars(self).update(fitted)
         return self
 
     @abstractmethod

@@ -53,6 +53,18 @@ def test_without_warm_start_every_fit_begins_anew(counts, same_fit):
     assert same_fit(clone(lda).fit(counts).fit(counts), lda)
 
 
+def test_nothing_of_an_earlier_fit_stays(counts, same_fit):
+    lda = make(snapshot_every=2).fit(counts)
+    assert lda.snapshots_.shape == (2, 4, 60)
+    assert same_fit(lda.set_params(snapshot_every=None).fit(counts), make().fit(counts))
+
+
+def test_snapshots_of_two_fits_are_those_of_one(counts, same_fit):
+    lda = make(snapshot_every=2, warm_start=True).fit(counts).fit(counts)
+    assert same_fit(lda, make(snapshot_every=2, max_iter=10).fit(counts))
+    assert lda.snapshot_sweeps_.tolist() == [2, 4, 6, 8, 10]
+
+
 def test_a_fit_without_warm_start_may_be_gone_on_with(counts, same_fit):
     lda = make().fit(counts).set_params(warm_start=True).fit(counts)
     assert same_fit(lda, make(max_iter=10).fit(counts))
