@@ -62,7 +62,7 @@ def tokens_of(X, rows):
 
 
 def documents_of(length, X, groups, n_documents, rng):
-    """Documents of about `length` tokens: as they are, else cut from longer ones, else joined within a group and cut."""
+    """Documents of about `length` tokens: as they are, else cut from longer ones, else joined in a group and cut."""
     lengths = np.asarray(X.sum(axis=1)).ravel()
     near = np.flatnonzero(np.abs(lengths - length) <= 0.1 * length)
     if len(near) >= n_documents:
@@ -86,9 +86,9 @@ def documents_of(length, X, groups, n_documents, rng):
 def estimates(X, model, options, repeats, seed):
     """One estimate a repeat and document, and CPU seconds of a repeat a document."""
     runs, seconds = [], []
-    for r in range(repeats):
+    for r in range(seed, seed + repeats):
         with stopwatch() as taken:
-            runs.append(held_out_log_likelihood(X, *model, **options, random_state=seed + r))
+            runs.append(held_out_log_likelihood(X, *model, **options, random_state=r))
         seconds.append(taken["cpu"])
     return np.array(runs), float(np.median(seconds)) / X.shape[0]
 
@@ -98,84 +98,51 @@ def errors(X, model, options):
     n = round(float(X.sum()) / X.shape[0])
     figures = []
     for name, arguments in METHODS.items():
-        done = None
-        for budget in options.budgets:
-            given = arguments(budget, n)
-            if given == done:
-                continue
-            runs, seconds = estimates(X, model, done := given, options.repeats, options.seed)
+        for given in {repr(g): g for g in (arguments(b, n) for b in options.budgets)}.values():
+            runs, seconds = estimates(X, model, given, options.repeats, options.seed)
             sd = runs.std(axis=0, ddof=1)
-            figures.append(
-                {
-                    "method": name,
-                    "options": given,
-                    "updates": updates(given, n),
-                    "milliseconds": 1000 * seconds,
-                    "error": float(np.sqrt(np.mean(sd**2))),
-                    "median_error": float(np.median(sd)),
-                    "largest_error": float(sd.max()),
-                    "mean": float(runs.mean()),
-                    "combined": [float(v) for v in total(runs)],
-                }
-            )
+            row = {"method": name, "options": given, "updates": updates(given, n), "milliseconds": 1000 * seconds}
+            row |= {"error": float(np.sqrt(np.mean(sd**2))), "median_error": float(np.median(sd))}
+            figures.append(row | {"mean": float(runs.mean()), "combined": total(runs)})
     long = METHODS["particle_filter"](options.particles, n)
     runs, _ = estimates(X, model, long, options.repeats, options.seed + options.repeats)
-    return {"length": n, "documents": X.shape[0], "rows": figures, "long": [float(v) for v in total(runs)]}
+    return {"length": n, "documents": X.shape[0], "rows": figures, "long": total(runs)}
 
 
 def total(runs):
     """Sum over documents of the log of the mean over repeats, and its standard error."""
     value, std = combine(runs)
-    return value.sum(), np.sqrt((std**2).sum())
+    return float(value.sum()), float(np.sqrt((std**2).sum()))
 
 
-def at_cost(rows, method, milliseconds):
-    """Error of a method at some cost, on the straight line through its budgets in logarithms."""
+def at_cost(rows, method, other):
+    """Error of a method at the cost of another's row, on the straight line through its budgets in logarithms."""
     own = [row for row in rows if row["method"] == method]
     cost, error = (np.log([row[key] for row in own]) for key in ("milliseconds", "error"))
-    return float(np.exp(np.interp(np.log(milliseconds), cost, error)))
+    return float(np.exp(np.interp(np.log(other["milliseconds"]), cost, error)))
 
 
 def show_errors(title, figures):
-    rows = [
-        [
-            row["method"],
-            ", ".join(str(v) for key, v in row["options"].items() if key.startswith("n_")),
-            "more than P n" if row["updates"] is None else f"{row['updates']:,}",
-            f"{row['milliseconds']:.2f}",
-            f"{row['error']:.3f}",
-            f"{row['median_error']:.3f}",
-            f"{row['largest_error']:.2f}",
-            f"{row['mean']:.2f}",
-        ]
-        for row in figures["rows"]
-    ]
-    header = [
-        "method",
-        "R, P or runs",
-        "updates / document",
-        "CPU ms / document",
-        "sd, rms",
-        "median",
-        "largest",
-        "mean",
-    ]
-    table(
-        f"{title}, {figures['documents']} documents of about {figures['length']} tokens: nats a document", header, rows
-    )
+    columns = {
+        "method": lambda row: row["method"],
+        "R, P or runs": lambda row: next(str(v) for key, v in row["options"].items() if key.startswith("n_")),
+        "updates": lambda row: "more than P n" if row["updates"] is None else f"{row['updates']:,}",
+        "CPU ms": lambda row: f"{row['milliseconds']:.2f}",
+        "sd, rms": lambda row: f"{row['error']:.3f}",
+        "median": lambda row: f"{row['median_error']:.3f}",
+        "mean": lambda row: f"{row['mean']:.2f}",
+    }
+    title += f", {figures['documents']} documents of about {figures['length']} tokens: nats, and cost, a document"
+    table(title, list(columns), [[show(row) for show in columns.values()] for row in figures["rows"]])
     guided = next((r for r in figures["rows"] if r["options"] == METHODS["guided_ais"](100, 0)), None)
     if guided:
         for name in ("ais, linear", "ais, quadratic"):
-            other = at_cost(figures["rows"], name, guided["milliseconds"])
-            figures[f"guided : {name}"] = guided["error"] / other
-            say(
-                f"  guided_ais at R = 100 has {guided['error'] / other:.3f} of the error of {name} in the same CPU time"
-            )
+            share = figures[name] = guided["error"] / at_cost(figures["rows"], name, guided)
+            say(f"  guided_ais at R = 100 has {share:.3f} of the error of {name} in the same CPU time")
         (ours, ours_std), (theirs, theirs_std) = guided["combined"], figures["long"]
-        say(
-            f"  corpus total: guided_ais {ours:,.2f} ± {ours_std:.2f}, long particle filter {theirs:,.2f} ± "
-            f"{theirs_std:.2f}: {(ours - theirs) / np.hypot(ours_std, theirs_std):+.1f} errors apart"
-        )
+        apart = (ours - theirs) / np.hypot(ours_std, theirs_std)
+        say(f"  total: guided_ais {ours:,.2f} ± {ours_std:.2f}, long particle filter {theirs:,.2f} ± {theirs_std:.2f}")
+        say(f"  {apart:+.1f} errors apart")
 
 
 # --- token-updates a second -------------------------------------------------------------------------------------------
@@ -195,17 +162,12 @@ def rates(X, model, options):
 
 
 def show_rates(title, figures):
-    rows = [
-        [
-            name,
-            f"{np.median(v) / 1e6:.1f}",
-            f"{min(v) / 1e6:.1f}–{max(v) / 1e6:.1f}",
-            f"{np.median(v) / MALLET_RATE:.1f}",
-        ]
-        for name, v in figures.items()
-    ]
-    rows.append(["MALLET, as documented", f"{MALLET_RATE / 1e6:.0f}", "", "1"])
-    table(f"{title}: token-updates a CPU second, one thread", ["method", "million", "range", ": MALLET"], rows)
+    rows = []
+    for name, rate in figures.items():
+        million = np.array(rate) / 1e6
+        rows.append([name, f"{np.median(million):.1f}", f"{million.min():.1f}–{million.max():.1f}"])
+    rows.append(["MALLET's left_to_right, as documented", f"{MALLET_RATE / 1e6:.0f}", ""])
+    table(f"{title}: token-updates a CPU second, one thread", ["method", "million", "range"], rows)
 
 
 # --- learned topics against perturbed ones ----------------------------------------------------------------------------
@@ -225,11 +187,9 @@ def pair_of_models(X, n_topics, options):
 def log_ratios(X, pair, n_temperatures, n_runs, seed):
     """log p(w | learned) - log p(w | perturbed) by every method, and CPU seconds; every run has the same sweeps."""
     mean_length = X.sum() / X.shape[0]
+    sequential = max(1, round(2 * n_runs * n_temperatures / mean_length))
     single = {
-        "left_to_right": {
-            "method": "left_to_right",
-            "n_runs": max(1, round(2 * n_runs * n_temperatures / mean_length)),
-        },
+        "left_to_right": {"method": "left_to_right", "n_runs": sequential},
         "ais": {"method": "ais", "n_temperatures": n_temperatures, "n_runs": n_runs},
     }
     ratios, seconds = {}, {}
@@ -239,9 +199,8 @@ def log_ratios(X, pair, n_temperatures, n_runs, seed):
         ratios[name], seconds[name] = values[0] - values[1], taken["cpu"]
     for path in ("geometric", "convex", "difference"):
         with stopwatch() as taken:
-            result = compare_topic_models(
-                X, *pair, path=path, n_temperatures=n_temperatures, n_runs=n_runs, random_state=seed
-            )
+            given = {"path": path, "n_temperatures": n_temperatures, "n_runs": n_runs, "random_state": seed}
+            result = compare_topic_models(X, *pair, **given)
         if path == "difference":
             ratios["guided difference"], seconds["guided difference"] = result.log_ratio, taken["cpu"]
         else:
@@ -253,39 +212,30 @@ def log_ratios(X, pair, n_temperatures, n_runs, seed):
 def perturbed(X, pair, options):
     figures = {}
     for n_temperatures in options.temperatures:
-        (first, seconds), (second, _) = (
-            log_ratios(X, pair, n_temperatures, options.runs, options.seed + 1000 * i) for i in range(2)
-        )
-        figures[n_temperatures] = {
-            name: {
-                "share": [float((r[name] > 0).mean()) for r in (first, second)],
-                "mean": [float(r[name].mean()) for r in (first, second)],
-                "sd": float(np.sqrt(np.mean((first[name] - second[name]) ** 2) / 2)),
+        turns = [log_ratios(X, pair, n_temperatures, options.runs, options.seed + 1000 * i) for i in range(2)]
+        (first, seconds), (second, _) = turns
+        own = figures[n_temperatures] = {}
+        for name in first:
+            both = np.array([first[name], second[name]])
+            own[name] = {
+                "share": (both > 0).mean(axis=1).tolist(),
+                "mean": both.mean(axis=1).tolist(),
+                "sd": float(np.sqrt(np.mean(np.diff(both, axis=0) ** 2) / 2)),
                 "agree": float(np.mean((first[name] > 0) == (second[name] > 0))),
                 "seconds": seconds[name],
             }
-            for name in first
-        }
     return figures
 
 
 def show_perturbed(title, figures):
+    header = "method", "learned wins", "again", "same winner", "mean ratio", "again", "sd", "CPU s"
     for n_temperatures, methods in figures.items():
-        rows = [
-            [
-                name,
-                *(f"{share:.1%}" for share in row["share"]),
-                f"{row['agree']:.1%}",
-                *(f"{mean:+.2f}" for mean in row["mean"]),
-                f"{row['sd']:.3f}",
-                f"{row['seconds']:.1f}",
-            ]
-            for name, row in methods.items()
-        ]
-        header = ["method", "learned wins", "again", "same winner", "mean ratio", "again", "sd", "CPU s"]
-        table(
-            f"{title}, {n_temperatures} temperatures: learned against perturbed topics, nats a document", header, rows
-        )
+        rows = []
+        for name, row in methods.items():
+            shares = [f"{share:.1%}" for share in (*row["share"], row["agree"])]
+            means = [f"{mean:+.2f}" for mean in row["mean"]]
+            rows.append([name, *shares, *means, f"{row['sd']:.3f}", f"{row['seconds']:.1f}"])
+        table(f"{title}, {n_temperatures} temperatures: learned : perturbed, nats a document", header, rows)
 
 
 # --- the run ----------------------------------------------------------------------------------------------------------
