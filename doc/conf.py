@@ -37,7 +37,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"/(?!plot_)[^/]*\.py$",
+    "ignore_pattern": r"^(?!plot_)",
     "within_subsection_order": "ExampleTitleSortKey",
     "abort_on_example_error": True,
     "reference_url": {"sklda": None},

@@ -68,7 +68,7 @@ def main():
     print("\nTopics by their share of the tokens\n")
     show_topics(model, corpus)
     print(
-        f"\nSubject group of a docstring ({len(corpus.target_names)} groups) by logistic regression: accuracy in 5 folds\n"
+        f"\nSubject group of a docstring ({len(corpus.target_names)} groups): accuracy of a logistic regression in 5 folds\n"
     )
     show_accuracy(corpus)
     print("\n  Words say more than topics; topics say much of it in a hundredth of the columns.")

@@ -53,7 +53,7 @@ for cv in folds:
 #
 # Two models of ten topics, fitted to the same documents, score groups of 10, 40, 100 and 400 others that they have not
 # seen. No document is in two groups. The estimate of a perplexity has two errors: that of annealing, which
-# `held_out_log_likelihood` returns, and that of having drawn these documents and not others, from how documents differ.
+# ``held_out_log_likelihood`` returns, and that of having drawn these documents and not others, from how they differ.
 
 gibbs.fit(X)
 variational.fit(X)

@@ -36,7 +36,7 @@ class Progress:
         self.chains = [self.root.subcontext(task_name="chain", task_id=c, **sweeps) for c in range(n_chains)]
         for context in self.chains:
             self.begin(context)
-        self.done = [0] * n_chains
+        self.done, self.sweeps = [0] * n_chains, [None] * n_chains
 
     def fitted(self, chains):
         return self.attributes | self.estimator._fitted_attributes(chains)
@@ -49,12 +49,14 @@ class Progress:
             estimator=self.estimator, **self.data, reconstruction_attributes=lambda: self.fitted(chains)
         )
 
-    def __call__(self, index, chain):
+    def before(self, index):
+        self.sweeps[index] = self.chains[index].subcontext(task_name="sweep")
+        self.begin(self.sweeps[index])
+
+    def after(self, index, chain):
         self.done[index] += 1
         self.report(index, chain)
-        task = self.chains[index].subcontext(task_name="sweep")
-        self.begin(task)
-        return self.finish(task, [chain])
+        return self.finish(self.sweeps[index], [chain])
 
     def report(self, index, chain):
         total, done, verbose = self.estimator.max_iter, self.done[index], self.estimator.verbose

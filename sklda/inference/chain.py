@@ -144,8 +144,9 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None)
         Chains at a time, as in joblib; the draws do not depend on it.
     keep_every : int, default=None
         Sweeps between the topics that go into ``chain.kept``.
-    listener : callable, default=None
-        ``listener(index, chain)`` is called after every sweep of chain `index`; that chain ends when it returns True.
+    listener : object, default=None
+        ``listener.before(index)`` is called before every sweep of chain `index`, and ``listener.after(index, chain)``
+        after it; that chain ends when the latter returns True.
 
     Returns
     -------
@@ -164,12 +165,14 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None)
 
 def _run(index, chain, n_sweeps, listener, keep_every, flag):
     for _ in range(n_sweeps):
+        if listener is not None:
+            listener.before(index)
         chain.sweep(lambda: flag.raised)
         if flag.raised:
             break
         chain.trace.append(chain.log_joint())
         if keep_every and chain.n_sweeps % keep_every == 0:
             chain.kept.append((chain.n_sweeps, chain.topic_word()))
-        if listener is not None and listener(index, chain):
+        if listener is not None and listener.after(index, chain):
             break
     return chain
