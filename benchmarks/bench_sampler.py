@@ -58,7 +58,7 @@ def variational(n_topics, **parameters):
 
 
 def rate(X, n_topics, options):
-    """Tokens a second of every library: samplers settled for some sweeps first, then `repeats` turns each."""
+    """Tokens a second of every library: its sampler settles for some sweeps, then takes `repeats` turns."""
     n_tokens = int(X.sum())
     names = [n for n in options.libraries if n != "scikit-learn" or n_topics <= options.slow_topics]
     samplers, sweeps = {}, {}
@@ -66,10 +66,10 @@ def rate(X, n_topics, options):
         samplers[name] = sampler = PEERS[name](X, n_topics, options.seed)
         with stopwatch() as taken:
             sampler.sweep()
-        # A turn lasts about a second; early sweeps change more topics than later ones do.
-        sweeps[name] = max(1, round(options.turn / max(taken["cpu"], 1e-4)))
+        sweeps[name] = max(1, round(options.turn / taken["cpu"]))
+        # Early sweeps change more topics than later ones do; no library settles for more than 15 turns.
         if name != "scikit-learn":
-            sampler.sweep(options.settle)
+            sampler.sweep(max(1, min(options.settle, round(options.turn * 15 / taken["cpu"]))))
     figures = {name: {"cpu": [], "wall": []} for name in [*names, "GibbsLDA.fit"]}
     for _ in range(options.repeats):
         for name, sampler in samplers.items():
@@ -337,7 +337,8 @@ def main():
                 figures = record["memory"][f"{corpus}, K={n_topics}"] = memory(X, n_topics, options)
                 rows = [[name, f"{size / 2**20:,.0f}"] for name, size in figures.items()]
                 table(f"{corpus}, K = {n_topics}: peak memory beyond the corpus", ["library", "MiB"], rows)
-        if "transform" in options.parts:
+        # What fits the simulated corpus says nothing of text.
+        if "transform" in options.parts and corpus != "synthetic":
             for n_topics in (20, 100):
                 figures = record["transform"][f"{corpus}, K={n_topics}"] = transforms(X, n_topics, options)
                 show_transforms(corpus, n_topics, figures)

@@ -67,9 +67,7 @@ def main():
     model = fit_with_progress(corpus.data)
     print("\nTopics by their share of the tokens\n")
     show_topics(model, corpus)
-    print(
-        f"\nSubject group of a docstring ({len(corpus.target_names)} groups): accuracy of a logistic regression in 5 folds\n"
-    )
+    print(f"\nWhich of {len(corpus.target_names)} subject groups? Accuracy of a logistic regression in 5 folds\n")
     show_accuracy(corpus)
     print("\n  Words say more than topics; topics say much of it in a hundredth of the columns.")
     print(f"\n{time.perf_counter() - start:.0f} s in all\n")

@@ -1,7 +1,7 @@
 """Geweke's joint distribution test: z and w drawn from the model, against sweeps and new words in turn.
 
-Both ways have the joint p(z, w) as their target if the sweep leaves p(z | w) invariant (Geweke 2004). Means of statistics
-with and without labels are compared; the successive side's errors come from batch means.
+Both ways have the joint p(z, w) as their target if the sweep leaves p(z | w) invariant (Geweke 2004). Means of
+statistics with and without labels are compared; the successive side's errors come from batch means.
 """
 
 import numpy as np
