@@ -32,7 +32,7 @@ lint: $(VENV)/installed-lint
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint sklda
 
 doc: $(VENV)/installed-doc
-	$(BIN)/python -m sphinx -W --keep-going -b html doc doc/_build/html
+	$(BIN)/sphinx-build -W --keep-going -b html doc doc/_build/html
 
 clean:
-	rm -rf $(VENV) .venv-* build doc/_build doc/auto_examples doc/generated
+	rm -rf $(VENV) .venv-* build doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst

@@ -2,17 +2,12 @@
 
 import os
 import re
-import sys
-from pathlib import Path
 
 # On matrices as small as the examples', threads of linear algebra wait for one another most of the time.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# ``python -m sphinx`` puts the checkout first, whose kernels are not built; the installed package is documented.
-sys.path = [path for path in sys.path if Path(path).resolve() != Path(__file__).parents[1]]
-
-import sklda  # noqa: E402
+import sklda
 
 project = "sklda"
 author = "The sklda developers"

@@ -80,9 +80,19 @@ class GibbsChain:
 
     @classmethod
     def start(cls, corpus, priors, seed):
-        """Begin with topics drawn uniformly at random from the SeedSequence `seed`."""
+        """Begin with random topics: uniform ones, or where each topic has its own eta, drawn by the word's prior."""
         rng = np.random.default_rng(random.child(seed, 0))
-        topics = rng.integers(priors.n_components, size=corpus.n_tokens, dtype=np.int32)
+        if len(priors.topic):
+            weights = np.cumsum(priors.topic[:, : priors.n_components] / priors.totals, axis=1)
+            # In slices, so that no tokens x topics array is formed.
+            parts = np.array_split(corpus.words, 1 + corpus.n_tokens // 2**16)
+            topics = [
+                (rng.random((len(w), 1)) * weights[w, -1:] >= weights[w, :-1]).sum(axis=1, dtype=np.int32)
+                for w in parts
+            ]
+            topics = np.concatenate(topics)
+        else:
+            topics = rng.integers(priors.n_components, size=corpus.n_tokens, dtype=np.int32)
         return cls(corpus, priors, ChainState(topics, random.stream(random.child(seed, 1))))
 
     def sweep(self, should_stop=lambda: False):
