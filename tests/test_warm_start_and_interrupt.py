@@ -183,7 +183,8 @@ CTRL_C = """
 @pytest.mark.parametrize("fitted", ["fitted", "unfitted"])
 def test_ctrl_c(n_chains, fitted):
     with subprocess.Popen(
-        [sys.executable, "-u", "-c", textwrap.dedent(CTRL_C), str(n_chains), fitted],
+        # -P: the installed package, not the sources that may lie in the working directory
+        [sys.executable, "-P", "-u", "-c", textwrap.dedent(CTRL_C), str(n_chains), fitted],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
