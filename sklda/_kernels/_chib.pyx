@@ -3,7 +3,7 @@ from libc.math cimport exp, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
-from sklda._kernels._document cimport Document, count, draw, log_topics, log_words, sweep
+from sklda._kernels._document cimport Document, count, draw, log_topics, log_words, put, sweep, take
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
 
@@ -15,9 +15,7 @@ cdef double log_transition(Document* doc, const int32_t* target) noexcept nogil:
         int32_t t
         const float* row
     for i in range(doc.n):
-        t = doc.topics[i]
-        doc.counts[t] -= 1
-        doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
+        take(doc, i)
         row = doc.base + doc.rows[i] * doc.P
         total = 0
         for k in range(doc.K):
@@ -25,9 +23,7 @@ cdef double log_transition(Document* doc, const int32_t* target) noexcept nogil:
         t = target[i]
         weight = row[t] * doc.proportions[t]
         result += log(weight / total)
-        doc.topics[i] = t
-        doc.counts[t] += 1
-        doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
+        put(doc, i, t)
     return result
 
 
@@ -39,18 +35,14 @@ cdef void climb(Document* doc) noexcept nogil:
         float best
         const float* row
     for i in range(doc.n):
-        t = doc.topics[i]
-        doc.counts[t] -= 1
-        doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
+        take(doc, i)
         row = doc.base + doc.rows[i] * doc.P
-        best = -1
+        t, best = 0, -1
         for k in range(doc.K):
             if row[k] * doc.proportions[k] > best:
                 best = row[k] * doc.proportions[k]
                 t = <int32_t>k
-        doc.topics[i] = t
-        doc.counts[t] += 1
-        doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
+        put(doc, i, t)
 
 
 def chib(

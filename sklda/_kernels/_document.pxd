@@ -33,6 +33,20 @@ cdef inline void count(Document* doc) noexcept nogil:
         doc.proportions[k] = <float>(doc.counts[k] + doc.prior[k])
 
 
+cdef inline void take(Document* doc, int64_t i) noexcept nogil:
+    """Take token i, which has a topic, out of the counts."""
+    cdef int32_t t = doc.topics[i]
+    doc.counts[t] -= 1
+    doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
+
+
+cdef inline void put(Document* doc, int64_t i, int32_t t) noexcept nogil:
+    """Give token i, which is in no count, the topic t."""
+    doc.topics[i] = t
+    doc.counts[t] += 1
+    doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
+
+
 cdef inline double draw(Document* doc, int64_t i, float* soft) noexcept nogil:
     """Draw token i; return the sum of its weights, zero if no topic has the word. With `soft`, add its conditional."""
     cdef:
@@ -61,11 +75,8 @@ cdef inline double draw(Document* doc, int64_t i, float* soft) noexcept nogil:
         doc.walked[j] = <double>row[lane + j * LANES] * doc.proportions[lane + j * LANES]
     new = <int32_t>(lane + walk(doc.walked, n_blocks, u) * LANES)
     if t >= 0:
-        doc.counts[t] -= 1
-        doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
-    doc.topics[i] = new
-    doc.counts[new] += 1
-    doc.proportions[new] = <float>(doc.counts[new] + doc.prior[new])
+        take(doc, i)
+    put(doc, i, new)
     return others + stay
 
 

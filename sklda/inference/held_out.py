@@ -1,6 +1,7 @@
 """log p(w_d | phi, alpha) of documents, topics given: estimates whose exponentials are unbiased, and exact values."""
 
 from functools import reduce
+from math import fsum
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -93,11 +94,12 @@ def per_token(log_likelihood, lengths, sample_weight=None):
     weight = np.ones(len(lengths)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (len(lengths),):
         raise ValueError(f"sample_weight has shape {weight.shape}; X has {len(lengths)} documents.")
-    n_tokens = weight @ lengths
+    # Rounded once, so that the order of the documents changes nothing.
+    n_tokens = fsum(weight * lengths)
     if not n_tokens > 0:
         raise ValueError("X has no token of positive weight: there is no likelihood per token.")
     # 0 times -inf is left out, not NaN
-    return float(np.where(weight == 0, 0, log_likelihood) @ weight / n_tokens)
+    return fsum(np.where(weight == 0, 0, log_likelihood) * weight) / n_tokens
 
 
 def combine(log_weights):
