@@ -8,7 +8,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from sklda._kernels._lanes cimport (
-    LANES, PREFETCH, choose_lane, lane_sums_own, lane_sums_shared, lanes_total, walk,
+    LANES, PREFETCH, WIDE, choose_lane, lane_sums_own, lane_sums_shared, lane_sums_wide, lane_table, search, tabulate,
+    wide_vectors,
 )
 from sklda._kernels._xoshiro cimport uniform
 
@@ -38,7 +39,9 @@ def sweep(
         int lane
         bint own = topic_prior.shape[0] > 0
         bint prior_per_doc = doc_prior.shape[0] > 1
+        bint wide = P >= WIDE and wide_vectors()
         float[16] sums
+        lane_table table
         double u, stay, total, eta = 0
         float kept
         int32_t* row
@@ -79,19 +82,24 @@ def sweep(
                     lane_sums_own(row, prior_row, scale, P, sums)
                 else:
                     eta = word_prior[words[i]]
-                    lane_sums_shared(row, <float>eta, scale, P, sums)
+                    if wide:
+                        lane_sums_wide(row, <float>eta, scale, P, sums)
+                    else:
+                        lane_sums_shared(row, <float>eta, scale, P, sums)
                 stay = ((counts[t] - 1 + alpha[t]) * (row[t] - 1 + eta)
                         / (topic_totals[t] - 1 + prior_totals[t]))
-                total = lanes_total(sums)
-                u = uniform(state) * (total + stay) - stay
+                tabulate(sums, &table)
+                u = uniform(state) * (table.total + stay) - stay
                 if u < 0:
                     scale[t] = kept
                     continue
-                lane = choose_lane(sums, &u)
+                lane = choose_lane(&table, sums, &u)
+                total = 0
                 for j in range(n_blocks):
                     k = lane + j * LANES
-                    walked[j] = (<double>row[k] + (prior_row[k] if own else eta)) * scale[k]
-                new = lane + walk(walked, n_blocks, u) * LANES
+                    total += (<double>row[k] + (prior_row[k] if own else eta)) * scale[k]
+                    walked[j] = total
+                new = lane + search(walked, n_blocks, u) * LANES
                 topics[i] = <int32_t>new
                 row[t] -= 1
                 row[new] += 1

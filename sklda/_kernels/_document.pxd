@@ -3,7 +3,7 @@ from libc.math cimport lgamma, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
-from sklda._kernels._lanes cimport LANES, add_products, choose_lane, lane_products, lanes_total, walk
+from sklda._kernels._lanes cimport LANES, add_products, choose_lane, lane_products, lane_table, search, tabulate
 from sklda._kernels._xoshiro cimport uniform
 
 
@@ -51,16 +51,18 @@ cdef inline double draw(Document* doc, int64_t i, float* soft) noexcept nogil:
     """Draw token i; return the sum of its weights, zero if no topic has the word. With `soft`, add its conditional."""
     cdef:
         float[16] sums
+        lane_table table
         int32_t t = doc.topics[i], new
         int64_t j, n_blocks = doc.P // LANES
         int lane
-        double stay = 0, others, u
+        double stay = 0, others, total = 0, u
         const float* row = doc.base + doc.rows[i] * doc.P
     if t >= 0:
         stay = (doc.counts[t] - 1 + doc.prior[t]) * row[t]
         doc.proportions[t] = 0
     lane_products(row, doc.proportions, doc.P, sums)
-    others = lanes_total(sums)
+    tabulate(sums, &table)
+    others = table.total
     if soft != NULL and others + stay > 0:
         add_products(row, doc.proportions, <float>(1 / (others + stay)), doc.P, soft)
         if t >= 0:
@@ -70,10 +72,11 @@ cdef inline double draw(Document* doc, int64_t i, float* soft) noexcept nogil:
         if t >= 0:
             doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
         return others + stay
-    lane = choose_lane(sums, &u)
+    lane = choose_lane(&table, sums, &u)
     for j in range(n_blocks):
-        doc.walked[j] = <double>row[lane + j * LANES] * doc.proportions[lane + j * LANES]
-    new = <int32_t>(lane + walk(doc.walked, n_blocks, u) * LANES)
+        total += <double>row[lane + j * LANES] * doc.proportions[lane + j * LANES]
+        doc.walked[j] = total
+    new = <int32_t>(lane + search(doc.walked, n_blocks, u) * LANES)
     if t >= 0:
         take(doc, i)
     put(doc, i, new)

@@ -12,12 +12,17 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define PREFETCH(p) __builtin_prefetch(p)
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#if defined(__x86_64__)
+#define WIDE_VECTORS
+#endif
 #else
 #define PREFETCH(p) ((void)(p))
+#define ALWAYS_INLINE static inline
 #endif
 
 /* sums[l] = sum of (counts[k] + prior) * scale[k] over the lane l */
-static inline void lane_sums_shared(const int32_t *restrict counts, float prior, const float *restrict scale,
+ALWAYS_INLINE void lane_sums_shared(const int32_t *restrict counts, float prior, const float *restrict scale,
                                     int64_t width, float *restrict sums)
 {
     float acc[LANES] = {0};
@@ -27,6 +32,21 @@ static inline void lane_sums_shared(const int32_t *restrict counts, float prior,
     for (int l = 0; l < LANES; l++)
         sums[l] = acc[l];
 }
+
+/* The same sums, bit for bit, in wider vectors; they pay from about WIDE topics on. */
+#define WIDE 256
+#if defined(WIDE_VECTORS)
+__attribute__((target("avx2"))) static void lane_sums_wide(const int32_t *restrict counts, float prior,
+                                                           const float *restrict scale, int64_t width,
+                                                           float *restrict sums)
+{
+    lane_sums_shared(counts, prior, scale, width, sums);
+}
+static inline int wide_vectors(void) { return __builtin_cpu_supports("avx2"); }
+#else
+#define lane_sums_wide lane_sums_shared
+static inline int wide_vectors(void) { return 0; }
+#endif
 
 /* the same with a prior of its own for every topic */
 static inline void lane_sums_own(const int32_t *restrict counts, const float *restrict prior,
@@ -84,46 +104,54 @@ static inline void cvb0_word(float *restrict own, const float *restrict row, flo
     }
 }
 
-static inline double lanes_total(const float *sums)
+/* Running sums over the lanes as a table of 4 by 4, so that no chain of additions or comparisons is longer than four
+ * and nothing branches on a draw: lane 4 a + b is row a of column b; `down` runs down the columns, `across` over the
+ * columns before. */
+typedef struct {
+    double down[LANES], across[4], total;
+} lane_table;
+
+static inline void tabulate(const float *sums, lane_table *table)
 {
-    double total = 0;
-    for (int l = 0; l < LANES; l++)
-        total += sums[l];
-    return total;
+    double *down = table->down, *across = table->across;
+    for (int b = 0; b < 4; b++) {
+        down[b] = sums[b];
+        down[4 + b] = down[b] + sums[4 + b];
+        down[8 + b] = down[4 + b] + sums[8 + b];
+        down[12 + b] = down[8 + b] + sums[12 + b];
+    }
+    across[0] = 0;
+    for (int b = 0; b < 3; b++)
+        across[b + 1] = across[b] + down[12 + b];
+    table->total = across[3] + down[15];
 }
 
 /* The lane in which the point u of [0, total) falls, total > 0; u becomes its position there, in [0, 1). */
-static inline int choose_lane(const float *sums, double *u)
+static inline int choose_lane(const lane_table *table, const float *sums, double *u)
 {
-    int lane = 0;
-    while (lane < LANES - 1 && *u >= sums[lane])
-        *u -= sums[lane++];
+    const double *down = table->down, *across = table->across;
+    int b = (*u >= across[1]) + (*u >= across[2]) + (*u >= across[3]);
+    double v = *u - across[b];
+    int a = (v >= down[b]) + (v >= down[4 + b]) + (v >= down[8 + b]);
+    int lane = 4 * a + b;
+    v -= a ? down[lane - 4] : 0;
     /* rounding may carry u past the last weight */
-    while (lane > 0 && sums[lane] <= 0)
-        lane--;
-    *u = *u / sums[lane];
-    if (*u >= 1)
-        *u = 1 - 0x1p-53;
+    if (sums[lane] <= 0)
+        for (lane = 0; sums[lane] <= 0;)
+            lane++;
+    v /= sums[lane];
+    *u = v < 1 ? v : 1 - 0x1p-53;
     return lane;
 }
 
-/* The first of n weights, not all zero, whose running sum passes u times their sum. */
-static inline int64_t walk(const double *weights, int64_t n, double u)
+/* The first of n running sums that passes u times the last, which is not zero; u in [0, 1). */
+static inline int64_t search(const double *running, int64_t n, double u)
 {
-    double total = 0;
+    int64_t passed = 0;
+    u *= running[n - 1];
     for (int64_t j = 0; j < n; j++)
-        total += weights[j];
-    u *= total;
-    int64_t last = 0;
-    for (int64_t j = 0; j < n; j++) {
-        if (weights[j] > 0) {
-            last = j;
-            if (u < weights[j])
-                return j;
-            u -= weights[j];
-        }
-    }
-    return last;
+        passed += u >= running[j];
+    return passed;
 }
 
 #endif

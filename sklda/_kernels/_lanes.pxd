@@ -4,10 +4,15 @@ cdef extern from "_lanes.h" nogil:
     int LANES
     void PREFETCH(const void* p)
     void lane_sums_shared(const int32_t* counts, float prior, const float* scale, int64_t width, float* sums)
+    int WIDE
+    int wide_vectors()
+    void lane_sums_wide(const int32_t* counts, float prior, const float* scale, int64_t width, float* sums)
     void lane_sums_own(const int32_t* counts, const float* prior, const float* scale, int64_t width, float* sums)
     void lane_products(const float* a, const float* b, int64_t width, float* sums)
     void add_products(const float* a, const float* b, float share, int64_t width, float* soft)
     void cvb0_word(float* own, const float* row, float* expected, const float* prior, float repeats, int64_t width)
-    double lanes_total(const float* sums)
-    int choose_lane(const float* sums, double* u)
-    int64_t walk(const double* weights, int64_t n, double u)
+    ctypedef struct lane_table:
+        double total
+    void tabulate(const float* sums, lane_table* table)
+    int choose_lane(const lane_table* table, const float* sums, double* u)
+    int64_t search(const double* running, int64_t n, double u)
