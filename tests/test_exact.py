@@ -48,6 +48,20 @@ def test_one_sweep_is_exact_for_any_number_of_lanes(n_components):
     assert one_sweep_p(truth, start, 40_000) > ALARM
 
 
+@pytest.mark.parametrize("n_components", [240, 256, 300, 1000])
+def test_one_sweep_is_exact_in_wide_rows(n_components):
+    """Priors so large that tokens do not attract one another: each topic is drawn at the rate of its alpha."""
+    n = 300_000
+    alpha = 1e9 * (np.random.default_rng(0).gamma(1, size=n_components) + 0.01)
+    chain = make_chain(
+        Corpus(np.zeros(n, np.int32), np.array([0, n]), 1), Priors.make(alpha, 1e12, n_components, 1), np.zeros(n)
+    )
+    chain.sweep()
+    seen = np.bincount(chain.topics, minlength=n_components)
+    assert chi_square_p(seen, alpha / alpha.sum()) > ALARM
+    assert chi_square_p(seen, np.roll(alpha, 1) / alpha.sum()) < ALARM
+
+
 def miscount_words(chain):
     chain.word_topic_counts[:, 0] += 1
 
