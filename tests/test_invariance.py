@@ -198,7 +198,7 @@ def test_blocks_of_a_sweep(counts, same_fit, monkeypatch, priors, weights):
 
 @pytest.mark.parametrize("n_documents", [1, 7, 1000])
 def test_blocks_of_the_fold_in(counts, same, monkeypatch, fitted, theta, n_documents):
-    monkeypatch.setattr(fold_in, "_BLOCK_DOCUMENTS", n_documents)
+    monkeypatch.setattr(fold_in, "BLOCK_DOCUMENTS", n_documents)
     assert same(fitted.transform(counts), theta)
 
 

@@ -106,6 +106,11 @@ class Corpus:
         """Tokens of every document, int64 (n_documents,)."""
         return np.diff(self.offsets)
 
+    @property
+    def token_documents(self):
+        """The document of every token, int64 (n_tokens,)."""
+        return np.repeat(np.arange(self.n_documents), self.lengths)
+
     @cached_property
     def fingerprint(self):
         """Digest of the whole content: equal for equal corpora."""

@@ -6,7 +6,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklda._kernels import LANES, _fold_in
 from sklda.inference.priors import padded
 
-_BLOCK_DOCUMENTS = 64
+# Documents of a unit of work; the grid does not depend on n_jobs.
+BLOCK_DOCUMENTS = 64
 
 
 def word_rows(corpus, topic_word):
@@ -57,7 +58,7 @@ def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None)
     rows, word_topic, _ = word_rows(corpus, topic_word)
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_fold_in_block)(rows, corpus.offsets, keys, block, word_topic, doc_topic_prior, n_sweeps)
-        for block in corpus.blocks(n_documents=_BLOCK_DOCUMENTS)
+        for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     )
     return np.concatenate(parts) if parts else np.zeros((0, len(topic_word)))
 

@@ -9,12 +9,11 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._kernels import LANES, _annealing, _chib, _sequential
 from sklda.inference.corpus import Corpus
-from sklda.inference.fold_in import fold_in, word_rows
+from sklda.inference.fold_in import BLOCK_DOCUMENTS, fold_in, word_rows
 
 METHODS = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
 SCHEDULES = ("linear", "quadratic")
 
-_BLOCK_DOCUMENTS = 64
 # CVB0 iterations behind the guide, and the range of its strength.
 _GUIDE_ITERATIONS, _STRONGEST, _WEAKEST = 10, 10.0, 0.01
 _CHIB_BURN_IN = 20
@@ -65,7 +64,7 @@ def log_likelihoods(
         taken_out = per_document(corpus, np.log(largest)[rows])
     # A kernel may not meet a word without a topic; the result is -inf whatever it says.
     word_topic[largest == 0, : topic_word.shape[0]] = 1
-    blocks = corpus.blocks(n_documents=_BLOCK_DOCUMENTS)
+    blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     keys = [corpus.document_keys(s) for s in run_seeds]
     run = {
         "guided_ais": _guided,
@@ -85,8 +84,7 @@ def log_likelihoods(
 
 def per_document(corpus, values):
     """Sums over the tokens of every document."""
-    doc_of = np.repeat(np.arange(corpus.n_documents), corpus.lengths)
-    return np.bincount(doc_of, weights=values, minlength=corpus.n_documents)
+    return np.bincount(corpus.token_documents, weights=values, minlength=corpus.n_documents)
 
 
 def per_token(log_likelihood, lengths, sample_weight=None):
@@ -112,7 +110,7 @@ def combine(log_weights):
     Returns
     -------
     value, std : ndarray of shape (...)
-        -inf and NaN-free: where all runs are -inf the error is 0; with one run it is NaN.
+        Where all runs are -inf the error is 0; with one run it is NaN.
     """
     n_runs = len(log_weights)
     value = logsumexp(log_weights, axis=0) - np.log(n_runs)
@@ -285,7 +283,7 @@ def _complete(corpus, topic_word, doc_topic_prior, n_sweeps, seed, n_jobs):
     expected = fold_in(first, topic_word, doc_topic_prior, n_sweeps=n_sweeps, seed=seed, n_jobs=n_jobs)
     theta = expected + doc_topic_prior
     theta /= theta.sum(axis=1, keepdims=True)
-    doc_of = np.repeat(np.arange(second.n_documents), second.lengths)
+    doc_of = second.token_documents
     predictive = np.empty(second.n_tokens)
     # in slices, so that no tokens x topics array is formed
     for start in range(0, second.n_tokens, 2**16):
@@ -301,7 +299,7 @@ def split_tokens(corpus, seed):
 
     The cut depends on the seed and on the document's words alone.
     """
-    doc_of = np.repeat(np.arange(corpus.n_documents), corpus.lengths)
+    doc_of = corpus.token_documents
     within = np.arange(corpus.n_tokens) - corpus.offsets[doc_of]
     keys = _mix(corpus.document_keys(seed)[doc_of] + within.astype(np.uint64))
     order = np.lexsort((keys, doc_of))

@@ -7,9 +7,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklda.inference.fold_in import word_rows
+from sklda.inference.fold_in import BLOCK_DOCUMENTS, word_rows
 from sklda.inference.held_out import (
-    _BLOCK_DOCUMENTS,
     Block,
     anneal_between,
     fresh_state,
@@ -49,7 +48,7 @@ def log_ratios(corpus, a, b, *, path, n_temperatures, n_runs, seed, n_jobs=None)
     rows, first, taken_a = word_rows(corpus, a[0])
     _, last, taken_b = word_rows(corpus, b[0])
     taken_out = per_document(corpus, (np.log(taken_b) - np.log(taken_a))[rows])
-    blocks = corpus.blocks(n_documents=_BLOCK_DOCUMENTS)
+    blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     positions = np.linspace(0, 1, n_temperatures + 1)[1:]
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_ratio_block)(
@@ -103,7 +102,7 @@ def training_curve(corpus, snapshots, doc_topic_prior, *, n_temperatures, n_runs
         rows, word_topic, largest = word_rows(corpus, topic_word)
         word_topics.append(word_topic)
         taken_out.append(per_document(corpus, np.log(largest)[rows]))
-    blocks = corpus.blocks(n_documents=_BLOCK_DOCUMENTS)
+    blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     positions = np.linspace(0, 1, n_temperatures + 1)[1:]
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_curve_block)(
