@@ -7,10 +7,18 @@ from scipy.special import gammaln, logsumexp
 
 from sklda._kernels import _transition
 from sklda.inference import random
-from sklda.inference.chain import ChainState, GibbsChain
+from sklda.inference.chain import ChainState, GibbsChain, side_by_side
 from sklda.inference.permanent import log_permanent
 from sklda.inference.point_estimates import estimate_counts
 from sklda.inference.priors import Priors
+
+METHODS = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
+# exp of their estimates has p(w) as its mean.
+UNBIASED = METHODS[:3]
+# Up to this many tokens annealing from the prior is run beside the guided one.
+_SMALL = 5000
+# Runs whose log weights vary more than this (nats squared) cannot be averaged as they stand.
+_WIDE = 4.0
 
 # Strengths of the guide along the path: from the strongest down to the weakest, whose bounds these are.
 _STRONGEST, _WEAKEST = 10.0, (1e-3, 0.1)
@@ -336,3 +344,113 @@ def draw_parameters(chain, rng):
 def _dirichlet(parameter, rng):
     log_gamma = np.log(rng.gamma(parameter + 1)) + np.log(rng.random(parameter.shape)) / parameter
     return np.exp(log_gamma - logsumexp(log_gamma, axis=1, keepdims=True))
+
+
+def combine(log_weights, variance=None, spread=None):
+    """log of the mean of unbiased estimates of p(w), its standard error, and by how much it is probably too low.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (n_pilots, n_runs)
+    variance : float, default=None
+        Variance of log weights between runs of one pilot, where it is known better than from these runs.
+    spread : float, default=None
+        Variance between the values of pilots, likewise.
+
+    Returns
+    -------
+    log_evidence : float
+    std : float
+        From the spread between runs, and from the spread between pilots where it is larger.
+    shortfall : float
+        For normal log weights the log of the mean is their mean plus half their variance, which few runs do not reach.
+        0 where they vary by less than two nats.
+    """
+    n_pilots, n_runs = log_weights.shape
+    value = logsumexp(log_weights) - np.log(log_weights.size)
+    per_pilot = logsumexp(log_weights, axis=1) - np.log(n_runs)
+    freedom = n_pilots * (n_runs - 1)
+    if variance is None:
+        variance = log_weights.var(axis=1, ddof=1).mean() if n_runs > 1 else 0.0
+    if variance > _WIDE:
+        per_pilot = np.maximum(per_pilot, log_weights.mean(axis=1) + variance / 2)
+        within = variance / n_runs + variance**2 / (2 * max(freedom, 1))
+    else:
+        relative = np.exp(log_weights - per_pilot[:, None])
+        within = (relative.var(axis=1, ddof=1) / n_runs).mean() if n_runs > 1 else 0.0
+    best = logsumexp(per_pilot) - np.log(n_pilots)
+    weights = np.exp(per_pilot - logsumexp(per_pilot))
+    # Pilots of equal value share the error; one that towers over the others has it alone.
+    effective = 1 / (weights**2).sum()
+    if spread is None:
+        spread = per_pilot.var(ddof=1) if n_pilots > 1 else 0.0
+    std = np.sqrt(max(within, spread) / effective) if log_weights.size > 1 else np.nan
+    return float(value), float(std), float(max(best - value, 0.0))
+
+
+def run_pilots(corpus, targets, *, method, temperatures, n_inner, n_jobs=None):
+    """Runs from the pilots of several targets, side by side.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    targets : list of (Priors, list of ChainState, numpy.random.SeedSequence)
+        What to estimate, where its pilots are, and its seed.
+    method : str
+        One of `METHODS`.
+    temperatures : list of int
+        Temperatures of each run of a pilot; for methods that do not anneal only their number counts.
+    n_inner : int
+        Sweeps a run of the methods that do not anneal.
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    list of (log_weights, ends, left_out, states)
+        For each target: ndarray of shape (n_pilots, n_runs); the states where the runs ended, pilot by pilot; what is
+        left out at most; the pilots' states now.
+    """
+    methods = [method, "ais"] if method == "guided_ais" and corpus.n_tokens <= _SMALL else [method]
+    tasks = [
+        (corpus, priors, state, each, temperatures, n_inner, random.child(seed, METHODS.index(each), p))
+        for priors, states, seed in targets
+        for each in methods
+        for p, state in enumerate(states)
+    ]
+    parts, results = iter(side_by_side(_from_pilot, tasks, n_jobs)), []
+    for _, states, _ in targets:
+        kinds = []
+        for _ in methods:
+            log_weights, ends, left_out, now = zip(*(next(parts) for _ in states), strict=True)
+            kinds.append((np.array(log_weights), [end for each in ends for end in each], max(left_out), list(now)))
+        # Each mean falls short in probability, never far above: the larger one is the nearer.
+        best = max(kinds, key=lambda kind: logsumexp(kind[0]))
+        results.append((*best[:3], kinds[0][3]))
+    return results
+
+
+def _from_pilot(corpus, priors, state, method, temperatures, n_inner, seed, stop):
+    chain = GibbsChain(corpus, priors, state)
+    if method in ("guided_ais", "ais"):
+        source = Guide.along(chain, stop=stop) if method == "guided_ais" else priors
+        anneal = guided_ais if method == "guided_ais" else ais
+        runs = [anneal(corpus, source, n, random.child(seed, r), stop) for r, n in enumerate(temperatures)]
+        log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]
+        return log_weights, ends, max(run.left_out for run in runs), chain.snapshot()
+    log_weights, ends = [], []
+    for r in range(len(temperatures)):
+        log_weights.append(_along_chain(chain, method, n_inner, random.child(seed, r), stop))
+        ends.append(chain.snapshot())
+    return log_weights, ends, 0.0, chain.snapshot()
+
+
+def _along_chain(chain, method, n_inner, seed, stop):
+    if method == "cgs_transition":
+        return _log_mean(cgs_transition(chain, n_inner, stop))
+    if method == "chib":
+        return -_log_mean(chib(chain, n_inner, stop))
+    return -_log_mean(harmonic_mean(chain, n_inner, seed, method.removeprefix("harmonic_mean_"), stop))
+
+
+def _log_mean(log_values):
+    return logsumexp(log_values) - np.log(len(log_values))
