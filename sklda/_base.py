@@ -14,6 +14,7 @@ from sklda.inference import random
 from sklda.inference.corpus import Corpus
 from sklda.inference.fold_in import fold_in
 from sklda.inference.held_out import log_likelihoods, per_token
+from sklda.inference.point_estimates import estimate_counts
 from sklda.inference.priors import Priors
 
 
@@ -98,6 +99,35 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         return priors, {
             name + "_": np.array(value, dtype=np.float64) if np.ndim(value) else float(value)
             for name, value in given.items()
+        }
+
+    def _topic_attributes(self, chains):
+        """Topics and topic proportions from the chain with the best log joint over the last half of its sweeps."""
+        best = int(np.argmax([np.mean(chain.trace[len(chain.trace) // 2 :]) for chain in chains]))
+        chain = chains[best]
+        doc_topic, topic_word = estimate_counts(
+            chain.corpus,
+            chain.priors,
+            chain.topics,
+            chain.word_topic_counts,
+            chain.topic_totals,
+            self.point_estimate,
+        )
+        doc_topic += chain.priors.doc
+        doc_topic /= doc_topic.sum(axis=1, keepdims=True)
+        topic_word += chain.priors.topic_word()
+        n_iter = max(chain.n_sweeps for chain in chains)
+        trace = np.full((len(chains), n_iter), np.nan)
+        for row, each in zip(trace, chains, strict=True):
+            row[: len(each.trace)] = each.trace
+        return {
+            "components_": topic_word,
+            "doc_topic_": doc_topic,
+            "topic_assignments_": chain.topics.copy(),
+            "log_joint_trace_": trace,
+            "n_iter_": n_iter,
+            "best_chain_": best,
+            "sampler_": chain.sampler,
         }
 
     def _corpus(self, X, *, reset):

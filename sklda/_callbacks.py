@@ -76,3 +76,34 @@ class Progress:
         for context, chain in zip(self.chains, chains, strict=True):
             self.finish(context, [chain])
         self.finish(self.root, chains)
+
+
+class Stages:
+    """Listens to a fit that goes in stages whose number is not known before: callbacks and printed lines."""
+
+    def __init__(self, estimator, data):
+        self.estimator, self.data = estimator, data
+        self.began, self.done = time.perf_counter(), 0
+        self.root = estimator._init_callback_context(sequential_subtasks=True)
+        self.root.call_on_fit_task_begin(estimator=estimator, **data)
+        self.begin()
+
+    def begin(self):
+        self.stage = self.root.subcontext(task_name="stage", task_id=self.done)
+        self.stage.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+
+    def __call__(self, text):
+        """A stage is over; whether a callback asks to stop."""
+        if self.estimator.verbose:
+            seconds = time.perf_counter() - self.began
+            print(f"[{type(self.estimator).__name__}] {text}, {seconds:.1f} s", flush=True)
+        stop = self.stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
+        self.done += 1
+        if not stop:
+            self.begin()
+        return stop
+
+    def end(self, attributes):
+        self.root.call_on_fit_task_end(
+            estimator=self.estimator, **self.data, reconstruction_attributes=lambda: attributes
+        )

@@ -9,7 +9,8 @@ from sklda._base import BaseLDA
 from sklda._callbacks import Progress
 from sklda.inference import random
 from sklda.inference.chain import GibbsChain, run_chains
-from sklda.inference.point_estimates import METHODS, estimate_counts
+from sklda.inference.point_estimates import METHODS
+from sklda.inference.starts import INITS, start_chains
 
 
 class GibbsLDA(BaseLDA):
@@ -26,6 +27,11 @@ class GibbsLDA(BaseLDA):
         Both priors must lie between 1e-12 and 1e12.
     sampler : {"collapsed"}, default="collapsed"
         Tokens are drawn one after the other from their exact full conditionals, theta and phi integrated out.
+    init : {"random", "anneal", "prune"}, default="random"
+        Where chains begin; the posterior has modes that sweeps do not leave. ``"random"``: topics drawn at random.
+        ``"anneal"``: 300 sweeps more, in which both priors fall from ten times their values. ``"prune"``: begin with
+        twice as many topics and merge the closest pair again and again, with 60 sweeps at first and 15 after each
+        merge; this needs priors that are the same for all topics.
     max_iter : int, default=500
         Sweeps over the corpus, each chain; with `warm_start`, further sweeps.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -109,6 +115,7 @@ class GibbsLDA(BaseLDA):
     _parameter_constraints = {
         **BaseLDA._parameter_constraints,
         "sampler": [StrOptions({"collapsed"})],
+        "init": [StrOptions(set(INITS))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "point_estimate": [StrOptions(set(METHODS))],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
@@ -123,6 +130,7 @@ class GibbsLDA(BaseLDA):
         doc_topic_prior=None,
         topic_word_prior=None,
         sampler="collapsed",
+        init="random",
         max_iter=500,
         point_estimate="cgs_p",
         n_chains=1,
@@ -137,6 +145,7 @@ class GibbsLDA(BaseLDA):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.sampler = sampler
+        self.init = init
         self.max_iter = max_iter
         self.point_estimate = point_estimate
         self.n_chains = n_chains
@@ -153,7 +162,8 @@ class GibbsLDA(BaseLDA):
             chains, fold_in_seed = self._resume(corpus, priors), self._fold_in_seed
         else:
             seed = random.seed_sequence(self.random_state)
-            chains = [GibbsChain.start(corpus, priors, random.child(seed, 0, c)) for c in range(self.n_chains)]
+            seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
+            chains = start_chains(corpus, priors, seeds, [self.init] * self.n_chains, self.n_jobs)
             fold_in_seed = int(random.child(seed, 1).generate_state(1, np.uint64)[0])
 
         if self.snapshot_every is not None and self.verbose:
@@ -183,39 +193,19 @@ class GibbsLDA(BaseLDA):
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they stand."""
-        best = int(np.argmax([np.mean(chain.trace[len(chain.trace) // 2 :]) for chain in chains]))
-        chain = chains[best]
-        doc_topic, topic_word = estimate_counts(
-            chain.corpus,
-            chain.priors,
-            chain.topics,
-            chain.word_topic_counts,
-            chain.topic_totals,
-            self.point_estimate,
-        )
-        doc_topic += chain.priors.doc
-        doc_topic /= doc_topic.sum(axis=1, keepdims=True)
-        topic_word += chain.priors.topic_word()
-        n_iter = max(chain.n_sweeps for chain in chains)
-        trace = np.full((len(chains), n_iter), np.nan)
-        for row, each in zip(trace, chains, strict=True):
-            row[: len(each.trace)] = each.trace
-        states = [each.snapshot() for each in chains]
+        topics = self._topic_attributes(chains)
         snapshots = {}
         if self.snapshot_every is not None:
-            V = chain.corpus.n_features
+            chain = chains[topics["best_chain_"]]
             snapshots = {
-                "snapshots_": np.array([phi for _, phi in chain.kept]).reshape(-1, self.n_components, V),
+                "snapshots_": np.array([phi for _, phi in chain.kept]).reshape(-1, *topics["components_"].shape),
                 "snapshot_sweeps_": np.array([sweep for sweep, _ in chain.kept], dtype=int),
             }
-        return snapshots | {
-            "components_": topic_word,
-            "doc_topic_": doc_topic,
-            "topic_assignments_": states[best].topics,
-            "log_joint_trace_": trace,
-            "n_iter_": n_iter,
-            "best_chain_": best,
-            "sampler_": chain.sampler,
-            "_chain_states": states,
-            "_fingerprint": chain.corpus.fingerprint,
-        }
+        return (
+            snapshots
+            | topics
+            | {
+                "_chain_states": [chain.snapshot() for chain in chains],
+                "_fingerprint": chains[0].corpus.fingerprint,
+            }
+        )

@@ -131,11 +131,15 @@ class GibbsChain:
             self.word_topic_counts, self.topic_totals, self.priors.word, self.priors.topic, self.priors.totals
         )
 
-    def doc_topic_counts(self, dtype=np.float64):
-        """n_dk, (n_documents, n_components)."""
-        counts = np.zeros((self.corpus.n_documents, self.priors.n_components))
+    def add_doc_topic_counts(self, counts):
+        """Add n_dk to the float64 array `counts` (n_documents, n_components)."""
         _tokens.count_documents(self.corpus.offsets, self.topics, counts)
-        return counts.astype(dtype, copy=False)
+
+    def doc_topic_counts(self):
+        """n_dk, float64 (n_documents, n_components)."""
+        counts = np.zeros((self.corpus.n_documents, self.priors.n_components))
+        self.add_doc_topic_counts(counts)
+        return counts
 
     def topic_word(self):
         """phi by the counts of the present draw, float32 (n_components, n_features)."""

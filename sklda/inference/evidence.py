@@ -9,10 +9,10 @@ from sklda._kernels import _transition
 from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain, side_by_side
 from sklda.inference.permanent import log_permanent
-from sklda.inference.point_estimates import estimate_counts
 from sklda.inference.priors import Priors
 
 METHODS = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
+ANNEALED = METHODS[:2]
 # exp of their estimates has p(w) as its mean.
 UNBIASED = METHODS[:3]
 # Up to this many tokens annealing from the prior is run beside the guided one.
@@ -23,7 +23,7 @@ _WIDE = 4.0
 # Strengths of the guide along the path: from the strongest down to the weakest, whose bounds these are.
 _STRONGEST, _WEAKEST = 10.0, (1e-3, 0.1)
 # Sweeps of the pilot over which the guide averages.
-GUIDE_SWEEPS = 10
+GUIDE_SWEEPS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,18 +45,15 @@ class Guide:
     priors: Priors
 
     @classmethod
-    def along(cls, chain, n_sweeps=GUIDE_SWEEPS, stop=lambda: False):
-        """From the next `n_sweeps` sweeps of a chain: averages of CGS_p's expected counts."""
+    def along(cls, chain, n_sweeps, stop=lambda: False):
+        """Mean counts over the next `n_sweeps` sweeps of a chain."""
         priors = chain.priors
         doc = np.zeros((chain.corpus.n_documents, priors.n_components))
         word = np.zeros((chain.corpus.n_features, priors.n_components))
         for _ in range(n_sweeps):
             chain.sweep(stop)
-            doc_topic, topic_word = estimate_counts(
-                chain.corpus, priors, chain.topics, chain.word_topic_counts, chain.topic_totals
-            )
-            doc += doc_topic
-            word += topic_word.T
+            chain.add_doc_topic_counts(doc)
+            word += chain.word_topic_counts[:, : priors.n_components]
         return cls(doc / n_sweeps + priors.doc, word / n_sweeps + priors.topic_word().T, priors)
 
     def tilted(self, strength):
@@ -346,6 +343,11 @@ def _dirichlet(parameter, rng):
     return np.exp(log_gamma - logsumexp(log_gamma, axis=1, keepdims=True))
 
 
+def pilots(log_weights):
+    """log of the mean over the runs of each pilot, (n_pilots,)."""
+    return logsumexp(log_weights, axis=1) - np.log(log_weights.shape[1])
+
+
 def combine(log_weights, variance=None, spread=None):
     """log of the mean of unbiased estimates of p(w), its standard error, and by how much it is probably too low.
 
@@ -368,7 +370,7 @@ def combine(log_weights, variance=None, spread=None):
     """
     n_pilots, n_runs = log_weights.shape
     value = logsumexp(log_weights) - np.log(log_weights.size)
-    per_pilot = logsumexp(log_weights, axis=1) - np.log(n_runs)
+    per_pilot = pilots(log_weights)
     freedom = n_pilots * (n_runs - 1)
     if variance is None:
         variance = log_weights.var(axis=1, ddof=1).mean() if n_runs > 1 else 0.0
@@ -388,7 +390,7 @@ def combine(log_weights, variance=None, spread=None):
     return float(value), float(std), float(max(best - value, 0.0))
 
 
-def run_pilots(corpus, targets, *, method, temperatures, n_inner, n_jobs=None):
+def run_pilots(corpus, targets, *, method, temperatures, n_inner, beside=True, n_jobs=None):
     """Runs from the pilots of several targets, side by side.
 
     Parameters
@@ -402,6 +404,9 @@ def run_pilots(corpus, targets, *, method, temperatures, n_inner, n_jobs=None):
         Temperatures of each run of a pilot; for methods that do not anneal only their number counts.
     n_inner : int
         Sweeps a run of the methods that do not anneal.
+    beside : bool, default=True
+        Whether for up to 5,000 tokens annealing from the prior is run beside the guided one, and the larger mean kept;
+        without it estimates are exactly unbiased.
     n_jobs : int, default=None
 
     Returns
@@ -410,7 +415,8 @@ def run_pilots(corpus, targets, *, method, temperatures, n_inner, n_jobs=None):
         For each target: ndarray of shape (n_pilots, n_runs); the states where the runs ended, pilot by pilot; what is
         left out at most; the pilots' states now.
     """
-    methods = [method, "ais"] if method == "guided_ais" and corpus.n_tokens <= _SMALL else [method]
+    small = method == "guided_ais" and corpus.n_tokens <= _SMALL
+    methods = [method, "ais"] if beside and small else [method]
     tasks = [
         (corpus, priors, state, each, temperatures, n_inner, random.child(seed, METHODS.index(each), p))
         for priors, states, seed in targets
@@ -431,12 +437,14 @@ def run_pilots(corpus, targets, *, method, temperatures, n_inner, n_jobs=None):
 
 def _from_pilot(corpus, priors, state, method, temperatures, n_inner, seed, stop):
     chain = GibbsChain(corpus, priors, state)
-    if method in ("guided_ais", "ais"):
-        source = Guide.along(chain, stop=stop) if method == "guided_ais" else priors
+    if method in ANNEALED:
+        source = Guide.along(chain, GUIDE_SWEEPS, stop) if method == "guided_ais" else priors
         anneal = guided_ais if method == "guided_ais" else ais
         runs = [anneal(corpus, source, n, random.child(seed, r), stop) for r, n in enumerate(temperatures)]
         log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]
         return log_weights, ends, max(run.left_out for run in runs), chain.snapshot()
+    # The pilot's own stream would give the same estimate again.
+    chain.stream = random.stream(seed)
     log_weights, ends = [], []
     for r in range(len(temperatures)):
         log_weights.append(_along_chain(chain, method, n_inner, random.child(seed, r), stop))

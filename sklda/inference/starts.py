@@ -1,6 +1,5 @@
 """Where chains begin. The posterior of z has modes that sweeps do not leave, so the start decides which one is seen."""
 
-from collections import deque
 from math import ceil
 
 import numpy as np
@@ -54,8 +53,9 @@ def _start(init, corpus, priors, seed, stop):
         chain = anneal(corpus, priors, seed, stop)
     else:
         K = priors.n_components
-        above = longest_start(corpus, priors.resized(ceil(_PRUNE_FACTOR * K)), [seed], _PRUNE_FIRST, stop)
-        chain = deque(prune(above, priors.resized, K, _PRUNE_BETWEEN, stop), maxlen=1).pop()
+        chain = longest_start(corpus, priors.resized(ceil(_PRUNE_FACTOR * K)), [seed], _PRUNE_FIRST, stop)
+        while chain.priors.n_components > K and not stop():
+            chain = merge(chain, priors.resized(chain.priors.n_components - 1), _PRUNE_BETWEEN, stop)
     return GibbsChain(corpus, priors, ChainState(chain.topics, chain.stream))
 
 
@@ -82,32 +82,6 @@ def longest_start(corpus, priors, seeds, n_sweeps, stop):
     return max(chains, key=GibbsChain.log_joint)
 
 
-def prune(chain, priors_of, n_components, n_between, stop):
-    """Merge topics one pair at a time, with `n_between` sweeps after each merge, down to `n_components`.
-
-    Parameters
-    ----------
-    chain : GibbsChain
-        With at least `n_components` topics, their priors equal.
-    priors_of : callable
-        The priors for a number of topics.
-    n_components, n_between : int
-    stop : callable
-        Ends the merging when true.
-
-    Yields
-    ------
-    GibbsChain
-        The first as given, then one for each smaller number of topics, after its sweeps.
-    """
-    yield chain
-    while chain.priors.n_components > n_components and not stop():
-        chain = merge_best(chain, priors_of(chain.priors.n_components - 1))
-        for _ in range(n_between):
-            chain.sweep(stop)
-        yield chain
-
-
 def merge_gains(chain):
     """Change of the log joint by merging topics i and j, up to a constant; (K, K), above the diagonal."""
     K, priors = chain.priors.n_components, chain.priors
@@ -115,7 +89,7 @@ def merge_gains(chain):
     alpha = np.ascontiguousarray(np.broadcast_to(priors.doc[:, 0], chain.corpus.n_documents))
     eta = np.ascontiguousarray(priors.topic_word()[0], dtype=np.float64)
     scratch = np.empty(K, np.int32), np.empty(K)
-    _merges.pair_gains(chain.doc_topic_counts(np.int32), alpha, gains, *scratch)
+    _merges.pair_gains(chain.doc_topic_counts().astype(np.int32), alpha, gains, *scratch)
     _merges.pair_gains(chain.word_topic_counts, eta, gains, *scratch)
     totals, prior_total = chain.topic_totals, priors.totals[0]
     alone = gammaln(prior_total + totals) - gammaln(prior_total)
@@ -123,12 +97,26 @@ def merge_gains(chain):
     return gains + alone[:, None] + alone - together
 
 
-def merge_best(chain, priors):
-    """A chain with one topic less, under `priors`: the pair that the log joint likes best has become one."""
+def merge(chain, priors, n_sweeps, stop):
+    """A chain with one topic less, under `priors`: the pair that the log joint likes best has become one.
+
+    Parameters
+    ----------
+    chain : GibbsChain
+        Its topics have equal priors.
+    priors : Priors
+        For one topic less.
+    n_sweeps : int
+        Sweeps thereafter.
+    stop : callable
+    """
     K = chain.priors.n_components
     gains = np.where(np.triu(np.ones((K, K), bool), 1), merge_gains(chain), -np.inf)
     kept, gone = divmod(int(np.argmax(gains)), K)
     label = np.arange(K, dtype=np.int32)
     label[gone] = kept
     label[K - 1] = kept if gone == K - 1 else gone
-    return GibbsChain(chain.corpus, priors, ChainState(label[chain.topics], chain.stream, chain.n_sweeps))
+    chain = GibbsChain(chain.corpus, priors, ChainState(label[chain.topics], chain.stream, chain.n_sweeps))
+    for _ in range(n_sweeps):
+        chain.sweep(stop)
+    return chain
