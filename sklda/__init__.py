@@ -2,11 +2,14 @@
 
 Three floors; imports go down only::
 
-    estimators     _base  _gibbs                          parameters and fitted results; they decide nothing of sampling
+    estimators     _base  _gibbs  _topic_count            parameters and fitted results; they decide nothing of sampling
                    metrics                                held-out likelihood, scorers, comparison; of any topic model
                    datasets                               corpora, bundled and simulated
     ---------------------------------------------------------------------------------------------------------------------
-    inference      corpus  priors  random                 what a chain is made of
+    inference      topic_count  pmmh                      the posterior over the number of topics
+                   evidence  permanent                    log p(w | alpha, eta, K) of a corpus
+                   starts                                 where chains begin: random, annealed, merged from above
+                   corpus  priors  random                 what a chain is made of
                    chain                                  GibbsChain: z, counts, priors, stream; chains side by side
                    point_estimates  fold_in               theta and phi from z; theta of new documents
                    held_out  model_comparison  coherence  log p(w_d | phi, alpha) of documents, and what scores topics
@@ -20,7 +23,8 @@ from importlib.metadata import version
 
 from sklda import datasets, metrics
 from sklda._gibbs import GibbsLDA
+from sklda._topic_count import TopicCountLDA
 from sklda.inference.point_estimates import point_estimates
 
 __version__ = version("sklda")
-__all__ = ["GibbsLDA", "datasets", "metrics", "point_estimates"]
+__all__ = ["GibbsLDA", "TopicCountLDA", "datasets", "metrics", "point_estimates"]

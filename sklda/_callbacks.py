@@ -83,13 +83,13 @@ class Stages:
 
     def __init__(self, estimator, data):
         self.estimator, self.data = estimator, data
-        self.began, self.done = time.perf_counter(), 0
-        self.root = estimator._init_callback_context(sequential_subtasks=True)
+        self.began = time.perf_counter()
+        self.root = estimator._init_callback_context(max_subtasks=None, sequential_subtasks=True)
         self.root.call_on_fit_task_begin(estimator=estimator, **data)
         self.begin()
 
     def begin(self):
-        self.stage = self.root.subcontext(task_name="stage", task_id=self.done)
+        self.stage = self.root.subcontext(task_name="stage")
         self.stage.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
     def __call__(self, text):
@@ -98,7 +98,6 @@ class Stages:
             seconds = time.perf_counter() - self.began
             print(f"[{type(self.estimator).__name__}] {text}, {seconds:.1f} s", flush=True)
         stop = self.stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
-        self.done += 1
         if not stop:
             self.begin()
         return stop

@@ -4,25 +4,30 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils import Bunch, check_scalar
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Stages
 from sklda.inference import evidence, random
 from sklda.inference.chain import ChainState, GibbsChain, run_chains
+from sklda.inference.pmmh import pmmh
 from sklda.inference.point_estimates import METHODS
-from sklda.inference.topic_count import PriorRule, Scan, pmmh
+from sklda.inference.topic_count import PriorRule, Scan
 
+_LEARN = "empirical_bayes"
 # Where the range is open: its first end, and the last that it may be widened to.
 _FIRST, _WIDEST = 20, 200
 # Sweeps at the number of topics chosen, before its topics are taken.
 _LAST_SWEEPS = 50
 # Sweeps that separate draws which start from the same state.
 _FRESH_SWEEPS = 5
-_VAGUE, _LEVEL = 0.1, 0.95
+# A posterior probability with a larger standard error, or a larger one at the end of the range, is worth a warning.
+_VAGUE, _AT_THE_END = 0.1, 0.1
+_COMPARATOR = "evidence={!r} is known to fail on topic models and is here for comparison; use evidence='guided_ais'."
 
 
 class TopicCountLDA(BaseLDA):
@@ -42,13 +47,13 @@ class TopicCountLDA(BaseLDA):
 default=None
         p(T), up to a factor. None: uniform.
     method : {"scan", "pmmh"}, default="scan"
-        ``"scan"``: evidence of every T, roughly at first and more precisely where it matters. ``"pmmh"``: pseudo-marginal
-        Metropolis-Hastings over T (Chen & Doss 2018, section 4.2), proposing neighbours.
+        ``"scan"``: evidence of every T, roughly at first and more precisely where it matters. ``"pmmh"``:
+        pseudo-marginal Metropolis-Hastings over T (Chen & Doss 2018, section 4.2), proposing neighbours.
     evidence : str, default="guided_ais"
         How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"cgs_transition"`` is the estimator of Chen &
         Doss: unbiased for p, but its logarithm is too low by hundreds of nats and more the more topics there are, so
-        that few topics win. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are worse, for comparisons, and
-        warn; they are not for ``method="pmmh"``, which needs unbiased estimates.
+        that few topics win. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are worse, are meant for
+        comparisons, and warn; ``method="pmmh"``, which needs unbiased estimates, does not take them.
     doc_topic_prior : float, {"empirical_bayes"} or None, default=None
         alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics. None: ``1 / T``.
         ``"empirical_bayes"``: at each T the value that Gibbs-EM finds along the prunings.
@@ -83,8 +88,8 @@ default=None
     topic_counts_ : ndarray of shape (n_counts,), int
         The numbers of topics looked at, ascending.
     topic_count_posterior_ : ndarray of shape (n_counts,)
-        p(T | w). With the scan, from `log_evidence_` plus `log_evidence_shortfall_`; with ``method="pmmh"``, the share of
-        its steps.
+        p(T | w). With the scan, from `log_evidence_` plus `log_evidence_shortfall_`; with ``method="pmmh"``, the share
+        of its steps.
     topic_count_posterior_std_ : ndarray of shape (n_counts,)
         Its Monte Carlo standard error.
     topic_count_interval_ : tuple of (int, int)
@@ -92,8 +97,8 @@ default=None
     n_components_ : int
         The mode of the posterior.
     log_evidence_ : ndarray of shape (n_counts,)
-        log of the mean of unbiased estimates of p(w | T), in nats; a lower bound in probability. NaN where pmmh proposed
-        nothing.
+        log of the mean of unbiased estimates of p(w | T), in nats; a lower bound in probability. NaN where pmmh
+        proposed nothing.
     log_evidence_std_ : ndarray of shape (n_counts,)
         Its standard error: spread between runs, and between prunings.
     log_evidence_shortfall_ : ndarray of shape (n_counts,)
@@ -128,8 +133,245 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
     --------
     >>> from sklda import TopicCountLDA
     >>> from sklda.datasets import make_lda_corpus
-    >>> X = make_lda_corpus(100, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).X
+    >>> X = make_lda_corpus(100, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
     >>> lda = TopicCountLDA(2, 6, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=80, random_state=0)
     >>> lda.fit(X).n_components_
     3
     """
+
+    _parameter_constraints = {
+        **{name: value for name, value in BaseLDA._parameter_constraints.items() if name != "n_components"},
+        "min_components": [Interval(Integral, 1, None, closed="left")],
+        "max_components": [None, Interval(Integral, 1, None, closed="left")],
+        "topic_count_prior": [None, "array-like", HasMethods("pmf"), HasMethods("logpmf")],
+        "method": [StrOptions({"scan", "pmmh"})],
+        "evidence": [StrOptions(set(evidence.METHODS))],
+        "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), StrOptions({_LEARN})],
+        "topic_word_prior": [None, Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({_LEARN})],
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "n_runs": [Interval(Integral, 1, None, closed="left")],
+        "n_pilots": [Interval(Integral, 1, None, closed="left")],
+        "n_inner": [Interval(Integral, 2, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_proposals": [Interval(Integral, 1, None, closed="left")],
+        "point_estimate": [StrOptions(set(METHODS))],
+    }
+
+    def __init__(
+        self,
+        min_components=2,
+        max_components=None,
+        *,
+        topic_count_prior=None,
+        method="scan",
+        evidence="guided_ais",
+        doc_topic_prior=None,
+        topic_word_prior=None,
+        n_temperatures=300,
+        n_runs=4,
+        n_pilots=2,
+        n_inner=50,
+        max_iter=30000,
+        n_proposals=1000,
+        point_estimate="cgs_p",
+        fold_in_iter=30,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.min_components = min_components
+        self.max_components = max_components
+        self.topic_count_prior = topic_count_prior
+        self.method = method
+        self.evidence = evidence
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.n_temperatures = n_temperatures
+        self.n_runs = n_runs
+        self.n_pilots = n_pilots
+        self.n_inner = n_inner
+        self.max_iter = max_iter
+        self.n_proposals = n_proposals
+        self.point_estimate = point_estimate
+        self.fold_in_iter = fold_in_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _fit(self, corpus, data):
+        log_prior, rule = self._first_log_prior(), self._prior_rule(corpus)
+        if self.evidence not in evidence.UNBIASED:
+            if self.method == "pmmh":
+                raise ValueError(
+                    f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
+                    f"give one of {', '.join(map(repr, evidence.UNBIASED))}."
+                )
+            warnings.warn(_COMPARATOR.format(self.evidence), UserWarning, stacklevel=5)
+        seed = random.seed_sequence(self.random_state)
+        stages = Stages(self, data)
+        options = {
+            "method": self.evidence,
+            "n_temperatures": self.n_temperatures,
+            "n_runs": self.n_runs,
+            "n_inner": self.n_inner,
+            "seed": random.child(seed, 0),
+            "n_jobs": self.n_jobs,
+            "report": stages,
+        }
+        if self.method == "scan":
+            scan = Scan(corpus, rule, log_prior, n_pilots=self.n_pilots, budget=self.max_iter, **options)
+            scan.run(_WIDEST if self.max_components is None else None, self._log_prior)
+            result, attributes = scan.result(), {}
+        else:
+            result, attributes = self._pmmh(corpus, rule, log_prior, options)
+        self._warn(result)
+
+        mode = int(result.counts[np.argmax(result.posterior)])
+        priors, pilots = result.draws[mode][:2]
+        chains = run_chains([GibbsChain(corpus, priors, state) for state in pilots], _LAST_SWEEPS, n_jobs=self.n_jobs)
+        attributes |= self._topic_attributes(chains) | {
+            "topic_counts_": result.counts,
+            "topic_count_posterior_": result.posterior,
+            "topic_count_posterior_std_": result.posterior_std,
+            "topic_count_interval_": result.interval,
+            "n_components_": mode,
+            "log_evidence_": result.log_evidence,
+            "log_evidence_std_": result.log_evidence_std,
+            "log_evidence_shortfall_": result.log_evidence_shortfall,
+            "evidence_trace_": result.runs,
+            "doc_topic_prior_": float(priors.doc[0, 0]),
+            "topic_word_prior_": _one_if_equal(priors.word),
+            "n_iter_": result.n_sweeps + _LAST_SWEEPS * len(chains),
+            "_fold_in_seed": int(random.child(seed, 1).generate_state(1, np.uint64)[0]),
+            "_draws": (corpus, result.draws),
+        }
+        stages.end(attributes)
+        return attributes
+
+    def _pmmh(self, corpus, rule, log_prior, options):
+        trace, result, recycled = pmmh(corpus, rule, log_prior, n_proposals=self.n_proposals, **options)
+        n_proposals = len(trace.accepted)
+        if trace.longest_stay > max(50, n_proposals // 5):
+            warnings.warn(
+                f"the chain over the number of topics stayed where it was for {trace.longest_stay} of {n_proposals} "
+                "proposals in a row: its estimates of the evidence vary too much. Use method='scan', or more "
+                "temperatures, runs or inner sweeps.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        return result, {
+            "topic_count_trace_": trace.counts,
+            "topic_count_posterior_recycled_": recycled,
+            "acceptance_rate_": float(trace.accepted.mean()),
+            "longest_stay_": trace.longest_stay,
+        }
+
+    def _warn(self, result):
+        """Say what the posterior leaves open for want of computation, and where its range ends too soon."""
+        vague = result.posterior_std > _VAGUE
+        if vague.any():
+            T = result.counts[vague]
+            warnings.warn(
+                f"p(T | w) has a standard error above {_VAGUE} at {len(T)} numbers of topics from {T[0]} to {T[-1]}: "
+                f"the data do not decide between them, or max_iter, n_temperatures or n_pilots are too small to tell. "
+                f"Report topic_count_interval_, {result.interval}, rather than n_components_.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        open_end = self.topic_count_prior is None or hasattr(self.topic_count_prior, "pmf")
+        if open_end and len(result.counts) > 1 and result.posterior[-1] > _AT_THE_END:
+            warnings.warn(
+                f"p(T | w) is {result.posterior[-1]:.2g} at the end of the range, {result.counts[-1]} topics: "
+                "more may be likelier. Raise max_components.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+
+    def _first_log_prior(self):
+        """log p(T) by the numbers of topics that the scan begins with."""
+        low = self.min_components
+        high = max(low, _FIRST) if self.max_components is None else self.max_components
+        if low > high:
+            raise ValueError(f"min_components={low} is larger than max_components={high}.")
+        log_prior = self._log_prior(range(low, high + 1))
+        if not log_prior:
+            raise ValueError(
+                f"topic_count_prior is zero everywhere from {low} to {high}: no number of topics is possible."
+            )
+        return log_prior
+
+    def _log_prior(self, counts):
+        """log p(T) of those of `counts` that are possible."""
+        given = self.topic_count_prior
+        if given is None:
+            return dict.fromkeys(counts, 0.0)
+        if hasattr(given, "pmf"):
+            values = np.asarray(given.pmf(np.array(counts)), dtype=np.float64)
+        else:
+            if self.max_components is None:
+                raise ValueError("topic_count_prior as an array needs max_components: its last value is for that many.")
+            values = np.asarray(given, dtype=np.float64)
+            if values.shape != (len(counts),):
+                raise ValueError(
+                    f"topic_count_prior has shape {values.shape}; from min_components={counts[0]} to "
+                    f"max_components={counts[-1]} there are {len(counts)} numbers of topics."
+                )
+        bad = ~(np.isfinite(values) & (values >= 0))
+        if bad.any():
+            raise ValueError(
+                f"topic_count_prior is {values[bad][0]:g} at {counts[int(np.argmax(bad))]} topics; "
+                "it must be finite and not negative."
+            )
+        return {T: float(np.log(p)) for T, p in zip(counts, values, strict=True) if p > 0}
+
+    def _prior_rule(self, corpus):
+        given = {"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior}
+        rule = PriorRule(**given, n_features=corpus.n_features)
+        # Checks shapes and ranges before anything is sampled.
+        rule(self.min_components)
+        return rule
+
+    def sample_posterior(self, n_samples=1, random_state=None):
+        """Draws of the number of topics and of all that the model has, given the words.
+
+        T is drawn from `topic_count_posterior_`; z from the states in which the annealing runs for T ended, by their
+        weights, followed by five sweeps; theta and phi from their Dirichlet distributions given z.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+
+        Returns
+        -------
+        sklearn.utils.Bunch
+            ``n_components`` (n_samples,), and lists of `n_samples` arrays: ``topic_assignments`` (n_tokens,),
+            ``doc_topic`` (n_documents, T) and ``topic_word`` (T, n_features). Topics have no order, and none that
+            carries over from one draw to the next.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        corpus, draws = self._draws
+        seed = random.seed_sequence(random_state)
+        rng = np.random.default_rng(random.child(seed, 0))
+        posterior = np.array([self.topic_count_posterior_[self.topic_counts_ == T].sum() for T in draws])
+        counts = rng.choice(list(draws), n_samples, p=posterior / posterior.sum())
+        samples = []
+        for i, T in enumerate(counts.tolist()):
+            priors, _, ends, log_weights = draws[T]
+            state = ends[rng.choice(len(ends), p=softmax(log_weights))]
+            chain = GibbsChain(corpus, priors, ChainState(state.topics, random.stream(random.child(seed, 1, i))))
+            for _ in range(_FRESH_SWEEPS):
+                chain.sweep()
+            samples.append((chain.topics, *evidence.draw_parameters(chain, rng)))
+        z, theta, phi = (list(each) for each in zip(*samples, strict=True))
+        return Bunch(n_components=counts, topic_assignments=z, doc_topic=theta, topic_word=phi)
+
+
+def _one_if_equal(values):
+    return float(values[0]) if (values == values[0]).all() else values.copy()

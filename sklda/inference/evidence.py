@@ -348,7 +348,7 @@ def pilots(log_weights):
     return logsumexp(log_weights, axis=1) - np.log(log_weights.shape[1])
 
 
-def combine(log_weights, variance=None, spread=None):
+def combine(log_weights, variance=None, freedom=None, spread=None):
     """log of the mean of unbiased estimates of p(w), its standard error, and by how much it is probably too low.
 
     Parameters
@@ -356,8 +356,10 @@ def combine(log_weights, variance=None, spread=None):
     log_weights : ndarray of shape (n_pilots, n_runs)
     variance : float, default=None
         Variance of log weights between runs of one pilot, where it is known better than from these runs.
+    freedom : float, default=None
+        Its degrees of freedom, where the error is to contain that of the variance; None with `variance`: it is not.
     spread : float, default=None
-        Variance between the values of pilots, likewise.
+        Variance between the values of pilots, where known better.
 
     Returns
     -------
@@ -371,12 +373,14 @@ def combine(log_weights, variance=None, spread=None):
     n_pilots, n_runs = log_weights.shape
     value = logsumexp(log_weights) - np.log(log_weights.size)
     per_pilot = pilots(log_weights)
-    freedom = n_pilots * (n_runs - 1)
     if variance is None:
         variance = log_weights.var(axis=1, ddof=1).mean() if n_runs > 1 else 0.0
+        freedom = n_pilots * (n_runs - 1)
+    doubt = 0.0
     if variance > _WIDE:
-        per_pilot = np.maximum(per_pilot, log_weights.mean(axis=1) + variance / 2)
-        within = variance / n_runs + variance**2 / (2 * max(freedom, 1))
+        per_pilot = log_weights.mean(axis=1) + variance / 2
+        within = variance / n_runs
+        doubt = variance**2 / (2 * freedom) if freedom else 0.0
     else:
         relative = np.exp(log_weights - per_pilot[:, None])
         within = (relative.var(axis=1, ddof=1) / n_runs).mean() if n_runs > 1 else 0.0
@@ -386,7 +390,7 @@ def combine(log_weights, variance=None, spread=None):
     effective = 1 / (weights**2).sum()
     if spread is None:
         spread = per_pilot.var(ddof=1) if n_pilots > 1 else 0.0
-    std = np.sqrt(max(within, spread) / effective) if log_weights.size > 1 else np.nan
+    std = np.sqrt(max(within, spread) / effective + doubt) if log_weights.size > 1 else np.nan
     return float(value), float(std), float(max(best - value, 0.0))
 
 

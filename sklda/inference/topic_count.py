@@ -1,4 +1,4 @@
-"""The posterior over the number of topics: a scan of evidence from above, and pseudo-marginal Metropolis-Hastings."""
+"""The posterior over the number of topics: a scan of the evidence, from above."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -22,9 +22,12 @@ _HOPELESS = 20.0
 _VAGUE = 0.05
 # Variances are pooled over this many neighbours on either side.
 _NEIGHBOURS = 2
+# How far off, relatively, what one doubling of the temperatures says about the next may be.
+_DOUBT = 0.25
 _DRAWS = 4000
-# States of z that pseudo-marginal Metropolis-Hastings keeps for each number of topics.
-_KEPT = 16
+_CREDIBLE = 0.95
+# Draws are kept for numbers of topics at least this likely.
+_UNLIKELY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +92,48 @@ class Level:
     shorter: float = -np.inf
 
 
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The posterior over the number of topics, with its error.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_counts,)
+        Numbers of topics, ascending.
+    posterior, posterior_std : ndarray of shape (n_counts,)
+    interval : tuple of (int, int)
+        Credible interval of 0.95, over the Monte Carlo error as well.
+    log_evidence, log_evidence_std, log_evidence_shortfall : ndarray of shape (n_counts,)
+    runs : ndarray of shape (n_runs,)
+        Fields ``n_components``, ``pilot``, ``n_sweeps``, ``log_evidence``.
+    draws : dict of {int: (Priors, list of ChainState, list of ChainState, ndarray)}
+        For likely numbers of topics: priors, pilots, draws of z, and the log weights of these.
+    n_sweeps : int
+    """
+
+    counts: np.ndarray
+    posterior: np.ndarray
+    posterior_std: np.ndarray
+    interval: tuple
+    log_evidence: np.ndarray
+    log_evidence_std: np.ndarray
+    log_evidence_shortfall: np.ndarray
+    runs: np.ndarray
+    draws: dict
+    n_sweeps: int
+
+
+RUN = np.dtype([("n_components", int), ("pilot", int), ("n_sweeps", int), ("log_evidence", float)])
+
+
+def credible_interval(counts, posterior):
+    """Smallest and largest count after at most 0.025 is cut from either end."""
+    tail = (1 - _CREDIBLE) / 2
+    low = np.argmax(np.cumsum(posterior) > tail)
+    high = len(counts) - 1 - np.argmax(np.cumsum(posterior[::-1]) > tail)
+    return int(counts[low]), int(counts[high])
+
+
 class _Stopped(Exception):
     """A callback asked to stop."""
 
@@ -146,28 +191,40 @@ class Scan:
         self.n_pilots, self.budget, self.seed, self.n_jobs, self.report = n_pilots, budget, seed, n_jobs, report
         self.levels, self.runs, self.spent, self._prunings, self._rounds = {}, [], 0, 0, 0
 
-    def run(self, limit=None):
-        """Look at every number of topics, wider while the end of the range is not hopeless, up to `limit`."""
+    def run(self, limit=None, log_prior_of=None):
+        """Look at every number of topics, then at those that matter.
+
+        With `limit` the range is widened up to there while its end is not hopeless; ``log_prior_of(counts)`` is then
+        log p(T) of the new ones, as a dict.
+        """
         try:
-            self._run(limit)
+            self._run(limit, log_prior_of)
         except _Stopped:
             pass
 
-    def _run(self, limit):
+    def _run(self, limit, log_prior_of):
         self._look(sorted(self.log_prior))
         while limit is not None and max(self.levels) < limit and max(self.levels) in self._alive():
             last = max(self.levels)
-            wider = range(last + 1, min(ceil(1.5 * last), limit) + 1)
-            self.log_prior |= dict.fromkeys(wider, self.log_prior[last])
-            self._look(list(wider))
+            wider = log_prior_of(range(last + 1, min(ceil(1.5 * last), limit) + 1))
+            if not wider:
+                break
+            self.log_prior |= wider
+            self._look(sorted(wider))
         if self.method not in evidence.ANNEALED:
             return
         temperatures, alive = min(_FIRST_TEMPERATURES, self.n_temperatures), self._alive()
-        while temperatures < self.n_temperatures:
-            temperatures = min(2 * temperatures, self.n_temperatures)
-            self._round(alive, [temperatures] * (self.n_runs if temperatures == self.n_temperatures else 1))
+        while 2 * temperatures < self.n_temperatures:
+            temperatures *= 2
+            self._round(alive, [temperatures])
             alive = self._alive()
-        while self.posterior()[1].max() > _VAGUE:
+        # The neighbours of the mode too, for they are what it is compared with.
+        counts = sorted(self.levels)
+        mode = int(np.argmax(self.posterior()[0]))
+        beside = counts[max(mode - _NEIGHBOURS, 0) : mode + _NEIGHBOURS + 1]
+        self._round(sorted({*alive, *beside}), [self.n_temperatures] * self.n_runs)
+        alive = self._alive()
+        while self.posterior()[1].std(axis=0).max() > _VAGUE:
             if not self._refine(alive):
                 break
             alive = self._alive()
@@ -247,14 +304,13 @@ class Scan:
 
     def _refine(self, alive):
         """More pilots where they disagree, longer runs otherwise; False when the budget does not allow it."""
-        levels = [self.levels[T] for T in alive]
-        temperatures = max(level.temperatures for level in levels)
-        n_pilots = max(len(level.states) for level in levels)
-        variance, spread = (np.mean(v) for v in zip(*(self._variances(T) for T in alive), strict=True))
-        disagree = spread > 2 * variance / self.n_runs
+        temperatures = max(self.levels[T].temperatures for T in alive)
+        n_pilots = max(len(self.levels[T].states) for T in alive)
+        which = np.isin(sorted(self.levels), alive)
+        within, _, between = (each[which].mean() for each in self._variances())
+        disagree = between > 2 * within / self.n_runs
         n_temperatures = temperatures if disagree else 2 * temperatures
-        sweeps = len(alive) * n_pilots * self.n_runs * n_temperatures
-        if self.spent + sweeps > self.budget:
+        if self.spent + len(alive) * n_pilots * self.n_runs * n_temperatures > self.budget:
             return False
         if disagree:
             self._prune(alive, n_pilots)
@@ -265,49 +321,85 @@ class Scan:
 
     def _alive(self):
         """Numbers of topics that may still be likely, ascending."""
-        values = {T: evidence.combine(level.log_weights) for T, level in self.levels.items()}
-        best = max(self.log_prior[T] + value[0] for T, value in values.items())
-        alive = []
-        for T, (value, std, shortfall) in values.items():
-            # Twice what the last doubling gained, and what pilots may differ by.
-            gain = value - self.levels[T].shorter
-            hope = max(2 * gain if np.isfinite(gain) else 0.0, shortfall) + 3 * (0 if np.isnan(std) else std)
-            if self.log_prior[T] + value + hope > best - _HOPELESS:
-                alive.append(T)
-        return sorted(alive)
+        counts, value, std, shortfall = self.table()
+        hope = np.array([self.log_prior[T] for T in counts]) + value + shortfall
+        std = np.nan_to_num(std)
+        best = np.argmax(hope)
+        return counts[hope + 3 * np.hypot(std, std[best]) > hope[best] - _HOPELESS].tolist()
 
-    def _variances(self, T):
-        """Variance between runs of one pilot, and between pilots, pooled over neighbours with runs as long."""
-        counts = sorted(self.levels)
-        here = counts.index(T)
-        near = [self.levels[t] for t in counts[max(here - _NEIGHBOURS, 0) : here + _NEIGHBOURS + 1]]
-        near = [level for level in near if level.temperatures == self.levels[T].temperatures]
-        within = [level.log_weights.var(axis=1, ddof=1).mean() for level in near if level.log_weights.shape[1] > 1]
-        between = [evidence.pilots(level.log_weights).var(ddof=1) for level in near if len(level.log_weights) > 1]
-        return np.mean(within or [0.0]), np.mean(between or [0.0])
+    def _variances(self):
+        """For each number of topics: variance between runs, its degrees of freedom, and variance between pilots.
+
+        Runs of one length share what is known: their variance grows as a power of T, and pilots differ by as much as
+        those of their neighbours.
+        """
+        counts = np.array(sorted(self.levels))
+        levels = [self.levels[T] for T in counts]
+        length = np.array([level.temperatures for level in levels])
+        repeated = np.array([level.log_weights.shape[1] > 1 for level in levels])
+        within, freedom, between = np.zeros(len(counts)), np.zeros(len(counts)), np.zeros(len(counts))
+        for n in np.unique(length):
+            here = np.flatnonzero((length == n) & repeated)
+            if len(here):
+                own = np.array([levels[i].log_weights.var(axis=1, ddof=1).mean() for i in here])
+                free = np.array([levels[i].log_weights.size - len(levels[i].log_weights) for i in here])
+                within[here], freedom[here] = _power_law(counts[here], own, free), free.sum()
+        spread = np.array(
+            [evidence.pilots(level.log_weights).var(ddof=1) if len(level.states) > 1 else np.nan for level in levels]
+        )
+        for i, n in enumerate(length):
+            near = slice(max(i - _NEIGHBOURS, 0), i + _NEIGHBOURS + 1)
+            known = spread[near][(length[near] == n) & ~np.isnan(spread[near])]
+            between[i] = known.mean() if len(known) else 0.0
+        return within, freedom, between
 
     def table(self):
         """Numbers of topics, log evidence, its standard error, and by how much it is probably too low."""
+        return self._table()[:4]
+
+    def _table(self):
+        """`table`, and the part of the error that runs of one length have in common."""
         counts, rows = sorted(self.levels), []
-        for T in counts:
+        for T, within, freedom, between in zip(counts, *self._variances(), strict=True):
             level = self.levels[T]
-            value, std, shortfall = evidence.combine(level.log_weights, *self._variances(T))
             if level.log_weights.shape[1] == 1 and np.isfinite(level.shorter):
                 # Short runs are not repeated: what half as many temperatures lost tells what is lost still.
+                value, std, _ = evidence.combine(level.log_weights, 0.0, spread=between)
                 shortfall = max(value - level.shorter, 0.0)
-                std = np.hypot(np.nan_to_num(std), shortfall / 2)
-            rows.append((value, std, shortfall))
+                common = _DOUBT * shortfall
+            else:
+                value, std, shortfall = evidence.combine(level.log_weights, within, spread=between)
+                common = within / np.sqrt(2 * freedom) if freedom and shortfall else 0.0
+            rows.append((value, np.hypot(std, common), shortfall, common))
         return np.array(counts), *np.array(rows).T
 
     def posterior(self):
-        """p(T | w), its standard error, and draws of it over the error of the evidence, (_DRAWS, n_counts)."""
-        counts, value, std, shortfall = self.table()
-        log_prior = np.array([self.log_prior[T] for T in counts])
+        """p(T | w) as the evidence stands, and draws of it over the error of the evidence, (n_draws, n_counts)."""
+        counts, value, std, shortfall, common = self._table()
+        log_posterior = np.array([self.log_prior[T] for T in counts]) + value + shortfall
         rng = np.random.default_rng(random.child(self.seed, 2))
-        noise = np.nan_to_num(std) * rng.standard_normal((_DRAWS, len(counts)))
-        log_posterior = log_prior + value + shortfall + np.concatenate([np.zeros((1, len(counts))), noise])
-        posterior = np.exp(log_posterior - logsumexp(log_posterior, axis=1, keepdims=True))
-        return posterior[0], posterior[1:].std(axis=0), posterior[1:]
+        own = np.sqrt(np.maximum(np.nan_to_num(std) ** 2 - common**2, 0))
+        noise = own * rng.standard_normal((_DRAWS, len(counts))) + common * rng.standard_normal((_DRAWS, 1))
+        return normalised(log_posterior), normalised(log_posterior + noise)
+
+    def result(self):
+        """What the scan has found."""
+        counts, *log_evidence = self.table()
+        posterior, draws = self.posterior()
+        likely = counts[draws.mean(axis=0) > _UNLIKELY]
+        return Result(
+            counts,
+            posterior,
+            draws.std(axis=0),
+            credible_interval(counts, draws.mean(axis=0)),
+            *log_evidence,
+            np.array(self.runs, RUN),
+            {
+                int(T): (level.priors, level.states, level.ends, level.log_weights.ravel())
+                for T, level in ((T, self.levels[T]) for T in likely)
+            },
+            self.spent,
+        )
 
 
 def prunings(corpus, priors_of, counts, seeds, n_jobs=None):
@@ -348,106 +440,18 @@ def _pruning(corpus, rule, counts, seed, stop):
     return states, rules
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """What pseudo-marginal Metropolis-Hastings leaves.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (n_proposals + 1,)
-        The number of topics after every proposal, the start first.
-    log_evidence : ndarray of shape (n_proposals + 1,)
-        The estimate of log p(w | T) that the chain holds.
-    proposed : ndarray of shape (n_proposals + 1,)
-        The number of topics proposed; the start for the first.
-    proposed_log_evidence : ndarray of shape (n_proposals + 1,)
-        Its estimate.
-    ends : dict of {int: list of ChainState}
-        States of z that the chain was in, the latest of each number of topics.
-    """
-
-    counts: np.ndarray
-    log_evidence: np.ndarray
-    proposed: np.ndarray
-    proposed_log_evidence: np.ndarray
-    ends: dict
-
-    @property
-    def accepted(self):
-        """Whether each proposal was, (n_proposals,)."""
-        return self.counts[1:] != self.counts[:-1]
-
-    @property
-    def longest_stay(self):
-        """Most proposals in a row that were not accepted."""
-        moves = np.flatnonzero(np.concatenate([[True], self.accepted, [True]]))
-        return int(np.diff(moves).max()) - 1
+def _power_law(counts, variances, freedom):
+    """Variances as a power of the number of topics, by least squares on logarithms; the exponent leans to 1."""
+    x, y = np.log(counts), np.log(np.maximum(variances, 1e-12))
+    weight = freedom / freedom.sum()
+    dx, dy = x - weight @ x, y - weight @ y
+    # The logarithm of a variance with f degrees of freedom has variance 2 / f; the exponent, 1 give or take 1.
+    precision = freedom / 2
+    slope = (1 + (precision * dx) @ dy) / (1 + (precision * dx) @ dx)
+    law = np.exp(slope * dx)
+    return law * (weight @ variances) / (weight @ law)
 
 
-def pmmh(
-    corpus, priors_of, log_prior, *, method, n_temperatures, n_runs, n_inner, n_proposals, seed, n_jobs=None, report
-):
-    """Pseudo-marginal Metropolis-Hastings over the number of topics (Chen & Doss 2018, section 4.2).
-
-    T moves to a neighbour in `log_prior` with probability 1/2 each, from an end to its only neighbour. Every proposal
-    gets a fresh unbiased estimate of p(w | T), from a pilot that is the same whenever T is proposed, and what is
-    accepted keeps its estimate until it is left: so the chain is exact however crude the estimates are.
-
-    Parameters
-    ----------
-    corpus, priors_of, log_prior, method, n_temperatures, n_runs, n_inner, seed, n_jobs, report
-        As in `Scan`; `method` one of `evidence.UNBIASED`.
-    n_proposals : int
-
-    Returns
-    -------
-    Trace
-    """
-    counts = sorted(log_prior)
-    rng = np.random.default_rng(random.child(seed, 3))
-    priors, (pilots,) = prunings(corpus, priors_of, counts, [random.child(seed, 0)], n_jobs)
-
-    def estimate(T, i):
-        """log of an unbiased estimate of p(w | T), from streams that nothing else uses, and where z ended."""
-        ((log_weights, ends, _, _),) = evidence.run_pilots(
-            corpus,
-            [(priors[T], [pilots[T]], random.child(seed, 1, i))],
-            method=method,
-            temperatures=[n_temperatures] * n_runs,
-            n_inner=n_inner,
-            beside=False,
-            n_jobs=n_jobs,
-        )
-        chosen = rng.choice(n_runs, p=_normalised(log_weights[0]))
-        return evidence.combine(log_weights)[0], ends[chosen]
-
-    T = int(rng.choice(counts, p=_normalised(np.array([log_prior[t] for t in counts]))))
-    value, end = estimate(T, 0)
-    rows, ends = [(T, value, T, value)], {T: [end]}
-    for i in range(1, n_proposals + 1):
-        proposed, log_back = _neighbour(counts, T, rng)
-        new, new_end = estimate(proposed, i)
-        accept = np.log(rng.random()) < new + log_prior[proposed] - value - log_prior[T] + log_back
-        if accept:
-            T, value, end = proposed, new, new_end
-            ends[T] = [*ends.get(T, []), end][-_KEPT:]
-        rows.append((T, value, proposed, new))
-        if i % max(n_proposals // 10, 1) == 0 and report(f"{i} of {n_proposals} proposals, {T} topics"):
-            break
-    T, value, proposed, new = map(np.array, zip(*rows, strict=True))
-    return Trace(T, value, proposed, new, ends)
-
-
-def _neighbour(counts, T, rng):
-    """A proposal from T, and log of the proposal density back over the one there."""
-    here = counts.index(T)
-    near = [i for i in (here - 1, here + 1) if 0 <= i < len(counts)]
-    if not near:
-        return T, 0.0
-    there = near[rng.integers(len(near))]
-    back = sum(0 <= i < len(counts) for i in (there - 1, there + 1))
-    return counts[there], np.log(len(near) / back)
-
-
-def _normalised(log_weights):
-    return np.exp(log_weights - logsumexp(log_weights))
+def normalised(log_weights):
+    """Weights that sum to one over the last axis."""
+    return np.exp(log_weights - logsumexp(log_weights, axis=-1, keepdims=True))
