@@ -119,11 +119,23 @@ class GibbsChain:
 
     def log_joint(self):
         """log p(w, z | alpha, eta) with theta and phi integrated out, in nats."""
-        return _log_joint.documents(
-            self.corpus.offsets, self.topics, self.priors.doc, self._scratch[1]
-        ) + _log_joint.words(
+        return self.log_topics() + self.log_words()
+
+    def log_topics(self):
+        """log p(z | alpha)."""
+        return _log_joint.documents(self.corpus.offsets, self.topics, self.priors.doc, self._scratch[1])
+
+    def log_words(self):
+        """log p(w | z, eta)."""
+        return _log_joint.words(
             self.word_topic_counts, self.topic_totals, self.priors.word, self.priors.topic, self.priors.totals
         )
+
+    def doc_topic_counts(self, dtype=np.float64):
+        """n_dk, (n_documents, n_components)."""
+        counts = np.zeros((self.corpus.n_documents, self.priors.n_components))
+        _tokens.count_documents(self.corpus.offsets, self.topics, counts)
+        return counts.astype(dtype, copy=False)
 
     def topic_word(self):
         """phi by the counts of the present draw, float32 (n_components, n_features)."""
@@ -137,9 +149,22 @@ class GibbsChain:
 
 
 class _Flag:
-    """Shared by threads; a process gets a copy of its own, which nothing raises."""
+    """Whether to stop; shared by threads. A process gets a copy of its own, which nothing raises."""
 
     raised = False
+
+    def __call__(self):
+        return self.raised
+
+
+def side_by_side(function, tasks, n_jobs=None):
+    """``[function(*task, stop) for task in tasks]``, `n_jobs` at a time; ``stop()`` is true once one has failed."""
+    stop = _Flag()
+    try:
+        return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*task, stop) for task in tasks)
+    except BaseException:
+        stop.raised = True
+        raise
 
 
 def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None):
@@ -163,22 +188,17 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None)
     list of GibbsChain
         The chains after their sweeps (other objects than went in, where joblib's backend uses processes).
     """
-    flag = _Flag()
-    try:
-        return Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_run)(index, chain, n_sweeps, listener, keep_every, flag) for index, chain in enumerate(chains)
-        )
-    except BaseException:
-        flag.raised = True
-        raise
+    return side_by_side(
+        _run, [(index, chain, n_sweeps, listener, keep_every) for index, chain in enumerate(chains)], n_jobs
+    )
 
 
-def _run(index, chain, n_sweeps, listener, keep_every, flag):
+def _run(index, chain, n_sweeps, listener, keep_every, stop):
     for _ in range(n_sweeps):
         if listener is not None:
             listener.before(index)
-        chain.sweep(lambda: flag.raised)
-        if flag.raised:
+        chain.sweep(stop)
+        if stop():
             break
         chain.trace.append(chain.log_joint())
         if keep_every and chain.n_sweeps % keep_every == 0:

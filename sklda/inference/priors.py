@@ -103,6 +103,26 @@ class Priors:
     def n_components(self):
         return len(self.totals)
 
+    @property
+    def exchangeable(self):
+        """Whether all topics have the same priors."""
+        return bool((self.doc == self.doc[:, :1]).all()) and not len(self.topic)
+
+    def resized(self, n_components):
+        """The same priors for another number of topics; they must be exchangeable."""
+        doc = np.repeat(self.doc[:, :1], n_components, axis=1)
+        topic = np.empty((0, padded(n_components)), np.float32)
+        return Priors(doc, self.word, topic, np.full(n_components, self.totals[0]))
+
+    def scaled(self, doc_factor, word_factor):
+        """alpha and eta times a factor each."""
+        return Priors(
+            self.doc * doc_factor,
+            self.word * word_factor,
+            self.topic * np.float32(word_factor),
+            self.totals * word_factor,
+        )
+
     def topic_word(self):
         """eta, broadcastable to (n_components, n_features)."""
         return self.word[None, :] if len(self.word) else self.topic[:, : self.n_components].T

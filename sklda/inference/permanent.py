@@ -1,0 +1,83 @@
+"""The permanent of a matrix of weights given by their logarithms."""
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.special import logsumexp
+
+# Blocks up to this size are summed exactly, in 2^size steps; larger ones by this many sampled permutations.
+_EXACT, _SAMPLES = 14, 2000
+# Entries of the doubly stochastic form below this are left out, and bounded.
+_NEGLIGIBLE = 1e-9
+
+
+def log_permanent(log_weights, rng):
+    """log of the sum over permutations s of prod_k exp(log_weights[k, s(k)]).
+
+    The matrix is scaled until rows and columns sum to one (Sinkhorn), which leaves the permanent up to a known factor;
+    entries that are then negligible are dropped, and the rest falls into blocks. Small blocks are summed exactly over
+    subsets, others by sequential importance sampling.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (n, n)
+    rng : numpy.random.Generator
+        Used for blocks of more than 14.
+
+    Returns
+    -------
+    value : float
+    error : float
+        Bound on what the dropped entries add to `value`, plus the standard error of the sampling.
+    """
+    scaled, log_scale = _doubly_stochastic(log_weights)
+    negligible = scaled < _NEGLIGIBLE
+    n_blocks, block = connected_components(~negligible, directed=True, connection="strong")
+    value, variance = 0.0, 0.0
+    for b in range(n_blocks):
+        inside = np.flatnonzero(block == b)
+        log_part, relative = _block(scaled[np.ix_(inside, inside)], rng)
+        value, variance = value + log_part, variance + relative**2
+    # A permutation left out has one dropped entry at least; the other rows' sums bound the rest of the product.
+    dropped = np.where(negligible, scaled, 0).sum() * np.exp(np.log(np.maximum(scaled.sum(axis=1), 1)).sum() - value)
+    return value + log_scale, float(np.log1p(dropped) + np.sqrt(variance))
+
+
+def _doubly_stochastic(log_weights, n_iter=200):
+    """exp(log_weights - r[:, None] - c), rows and columns summing to about one; and sum r + sum c."""
+    scaled, log_scale = log_weights - np.diag(log_weights)[:, None], np.diag(log_weights).sum()
+    for _ in range(n_iter):
+        for axis in (1, 0):
+            sums = logsumexp(scaled, axis=axis, keepdims=True)
+            scaled, log_scale = scaled - sums, log_scale + sums.sum()
+        if np.abs(logsumexp(scaled, axis=1)).max() < 1e-6:
+            break
+    return np.exp(scaled), log_scale
+
+
+def _block(weights, rng):
+    """log permanent of a block, and its relative standard error."""
+    n = len(weights)
+    if n <= _EXACT:
+        sums = np.zeros(2**n)
+        sums[0] = 1
+        masks = np.arange(2**n)
+        for row in weights:
+            # Only sets of as many columns as rows so far are filled.
+            grown = np.zeros_like(sums)
+            for j, weight in enumerate(row):
+                free = masks[(masks >> j) & 1 == 0]
+                grown[free | 1 << j] += sums[free] * weight
+            sums = grown
+        return np.log(sums[-1]), 0.0
+    free = np.ones((_SAMPLES, n), bool)
+    log_weight, everyone = np.zeros(_SAMPLES), np.arange(_SAMPLES)
+    for row in weights:
+        running = np.cumsum(np.where(free, row, 0), axis=1)
+        total = running[:, -1]
+        with np.errstate(divide="ignore"):
+            log_weight += np.log(total)
+        chosen = (running <= (rng.random(_SAMPLES) * total)[:, None]).sum(axis=1)
+        free[everyone, np.minimum(chosen, n - 1)] = False
+    value = logsumexp(log_weight) - np.log(_SAMPLES)
+    relative = np.exp(log_weight - value).std(ddof=1) / np.sqrt(_SAMPLES)
+    return value, relative
