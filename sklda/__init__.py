@@ -10,6 +10,7 @@ Three floors; imports go down only::
                    chain                                  GibbsChain: z, counts, priors, stream; chains side by side
                    point_estimates  fold_in               theta and phi from z; theta of new documents
                    held_out  model_comparison  coherence  log p(w_d | phi, alpha) of documents, and what scores topics
+                   predictive                             p(w_d | the other documents), topics integrated out
     ---------------------------------------------------------------------------------------------------------------------
     _kernels       Cython, no GIL, arrays in and arrays out
 

@@ -77,14 +77,14 @@ cdef void sweep(Urn* urn) noexcept nogil:
         move(urn, i, 1)
 
 
-cdef void set_strength(Urn* urn, const double* alpha, double c) noexcept nogil:
-    """The priors of f_c, and no token counted."""
+cdef void set_priors(Urn* urn, const double* alpha, double base, double guide) noexcept nogil:
+    """phi_k ~ Dir(base b_k) and theta ~ Dir(alpha + guide a), or Dir(guide a) without alpha; no token is counted."""
     cdef int64_t j, k
     for j in range(urn.n_rows * urn.P):
-        urn.prior[j] = <float>((1 + c) * urn.base[j])
+        urn.prior[j] = <float>(base * urn.base[j])
     for k in range(urn.K):
-        urn.totals[k] = (1 + c) * urn.base_totals[k]
-        urn.alpha[k] = alpha[k] + c * urn.guide[k]
+        urn.totals[k] = base * urn.base_totals[k]
+        urn.alpha[k] = guide * urn.guide[k] + (alpha[k] if alpha != NULL else 0)
     clear(urn)
 
 
@@ -121,14 +121,10 @@ cdef double log_joint(Urn* urn) noexcept nogil:
 cdef double independent(Urn* urn, bint keep) noexcept nogil:
     """Draw all topics at c = infinity, unless to `keep` them; return their log probability there."""
     cdef:
-        int64_t i, k
+        int64_t i
         int32_t t
         double result = 0, product = 1, total
-    for k in range(urn.n_rows * urn.P):
-        urn.prior[k] = <float>urn.base[k]
-    for k in range(urn.K):
-        urn.totals[k], urn.alpha[k] = urn.base_totals[k], urn.guide[k]
-    clear(urn)
+    set_priors(urn, NULL, 1, 1)
     for i in range(urn.n):
         total = draw(urn, i, keep)
         t = urn.topics[i]
@@ -143,6 +139,7 @@ cdef void find_guide(Urn* urn, const double* alpha, float* gamma, float* expecte
     memset(gamma, 0, urn.n_rows * urn.P * sizeof(float))
     memset(expected, 0, urn.P * sizeof(float))
     memset(prior, 0, urn.P * sizeof(float))
+    memset(urn.prior, 0, urn.n_rows * urn.P * sizeof(float))
     for k in range(urn.K):
         prior[k] = <float>alpha[k]
         for j in range(urn.n_rows):
@@ -234,21 +231,20 @@ def evidence(
                 &urn, alpha, &scratch_float[most, 0], &scratch_float[2 * most + 1, 0], &scratch_float[2 * most + 2, 0],
                 n_guide,
             )
-            log_weight = 0
             if backward:
-                set_strength(&urn, alpha, 0)
-                log_weight -= log_joint(&urn)
+                set_priors(&urn, alpha, 1, 0)
+                log_weight = -log_joint(&urn)
             else:
-                log_weight -= independent(&urn, False)
+                log_weight = -independent(&urn, False)
             for i in range(R):
                 r = R - 1 - i if backward else i
-                set_strength(&urn, alpha, strengths[r])
+                set_priors(&urn, alpha, 1 + strengths[r], strengths[r])
                 log_weight += log_joint(&urn)
                 sweep(&urn)
                 log_weight -= log_joint(&urn)
             if backward:
                 log_weight += independent(&urn, True)
             else:
-                set_strength(&urn, alpha, 0)
+                set_priors(&urn, alpha, 1, 0)
                 log_weight += log_joint(&urn)
             log_weights[d] = log_weight
