@@ -21,7 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._kernels import _leave_one_out
 from sklda.inference import random
-from sklda.inference.chain import ChainState, GibbsChain
+from sklda.inference.chain import ChainState, GibbsChain, side_by_side
 from sklda.inference.corpus import Corpus
 
 # CVB0 iterations behind the guide, and the range of its strength.
@@ -100,7 +100,6 @@ def leave_one_out(chain, documents, *, n_draws=100, n_temperatures=30, seed, n_j
     corpus = chain.corpus
     strengths = np.geomspace(_STRONGEST, _WEAKEST, n_temperatures)
     pieces = [_cut(corpus, d) for d in documents]
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads")
     rng = np.random.default_rng(random.child(seed, 0))
     last, starts = [], []
     blocks = np.array_split(np.arange(len(documents)), -(-len(documents) // 16))
@@ -108,17 +107,18 @@ def leave_one_out(chain, documents, *, n_draws=100, n_temperatures=30, seed, n_j
         for _ in range(_THIN):
             chain.sweep()
         keys = rng.integers(2**64, size=len(documents), dtype=np.uint64)
-        parts = parallel(
-            delayed(_last_pieces)(chain, [(documents[i], pieces[i], keys[i]) for i in block], strengths)
-            for block in blocks
+        work = [[(documents[i], pieces[i], keys[i]) for i in block] for block in blocks]
+        parts = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_last_pieces)(chain, each, strengths) for each in work
         )
         last.append(np.concatenate(parts))
         if (draw + 1) * _BATCHES % n_draws < _BATCHES:
             starts.append(chain.topics.copy())
-    parts = parallel(
-        delayed(_leave_out)(chain, d, starts[i % len(starts)], own, n_draws, strengths, random.child(seed, 1, int(d)))
+    tasks = [
+        (chain, d, starts[i % len(starts)], own, n_draws, strengths, random.child(seed, 1, int(d)))
         for i, (d, own) in enumerate(zip(documents, pieces, strict=True))
-    )
+    ]
+    parts = side_by_side(_leave_out, tasks, n_jobs)
     last = np.array(last).T
     return LeaveOneOut(
         np.asarray(documents),
@@ -163,7 +163,7 @@ def _last_pieces(chain, work, strengths):
     return np.array([-_anneal(chain, d, chain.corpus, own[-1], strengths, key, True) for d, own, key in work])
 
 
-def _leave_out(chain, d, topics, pieces, n_draws, strengths, seed):
+def _leave_out(chain, d, topics, pieces, n_draws, strengths, seed, stop):
     """Forward weights of all pieces and backward weights of all but the last; (n_pieces or less by one, n_draws)."""
     forward, backward = np.zeros((len(pieces), n_draws)), np.zeros((len(pieces) - 1, n_draws))
     corpus = chain.corpus
@@ -179,7 +179,9 @@ def _leave_out(chain, d, topics, pieces, n_draws, strengths, seed):
         rest = Corpus(np.delete(corpus.words, gone), offsets, corpus.n_features)
         without = GibbsChain(rest, chain.priors, ChainState(np.delete(topics, gone), stream))
         for i in range(-(n_draws // 4), n_draws):
-            without.sweep()
+            without.sweep(stop)
+            if stop():
+                return forward, backward
             if i >= 0:
                 keys = rng.integers(2**64, size=2, dtype=np.uint64)
                 forward[j, i] = _anneal(without, d, corpus, pieces[j], strengths, keys[0], False)
