@@ -401,8 +401,8 @@ def leave_one_out_score(
     Given the topics of the other documents, the document's likelihood is annealed with theta and phi integrated out,
     with unbiased results: from chains that never saw it, forwards; from the chain of all documents, backwards. Both
     together give log L_d by Bennett's acceptance ratio. Documents of more than 200 tokens are left out piece by piece.
-    The estimate is consistent; its bias is of the order of its squared error. The error is a jackknife over ten
-    batches of draws, and too small where a chain needs more than a tenth of its draws to forget.
+    The estimate is consistent; its bias is of the order of its squared error. The error is a jackknife over five
+    batches of draws, and too small where a chain needs more than a fifth of its draws to forget.
 
     References
     ----------

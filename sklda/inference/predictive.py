@@ -30,7 +30,7 @@ _GUIDE_ITERATIONS, _STRONGEST, _WEAKEST = 10, 10.0, 0.01
 _PIECE = 200
 # Sweeps between the draws given all documents: one chain serves all, and can be thinned at little cost.
 _THIN = 5
-_BATCHES = 10
+_BATCHES = 5
 
 
 @dataclass(frozen=True, eq=False)
