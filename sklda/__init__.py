@@ -4,6 +4,7 @@ Three floors; imports go down only::
 
     estimators     _base  _gibbs                          parameters and fitted results; they decide nothing of sampling
                    metrics                                held-out likelihood, scorers, comparison; of any topic model
+                   inspection                             pictures of results
                    datasets                               corpora, bundled and simulated
     ---------------------------------------------------------------------------------------------------------------------
     inference      corpus  priors  random                 what a chain is made of
@@ -19,9 +20,9 @@ The way of the data: text, ``CountVectorizer``, counts, ``Corpus``, ``GibbsChain
 
 from importlib.metadata import version
 
-from sklda import datasets, metrics
+from sklda import datasets, inspection, metrics
 from sklda._gibbs import GibbsLDA
 from sklda.inference.point_estimates import point_estimates
 
 __version__ = version("sklda")
-__all__ = ["GibbsLDA", "datasets", "metrics", "point_estimates"]
+__all__ = ["GibbsLDA", "datasets", "inspection", "metrics", "point_estimates"]
