@@ -331,3 +331,29 @@ def doc_histogram(chain, by_topic=False):
     histogram = np.zeros((rows, int(chain.corpus.lengths.max()) + 1), np.int64)
     _histograms.documents(chain.corpus.offsets, chain.topics, histogram, np.empty(chain.priors.n_components, np.int32))
     return histogram
+
+
+def dirichlet_part(a, n, size, log_sums, order=0):
+    """Log density of n vectors from the symmetric Dirichlet(a), or a derivative of it with respect to log a.
+
+    Parameters
+    ----------
+    a : array-like of shape (n_priors,)
+    n, size : int
+        Vectors, and entries of each.
+    log_sums : array-like of shape (n_draws,)
+        Sums over all entries of the logarithm, of several draws of the n vectors.
+    order : {0, 1, 2}
+        Of the derivative.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n_priors)
+    """
+    a = np.asarray(a, dtype=np.float64)
+    if order == 0:
+        return n * (gammaln(size * a) - size * gammaln(a)) + np.outer(log_sums, a - 1)
+    first = n * size * a * (digamma(size * a) - digamma(a)) + np.outer(log_sums, a)
+    if order == 1:
+        return first
+    return first + n * size * a**2 * (size * polygamma(1, size * a) - polygamma(1, a))
