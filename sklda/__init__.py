@@ -12,6 +12,7 @@ Three floors; imports go down only::
                    point_estimates  fold_in               theta and phi from z; theta of new documents
                    held_out  model_comparison  coherence  log p(w_d | phi, alpha) of documents, and what scores topics
                    predictive                             p(w_d | the other documents), topics integrated out
+                   expectation                            both priors by EM
     ---------------------------------------------------------------------------------------------------------------------
     _kernels       Cython, no GIL, arrays in and arrays out
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from enumeration import DOCS, PRIORS, Enumeration, K, V, make_chain, make_corpus
+from enumeration import DOCS, PRIORS, Enumeration, K, V, make_chain, make_corpus, rising
 from scipy.special import logsumexp
 from scipy.stats import t as student
 
@@ -94,6 +94,21 @@ def test_exact_piece_by_piece(monkeypatch, piece):
 def test_a_single_document():
     docs = [[0, 0, 1, 3]]
     assert p_value(estimates(docs, 0.3, 0.4), exact_leave_one_out(docs, 0.3, 0.4)) > LEVEL
+
+
+def test_one_topic_is_exact():
+    X = np.array([[3, 0, 1], [0, 0, 0], [1, 2, 0], [0, 300, 5]])
+    eta, m = 0.3, X.sum(axis=0)
+    whole, rest = rising(np.full((1, 3), eta), m[None]), [rising(np.full((1, 3), eta), (m - x)[None]) for x in X]
+    score = leave_one_out_score(X, (np.zeros(X.sum(), int), eta, 0.5), n_draws=10, random_state=0)
+    np.testing.assert_allclose(score.log_likelihood, whole - np.array(rest), rtol=1e-5)
+    assert score.std < 1e-4
+
+
+def test_more_topics_than_tokens():
+    X = np.array([[1, 0], [0, 1]])
+    score = leave_one_out_score(X, ([0, 1], 0.1, 0.1), n_components=40, n_draws=10, random_state=0)
+    assert np.isfinite(score.log_likelihood).all() and (score.log_likelihood < 0).all()
 
 
 def keep_the_document(monkeypatch):
