@@ -1,6 +1,7 @@
 """The two Dirichlet priors in the forms that users and kernels take, and log p(w, z | eta, alpha) as their function."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -198,7 +199,7 @@ class Histograms:
     def from_dense(cls, histogram):
         """One draw; ``histogram[n]`` is how often n occurs."""
         values = np.flatnonzero(histogram)
-        return cls(values, histogram[values], np.array([0, len(values)]))
+        return cls(values.astype(np.int32), histogram[values].astype(np.int32), np.array([0, len(values)]))
 
     @classmethod
     def stack(cls, parts):
@@ -212,24 +213,28 @@ class Histograms:
     def __len__(self):
         return len(self.starts) - 1
 
+    def __reduce__(self):
+        return type(self), (self.values, self.counts, self.starts)
+
+    @cached_property
     def _matrix(self):
         """Values that occur, and the counts by draw and value."""
         values, columns = np.unique(self.values, return_inverse=True)
         return values, csr_array((self.counts, columns, self.starts), shape=(len(self), len(values)))
 
     def __getitem__(self, draws):
-        values, matrix = self._matrix()
+        values, matrix = self._matrix
         matrix = matrix[draws]
         return Histograms(values[matrix.indices], matrix.data, matrix.indptr)
 
     def mean(self):
         """The mean histogram, as one draw: what is linear in the counts has the mean over draws there."""
-        values, matrix = self._matrix()
+        values, matrix = self._matrix
         return Histograms(values, matrix.sum(axis=0) / len(self), np.array([0, len(values)]))
 
     def rising(self, a, order=0):
         """Sum over each draw's counts of `log_rising`, (n_draws, n_priors)."""
-        values, matrix = self._matrix()
+        values, matrix = self._matrix
         return matrix @ log_rising(a, values, order).T
 
 
