@@ -2,7 +2,7 @@
 
 Three floors; imports go down only::
 
-    estimators     _base  _gibbs                          parameters and fitted results; they decide nothing of sampling
+    estimators     _base  _gibbs  _empirical_bayes        parameters and fitted results; they decide nothing of sampling
                    metrics                                held-out likelihood, scorers, comparison; of any topic model
                    inspection                             pictures of results
                    datasets                               corpora, bundled and simulated
@@ -12,7 +12,9 @@ Three floors; imports go down only::
                    point_estimates  fold_in               theta and phi from z; theta of new documents
                    held_out  model_comparison  coherence  log p(w_d | phi, alpha) of documents, and what scores topics
                    predictive                             p(w_d | the other documents), topics integrated out
-                   expectation                            both priors by EM
+                   tempering  pilots  subsampling         chains on (priors, z); where they start, and on what grid
+                   marginal_likelihood  maximum           m(h) from their draws, its maximum and errors
+                   empirical_bayes  expectation           what is run for that; both priors by EM
     ---------------------------------------------------------------------------------------------------------------------
     _kernels       Cython, no GIL, arrays in and arrays out
 
@@ -22,8 +24,9 @@ The way of the data: text, ``CountVectorizer``, counts, ``Corpus``, ``GibbsChain
 from importlib.metadata import version
 
 from sklda import datasets, inspection, metrics
+from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda.inference.point_estimates import point_estimates
 
 __version__ = version("sklda")
-__all__ = ["GibbsLDA", "datasets", "inspection", "metrics", "point_estimates"]
+__all__ = ["EmpiricalBayesLDA", "GibbsLDA", "datasets", "inspection", "metrics", "point_estimates"]

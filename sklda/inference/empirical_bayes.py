@@ -1,27 +1,35 @@
 """h = (eta, alpha) by maximum marginal likelihood: what is run, and what the draws say."""
 
-import warnings
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.stats import chi2
-from sklearn.exceptions import ConvergenceWarning
 
 from sklda.inference import random
-from sklda.inference.chain import GibbsChain, run_chains
-from sklda.inference.marginal_likelihood import Curve, component_denominators, conditional_means, mixture_denominators, n_batches
-from sklda.inference.maximum import NAMES, Maximum, maximum_of, refine
+from sklda.inference.chain import GibbsChain, run_chains, side_by_side
+from sklda.inference.convergence import effective_draws, split_r_hat, warn
+from sklda.inference.expectation import EMChain, variational_em
+from sklda.inference.marginal_likelihood import (
+    Curve,
+    component_denominators,
+    conditional_means,
+    mixture_denominators,
+    n_batches,
+)
+from sklda.inference.maximum import Maximum, maximum_of, refine
 from sklda.inference.pilots import DOMINATED, find_pilots, mode_evidence, weigh, wider
 from sklda.inference.priors import CountHistograms, Priors
 from sklda.inference.subsampling import find_region
 from sklda.inference.tempering import DirichletDraws, Grid, TemperedChain
 
+METHODS, EM_METHODS = ("serial_tempering", "full_bayes"), ("gibbs_em", "variational_em")
+
+# Gibbs-EM: draws behind an M-step, and sweeps before them.
+_DRAWS, _BURN_IN = 20, 5
 # Chains disagree when their scores at the common maximum are as far apart as chance makes them once in a hundred.
 _DISAGREE = 0.01
 # Then their modes are weighed with this many times the temperatures, and this many runs.
 _LONGER, _MORE_RUNS = 4, 3
-# Grid points that get less than this part of their due were not visited.
-_UNVISITED = 0.05
 # Restarts of zeta, as in the paper: at most so many, or until the rarest point gets half its due.
 _RESTARTS, _EVEN = 4, 0.5
 
@@ -151,6 +159,18 @@ class Plan:
         ]
 
 
+def most_sweeps(method, options, n_tuning, max_iter):
+    """The sweeps of a chain that a listener hears of, at most."""
+    restarts = n_tuning * (_RESTARTS - 1) if options.tuning == "restarts" else 0
+    return {
+        "serial_tempering": 2 * n_tuning + restarts + max_iter,
+        "full_bayes": 2 * n_tuning + max_iter,
+        "auto": 5 * n_tuning + restarts + max(max_iter - n_tuning, 0),
+        "gibbs_em": n_tuning + max_iter,
+        "variational_em": 2 * n_tuning,
+    }[method]
+
+
 class _Some:
     """A listener to some of the chains, who remembers which have ended."""
 
@@ -216,6 +236,17 @@ class Estimate:
     functional_curve: Curve | None
     functional_values: np.ndarray
 
+    def log_ratio(self, eta, alpha):
+        """log m(h) less its value at the maximum, and the standard error: batch means, and the chains' spread."""
+        value, std = self.curve.log_ratio(eta, alpha, self.maximum.h)
+        if self.disagree:
+            shares = np.exp(self.log_shares) / np.exp(self.log_shares).sum()
+            own = [self.curve.of_chain(c).log_ratio(eta, alpha, self.maximum.h)[0] for c in np.flatnonzero(shares)]
+            away, shares = np.array(own) - value, shares[shares > 0]
+            if len(own) > 1:
+                std = np.sqrt(std**2 + shares @ away**2 / (1 - (shares**2).sum()))
+        return value, std
+
 
 def estimate(plan, method):
     """Estimate m(h) and its maximum.
@@ -238,8 +269,9 @@ def estimate(plan, method):
     if method == "auto":
         full, tuned = _full_bayes(plan, chains, region), _serial_tempering(plan, chains, region, curve)
         full, tuned = ([plan.sweep(each, plan.n_tuning), each[0].grid] for each in (full, tuned))
-        better = _smaller_error(plan, full, tuned, region)
-        method, (chains, grid) = (("full_bayes", full), ("serial_tempering", tuned))[better]
+        method, (chains, grid) = (("full_bayes", full), ("serial_tempering", tuned))[
+            _smaller_error(plan, full, tuned, region)
+        ]
         chains = plan.sweep(chains, max(plan.max_iter - plan.n_tuning, 0))
     else:
         if method == "full_bayes":
@@ -251,11 +283,51 @@ def estimate(plan, method):
     return _conclude(plan, method, chains, grid, pilots)
 
 
+def expectation_maximisation(plan, method, per_topic):
+    """The priors by EM from random starts, as the paper compares them.
+
+    Parameters
+    ----------
+    plan : Plan
+    method : {"gibbs_em", "variational_em"}
+    per_topic : bool
+        Whether every topic has an alpha of its own; Gibbs-EM alone.
+
+    Returns
+    -------
+    list of GibbsChain
+        At the priors found, after `n_tuning` sweeps there.
+    """
+    chains = [GibbsChain.start(plan.corpus, plan.priors, random.child(plan.seed, 3, c)) for c in range(plan.n_chains)]
+    if method == "gibbs_em":
+        n_draws = max(min(_DRAWS, plan.max_iter - _BURN_IN), 1)
+        options = {"n_draws": n_draws, "n_burn_in": _BURN_IN, "per_topic": per_topic}
+        chains = plan.sweep([EMChain(chain, plan.region, **options) for chain in chains], plan.max_iter)
+        found = [chain.log_h() for chain in chains]
+        # Topics have no order, so each chain keeps the alphas of its own topics.
+        found = found if per_topic else [np.mean(found, axis=0)] * len(found)
+    else:
+        chains = plan.sweep(chains, plan.n_tuning)
+        tasks = [(chain, plan.region, plan.max_iter) for chain in chains]
+        fits = side_by_side(_ascend, tasks, plan.n_jobs)
+        found = [max(fits, key=lambda fit: fit.bound[-1]).log_h()] * len(chains)
+    K, V = plan.priors.n_components, plan.corpus.n_features
+    for c, log_h in enumerate(found):
+        h = np.exp(log_h)
+        priors = Priors.make(h[1:] if per_topic else float(h[1]), float(h[0]), K, V)
+        chains[c] = GibbsChain(plan.corpus, priors, chains[c].snapshot())
+    return plan.sweep(chains, plan.n_tuning)
+
+
+def _ascend(chain, region, n_iter, stop):
+    return variational_em(chain, region, n_iter=n_iter, stop=stop)
+
+
 def _place(plan):
     """Chains to go on with, the region of the grid, a first curve, and what is known of the starts."""
     seed = random.child(plan.seed, 0)
     if plan.options.grid == "subsampling" and not plan.placed:
-        region = find_region(plan, seed)
+        region = find_region(plan, seed, _paper_peak)
         chains = [GibbsChain.start(plan.corpus, plan.priors, random.child(seed, c)) for c in range(plan.n_chains)]
         return chains, region, None, None
     pilots = find_pilots(
@@ -268,6 +340,12 @@ def _place(plan):
         n_jobs=plan.n_jobs,
     )
     return pilots.chains, plan.region if plan.placed else pilots.region, pilots.curve, pilots
+
+
+def _paper_peak(plan, chain, region, search):
+    """log h at the maximum by a short serial tempering run of one chain."""
+    chains = plan.sweep(_serial_tempering(plan, [chain], region, None), plan.n_tuning)
+    return build_curve(chains, chains[0].grid, plan.options).maximise(search)
 
 
 def _full_bayes(plan, chains, region):
@@ -351,7 +429,7 @@ def _conclude(plan, method, chains, grid, pilots):
     chains = plan.sweep(plan.tempered(chains, _at(plan, maximum), 3 + _RESTARTS), plan.n_tuning)
     if not disagree and plan.options == Options():
         maximum = _refine(chains, maximum)
-    _warn(plan, method, maximum, search, disagree, r_hat, occupancy, grid)
+    warn(method, maximum, search, disagree, r_hat, occupancy, grid)
     return Estimate(
         method,
         chains,
@@ -453,57 +531,3 @@ def _functionals(plan, chains, grid, curve):
     draws = _draws(observed, True)
     values = np.array([seen.values for each in observed for seen in each])
     return Curve(draws, mixture_denominators(draws, grid), curve.lengths, curve.log_shares), values
-
-
-def split_r_hat(series):
-    """Gelman & Rubin's R-hat of halves of chains, (n_quantities,), from a list of (n_draws, n_quantities)."""
-    halves = [half for each in series for half in np.array_split(each, 2) if len(half) > 1]
-    if len(halves) < 2:
-        return np.full(series[0].shape[1], np.inf)
-    n = np.mean([len(half) for half in halves])
-    within = np.mean([half.var(axis=0, ddof=1) for half in halves], axis=0)
-    between = np.var([half.mean(axis=0) for half in halves], axis=0, ddof=1)
-    # Chains that all stand still at one value agree.
-    ratio = np.divide(between, within, out=np.where(between > 0, np.inf, 0.0), where=within > 0)
-    return np.sqrt((n - 1) / n + ratio)
-
-
-def effective_draws(series):
-    """Effective number of draws by batch means, (n_quantities,)."""
-    lengths = [len(each) for each in series]
-    together = np.concatenate(series)
-    batches = Curve.batch_sums(together - together.mean(axis=0), lengths)
-    spread = (batches**2).sum(axis=0)
-    own = sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in series)
-    return np.minimum(np.divide(own, spread, out=np.ones(together.shape[1]), where=spread > 0) * len(together), 1e300)
-
-
-def _warn(plan, method, maximum, search, disagree, r_hat, occupancy, grid):
-    for axis, side in maximum.edges.items():
-        bound = search[axis][side == "upper"]
-        warnings.warn(
-            f"The marginal likelihood has no maximum in {NAMES[axis]} that can be told from the {side} edge of what was "
-            f"searched, {bound:.3g}: it is as high there as anywhere. {NAMES[axis]}_ = {maximum.h[axis]:.3g}, and its "
-            "errors are infinite. The corpus says too little of this prior; give a `region` to keep it within bounds.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    if disagree:
-        warnings.warn(
-            "The chains disagree about the priors by more than their errors (R-hat of log topic_word_prior "
-            f"{r_hat[0]:.2f}, of log doc_topic_prior {r_hat[1]:.2f}): they stay in different modes of the topic "
-            "assignments. The modes were weighed by their evidence, and the errors contain their spread. More chains "
-            "(n_chains) or longer tuning (n_tuning) may find a better mode.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    missed = occupancy * occupancy.size < _UNVISITED
-    if method == "serial_tempering" and missed.any():
-        etas, alphas = grid.etas[missed.any(axis=1)], grid.alphas[missed.any(axis=0)]
-        warnings.warn(
-            f"Serial tempering did not visit {missed.sum()} of {missed.size} grid points (topic_word_prior from "
-            f"{etas[0]:.3g} to {etas[-1]:.3g}, doc_topic_prior from {alphas[0]:.3g} to {alphas[-1]:.3g}): the marginal "
-            "likelihood there is extrapolated. Raise n_tuning, or give a smaller region.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )

@@ -16,7 +16,7 @@ _FEWEST = 10.0
 
 
 def mixture_denominators(draws, grid):
-    """log of (1 / J) sum_j p(w, z_i | h_j) / zeta_j: equation 2.10, for draws of z whatever grid point they came from."""
+    """log of (1 / J) sum_j p(w, z_i | h_j) / zeta_j: equation 2.10."""
     word, doc = draws.word_part(grid.etas), draws.doc_part(grid.alphas)
     result = np.empty(len(draws))
     for part in _slices(len(draws), grid.log_zeta.size):
@@ -179,6 +179,11 @@ class Curve:
         centred = first - weights @ first
         return weights, first, (centred * weights[:, None]).T @ centred + np.diag(weights @ second)
 
+    def expectations(self, values, eta, alpha):
+        """Weighted means of `values` (n_draws,) under every h, (n_priors,): equation 2.14."""
+        parts = [self.weights(eta[part], alpha[part]).T @ values for part in _slices(len(eta), len(self.draws))]
+        return np.concatenate(parts) if parts else np.empty(0)
+
     def maximise(self, region, n_points=25):
         """The log of the h that maximises the estimate on the region: the best of a grid, then by its gradient."""
         bounds = np.log(region)
@@ -224,3 +229,38 @@ def region_of(curve, within, drop, n_points=41):
         low, top = max(found[0] - 1, 0), min(found[-1] + 1, n_points - 1)
         result.append((float(axes[axis][low]), float(axes[axis][top])))
     return tuple(result)
+
+
+def global_band(curve, values, region, level, n_points=15):
+    """Half the width of a band that covers a posterior expectation for all h of a region at once: equation 2.19.
+
+    The largest deviation over the region of each batch from all draws together, as many batches as the root of the
+    number of draws; its quantile, scaled from a batch to all draws.
+
+    Parameters
+    ----------
+    curve : Curve
+    values : ndarray of shape (n_draws,)
+    region : pair of pairs of float
+    level : float
+    n_points : int, default=15
+        Values of each prior at which the deviations are taken.
+
+    Returns
+    -------
+    float
+    """
+    eta, alpha = (x.ravel() for x in np.meshgrid(*(np.geomspace(*ends, n_points) for ends in region)))
+    n_draws = len(values)
+    n_parts = max(int(np.sqrt(n_draws)), 2)
+    starts = np.array([part[0] for part in np.array_split(np.arange(n_draws), n_parts)])
+    largest = np.zeros(n_parts)
+    for part in _slices(len(eta), n_draws):
+        weights = curve.weights(eta[part], alpha[part])
+        mean = values @ weights
+        shares = np.add.reduceat(weights, starts, axis=0)
+        sums = np.add.reduceat(weights * values[:, None], starts, axis=0)
+        # A batch that has no weight at some h says nothing of it.
+        away = np.abs(np.divide(sums, shares, out=np.broadcast_to(mean, sums.shape).copy(), where=shares > 0) - mean)
+        largest = np.maximum(largest, away.max(axis=1))
+    return float(np.quantile(largest, level, method="higher") / np.sqrt(n_parts))

@@ -97,8 +97,8 @@ def _edges(curve, log_h, region):
 def refine(maximum, gradients, score):
     """Take in draws made at the maximum: one Newton step on the simple estimator, equation 2.1.
 
-    The first derivatives of log m at the maximum are zero by the curve and `gradients` by the draws; both are weighed by
-    their precisions.
+    The first derivatives of log m at the maximum are zero by the curve and `gradients` by the draws; both are weighed
+    by their precisions.
 
     Parameters
     ----------

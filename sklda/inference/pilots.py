@@ -1,7 +1,7 @@
 """Before m(h) is estimated: chains in the best modes of z that were found, and the box of h in which to look.
 
-The posterior of z has modes that chains do not leave, and each has a maximum of m(h) of its own. So several chains start,
-each finds its h, guided annealing says what each mode weighs, and those that weigh nothing are dropped.
+The posterior of z has modes that chains do not leave, and each has a maximum of m(h) of its own. So several chains
+start, each finds its h, guided annealing says what each mode weighs, and those that weigh nothing are dropped.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ import numpy as np
 
 from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain, side_by_side
-from sklda.inference.corpus import Corpus
 from sklda.inference.evidence import Guide, guided_ais
 from sklda.inference.held_out import combine
 from sklda.inference.marginal_likelihood import Curve, mixture_denominators, region_of

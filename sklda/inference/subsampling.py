@@ -15,20 +15,20 @@ _FIRST_DOCUMENTS, _MOST_ROUNDS = 20, 60
 _STILL, _ROUNDS_STILL = 0.1, 3
 
 
-def find_region(plan, seed):
+def find_region(plan, seed, peak):
     """The last grid of the iterative scheme: by then the maximum stands still, or all documents are in.
 
     Parameters
     ----------
     plan : Plan
     seed : numpy.random.SeedSequence
+    peak : callable
+        log h at the maximum, of (plan, chain, region of the grid, region of the search).
 
     Returns
     -------
     pair of pairs of float
     """
-    from sklda.inference.empirical_bayes import _serial_tempering, build_curve
-
     rng = np.random.default_rng(random.child(seed, 0))
     order = rng.permutation(plan.corpus.n_documents)
     log_h = np.log([plan.priors.word[0], plan.priors.doc[0, 0]])
@@ -39,8 +39,7 @@ def find_region(plan, seed):
         if corpus.n_tokens:
             part = replace(plan, corpus=corpus, seed=random.child(seed, 1, t), listener=None, n_chains=1, ended=set())
             start = GibbsChain.start(corpus, plan.priors, random.child(seed, 2, t))
-            chains = part.sweep(_serial_tempering(part, [start], region, None), plan.n_tuning)
-            new = build_curve(chains, chains[0].grid, part.options).maximise(_around(log_h, 2 * reach, plan.region))
+            new = peak(part, start, region, _around(log_h, 2 * reach, plan.region))
             moved.append(np.abs(new - log_h).max())
             log_h = new
         if n_documents >= len(order) or (len(moved) >= _ROUNDS_STILL and max(moved[-_ROUNDS_STILL:]) < _STILL):

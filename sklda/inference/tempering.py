@@ -1,7 +1,7 @@
 """Chains on (h, z), h = (eta, alpha) on a grid: serial tempering (George & Doss 2018, section 2.3) and full Bayes.
 
-Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 the prior of h is uniform on the grid: full
-Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) every grid point is visited equally: serial tempering.
+Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 the prior of h is uniform on the grid:
+full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) every point is visited equally: serial tempering.
 """
 
 from dataclasses import dataclass, replace
@@ -119,6 +119,9 @@ class DirichletDraws:
     def __len__(self):
         return len(self.log_theta)
 
+    def __getitem__(self, draws):
+        return replace(self, log_theta=self.log_theta[draws], log_beta=self.log_beta[draws])
+
     def word_part(self, eta, order=0):
         """log density of beta, or its derivative of that order with respect to log eta; (n_draws, n_etas)."""
         return _log_dirichlet(eta, order, self.n_components, self.n_features, self.log_beta)
@@ -191,6 +194,8 @@ class TemperedChain(GibbsChain):
         The grid point.
     observations : list of Observation
         One a sweep.
+    visited : list of (float, float)
+        eta and alpha of every sweep, those of the `TemperedChain` that it goes on from included.
     """
 
     def __init__(self, chain, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
@@ -199,6 +204,7 @@ class TemperedChain(GibbsChain):
         self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
         self.log_zeta = grid.log_zeta.copy()
         self.observations, self.at = [], None
+        self.visited = list(getattr(chain, "visited", ()))
         self._parts = grid.parts(self._look().counts) if not augmented else grid.parts(self._look().parameters)
 
     def __reduce__(self):
@@ -214,6 +220,7 @@ class TemperedChain(GibbsChain):
             return
         seen = self._look()
         self.observations.append(seen)
+        self.visited.append((self.grid.etas[self.at[0]], self.grid.alphas[self.at[1]]))
         self._parts = self.grid.parts(seen.parameters if self.augmented else seen.counts)
         if self.gain is not None:
             self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + len(self.observations))
