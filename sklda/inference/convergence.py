@@ -49,9 +49,9 @@ def warn(method, maximum, search, disagree, r_hat, occupancy, grid):
     if disagree:
         warnings.warn(
             "The chains disagree about the priors by more than their errors (R-hat of log topic_word_prior "
-            f"{r_hat[0]:.2f}, of log doc_topic_prior {r_hat[1]:.2f}): they forget slowly, or stay in different "
-            "modes of the topic assignments. The modes were weighed by their evidence, and the errors contain their spread. More chains "
-            "(n_chains) or longer tuning (n_tuning) may find a better mode.",
+            f"{r_hat[0]:.2f}, of log doc_topic_prior {r_hat[1]:.2f}): they forget slowly, or stay in different modes "
+            "of the topic assignments. The modes were weighed by their evidence, and the errors contain their spread. "
+            "Longer chains (max_iter), more of them (n_chains) or longer tuning (n_tuning) may mend it.",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -50,7 +50,8 @@ class Options:
         Where the grid lies: around where short chains on (h, z) went, or by the iterative scheme of section 2.3 on a
         growing part of the documents.
     estimator : {"mixture", "component", "simple"}
-        Equation 2.10, equation 2.17, or equation 2.1 from chains at one h.
+        Equation 2.10, equation 2.17, or equation 2.1 from chains at one h. The weights of the last two have no
+        variance at h far from the draw's own, so that over a wide grid their errors are understated.
     """
 
     ratio: str = "collapsed"
