@@ -2,8 +2,10 @@
 
 Three floors; imports go down only::
 
-    estimators     _base  _gibbs  _topic_count            parameters and fitted results; they decide nothing of sampling
+    estimators     _base  _gibbs  _empirical_bayes        parameters and fitted results; they decide nothing of sampling
+                   _topic_count  _compound
                    metrics                                held-out likelihood, scorers, comparison; of any topic model
+                   inspection                             pictures of results
                    datasets                               corpora, bundled and simulated
     ---------------------------------------------------------------------------------------------------------------------
     inference      topic_count  pmmh                      the posterior over the number of topics
@@ -13,6 +15,10 @@ Three floors; imports go down only::
                    chain                                  GibbsChain: z, counts, priors, stream; chains side by side
                    point_estimates  fold_in               theta and phi from z; theta of new documents
                    held_out  model_comparison  coherence  log p(w_d | phi, alpha) of documents, and what scores topics
+                   predictive                             p(w_d | the other documents), topics integrated out
+                   tempering  pilots  subsampling         chains on (priors, z); where they start, and on what grid
+                   marginal_likelihood  maximum           m(h) from their draws, its maximum and errors
+                   empirical_bayes  expectation           what is run for that; both priors by EM
     ---------------------------------------------------------------------------------------------------------------------
     _kernels       Cython, no GIL, arrays in and arrays out
 
@@ -21,10 +27,11 @@ The way of the data: text, ``CountVectorizer``, counts, ``Corpus``, ``GibbsChain
 
 from importlib.metadata import version
 
-from sklda import datasets, metrics
+from sklda import datasets, inspection, metrics
+from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._topic_count import TopicCountLDA
 from sklda.inference.point_estimates import point_estimates
 
 __version__ = version("sklda")
-__all__ = ["GibbsLDA", "TopicCountLDA", "datasets", "metrics", "point_estimates"]
+__all__ = ["EmpiricalBayesLDA", "GibbsLDA", "TopicCountLDA", "datasets", "inspection", "metrics", "point_estimates"]

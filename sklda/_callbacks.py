@@ -27,10 +27,11 @@ except ImportError:
 class Progress:
     """Listens to chains between sweeps: callbacks and printed lines."""
 
-    def __init__(self, estimator, data, attributes, n_chains):
+    def __init__(self, estimator, data, attributes, n_chains, n_sweeps=None):
         self.estimator, self.data, self.attributes = estimator, data, attributes
+        self.total = estimator.max_iter if n_sweeps is None else n_sweeps
         self.began = time.perf_counter()
-        sweeps = {"max_subtasks": estimator.max_iter}
+        sweeps = {"max_subtasks": self.total}
         self.root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=False)
         self.begin(self.root)
         self.chains = [self.root.subcontext(task_name="chain", task_id=c, **sweeps) for c in range(n_chains)]
@@ -59,7 +60,7 @@ class Progress:
         return self.finish(self.sweeps[index], [chain])
 
     def report(self, index, chain):
-        total, done, verbose = self.estimator.max_iter, self.done[index], self.estimator.verbose
+        total, done, verbose = self.total, self.done[index], self.estimator.verbose
         every = 1 if verbose > 1 else max(total // 10, 1)
         if verbose and (done % every == 0 or done == total):
             seconds = time.perf_counter() - self.began

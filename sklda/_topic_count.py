@@ -16,7 +16,7 @@ from sklda.inference import evidence, random
 from sklda.inference.chain import ChainState, GibbsChain, run_chains
 from sklda.inference.pmmh import pmmh
 from sklda.inference.point_estimates import METHODS
-from sklda.inference.topic_count import PriorRule, Scan
+from sklda.inference.topic_count import LearntRule, PriorRule, Scan
 
 _LEARN = "empirical_bayes"
 # Where the range is open: its first end, and the last that it may be widened to.
@@ -326,7 +326,17 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
 
     def _prior_rule(self, corpus):
         given = {"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior}
-        rule = PriorRule(**given, n_features=corpus.n_features)
+        learns = tuple(name for name, value in given.items() if isinstance(value, str))
+        if learns:
+            if np.ndim(self.topic_word_prior):
+                raise ValueError(
+                    "doc_topic_prior='empirical_bayes' needs a topic_word_prior that is one number, None or "
+                    "'empirical_bayes'; it is an array."
+                )
+            given = {name: None if name in learns else value for name, value in given.items()}
+            rule = LearntRule(**given, n_features=corpus.n_features, learns=learns)
+        else:
+            rule = PriorRule(**given, n_features=corpus.n_features)
         # Checks shapes and ranges before anything is sampled.
         rule(self.min_components)
         return rule

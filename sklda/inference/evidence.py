@@ -45,7 +45,7 @@ class Guide:
     priors: Priors
 
     @classmethod
-    def along(cls, chain, n_sweeps, stop=lambda: False):
+    def along(cls, chain, n_sweeps=GUIDE_SWEEPS, stop=lambda: False):
         """Mean counts over the next `n_sweeps` sweeps of a chain."""
         priors = chain.priors
         doc = np.zeros((chain.corpus.n_documents, priors.n_components))
@@ -442,7 +442,7 @@ def run_pilots(corpus, targets, *, method, temperatures, n_inner, beside=True, n
 def _from_pilot(corpus, priors, state, method, temperatures, n_inner, seed, stop):
     chain = GibbsChain(corpus, priors, state)
     if method in ANNEALED:
-        source = Guide.along(chain, GUIDE_SWEEPS, stop) if method == "guided_ais" else priors
+        source = Guide.along(chain, stop=stop) if method == "guided_ais" else priors
         anneal = guided_ais if method == "guided_ais" else ais
         runs = [anneal(corpus, source, n, random.child(seed, r), stop) for r, n in enumerate(temperatures)]
         log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]

@@ -104,14 +104,7 @@ def point_estimates(
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
     corpus = Corpus.from_counts(X)
-    topics = _flatten(topic_assignments, corpus)
-    if n_components is None:
-        n_components = int(topics.max(initial=0)) + 1
-    if len(topics) and not (0 <= topics.min() and topics.max() < n_components):
-        raise ValueError(
-            f"topic_assignments run from {topics.min()} to {topics.max()}; with n_components={n_components} "
-            f"they must lie between 0 and {n_components - 1}."
-        )
+    topics, n_components = check_assignments(topic_assignments, corpus, n_components)
     default = 1.0 / n_components
     priors = Priors.make(
         default if doc_topic_prior is None else doc_topic_prior,
@@ -131,6 +124,25 @@ def point_estimates(
         topic_word=topic_word / topic_word.sum(axis=1, keepdims=True),
         components=topic_word,
     )
+
+
+def check_assignments(topic_assignments, corpus, n_components=None):
+    """One int32 array (n_tokens,) of topics that suit the corpus, and the number of topics.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `point_estimates`.
+    """
+    topics = _flatten(topic_assignments, corpus)
+    if n_components is None:
+        n_components = int(topics.max(initial=0)) + 1
+    if len(topics) and not (0 <= topics.min() and topics.max() < n_components):
+        raise ValueError(
+            f"topic_assignments run from {topics.min()} to {topics.max()}; with n_components={n_components} "
+            f"they must lie between 0 and {n_components - 1}."
+        )
+    return topics, n_components
 
 
 def _flatten(topic_assignments, corpus):

@@ -1,10 +1,13 @@
-"""The two Dirichlet priors in the forms that users give and in the forms that kernels take."""
+"""The two Dirichlet priors in the forms that users and kernels take, and log p(w, z | eta, alpha) as their function."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import digamma, gammaln, polygamma
 
-from sklda._kernels import LANES
+from sklda._kernels import LANES, _histograms
 
 # Products of two priors and a topic's total must stay within single precision.
 SMALLEST, LARGEST = 1e-12, 1e12
@@ -129,3 +132,233 @@ class Priors:
 def padded(n_components):
     """Width of a row of topics that the kernels sum in lanes."""
     return -(-n_components // LANES) * LANES
+
+
+def log_rising(a, n, order=0):
+    """Log of the rising factorial, log Gamma(a + n) - log Gamma(a), or a derivative with respect to log a.
+
+    Parameters
+    ----------
+    a : array-like of shape (n_priors,)
+        Positive.
+    n : array-like of shape (n_counts,)
+        Not negative.
+    order : {0, 1, 2}
+        Of the derivative.
+
+    Returns
+    -------
+    ndarray of shape (n_priors, n_counts)
+        Accurate to rounding for every a: large ones by the differences of Stirling's series.
+    """
+    a, n = np.asarray(a, dtype=np.float64)[:, None], np.asarray(n, dtype=np.float64)
+    result = np.empty((len(a), len(n)))
+    small = a[:, 0] < 64
+    for rows, value in ((small, _rising_by_functions), (~small, _rising_by_series)):
+        if rows.any():
+            result[rows] = value(a[rows], n, order)
+    return result
+
+
+def _rising_by_functions(a, n, order):
+    if order == 0:
+        return gammaln(a + n) - gammaln(a)
+    first = a * (digamma(a + n) - digamma(a))
+    return first if order == 1 else first + a**2 * (polygamma(1, a + n) - polygamma(1, a))
+
+
+def _rising_by_series(a, n, order):
+    def difference(*terms):
+        """Of a sum of c / x**p at x = a + n and at x = a."""
+        return sum(c * ((a + n) ** -p - a**-p) for p, c in terms)
+
+    log_ratio = np.log1p(n / a)
+    if order == 0:
+        return n * np.log(a) + (a + n - 0.5) * log_ratio - n + difference((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260))
+    first = a * (log_ratio + difference((1, -1 / 2), (2, -1 / 12), (4, 1 / 120), (6, -1 / 252)))
+    if order == 1:
+        return first
+    return first + a**2 * difference((1, 1), (2, 1 / 2), (3, 1 / 6), (5, -1 / 30), (7, 1 / 42))
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """Histograms of positive whole numbers: draw i has ``values[s] : counts[s]``, s = starts[i] : starts[i + 1].
+
+    Attributes
+    ----------
+    values, counts : ndarray of shape (n_pairs,)
+    starts : ndarray of shape (n_draws + 1,)
+    """
+
+    values: np.ndarray
+    counts: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def from_dense(cls, histogram):
+        """One draw; ``histogram[n]`` is how often n occurs."""
+        values = np.flatnonzero(histogram)
+        return cls(values.astype(np.int32), histogram[values].astype(np.int32), np.array([0, len(values)]))
+
+    @classmethod
+    def stack(cls, parts):
+        ends = np.cumsum([0] + [part.starts[-1] for part in parts])
+        return cls(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            np.concatenate([[0]] + [part.starts[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]),
+        )
+
+    def __len__(self):
+        return len(self.starts) - 1
+
+    def __reduce__(self):
+        return type(self), (self.values, self.counts, self.starts)
+
+    @cached_property
+    def _matrix(self):
+        """Values that occur, and the counts by draw and value."""
+        values, columns = np.unique(self.values, return_inverse=True)
+        return values, csr_array((self.counts, columns, self.starts), shape=(len(self), len(values)))
+
+    def __getitem__(self, draws):
+        values, matrix = self._matrix
+        matrix = matrix[draws]
+        return Histograms(values[matrix.indices], matrix.data, matrix.indptr)
+
+    def mean(self):
+        """The mean histogram, as one draw: what is linear in the counts has the mean over draws there."""
+        values, matrix = self._matrix
+        return Histograms(values, matrix.sum(axis=0) / len(self), np.array([0, len(values)]))
+
+    def rising(self, a, order=0):
+        """Sum over each draw's counts of `log_rising`, (n_draws, n_priors)."""
+        values, matrix = self._matrix
+        return matrix @ log_rising(a, values, order).T
+
+
+@dataclass(frozen=True, eq=False)
+class CountHistograms:
+    """What log p(w, z | eta, alpha) takes of draws of z while both priors are symmetric, to evaluate it at any prior.
+
+    log p(w, z | eta, alpha) = B(eta) + A(alpha) with theta and phi integrated out; both parts are sums over counts of
+    log Gamma(n + a) - log Gamma(a), for which it is enough to know how often each count occurs (George & Doss 2018,
+    equation 2.2, collapsed).
+
+    Attributes
+    ----------
+    n_features : int
+    lengths : Histograms
+        n_d, of one draw: the corpus' own.
+    doc, word : Histograms
+        n_dk and m_kv.
+    totals : ndarray of shape (n_draws, n_components)
+        m_k.
+    """
+
+    n_features: int
+    lengths: Histograms
+    doc: Histograms
+    word: Histograms
+    totals: np.ndarray
+
+    @classmethod
+    def of(cls, chain):
+        """Of the present draw of a `GibbsChain`."""
+        word = np.zeros(int(chain.word_topic_counts.max()) + 1, np.int64)
+        _histograms.words(chain.word_topic_counts, word)
+        lengths = np.bincount(chain.corpus.lengths)
+        lengths[0] = 0
+        return cls(
+            chain.corpus.n_features,
+            Histograms.from_dense(lengths),
+            Histograms.from_dense(doc_histogram(chain)[0]),
+            Histograms.from_dense(word),
+            chain.topic_totals[None].copy(),
+        )
+
+    @classmethod
+    def stack(cls, parts):
+        """Draws of one corpus together, in order."""
+        return cls(
+            parts[0].n_features,
+            parts[0].lengths,
+            Histograms.stack([part.doc for part in parts]),
+            Histograms.stack([part.word for part in parts]),
+            np.concatenate([part.totals for part in parts]),
+        )
+
+    def __len__(self):
+        return len(self.totals)
+
+    def __getitem__(self, draws):
+        """The draws of a slice, an index array or a mask."""
+        return CountHistograms(self.n_features, self.lengths, self.doc[draws], self.word[draws], self.totals[draws])
+
+    def word_part(self, eta, order=0):
+        """B(eta), or its derivative of that order with respect to log eta; (n_draws, n_etas)."""
+        eta = np.asarray(eta, dtype=np.float64)
+        totals = log_rising(eta * self.n_features, self.totals.ravel(), order)
+        return self.word.rising(eta, order) - totals.reshape(len(eta), *self.totals.shape).sum(axis=2).T
+
+    def doc_part(self, alpha, order=0):
+        """A(alpha), or its derivative of that order with respect to log alpha; (n_draws, n_alphas)."""
+        alpha = np.asarray(alpha, dtype=np.float64)
+        return self.doc.rising(alpha, order) - self.lengths.rising(alpha * self.totals.shape[1], order)
+
+    def log_joint(self, eta, alpha):
+        """log p(w, z | eta, alpha) of every draw, nats.
+
+        Parameters
+        ----------
+        eta, alpha : array-like of shape (n_priors,)
+
+        Returns
+        -------
+        ndarray of shape (n_draws, n_priors)
+        """
+        return self.word_part(eta) + self.doc_part(alpha)
+
+    def derivatives(self, eta, alpha):
+        """First and second derivatives of `log_joint` with respect to log eta and log alpha; the mixed one is zero.
+
+        Returns
+        -------
+        gradient, curvature : ndarray of shape (n_draws, n_priors, 2)
+        """
+        return tuple(np.stack([self.word_part(eta, order), self.doc_part(alpha, order)], axis=2) for order in (1, 2))
+
+
+def doc_histogram(chain, by_topic=False):
+    """How often each n_dk > 0 occurs in the present draw, int64 (1 or n_components, longest document + 1)."""
+    rows = chain.priors.n_components if by_topic else 1
+    histogram = np.zeros((rows, int(chain.corpus.lengths.max()) + 1), np.int64)
+    _histograms.documents(chain.corpus.offsets, chain.topics, histogram, np.empty(chain.priors.n_components, np.int32))
+    return histogram
+
+
+def dirichlet_part(a, n, size, log_sums, order=0):
+    """Log density of n vectors from the symmetric Dirichlet(a), or a derivative of it with respect to log a.
+
+    Parameters
+    ----------
+    a : array-like of shape (n_priors,)
+    n, size : int
+        Vectors, and entries of each.
+    log_sums : array-like of shape (n_draws,)
+        Sums over all entries of the logarithm, of several draws of the n vectors.
+    order : {0, 1, 2}
+        Of the derivative.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n_priors)
+    """
+    a = np.asarray(a, dtype=np.float64)
+    if order == 0:
+        return n * (gammaln(size * a) - size * gammaln(a)) + np.outer(log_sums, a - 1)
+    first = n * size * a * (digamma(size * a) - digamma(a)) + np.outer(log_sums, a)
+    if order == 1:
+        return first
+    return first + n * size * a**2 * (size * polygamma(1, size * a) - polygamma(1, a))

@@ -9,7 +9,8 @@ from scipy.special import logsumexp
 
 from sklda.inference import evidence, random
 from sklda.inference.chain import ChainState, side_by_side
-from sklda.inference.priors import Priors
+from sklda.inference.expectation import newton_step
+from sklda.inference.priors import CountHistograms, Priors
 from sklda.inference.starts import longest_start, merge
 
 # Pruning: topics at first, relative to the most that are asked for; restarts and their sweeps; sweeps after a merge.
@@ -24,6 +25,8 @@ _VAGUE = 0.05
 _NEIGHBOURS = 2
 # How far off, relatively, what one doubling of the temperatures says about the next may be.
 _DOUBT = 0.25
+# Priors that are learnt: EM steps after each merge, each on one draw, and between what they stay.
+_EM_STEPS, _LEARNT = 5, (1e-5, 1e4)
 _DRAWS = 4000
 _CREDIBLE = 0.95
 # Draws are kept for numbers of topics at least this likely.
@@ -61,7 +64,38 @@ class PriorRule:
         return self
 
     def mean(self, rules):
+        """One rule for what several prunings found."""
         return self
+
+
+@dataclass(frozen=True, eq=False)
+class LearntRule(PriorRule):
+    """Priors by Gibbs-EM along a chain, one or both; those that are not learnt stay as they are.
+
+    Attributes
+    ----------
+    learns : tuple of str
+        Which are.
+    """
+
+    learns: tuple = ()
+
+    def learn(self, chain):
+        rule, K = self, chain.priors.n_components
+        for _ in range(_EM_STEPS):
+            draws, now = CountHistograms.of(chain), rule.values(K)
+            log_h = np.log([now["topic_word_prior"], now["doc_topic_prior"]])
+            eta, alpha = np.exp(newton_step((draws.word_part, draws.doc_part), log_h, (_LEARNT, _LEARNT)))
+            found = {"topic_word_prior": float(eta), "doc_topic_prior": float(alpha)}
+            rule = replace(rule, **{name: found[name] for name in self.learns})
+            chain.priors = rule(K)
+            chain.sweep()
+        return rule
+
+    def mean(self, rules):
+        return replace(
+            self, **{n: float(np.exp(np.mean([np.log(getattr(rule, n)) for rule in rules]))) for n in self.learns}
+        )
 
 
 @dataclass(frozen=True, eq=False)

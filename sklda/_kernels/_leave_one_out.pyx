@@ -1,0 +1,250 @@
+"""How likely a document is given the topics of all others: annealing of its own topics, theta and phi integrated out.
+
+Given z of the others, phi_k ~ Dir(b_k) with b = m + eta counted without the document. The path is
+
+    f_c(z_d) = p(z_d, w_d | theta ~ Dir(alpha + c a), phi_k ~ Dir((1 + c) b_k)),      a = E(n_d) + alpha,
+
+from c = infinity, where theta and phi are fixed and tokens independent, down to c = 0, whose sum over z_d is wanted.
+"""
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+from sklda._kernels._document cimport rescale
+from sklda._kernels._lanes cimport LANES, choose_lane, cvb0_word, lane_sums_own, lane_table, search, tabulate
+from sklda._kernels._xoshiro cimport seed_state, uniform
+
+
+cdef struct Urn:
+    int64_t n, K, P
+    int64_t n_rows          # distinct words
+    int32_t* rows           # which of them each of the n tokens is
+    int32_t* topics         # (n,)
+    double* base            # b by word, zero in the padding, rows of P
+    double* base_totals     # b_k (P,)
+    double* guide           # a (P,)
+    float* prior            # (1 + c) b
+    int32_t* counts         # n_dkv
+    double* totals          # (1 + c) b_k
+    double* alpha           # alpha + c a
+    int32_t* doc_counts     # n_dk
+    float* scale            # (n_dk + alpha_k) / (n_dk + totals_k), zero in the padding (P,)
+    double* walked          # (P // LANES,)
+    uint64_t* state
+
+
+cdef inline void set_scale(Urn* urn, int64_t k) noexcept nogil:
+    urn.scale[k] = <float>((urn.doc_counts[k] + urn.alpha[k]) / (urn.doc_counts[k] + urn.totals[k]))
+
+
+cdef inline void move(Urn* urn, int64_t i, int32_t by) noexcept nogil:
+    """Count token i (by = 1), or take it out (by = -1)."""
+    cdef int32_t t = urn.topics[i]
+    urn.counts[urn.rows[i] * urn.P + t] += by
+    urn.doc_counts[t] += by
+    set_scale(urn, t)
+
+
+cdef inline double draw(Urn* urn, int64_t i, bint keep) noexcept nogil:
+    """Draw the topic of token i, which is not counted, unless to `keep` it; return the sum of its weights."""
+    cdef:
+        float[16] sums
+        lane_table table
+        const float* prior = urn.prior + urn.rows[i] * urn.P
+        const int32_t* counts = urn.counts + urn.rows[i] * urn.P
+        int64_t j, k, n_blocks = urn.P // LANES
+        int lane
+        double u, total = 0
+    lane_sums_own(counts, prior, urn.scale, urn.P, sums)
+    tabulate(sums, &table)
+    if keep:
+        return table.total
+    u = uniform(urn.state) * table.total
+    lane = choose_lane(&table, sums, &u)
+    for j in range(n_blocks):
+        k = lane + j * LANES
+        total += (<double>counts[k] + prior[k]) * urn.scale[k]
+        urn.walked[j] = total
+    urn.topics[i] = <int32_t>(lane + search(urn.walked, n_blocks, u) * LANES)
+    return table.total
+
+
+cdef void sweep(Urn* urn) noexcept nogil:
+    cdef int64_t i
+    for i in range(urn.n):
+        move(urn, i, -1)
+        draw(urn, i, False)
+        move(urn, i, 1)
+
+
+cdef void set_priors(Urn* urn, const double* alpha, double base, double guide) noexcept nogil:
+    """phi_k ~ Dir(base b_k) and theta ~ Dir(alpha + guide a), or Dir(guide a) without alpha; no token is counted."""
+    cdef int64_t j, k
+    for j in range(urn.n_rows * urn.P):
+        urn.prior[j] = <float>(base * urn.base[j])
+    for k in range(urn.K):
+        urn.totals[k] = base * urn.base_totals[k]
+        urn.alpha[k] = guide * urn.guide[k] + (alpha[k] if alpha != NULL else 0)
+    clear(urn)
+
+
+cdef void clear(Urn* urn) noexcept nogil:
+    cdef int64_t k
+    memset(urn.counts, 0, urn.n_rows * urn.P * sizeof(int32_t))
+    memset(urn.doc_counts, 0, urn.P * sizeof(int32_t))
+    for k in range(urn.K):
+        set_scale(urn, k)
+
+
+cdef double log_joint(Urn* urn) noexcept nogil:
+    """log f_c(z_d), each token's weight given those before it; all tokens are counted afterwards."""
+    cdef:
+        int64_t i, k
+        int32_t t
+        double result = 0, product = 1, alpha_total = 0
+    clear(urn)
+    for k in range(urn.K):
+        alpha_total += urn.alpha[k]
+    for i in range(urn.n):
+        t = urn.topics[i]
+        k = urn.rows[i] * urn.P + t
+        product *= (urn.doc_counts[t] + urn.alpha[t]) / (alpha_total + i)
+        product *= (urn.counts[k] + <double>urn.prior[k]) / (urn.doc_counts[t] + urn.totals[t])
+        product = rescale(product, &result)
+        urn.counts[k] += 1
+        urn.doc_counts[t] += 1
+    for k in range(urn.K):
+        set_scale(urn, k)
+    return result + log(product)
+
+
+cdef double independent(Urn* urn, bint keep) noexcept nogil:
+    """Draw all topics at c = infinity, unless to `keep` them; return their log probability there."""
+    cdef:
+        int64_t i
+        int32_t t
+        double result = 0, product = 1, total
+    set_priors(urn, NULL, 1, 1)
+    for i in range(urn.n):
+        total = draw(urn, i, keep)
+        t = urn.topics[i]
+        product = rescale(product * urn.prior[urn.rows[i] * urn.P + t] * urn.scale[t] / total, &result)
+    return result + log(product)
+
+
+cdef void find_guide(Urn* urn, const double* alpha, float* gamma, float* expected, float* prior, int64_t n_iter) \
+        noexcept nogil:
+    """a by CVB0 (Asuncion et al. 2009) with phi at its mean; a word's repeats share one of the rows of gamma."""
+    cdef int64_t i, j, k, row, _s
+    memset(gamma, 0, urn.n_rows * urn.P * sizeof(float))
+    memset(expected, 0, urn.P * sizeof(float))
+    memset(prior, 0, urn.P * sizeof(float))
+    memset(urn.prior, 0, urn.n_rows * urn.P * sizeof(float))
+    for k in range(urn.K):
+        prior[k] = <float>alpha[k]
+        for j in range(urn.n_rows):
+            urn.prior[j * urn.P + k] = <float>(urn.base[j * urn.P + k] / urn.base_totals[k])
+    for _s in range(n_iter + 1):
+        i = 0
+        while i < urn.n:
+            row, j = urn.rows[i], i + 1
+            while j < urn.n and urn.rows[j] == row:
+                j += 1
+            cvb0_word(gamma + row * urn.P, urn.prior + row * urn.P, expected, prior, <float>(j - i), urn.P)
+            i = j
+    for k in range(urn.K):
+        urn.guide[k] = expected[k] + alpha[k]
+
+
+def evidence(
+    const int32_t[::1] words,             # IN (N,): ascending within a document
+    const int64_t[::1] offsets,           # IN (D + 1,)
+    const uint64_t[::1] keys,             # IN (D,): each document's own seed
+    const double[:, ::1] doc_prior,       # IN (1 or D, K): alpha
+    const double[::1] word_prior,         # IN (V,): eta when topics share it; empty otherwise
+    const float[:, ::1] topic_prior,      # IN (V, P): eta when each topic has its own; empty otherwise
+    const double[::1] prior_totals,       # IN (K,): sum of eta over words
+    const int32_t[:, ::1] word_topic_counts,  # IN (V, P): m_kv
+    const int64_t[::1] topic_totals,      # IN (K,): m_k
+    const int32_t[::1] topics,            # IN (N,): z where the counts include the documents; empty where they do not
+    const double[::1] strengths,          # IN (R,): c, descending to the last before zero
+    int64_t n_guide,                      # IN: CVB0 iterations behind the guide
+    bint backward,                        # IN: from the z given up to c = infinity, rather than down from there
+    double[::1] log_weights,              # OUT (D,): log of an unbiased estimate of p(w_d | z, w of the others);
+                                          #     backward, with z_d from its full conditional, of its inverse
+    int32_t[:, ::1] scratch_int,          # SCRATCH (2, longest document)
+    double[:, ::1] scratch_base,          # SCRATCH (most distinct words of a document, P)
+    float[:, ::1] scratch_float,          # SCRATCH (2 * most distinct words + 3, P)
+    int32_t[:, ::1] scratch_counts,       # SCRATCH (most distinct words + 1, P)
+    double[:, ::1] scratch_double,        # SCRATCH (5, P)
+    uint64_t[::1] stream,                 # SCRATCH (4,)
+):
+    cdef:
+        int64_t d, i, k, r, first, R = strengths.shape[0], P = word_topic_counts.shape[1]
+        int64_t most = scratch_base.shape[0]
+        bint included = topics.shape[0] > 0, own = topic_prior.shape[0] > 0
+        int32_t v
+        const double* alpha
+        double log_weight
+        Urn urn
+
+    urn.K, urn.P = topic_totals.shape[0], P
+    urn.rows, urn.topics = &scratch_int[0, 0], &scratch_int[1, 0]
+    urn.base, urn.prior, urn.counts = &scratch_base[0, 0], &scratch_float[0, 0], &scratch_counts[0, 0]
+    urn.scale, urn.doc_counts = &scratch_float[2 * most, 0], &scratch_counts[most, 0]
+    urn.base_totals, urn.guide, urn.totals = &scratch_double[0, 0], &scratch_double[1, 0], &scratch_double[2, 0]
+    urn.alpha, urn.walked, urn.state = &scratch_double[3, 0], &scratch_double[4, 0], &stream[0]
+    with nogil:
+        memset(urn.scale, 0, P * sizeof(float))
+        for d in range(offsets.shape[0] - 1):
+            log_weights[d] = 0
+            first = offsets[d]
+            urn.n = offsets[d + 1] - first
+            if urn.n == 0:
+                continue
+            seed_state(keys[d], urn.state)
+            alpha = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
+            for k in range(urn.K):
+                urn.base_totals[k] = topic_totals[k]
+            # Whole numbers first, so that a small eta is not lost.
+            urn.n_rows = 0
+            for i in range(urn.n):
+                v = words[first + i]
+                if i == 0 or v != words[first + i - 1]:
+                    for k in range(P):
+                        urn.base[urn.n_rows * P + k] = word_topic_counts[v, k]
+                    urn.n_rows += 1
+                urn.rows[i] = <int32_t>(urn.n_rows - 1)
+                if included:
+                    urn.topics[i] = topics[first + i]
+                    urn.base[urn.rows[i] * P + urn.topics[i]] -= 1
+                    urn.base_totals[urn.topics[i]] -= 1
+            for i in range(urn.n):
+                if i == 0 or urn.rows[i] != urn.rows[i - 1]:
+                    for k in range(urn.K):
+                        urn.base[urn.rows[i] * P + k] += (
+                            <double>topic_prior[words[first + i], k] if own else word_prior[words[first + i]]
+                        )
+            for k in range(urn.K):
+                urn.base_totals[k] += prior_totals[k]
+            find_guide(
+                &urn, alpha, &scratch_float[most, 0], &scratch_float[2 * most + 1, 0], &scratch_float[2 * most + 2, 0],
+                n_guide,
+            )
+            if backward:
+                set_priors(&urn, alpha, 1, 0)
+                log_weight = -log_joint(&urn)
+            else:
+                log_weight = -independent(&urn, False)
+            for i in range(R):
+                r = R - 1 - i if backward else i
+                set_priors(&urn, alpha, 1 + strengths[r], strengths[r])
+                log_weight += log_joint(&urn)
+                sweep(&urn)
+                log_weight -= log_joint(&urn)
+            if backward:
+                log_weight += independent(&urn, True)
+            else:
+                set_priors(&urn, alpha, 1, 0)
+                log_weight += log_joint(&urn)
+            log_weights[d] = log_weight

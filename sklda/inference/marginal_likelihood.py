@@ -1,0 +1,266 @@
+"""m(h), the marginal likelihood of h = (eta, alpha) up to one constant, from draws of chains on (h, z) or at one h.
+
+Every estimate is a mean over draws of exp(log p(w, z | h) - d), with a denominator d that says what the draws' own
+distribution was: equations 2.1, 2.10 and 2.17 of George & Doss (2018) differ in d alone. Everything is kept in logs,
+and h is moved in (log eta, log alpha).
+"""
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+# Draws times values of h that are worked on at a time.
+_AT_A_TIME = 2**22
+# Effective draws below which an estimate's error cannot be told.
+_FEWEST = 10.0
+
+
+def mixture_denominators(draws, grid):
+    """log of (1 / J) sum_j p(w, z_i | h_j) / zeta_j: equation 2.10."""
+    word, doc = draws.word_part(grid.etas), draws.doc_part(grid.alphas)
+    result = np.empty(len(draws))
+    for part in _slices(len(draws), grid.log_zeta.size):
+        log_p = word[part, :, None] + doc[part, None, :] - grid.log_zeta
+        result[part] = logsumexp(log_p, axis=(1, 2))
+    return result - np.log(grid.log_zeta.size)
+
+
+def conditional_means(draws, grid):
+    """Of the full conditional of the grid point given every draw.
+
+    Returns
+    -------
+    occupancy : ndarray of shape (n_etas, n_alphas)
+        Its mean over the draws.
+    log_h : ndarray of shape (n_draws, 2)
+        Means of log eta and log alpha under it.
+    """
+    word, doc = draws.word_part(grid.etas), draws.doc_part(grid.alphas)
+    occupancy, log_h = np.zeros(grid.shape), np.empty((len(draws), 2))
+    for part in _slices(len(draws), grid.log_zeta.size):
+        p = word[part, :, None] + doc[part, None, :] - grid.log_zeta
+        p = np.exp(p - p.max(axis=(1, 2), keepdims=True))
+        p /= p.sum(axis=(1, 2), keepdims=True)
+        occupancy += p.sum(axis=0) / len(draws)
+        log_h[part] = np.stack([p.sum(axis=2) @ np.log(grid.etas), p.sum(axis=1) @ np.log(grid.alphas)], axis=1)
+    return occupancy, log_h
+
+
+def component_denominators(draws, grid, at):
+    """log of p(w, z_i | h_j) / zeta_j at the draw's own grid point j: equation 2.17."""
+    i, j = np.asarray(at).T
+    rows = np.arange(len(draws))
+    return draws.word_part(grid.etas)[rows, i] + draws.doc_part(grid.alphas)[rows, j] - grid.log_zeta[i, j]
+
+
+def n_batches(n_draws):
+    """Batches of one chain, for batch means."""
+    return max(round(n_draws ** (1 / 3)), 1)
+
+
+def _slices(n, size):
+    step = max(_AT_A_TIME // max(size, 1), 1)
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
+class Curve:
+    """An estimate of m(h) up to one constant, with its Monte Carlo error.
+
+    Parameters
+    ----------
+    draws : CountHistograms or DirichletDraws
+        The draws of all chains, one chain after the other.
+    log_denominators : ndarray of shape (n_draws,)
+    lengths : list of int
+        Draws of every chain.
+    log_shares : ndarray of shape (n_chains,), default=None
+        Factors of the chains' own curves, in logs; None: all draws count alike.
+    """
+
+    def __init__(self, draws, log_denominators, lengths, log_shares=None):
+        self.draws, self.lengths = draws, list(lengths)
+        self.log_denominators = log_denominators
+        shares = np.zeros(len(self.lengths)) if log_shares is None else np.asarray(log_shares)
+        self.log_shares = shares
+        # Every chain's mean counts with its share.
+        self._log_factors = np.repeat(shares - np.log(self.lengths), self.lengths) - log_denominators
+
+    def of_chain(self, c):
+        """The curve of one chain alone."""
+        first = sum(self.lengths[:c])
+        own = slice(first, first + self.lengths[c])
+        return Curve(self.draws[own], self.log_denominators[own], [self.lengths[c]])
+
+    def log_terms(self, eta, alpha):
+        """Logarithms of the terms whose sum over draws is the estimate, (n_draws, n_priors)."""
+        etas, i = np.unique(eta, return_inverse=True)
+        alphas, j = np.unique(alpha, return_inverse=True)
+        word, doc = self.draws.word_part(etas), self.draws.doc_part(alphas)
+        return self._log_factors[:, None] + word[:, i.ravel()] + doc[:, j.ravel()]
+
+    def log_values(self, eta, alpha):
+        """log of the estimate, (n_priors,)."""
+        eta, alpha = np.broadcast_arrays(np.atleast_1d(eta), np.atleast_1d(alpha))
+        parts = [
+            logsumexp(self.log_terms(eta[part], alpha[part]), axis=0) for part in _slices(len(eta), len(self.draws))
+        ]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def weights(self, eta, alpha):
+        """The terms as shares of their sum, (n_draws, n_priors): weights of the draws under h."""
+        terms = self.log_terms(eta, alpha)
+        return np.exp(terms - logsumexp(terms, axis=0))
+
+    def log_ratio(self, eta, alpha, reference):
+        """log m(h) - log m(reference) and its Monte Carlo standard error by batch means.
+
+        Parameters
+        ----------
+        eta, alpha : array-like of shape (n_priors,)
+        reference : (float, float)
+
+        Returns
+        -------
+        value, std : ndarray of shape (n_priors,)
+            Nats. The error is infinite where fewer than ten effective draws reach.
+        """
+        eta, alpha = np.broadcast_arrays(np.atleast_1d(eta), np.atleast_1d(alpha))
+        base = self.weights(*np.atleast_2d(reference).T)
+        value = self.log_values(eta, alpha) - self.log_values(*np.atleast_2d(reference).T)
+        std = np.empty(len(eta))
+        for part in _slices(len(eta), len(self.draws)):
+            weights = self.weights(eta[part], alpha[part])
+            variance = self.variance_of_sums(weights - base)
+            reached = 1 / (weights**2).sum(axis=0) >= _FEWEST
+            std[part] = np.where(reached, np.sqrt(variance), np.inf)
+        return value, std
+
+    def variance_of_sums(self, terms):
+        """Variance of the sum over draws of `terms` (n_draws, n) by batch means within chains, (n,)."""
+        return (self.batch_sums(terms, self.lengths) ** 2).sum(axis=0)
+
+    def covariance_of_sums(self, terms):
+        """The same for vectors, (n, n)."""
+        sums = self.batch_sums(terms, self.lengths)
+        return sums.T @ sums
+
+    @staticmethod
+    def batch_sums(terms, lengths):
+        """Sums of `terms` over batches less their chain's mean, scaled so that their squares add up to a variance.
+
+        Batches of n draws to the power 2/3, longer than the paper's n to the power 1/2, for chains on (h, z) forget
+        slowly; none of the draws is left out.
+        """
+        result, first = [], 0
+        for length in lengths:
+            n = n_batches(length)
+            starts = np.array([part[0] for part in np.array_split(np.arange(first, first + length), n)])
+            sums = np.add.reduceat(terms[: first + length], starts, axis=0)
+            result.append((sums - sums.mean(axis=0)) * np.sqrt(n / max(n - 1, 1)))
+            first += length
+        return np.concatenate(result)
+
+    def derivatives(self, log_h):
+        """Of log m at one h with respect to (log eta, log alpha).
+
+        Returns
+        -------
+        weights : ndarray of shape (n_draws,)
+        gradients : ndarray of shape (n_draws, 2)
+            Of log p(w, z_i | h); their weighted mean is the gradient of log m.
+        hessian : ndarray of shape (2, 2)
+        """
+        eta, alpha = np.exp(log_h)[:, None]
+        weights = self.weights(eta, alpha)[:, 0]
+        first, second = (
+            np.concatenate([self.draws.word_part(eta, order), self.draws.doc_part(alpha, order)], axis=1)
+            for order in (1, 2)
+        )
+        centred = first - weights @ first
+        return weights, first, (centred * weights[:, None]).T @ centred + np.diag(weights @ second)
+
+    def expectations(self, values, eta, alpha):
+        """Weighted means of `values` (n_draws,) under every h, (n_priors,): equation 2.14."""
+        parts = [self.weights(eta[part], alpha[part]).T @ values for part in _slices(len(eta), len(self.draws))]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def maximise(self, region, n_points=25):
+        """The log of the h that maximises the estimate on the region: the best of a grid, then by its gradient."""
+        bounds = np.log(region)
+        etas, alphas = (np.geomspace(*ends, n_points) for ends in region)
+        values = self.log_values(np.repeat(etas, n_points), np.tile(alphas, n_points))
+        i, j = divmod(int(np.argmax(values)), n_points)
+
+        def negative(log_h):
+            eta, alpha = np.exp(log_h)[:, None]
+            terms = self.log_terms(eta, alpha)
+            total = logsumexp(terms)
+            weights = np.exp(terms[:, 0] - total)
+            gradient = [weights @ self.draws.word_part(eta, 1)[:, 0], weights @ self.draws.doc_part(alpha, 1)[:, 0]]
+            return -total, -np.array(gradient)
+
+        found = minimize(
+            negative, np.log([etas[i], alphas[j]]), jac=True, bounds=bounds, options={"ftol": 1e-13, "gtol": 1e-7}
+        )
+        return np.clip(found.x, *bounds.T)
+
+
+def region_of(curve, within, drop, n_points=41):
+    """The box around all h whose log m is less than `drop` nats below the maximum.
+
+    Parameters
+    ----------
+    curve : Curve
+    within : pair of pairs of float
+        The box that is looked at.
+    drop : float
+
+    Returns
+    -------
+    pair of pairs of float
+        One step of the grid wider than the points found, and not beyond `within`.
+    """
+    axes = [np.geomspace(*ends, n_points) for ends in within]
+    values = curve.log_values(np.repeat(axes[0], n_points), np.tile(axes[1], n_points)).reshape(n_points, n_points)
+    high = values > values.max() - drop
+    result = []
+    for axis, other in ((0, 1), (1, 0)):
+        found = np.flatnonzero(high.any(axis=other))
+        low, top = max(found[0] - 1, 0), min(found[-1] + 1, n_points - 1)
+        result.append((float(axes[axis][low]), float(axes[axis][top])))
+    return tuple(result)
+
+
+def global_band(curve, values, region, level, n_points=15):
+    """Half the width of a band that covers a posterior expectation for all h of a region at once: equation 2.19.
+
+    The largest deviation over the region of each batch from all draws together, as many batches as the root of the
+    number of draws; its quantile, scaled from a batch to all draws.
+
+    Parameters
+    ----------
+    curve : Curve
+    values : ndarray of shape (n_draws,)
+    region : pair of pairs of float
+    level : float
+    n_points : int, default=15
+        Values of each prior at which the deviations are taken.
+
+    Returns
+    -------
+    float
+    """
+    eta, alpha = (x.ravel() for x in np.meshgrid(*(np.geomspace(*ends, n_points) for ends in region)))
+    n_draws = len(values)
+    n_parts = max(int(np.sqrt(n_draws)), 2)
+    starts = np.array([part[0] for part in np.array_split(np.arange(n_draws), n_parts)])
+    largest = np.zeros(n_parts)
+    for part in _slices(len(eta), n_draws):
+        weights = curve.weights(eta[part], alpha[part])
+        mean = values @ weights
+        shares = np.add.reduceat(weights, starts, axis=0)
+        sums = np.add.reduceat(weights * values[:, None], starts, axis=0)
+        # A batch that has no weight at some h says nothing of it.
+        away = np.abs(np.divide(sums, shares, out=np.broadcast_to(mean, sums.shape).copy(), where=shares > 0) - mean)
+        largest = np.maximum(largest, away.max(axis=1))
+    return float(np.quantile(largest, level, method="higher") / np.sqrt(n_parts))

@@ -1,0 +1,394 @@
+"""Pictures of what the estimators found; matplotlib is imported when one is drawn."""
+
+import numpy as np
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["MarginalLikelihoodDisplay", "PosteriorExpectationDisplay"]
+
+PRIORS = ("topic_word_prior", "doc_topic_prior")
+_LABELS = {"topic_word_prior": r"topic_word_prior $\eta$", "doc_topic_prior": r"doc_topic_prior $\alpha$"}
+
+# What a picture shows beyond the grid, as a factor.
+_MARGIN = 1.05
+# Contours: nats below the maximum.
+_DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
+_LINE, _ACCENT, _MUTED = "#1f5a91", "#c1440e", "#444444"
+# Pale, so that what lies on top can be seen.
+_DEEPEST = 0.6
+
+
+def _axes(ax):
+    """The axes to draw on, made if there are none."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install 'sklda[plot]'.") from error
+    if ax is None:
+        _, ax = plt.subplots(layout="constrained")
+    return ax
+
+
+def _choose(value, name, allowed):
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {tuple(allowed)}, got {value!r}.")
+    return value
+
+
+def _edges(region):
+    """((eta_low, eta_high), (alpha_low, alpha_high)) as four checked floats, (2, 2)."""
+    edges = np.asarray(region, dtype=np.float64)
+    if edges.shape != (2, 2) or not ((edges > 0).all() and (edges[:, 0] < edges[:, 1]).all()):
+        raise ValueError(
+            f"region must be ((eta_low, eta_high), (alpha_low, alpha_high)), 0 < low < high; got {region!r}."
+        )
+    return edges
+
+
+def _around(grid):
+    """The span of a grid, and a little more."""
+    return np.array([(np.min(values) / _MARGIN, np.max(values) * _MARGIN) for values in grid])
+
+
+def _span(edges, n_points, also):
+    """Values from edge to edge, evenly spaced in logs, with one that must be among them if it lies between."""
+    values = np.geomspace(*edges, n_points)
+    return np.union1d(values, [also]) if edges[0] <= also <= edges[1] else values
+
+
+def _log_axis(axis):
+    """A logarithmic axis with plain numbers, few of them where it is short."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    low, high = axis.get_view_interval()
+    steps = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0) if high < 5 * low else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=steps if high < 100 * low else (1.0,), numticks=8))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+class MarginalLikelihoodDisplay:
+    """The marginal likelihood of the priors, m(h) with h = (eta, alpha), and how sure its maximum is.
+
+    Use `from_estimator`; the constructor takes what is drawn.
+
+    Parameters
+    ----------
+    topic_word_priors : array-like of shape (n_etas,)
+        eta, ascending.
+    doc_topic_priors : array-like of shape (n_alphas,)
+        alpha, ascending.
+    log_marginal_likelihood : array-like of shape (n_etas, n_alphas)
+        log m, nats, up to a constant.
+    maximum : (float, float)
+        (eta, alpha); slices go through the values next to it.
+    std : array-like of shape (n_etas, n_alphas), default=None
+        Monte Carlo standard error of log m(h) - log m(maximum), nats; infinite where it is not known.
+    ellipses : sequence of ellipses, default=()
+        As `EmpiricalBayesLDA.confidence_region` returns them: with `boundary`, `level` and `kind`.
+    grid : pair of array-like, default=None
+        Values of eta (n_grid_etas,) and alpha (n_grid_alphas,) that the chains moved on.
+    occupancy : array-like of shape (n_grid_etas, n_grid_alphas), default=None
+        Share of the sweeps at each grid point. Points never visited are drawn as crosses.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    contours_ : matplotlib QuadContourSet or None
+        Of kind ``"contour"``.
+    ellipses_ : list of matplotlib Line2D
+    line_, band_ : matplotlib artists or None
+        Of a slice.
+
+    See Also
+    --------
+    PosteriorExpectationDisplay : How a conclusion changes with the priors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklda.inspection import MarginalLikelihoodDisplay
+    >>> eta, alpha = np.geomspace(0.1, 1, 20), np.geomspace(0.05, 0.5, 25)
+    >>> log_m = -20 * (np.log(eta / 0.3) ** 2)[:, None] - 30 * np.log(alpha / 0.2) ** 2
+    >>> display = MarginalLikelihoodDisplay(
+    ...     topic_word_priors=eta, doc_topic_priors=alpha, log_marginal_likelihood=log_m, maximum=(0.3, 0.2)
+    ... )
+    >>> display.plot().ax_.get_xscale()
+    'log'
+    """
+
+    def __init__(
+        self,
+        *,
+        topic_word_priors,
+        doc_topic_priors,
+        log_marginal_likelihood,
+        maximum,
+        std=None,
+        ellipses=(),
+        grid=None,
+        occupancy=None,
+    ):
+        self.topic_word_priors = topic_word_priors
+        self.doc_topic_priors = doc_topic_priors
+        self.log_marginal_likelihood = log_marginal_likelihood
+        self.maximum = maximum
+        self.std = std
+        self.ellipses = ellipses
+        self.grid = grid
+        self.occupancy = occupancy
+
+    @classmethod
+    def from_estimator(cls, estimator, *, kind="contour", region=None, n_points=40, level=0.95, ax=None):
+        """Evaluate m(h) of a fitted estimator, and draw it.
+
+        Parameters
+        ----------
+        estimator : EmpiricalBayesLDA
+            Fitted.
+        kind : {"contour", "topic_word_prior", "doc_topic_prior"}, default="contour"
+            As in `plot`.
+        region : pair of pairs of float, default=None
+            ((eta_low, eta_high), (alpha_low, alpha_high)); None: that of the grid.
+        n_points : int, default=40
+            Values of each prior.
+        level : float, default=0.95
+            Of the two confidence regions.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        MarginalLikelihoodDisplay
+        """
+        check_is_fitted(estimator)
+        check_scalar(n_points, "n_points", int, min_val=2)
+        maximum = (estimator.topic_word_prior_, estimator.doc_topic_prior_)
+        grid = estimator.grid_
+        edges = _around(grid) if region is None else _edges(region)
+        eta, alpha = (_span(*each) for each in zip(edges, (n_points,) * 2, maximum, strict=True))
+        value, std = estimator.log_marginal_likelihood(*np.meshgrid(eta, alpha, indexing="ij"), return_std=True)
+        return cls(
+            topic_word_priors=eta,
+            doc_topic_priors=alpha,
+            log_marginal_likelihood=value,
+            maximum=maximum,
+            std=std,
+            ellipses=tuple(estimator.confidence_region(level, kind) for kind in ("statistical", "monte_carlo")),
+            grid=grid,
+            occupancy=estimator.occupancy_,
+        ).plot(ax, kind=kind)
+
+    def plot(self, ax=None, *, kind="contour"):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None makes a new figure.
+        kind : {"contour", "topic_word_prior", "doc_topic_prior"}, default="contour"
+            Contours of log m over both priors, with its maximum, the confidence regions, the grid and where the chains
+            were on it; or log m along one prior, the other at the maximum, with a band of two Monte Carlo standard
+            errors, point by point.
+
+        Returns
+        -------
+        MarginalLikelihoodDisplay
+            With the artists as attributes.
+        """
+        _choose(kind, "kind", ("contour", *PRIORS))
+        self.ax_ = _axes(ax)
+        self.figure_ = self.ax_.figure
+        self.contours_, self.ellipses_, self.line_, self.band_ = None, [], None, None
+        below = np.asarray(self.log_marginal_likelihood) - np.max(self.log_marginal_likelihood)
+        self.ax_.set_xscale("log")
+        if kind == "contour":
+            self._contours(below)
+        else:
+            self._slice(below, kind)
+        return self
+
+    def _contours(self, below):
+        from matplotlib import colormaps
+
+        ax = self.ax_
+        eta, alpha = np.asarray(self.topic_word_priors), np.asarray(self.doc_topic_priors)
+        ax.set_yscale("log")
+        drops = _DROPS[: np.searchsorted(_DROPS, -below.min()) + 1]
+        levels = -drops[::-1] if len(drops) > 1 else [-1e-9, 0]
+        colors = colormaps["Blues"](np.linspace(0, _DEEPEST, len(levels)))
+        self.contours_ = ax.contourf(eta, alpha, below.T, levels, colors=colors, extend="min")
+        self.figure_.colorbar(self.contours_, ax=ax, label="log marginal likelihood below its maximum (nats)")
+        if self.grid is not None:
+            self._grid()
+        for ellipse in self.ellipses:
+            style = {"statistical": "-", "monte_carlo": ":"}[ellipse.kind]
+            label = f"{ellipse.level:.0%} {ellipse.kind.replace('_', ' ')} region"
+            self.ellipses_ += ax.plot(*ellipse.boundary().T, style, color=_ACCENT, lw=1.8, label=label)
+        ax.plot(*self.maximum, "+", color=_ACCENT, ms=11, mew=2, label="maximum")
+        ax.set(xlim=(eta[0], eta[-1]), ylim=(alpha[0], alpha[-1]), xlabel=_LABELS[PRIORS[0]], ylabel=_LABELS[PRIORS[1]])
+        for axis in (ax.xaxis, ax.yaxis):
+            _log_axis(axis)
+        ax.legend(loc="best", fontsize="small")
+
+    def _grid(self):
+        eta, alpha = (part.ravel() for part in np.meshgrid(*self.grid, indexing="ij"))
+        share = np.full(eta.shape, 1 / len(eta)) if self.occupancy is None else np.ravel(self.occupancy)
+        seen = share > 0
+        size = 12 * share[seen] / share[seen].mean()
+        label = "grid" if self.occupancy is None else "grid, area by visits"
+        self.ax_.scatter(eta[seen], alpha[seen], size, color=_MUTED, lw=0, label=label)
+        if not seen.all():
+            self.ax_.scatter(eta[~seen], alpha[~seen], 18, color=_MUTED, marker="x", lw=1, label="never visited")
+
+    def _slice(self, below, along):
+        ax, axis = self.ax_, PRIORS.index(along)
+        priors = [np.asarray(self.topic_word_priors), np.asarray(self.doc_topic_priors)]
+        fixed = int(np.argmin(np.abs(np.log(priors[1 - axis] / self.maximum[1 - axis]))))
+        x, y = priors[axis], np.take(below, fixed, axis=1 - axis)
+        if self.std is not None:
+            std = np.take(np.asarray(self.std), fixed, axis=1 - axis)
+            known = np.isfinite(std)
+            reach = 2 * np.where(known, std, 0)
+            label = "two Monte Carlo standard errors"
+            self.band_ = ax.fill_between(
+                x, y - reach, y + reach, where=known, color=_LINE, alpha=0.2, lw=0, label=label
+            )
+        (self.line_,) = ax.plot(x, y, color=_LINE, lw=1.8)
+        ax.axvline(self.maximum[axis], color=_ACCENT, lw=1.2, label="maximum")
+        other = _LABELS[PRIORS[1 - axis]].split()[1]
+        ax.set(xlim=(x[0], x[-1]), xlabel=_LABELS[along], title=f"at {other} = {priors[1 - axis][fixed]:.3g}")
+        ax.set_ylabel("log marginal likelihood below its maximum (nats)")
+        _log_axis(ax.xaxis)
+        ax.legend(loc="best", fontsize="small")
+
+
+class PosteriorExpectationDisplay:
+    """How a posterior expectation I(h) changes with one of the priors, with bands that hold for all h at once.
+
+    Use `from_estimator`; the constructor takes what is drawn.
+
+    Parameters
+    ----------
+    name : str
+        Of the functional.
+    along : {"topic_word_prior", "doc_topic_prior"}
+        The prior that varies.
+    priors : array-like of shape (n_priors,)
+        Its values, ascending.
+    fixed : array-like of shape (n_lines,)
+        Values of the other prior.
+    value, low, high : array-like of shape (n_lines, n_priors)
+        I(h), and its band.
+    maximum : (float, float), default=None
+        (eta, alpha) of the largest marginal likelihood; the value of the prior that varies is marked.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+    bands_ : list of matplotlib PolyCollection
+
+    See Also
+    --------
+    MarginalLikelihoodDisplay : The marginal likelihood itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklda.inspection import PosteriorExpectationDisplay
+    >>> alpha = np.geomspace(0.05, 0.5, 25)
+    >>> value = np.stack([alpha, alpha**2])
+    >>> display = PosteriorExpectationDisplay(
+    ...     name="distance", along="doc_topic_prior", priors=alpha, fixed=[0.7, 1.0], value=value, low=value - 0.1,
+    ...     high=value + 0.1,
+    ... )
+    >>> len(display.plot().lines_)
+    2
+    """
+
+    def __init__(self, *, name, along, priors, fixed, value, low, high, maximum=None):
+        self.name = name
+        self.along = along
+        self.priors = priors
+        self.fixed = fixed
+        self.value = value
+        self.low = low
+        self.high = high
+        self.maximum = maximum
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, name, *, along="doc_topic_prior", fixed=None, region=None, n_points=40, level=0.95, ax=None
+    ):
+        """Evaluate I(h) of a fitted estimator, and draw it.
+
+        Parameters
+        ----------
+        estimator : EmpiricalBayesLDA
+            Fitted with `functionals`.
+        name : str
+            One of the functionals.
+        along : {"topic_word_prior", "doc_topic_prior"}, default="doc_topic_prior"
+            The prior that varies.
+        fixed : float or array-like of shape (n_lines,), default=None
+            Values of the other; None: where the marginal likelihood is largest.
+        region : pair of pairs of float, default=None
+            ((eta_low, eta_high), (alpha_low, alpha_high)), of which one pair is used; None: that of the grid.
+        n_points : int, default=40
+            Values of the prior that varies.
+        level : float, default=0.95
+            Of the bands.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        PosteriorExpectationDisplay
+        """
+        check_is_fitted(estimator)
+        check_scalar(n_points, "n_points", int, min_val=2)
+        axis = PRIORS.index(_choose(along, "along", PRIORS))
+        maximum = (estimator.topic_word_prior_, estimator.doc_topic_prior_)
+        edges = _around(estimator.grid_) if region is None else _edges(region)
+        priors = _span(edges[axis], n_points, maximum[axis])
+        fixed = np.atleast_1d(np.asarray(maximum[1 - axis] if fixed is None else fixed, dtype=np.float64))
+        varied, other = np.meshgrid(priors, fixed)
+        h = (varied, other) if axis == 0 else (other, varied)
+        value, low, high = estimator.posterior_expectation(name, *h, level=level)
+        return cls(
+            name=name, along=along, priors=priors, fixed=fixed, value=value, low=low, high=high, maximum=maximum
+        ).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None makes a new figure.
+
+        Returns
+        -------
+        PosteriorExpectationDisplay
+            With the artists as attributes.
+        """
+        axis = PRIORS.index(_choose(self.along, "along", PRIORS))
+        self.ax_ = ax = _axes(ax)
+        self.figure_ = ax.figure
+        self.lines_, self.bands_ = [], []
+        x = np.asarray(self.priors)
+        other = _LABELS[PRIORS[1 - axis]].split()[1]
+        ax.set_xscale("log")
+        for at, value, low, high in zip(self.fixed, self.value, self.low, self.high, strict=True):
+            (line,) = ax.plot(x, value, lw=1.8, label=f"{other} = {at:.3g}")
+            known = np.isfinite(low) & np.isfinite(high)
+            band = ax.fill_between(x, low, high, where=known, color=line.get_color(), alpha=0.2, lw=0)
+            self.lines_.append(line)
+            self.bands_.append(band)
+        if self.maximum is not None:
+            ax.axvline(self.maximum[axis], color=_MUTED, lw=1.2, ls="--", label="largest marginal likelihood")
+        ax.set(xlim=(x[0], x[-1]), xlabel=_LABELS[self.along], ylabel=f"posterior expectation of {self.name}")
+        _log_axis(ax.xaxis)
+        ax.legend(loc="best", fontsize="small")
+        return self

@@ -1,0 +1,214 @@
+"""EmpiricalBayesLDA: what it promises as an estimator, what it finds, and the edges."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from sklda import EmpiricalBayesLDA
+from sklda.datasets import make_lda_corpus
+
+QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
+TRUTH = {"topic_word_prior": 0.5, "doc_topic_prior": 0.3}
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_lda_corpus(80, 20, 2, doc_length=50, **TRUTH, random_state=0).data
+
+
+def first_topic_sum(doc_topic, topic_word):
+    return (doc_topic[0] ** 2).sum()
+
+
+@pytest.fixture(scope="module")
+def fitted(X):
+    functionals = {"purity": first_topic_sum}
+    return EmpiricalBayesLDA(2, n_tuning=200, max_iter=1200, functionals=functionals, random_state=0).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    list(estimator_checks_generator(EmpiricalBayesLDA(2, n_tuning=4, max_iter=16, n_chains=2, grid_shape=(3, 3)))),
+    ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else repr(value)[:20],
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_truth_lies_in_the_statistical_region(fitted):
+    """At level 1 - 1e-4 of a region that is right to leading order."""
+    assert fitted.confidence_region(0.9999, "statistical").contains(*TRUTH.values())
+
+
+def test_both_methods_agree(X, fitted):
+    """Each against the other within 4.3 standard errors of the difference: a chi-square of 2 degrees, 1e-4."""
+    other = {"full_bayes": "serial_tempering", "serial_tempering": "full_bayes"}[fitted.method_]
+    lda = EmpiricalBayesLDA(2, method=other, n_tuning=200, max_iter=1200, random_state=1).fit(X)
+    h = [np.log([each.topic_word_prior_, each.doc_topic_prior_]) for each in (fitted, lda)]
+    covariance = fitted.confidence_region().covariance + lda.confidence_region().covariance
+    away = h[0] - h[1]
+    assert away @ np.linalg.solve(covariance, away) < 18.4
+    # Errors that small would be found out: the estimates are not the same.
+    assert away @ np.linalg.solve(covariance * 1e-6, away) > 18.4
+
+
+def test_results(X, fitted):
+    h = fitted.topic_word_prior_, fitted.doc_topic_prior_
+    assert type(h[0]) is type(h[1]) is float
+    value, std = fitted.log_marginal_likelihood(*h, return_std=True)
+    assert value == std == 0
+    eta, alpha = np.meshgrid(h[0] * np.array([0.7, 1, 1.4]), h[1] * np.array([0.7, 1, 1.4]), indexing="ij")
+    value, std = fitted.log_marginal_likelihood(eta, alpha, return_std=True)
+    assert value.shape == std.shape == (3, 3)
+    assert (value <= 0.05).all()
+    assert (std >= 0).all()
+    # The statistical region is where log m has fallen by half a chi-square, to leading order.
+    boundary = fitted.confidence_region(0.95, "statistical").boundary(20)
+    np.testing.assert_allclose(fitted.log_marginal_likelihood(*boundary.T), -3.0, atol=1.5)
+    monte_carlo, statistical = (fitted.confidence_region(kind=kind) for kind in ("monte_carlo", "statistical"))
+    assert (monte_carlo.standard_errors < statistical.standard_errors).all()
+    assert monte_carlo.contains(*h)
+    assert fitted.occupancy_.shape == (11, 11)
+    assert fitted.occupancy_.sum() == pytest.approx(1)
+    assert [len(axis) for axis in fitted.grid_] == [11, 11]
+    assert 0 < fitted.acceptance_ <= 1
+    assert (fitted.r_hat_ < 1.3).all()
+    assert (fitted.ess_ > 20).all()
+    assert fitted.prior_trace_.shape == (4, fitted.n_iter_, 2)
+    np.testing.assert_allclose(fitted.prior_trace_[:, -1], np.tile(h, (4, 1)), rtol=0.3)
+    assert fitted.log_joint_trace_.shape == (4, fitted.n_iter_)
+    np.testing.assert_allclose(fitted.components_.sum(), X.sum() + h[0] * 40)
+    assert fitted.transform(X).shape == (80, 2)
+    assert np.isfinite(fitted.score(X))
+
+
+def test_posterior_expectations(fitted):
+    """Between the extremes, larger where alpha is small, and flat beyond what the band allows."""
+    alpha = fitted.doc_topic_prior_ * np.array([0.6, 1.0, 1.6])
+    value, low, high = fitted.posterior_expectation("purity", fitted.topic_word_prior_, alpha)
+    assert value.shape == (3,)
+    assert ((value > 0.5) & (value < 1)).all()
+    assert (low < value).all()
+    assert (value < high).all()
+    assert np.ptp(high - low) < 1e-12
+    wider = fitted.posterior_expectation("purity", fitted.topic_word_prior_, alpha[1], level=0.99)
+    assert wider[2] - wider[1] >= high[0] - low[0]
+    assert value[0] > value[2]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("method", ["auto", "full_bayes", "serial_tempering", "gibbs_em", "variational_em"])
+def test_same_seed_same_answer_for_any_n_jobs(X, method, same):
+    lda = EmpiricalBayesLDA(2, method=method, **QUICK).fit(X)
+    other = clone(lda).set_params(n_jobs=2).fit(X)
+    for name in ("topic_word_prior_", "doc_topic_prior_", "components_", "log_joint_trace_"):
+        assert same(getattr(lda, name), getattr(other, name))
+    copy = pickle.loads(pickle.dumps(lda))
+    assert same(copy.transform(X), lda.transform(X))
+    if method in ("gibbs_em", "variational_em"):
+        with pytest.raises(AttributeError, match="gives the priors without the marginal likelihood"):
+            lda.log_marginal_likelihood(1, 1)
+    else:
+        assert copy.log_marginal_likelihood(0.4, 0.4) == lda.log_marginal_likelihood(0.4, 0.4)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_papers_own_way(X, fitted):
+    lda = EmpiricalBayesLDA(2, method="serial_tempering", tempering="paper", n_tuning=200, max_iter=800, random_state=0)
+    lda.fit(X)
+    assert fitted.confidence_region(0.999, "statistical").contains(lda.topic_word_prior_, lda.doc_topic_prior_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("factor", [(0.01, 0.01), (100, 100), (0.01, 100), (100, 0.01)])
+def test_bad_starts(X, fitted, factor):
+    start = dict(zip(TRUTH, np.array(list(TRUTH.values())) * factor, strict=True))
+    lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=400, random_state=0, **start).fit(X)
+    assert fitted.confidence_region(0.999, "statistical").contains(lda.topic_word_prior_, lda.doc_topic_prior_)
+
+
+EDGES = {
+    # Every document repeats one word of its own kind: alpha falls without end.
+    "doc_topic_prior.*lower": (np.kron(np.eye(2, dtype=int), np.full((5, 3), 8)), 2),
+    # Words fall alike in all documents: eta rises without end.
+    "topic_word_prior.*upper": (np.full((6, 8), 4), 2),
+}
+
+
+@pytest.mark.parametrize("message", EDGES)
+def test_maxima_at_an_edge_are_named(message):
+    X, K = EDGES[message]
+    with pytest.warns(ConvergenceWarning) as caught:
+        lda = EmpiricalBayesLDA(K, n_tuning=60, max_iter=200, random_state=0).fit(X)
+    import re
+
+    assert any(re.search(message, str(each.message)) for each in caught)
+    ellipse = lda.confidence_region(kind="statistical")
+    assert np.isinf(ellipse.standard_errors).any()
+    assert not np.isnan(ellipse.boundary()).any()
+    assert not np.isnan(lda.log_marginal_likelihood([0.1, 1, 50], [0.1, 1, 50], return_std=True)).any()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "X", [np.array([[3, 1, 0, 2]]), np.array([[1, 0]]), sp.csr_array(np.array([[0, 0, 0], [2, 1, 1], [0, 0, 0]]))]
+)
+@pytest.mark.parametrize("method", ["auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"])
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_tiny_corpora_have_a_result(X, method, n_components):
+    lda = EmpiricalBayesLDA(n_components, method=method, **QUICK).fit(X)
+    assert np.isfinite([lda.topic_word_prior_, lda.doc_topic_prior_]).all()
+    assert np.isfinite(lda.components_).all()
+    assert np.isfinite(lda.score(X))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"region": (1, 2)}, ValueError, "region must be"),
+        ({"region": ((0.1, 0.1), (0.1, 1))}, ValueError, "low < high"),
+        ({"region": ((0, 1), (0.1, 1))}, ValueError, "between 1e-12"),
+        ({"grid_shape": (1, 5)}, ValueError, "grid_shape must be two whole numbers"),
+        ({"functionals": {"a": 3}}, TypeError, "must be a function"),
+        ({"tempering": {"ratio": "none"}}, ValueError, "must be one of"),
+        ({"tempering": {"speed": 3}}, ValueError, "no option 'speed'"),
+        ({"method": "em"}, ValueError, "method"),
+        ({"topic_word_prior": [0.1] * 20}, ValueError, "topic_word_prior must be one number"),
+        ({"doc_topic_prior": [0.1, 0.2]}, ValueError, "method='gibbs_em'"),
+    ],
+)
+def test_bad_parameters(X, parameters, error, message):
+    lda = EmpiricalBayesLDA(2, **QUICK).set_params(**parameters)
+    with pytest.raises(error, match=message):
+        lda.fit(X)
+    with pytest.raises(NotFittedError):
+        lda.transform(X)
+
+
+def test_bad_questions(fitted):
+    with pytest.raises(ValueError, match="there is no functional 'size'"):
+        fitted.posterior_expectation("size", 1, 1)
+    with pytest.raises(ValueError, match="level must lie"):
+        fitted.confidence_region(1)
+    with pytest.raises(ValueError, match="kind must be"):
+        fitted.confidence_region(kind="bayes")
+    with pytest.raises(ValueError, match="doc_topic_prior must lie"):
+        fitted.log_marginal_likelihood(1, 0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_alpha_for_every_topic(X):
+    lda = EmpiricalBayesLDA(2, method="gibbs_em", doc_topic_prior=[0.3, 0.3], **QUICK).fit(X)
+    assert lda.doc_topic_prior_.shape == (2,)
+    assert lda.transform(X).shape == (80, 2)
+
+
+def test_progress_is_printed(X, capsys):
+    EmpiricalBayesLDA(2, method="full_bayes", n_tuning=100, max_iter=300, verbose=1, random_state=0).fit(X)
+    assert "[EmpiricalBayesLDA] chain 1 of 4, sweep 500 of 500" in capsys.readouterr().out

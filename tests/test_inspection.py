@@ -1,0 +1,179 @@
+"""Displays: what they draw is what the estimator says, at the places where it says it."""
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from scipy.stats import chi2
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from sklda.inspection import MarginalLikelihoodDisplay, PosteriorExpectationDisplay
+
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+CENTER = np.array([0.3, 0.2])
+REGION = ((0.15, 0.6), (0.1, 0.4))
+COVARIANCE = np.array([[0.04, -0.01], [-0.01, 0.02]])
+
+
+class Ellipse:
+    """The face of what `confidence_region` returns; along an infinite variance the boundary is cut."""
+
+    def __init__(self, covariance, level, kind):
+        self.covariance, self.level, self.kind = covariance, level, kind
+
+    def boundary(self):
+        angles = np.linspace(0, 2 * np.pi, 100)
+        axes = np.linalg.cholesky(np.where(np.isinf(self.covariance), 100, self.covariance))
+        radius = np.sqrt(chi2.ppf(self.level, 2))
+        points = CENTER * np.exp(radius * np.stack([np.cos(angles), np.sin(angles)], axis=1) @ axes.T)
+        return np.clip(points, *np.array(REGION).T)
+
+
+class Fitted(BaseEstimator):
+    """The face of EmpiricalBayesLDA over a log m(h) that is quadratic in log h."""
+
+    def fit(self):
+        self.topic_word_prior_, self.doc_topic_prior_ = CENTER
+        self.grid_ = np.geomspace(0.15, 0.6, 5), np.geomspace(0.1, 0.4, 4)
+        self.occupancy_ = np.full((5, 4), 1 / 19)
+        self.occupancy_[0, 3] = 0
+        return self
+
+    def log_marginal_likelihood(self, topic_word_prior, doc_topic_prior, *, return_std=False):
+        away = np.log(np.stack([topic_word_prior, doc_topic_prior], axis=-1) / CENTER)
+        value = -0.5 * np.einsum("...i,ij,...j", away, np.linalg.inv(COVARIANCE), away) - 1234
+        std = 0.1 * np.abs(away).sum(axis=-1)
+        return (value, np.where(std > 0.1, np.inf, std)) if return_std else value
+
+    def confidence_region(self, level, kind):
+        return Ellipse(COVARIANCE / (1 if kind == "statistical" else 100), level, kind)
+
+    def posterior_expectation(self, name, topic_word_prior, doc_topic_prior, *, level):
+        value = topic_word_prior * 2 + doc_topic_prior
+        return value, value - 1 + level, value + 1 - level
+
+
+@pytest.fixture
+def fitted():
+    yield Fitted().fit()
+    plt.close("all")
+
+
+def test_contours(fitted):
+    display = MarginalLikelihoodDisplay.from_estimator(fitted, n_points=20)
+    eta, alpha = display.topic_word_priors, display.doc_topic_priors
+    assert 0.3 in eta and 0.2 in alpha and len(eta) == len(alpha) == 21
+    assert eta[[0, -1]] == pytest.approx([0.15 / 1.05, 0.6 * 1.05])
+    assert alpha[[0, -1]] == pytest.approx([0.1 / 1.05, 0.4 * 1.05])
+    log_m = fitted.log_marginal_likelihood(eta[:, None] * np.ones(21), alpha * np.ones((21, 1)))
+    np.testing.assert_array_equal(display.log_marginal_likelihood, log_m)
+    assert display.contours_.zmax == 0
+    # The contour of half the chi-square quantile is the ellipse.
+    ellipse = display.ellipses_[0].get_xydata()
+    assert -0.5 * 5.991 == pytest.approx(
+        fitted.log_marginal_likelihood(*ellipse.T).mean() - fitted.log_marginal_likelihood(*CENTER), abs=1e-3
+    )
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == [
+        "grid, area by visits",
+        "never visited",
+        "95% statistical region",
+        "95% monte carlo region",
+        "maximum",
+    ]
+    assert display.ax_.get_xlabel().startswith("topic_word_prior")
+    assert display.ax_.get_ylabel().startswith("doc_topic_prior")
+    points, missed = display.ax_.collections[-2:]
+    assert len(points.get_offsets()) == 19
+    np.testing.assert_allclose(missed.get_offsets(), [[0.15, 0.4]])
+
+
+@pytest.mark.parametrize("axis, kind", list(enumerate(["topic_word_prior", "doc_topic_prior"])))
+def test_slices(fitted, axis, kind):
+    fig, ax = plt.subplots()
+    display = MarginalLikelihoodDisplay.from_estimator(fitted, kind=kind, ax=ax, region=((0.1, 0.9), (0.05, 0.8)))
+    assert display.ax_ is ax and display.figure_ is fig and display.contours_ is None
+    x, y = display.line_.get_data()
+    assert x[[0, -1]] == pytest.approx([(0.1, 0.9), (0.05, 0.8)][axis])
+    h = np.tile(CENTER, (len(x), 1))
+    h[:, axis] = x
+    value, std = fitted.log_marginal_likelihood(*h.T, return_std=True)
+    np.testing.assert_allclose(y, value + 1234)
+    band = display.band_.get_paths()[0].vertices
+    known = np.isfinite(std)
+    assert 0 < known.sum() < len(x)
+    assert set(band[:, 0]) == set(x[known])
+    assert band[:, 1].max() == pytest.approx((value + 1234 + 2 * std)[known].max())
+    assert f"= {CENTER[1 - axis]:.3g}" in ax.get_title()
+
+
+def test_plot_again_and_without_extras():
+    eta, alpha = np.geomspace(0.1, 1, 5), np.geomspace(0.1, 1, 6)
+    table = {"topic_word_priors": eta, "doc_topic_priors": alpha, "maximum": (0.1, 1)}
+    display = MarginalLikelihoodDisplay(log_marginal_likelihood=np.zeros((5, 6)), **table)
+    for kind in ("contour", "topic_word_prior", "doc_topic_prior"):
+        assert display.plot(kind=kind) is display
+        assert display.band_ is None and display.ellipses_ == []
+    plt.close("all")
+    with pytest.raises(ValueError, match="kind must be one of"):
+        display.plot(kind="surface")
+
+
+def test_an_ellipse_at_an_edge_is_drawn(fitted):
+    infinite = np.diag([np.inf, 0.02])
+    fitted.confidence_region = lambda level, kind: Ellipse(infinite, level, kind)
+    display = MarginalLikelihoodDisplay.from_estimator(fitted)
+    assert all(np.isfinite(line.get_xydata()).all() for line in display.ellipses_)
+
+
+@pytest.mark.parametrize("axis, along", list(enumerate(["topic_word_prior", "doc_topic_prior"])))
+def test_posterior_expectations(fitted, axis, along):
+    display = PosteriorExpectationDisplay.from_estimator(fitted, "distance", along=along, fixed=[0.2, 0.5], level=0.9)
+    assert len(display.lines_) == len(display.bands_) == 2
+    for at, line, band in zip([0.2, 0.5], display.lines_, display.bands_, strict=True):
+        x, y = line.get_data()
+        assert x[0] * 1.05 == pytest.approx([0.15, 0.1][axis]) and x[-1] / 1.05 == pytest.approx([0.6, 0.4][axis])
+        np.testing.assert_allclose(y, 2 * x + at if axis == 0 else 2 * at + x)
+        low, high = band.get_paths()[0].vertices[:, 1].min(), band.get_paths()[0].vertices[:, 1].max()
+        assert (low, high) == pytest.approx((y.min() - 0.1, y.max() + 0.1))
+    assert display.ax_.get_ylabel() == "posterior expectation of distance"
+    assert display.plot().ax_ is not None
+    single = PosteriorExpectationDisplay.from_estimator(fitted, "distance", along=along)
+    np.testing.assert_array_equal(single.fixed, CENTER[[1 - axis]])
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda e: MarginalLikelihoodDisplay.from_estimator(e, kind="x"), "kind must be one of"),
+        (lambda e: MarginalLikelihoodDisplay.from_estimator(e, n_points=1), "n_points == 1, must be >= 2"),
+        (lambda e: MarginalLikelihoodDisplay.from_estimator(e, region=((1, 0.5), (1, 2))), "region must be"),
+        (lambda e: MarginalLikelihoodDisplay.from_estimator(e, region=(0.1, 1)), "region must be"),
+        (lambda e: PosteriorExpectationDisplay.from_estimator(e, "g", along="eta"), "along must be one of"),
+    ],
+)
+def test_bad_input(fitted, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(fitted)
+
+
+@pytest.mark.parametrize("display", [MarginalLikelihoodDisplay, PosteriorExpectationDisplay])
+def test_not_fitted(display):
+    with pytest.raises(NotFittedError):
+        display.from_estimator(Fitted(), *["g"] * (display is PosteriorExpectationDisplay))
+
+
+def test_matplotlib_is_imported_late():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from sklda.inspection import PosteriorExpectationDisplay as Display\n"
+        "d = Display(name='g', along='doc_topic_prior', priors=[1], fixed=[], value=[], low=[], high=[])\n"
+        "try:\n    d.plot()\nexcept ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'sklda[plot]'" in done.stdout
