@@ -386,7 +386,9 @@ class CompoundLDA(BaseLDA):
         if self.inference == "variational":
             raise ValueError("inference='variational' does not draw alpha: give collection_topic_prior as a float.")
         if len(alpha) != 2 or not all(isinstance(a, Real) and 0 < a < np.inf for a in alpha):
-            raise ValueError(f"collection_topic_prior = {alpha!r}: a Gamma prior is a pair (shape, rate), both positive.")
+            raise ValueError(
+                f"collection_topic_prior = {alpha!r}: a Gamma prior is a pair (shape, rate), both positive."
+            )
         return float(np.clip(alpha[0] / alpha[1], 1e-3, 1e3)), alpha
 
     def _fitted_attributes(self, chains):
@@ -455,7 +457,7 @@ def _encode(collections, corpus):
             hash(label)
         except TypeError as error:
             raise TypeError(f"collections[{d}] = {label!r} is not hashable, so it is no label.") from error
-        if label is None or label != label:  # noqa: PLR0124
+        if label is None or label != label:
             raise ValueError(f"collections[{d}] is {label!r}: in a fit every document needs the label of a collection.")
     distinct = set(labels)
     try:

@@ -198,9 +198,7 @@ class CompoundChain(GibbsChain):
         return tables
 
     def tails(self):
-        return Tails.count(
-            self.corpus, self.topics, self.model.collections, self.log_pi.shape, self._scratch[1]
-        )
+        return Tails.count(self.corpus, self.topics, self.model.collections, self.log_pi.shape, self._scratch[1])
 
     def _langevin(self, rng):
         """One Metropolis-adjusted step of all collections, each accepted or not."""
