@@ -133,7 +133,10 @@ class VariationalFit:
         self.topic_word_parameter = rng.gamma(100, 0.01, (K, corpus.n_features))
         self.a, self.omega = np.full((J, 1), K * alpha + 1.0), np.full((J, K), 1 / K)
         self.doc_topic = corpus.lengths[:, None] / K + gamma * self.omega[model.collections]
-        self.n_documents = np.bincount(model.collections, minlength=J)
+        # A document without words is no evidence: left out, the bound is tighter.
+        self.present = np.flatnonzero(corpus.lengths)
+        self.labels = model.collections[self.present]
+        self.n_documents = np.bincount(self.labels, minlength=J)
         self.n_sweeps, self.trace, self.learned = 0, [], []
 
     @classmethod
@@ -154,9 +157,7 @@ class VariationalFit:
                 return
             self._documents(first, last, log_words, prior, expected)
         self.topic_word_parameter = expected.T + self.topic_word_prior
-        log_theta = expected_logs(self.doc_topic)
-        sums = np.zeros_like(self.omega)
-        np.add.at(sums, self.model.collections, log_theta)
+        sums = self._sums(expected_logs(self.doc_topic))
         self.a, self.omega = Mixtures(self.alpha, self.gamma, self.n_documents, sums).ascend(self.a, self.omega)
         if self.eta is not None:
             self._learn(sums)
@@ -219,18 +220,22 @@ class VariationalFit:
             terms = log_words.T[self.counts.indices[own]] + log_theta[self.documents[own]]
             largest = terms.max(axis=1)
             total += self.counts.data[own] @ (largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1)))
-        sums = np.zeros_like(self.omega)
-        np.add.at(sums, self.model.collections, log_theta)
         J, K = self.omega.shape
-        total += Mixtures(self.alpha, self.gamma, self.n_documents, sums).bound(self.a, self.omega).sum()
+        total += Mixtures(self.alpha, self.gamma, self.n_documents, self._sums(log_theta)).bound(self.a, self.omega).sum()
         total += J * (gammaln(K * self.alpha) - K * gammaln(self.alpha))
-        total += self.corpus.n_documents * gammaln(self.gamma)
+        total += len(self.present) * gammaln(self.gamma)
         # The term gamma omega E log theta is in the bound of the mixtures.
-        total += dirichlet_terms(self.doc_topic, log_theta, 0.0)
+        total += dirichlet_terms(self.doc_topic[self.present], log_theta[self.present], 0.0)
         eta = np.broadcast_to(self.topic_word_prior, log_words.shape)
         total += dirichlet_terms(self.topic_word_parameter, log_words, eta)
         total += (gammaln(eta.sum(axis=1)) - gammaln(eta).sum(axis=1)).sum()
         return float(total)
+
+    def _sums(self, log_theta):
+        """E log theta summed over the documents of every collection."""
+        sums = np.zeros_like(self.omega)
+        np.add.at(sums, self.labels, log_theta[self.present])
+        return sums
 
     def mixtures(self):
         return self.omega, np.sqrt(self.omega * (1 - self.omega) / (self.a + 1))
