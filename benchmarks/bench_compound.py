@@ -201,7 +201,7 @@ def perplexity(X, labels, options):
         for name, model in models.items():
             given = labels[test] if name == "collections" else None
             entry["perplexity"][name] = predictive_perplexity(model, seen, hidden, collections=given, random_state=0)
-            entry["coherence"][name] = float(topic_coherence(model.components_, X[train], method="umass").mean())
+            entry["coherence"][name] = float(topic_coherence(model.components_, X[train], method="umass"))
             entry["topic_sizes"][name] = np.bincount(model.topic_assignments_, minlength=K).tolist()
         found.append(entry)
         rows.append([str(K), *(f"{p:.0f}" for p in entry["perplexity"].values())])

@@ -2,9 +2,9 @@
 Topics across collections
 =========================
 
-Documents often come in parts: years, sources, packages. :class:`sklda.CompoundLDA` shares the topics and gives each part
-its own mixture of them, with a posterior standard deviation, so that parts can be compared. Here the parts are the
-three packages of the bundled docstrings, and then their subject groups.
+Documents often come in parts: years, sources, packages. :class:`sklda.CompoundLDA` shares the topics and gives each
+part its own mixture of them, with a posterior standard deviation, so that parts can be compared. Here the parts are
+the three packages of the bundled docstrings, and then their subject groups.
 """
 
 # %%
@@ -14,8 +14,14 @@ three packages of the bundled docstrings, and then their subject groups.
 # The mixtures are averages over the sweeps after the burn-in, the error bars posterior standard deviations. gamma and
 # eta are learned in the burn-in.
 
+import csv
+import gzip
+import os
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from sklda import CompoundLDA
 from sklda.datasets import load_docstrings
@@ -64,3 +70,24 @@ ax.set_xticks(range(16), names, rotation=45, ha="right", rotation_mode="anchor")
 ax.tick_params(length=0)
 fig.colorbar(image, label="topic share", format="{x:.0%}")
 plt.show()
+
+# %%
+# A corpus of your own
+# --------------------
+#
+# With the environment variable ``SKLDA_CORPUS`` naming a folder of ``corpus.ldac.gz``, ``vocab.txt.gz`` and
+# ``labels.csv.gz`` with a column ``collection``, such as the newsgroups of the paper, the same picture is made of it.
+
+folder = os.environ.get("SKLDA_CORPUS")
+if folder:
+    with gzip.open(Path(folder, "corpus.ldac.gz"), "rt") as file:
+        rows = [[pair.split(":") for pair in line.split()[1:]] for line in file]
+    with gzip.open(Path(folder, "vocab.txt.gz"), "rt") as file:
+        words = np.array(file.read().split())
+    with gzip.open(Path(folder, "labels.csv.gz"), "rt") as file:
+        labels = [row["collection"] for row in csv.DictReader(file)]
+    pairs = np.array([pair for row in rows for pair in row], dtype=int)
+    X = csr_matrix((pairs[:, 1], pairs[:, 0], np.cumsum([0, *map(len, rows)])), shape=(len(rows), len(words)))
+    lda = CompoundLDA(30, topic_word_prior=0.05, max_iter=300, random_state=0).fit(X, collections=labels)
+    CollectionTopicsDisplay.from_estimator(lda, feature_names=words)
+    plt.show()

@@ -4,12 +4,15 @@ Three floors; imports go down only::
 
     estimators     _base  _gibbs  _compound               parameters and fitted results; they decide nothing of sampling
                    metrics                                held-out likelihood, scorers, comparison; of any topic model
+                   inspection                             displays
                    datasets                               corpora, bundled and simulated
     ---------------------------------------------------------------------------------------------------------------------
     inference      corpus  priors  random                 what a chain is made of
                    chain                                  GibbsChain: z, counts, priors, stream; chains side by side
                    point_estimates  fold_in               theta and phi from z; theta of new documents
-                   compound, compound_priors, _variational        collections of documents and their topic mixtures
+                   compound                               collections: their mixtures by chains,
+                   compound_priors                        gamma, eta and alpha, and
+                   compound_variational                   a variational bound
                    held_out  model_comparison  coherence  log p(w_d | phi, alpha) of documents, and what scores topics
     ---------------------------------------------------------------------------------------------------------------------
     _kernels       Cython, no GIL, arrays in and arrays out

@@ -31,8 +31,8 @@ class CompoundLDA(BaseLDA):
     """Latent Dirichlet allocation of several collections that share their topics.
 
     Documents come in collections: years, sources, ratings. Each collection j has a mixture pi_j of the common topics,
-    and its documents scatter around it: theta_d is Dirichlet(gamma pi_j), pi_j is Dirichlet(alpha, ..., alpha). With one
-    collection this is LDA with an asymmetric prior that is learned.
+    and its documents scatter around it: theta_d is Dirichlet(gamma pi_j), pi_j is Dirichlet(alpha, ..., alpha). With
+    one collection this is LDA with an asymmetric prior that is learned.
 
     Parameters
     ----------
@@ -329,8 +329,8 @@ class CompoundLDA(BaseLDA):
         for d, label in enumerate(labels):
             if label not in index:
                 raise ValueError(
-                    f"collections[{d}] = {label!r} is not a collection of the fit, which had {_some(self.collections_)}. "
-                    "Give None for a document of unknown collection."
+                    f"collections[{d}] = {label!r} is not a collection of the fit, which had "
+                    f"{_some(self.collections_)}. Give None for a document of unknown collection."
                 )
         return bounded(self.doc_concentration_ * mixtures[[index[label] for label in labels]])
 

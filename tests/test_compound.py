@@ -135,7 +135,7 @@ def test_a_wrong_target_is_found(inference, monkeypatch):
 
 
 class Quadrature:
-    """K = 2: p(z | w) of all z, the integral over pi_j1 by Gauss-Jacobi nodes, exact for the polynomials that it has."""
+    """K = 2: p(z | w) of all z, integrals over pi_j1 by Gauss-Jacobi nodes, exact for polynomials."""
 
     def __init__(self, alpha, gamma, eta, docs=DOCS, labels=(0, 1, 1), n_features=4):
         base = Enumeration(docs, n_features, 2, gamma / 2, eta)

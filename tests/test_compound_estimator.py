@@ -260,9 +260,7 @@ def test_metadata_routing(corpus, labels):
             return_indices=True, error_score="raise",
         )  # fmt: skip
         # Collections were cut with the folds: the scores are those of each fold's own labels.
-        for fit, test, score in zip(
-            found["estimator"], found["indices"]["test"], found["test_score"], strict=True
-        ):
+        for fit, test, score in zip(found["estimator"], found["indices"]["test"], found["test_score"], strict=True):
             X = vectorizer.transform([texts[i] for i in test])
             prior = fit[-1].document_prior(labels[test])
             value = held_out_log_likelihood(X, fit[-1].topic_word_, prior, n_temperatures=20, random_state=0)

@@ -13,7 +13,9 @@ from sklda import inspection
 MODULES = [sklda.__name__] + [
     m.name for m in pkgutil.walk_packages(sklda.__path__, "sklda.") if "_kernels." not in m.name
 ]
-PUBLIC = [getattr(module, name) for module in (sklda, sklda.metrics, sklda.datasets, inspection) for name in module.__all__]
+PUBLIC = [
+    getattr(module, name) for module in (sklda, sklda.metrics, sklda.datasets, inspection) for name in module.__all__
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

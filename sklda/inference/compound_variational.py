@@ -1,4 +1,4 @@
-"""Variational EM for compound LDA (George, Xia & Michailidis 2019, appendix E): coordinate ascent on a bound of log p(w).
+"""Variational EM for compound LDA (George, Xia & Michailidis 2019, appendix E): ascent on a bound of log p(w).
 
 q is a product: topics Dir(lambda_k), mixtures Dir(a_j omega_j), proportions Dir(rho_d), and a distribution of the topic
 for each word of a document. The one expectation without a closed form is bounded from above, for x = gamma pi_jk:
@@ -49,7 +49,7 @@ class Mixtures:
         return gammaln(m) + (1 - m) * (np.log(omega) + psi(a) - psi(a * omega)) + self.gamma * (1 - omega) / a
 
     def omega_slopes(self, a, omega):
-        """First and second derivative of each term in omega_jk, up to a constant of the collection (equations 69, 70)."""
+        """First and second derivative of each term in omega_jk, up to a constant (equations 69, 70)."""
         t, g = a * omega, self.gamma
         m, first, second = g * omega, polygamma(1, t), polygamma(2, t)
         slope = a * (self.alpha - t) * first + g * self.log_theta
@@ -66,7 +66,10 @@ class Mixtures:
         """First and second derivative in a_j (equations 74, 75)."""
         t, K = a * omega, omega.shape[1]
         m, first, second = self.gamma * omega, polygamma(1, t), polygamma(2, t)
-        row = lambda terms: terms.sum(axis=1, keepdims=True)  # noqa: E731
+
+        def row(terms):
+            return terms.sum(axis=1, keepdims=True)
+
         slope = row(omega * (self.alpha - t) * first) - (K * self.alpha - a) * polygamma(1, a)
         slope -= self.n * row((1 - m) * (polygamma(1, a) - omega * first))
         slope += self.n * self.gamma * (K - 1) / a**2
@@ -88,12 +91,12 @@ class Mixtures:
             with np.errstate(divide="ignore", over="ignore"):
                 step *= np.minimum(1, 0.99 / np.max(-step / omega, axis=1, keepdims=True, initial=1e-300))
             before = value
-            omega, value = self._search(lambda s: (a, simplex(omega + s * step)), 1, omega, value)
+            omega, value = self._search(_along(a, omega, step), 1, omega, value)
             slope, curvature = self.a_slopes(a, omega)
             # With respect to log a.
             slope, curvature = slope * a, np.abs(curvature * a**2 + slope * a)
             step = np.clip(slope / np.maximum(curvature, 1e-300), -2, 2)
-            a, value = self._search(lambda s: (np.clip(a * np.exp(s * step), 1e-6, 1e15), omega), 0, a, value)
+            a, value = self._search(_scaled(a, omega, step), 0, a, value)
             if (value - before <= 1e-10 * np.abs(value)).all():
                 break
         return a, omega
@@ -112,6 +115,14 @@ class Mixtures:
             if not open_.any():
                 break
         return new, best
+
+
+def _along(a, omega, step):
+    return lambda s: (a, simplex(omega + s * step))
+
+
+def _scaled(a, omega, log_step):
+    return lambda s: (np.clip(a * np.exp(s * log_step), 1e-6, 1e15), omega)
 
 
 def simplex(omega):
@@ -221,7 +232,9 @@ class VariationalFit:
             largest = terms.max(axis=1)
             total += self.counts.data[own] @ (largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1)))
         J, K = self.omega.shape
-        total += Mixtures(self.alpha, self.gamma, self.n_documents, self._sums(log_theta)).bound(self.a, self.omega).sum()
+        total += (
+            Mixtures(self.alpha, self.gamma, self.n_documents, self._sums(log_theta)).bound(self.a, self.omega).sum()
+        )
         total += J * (gammaln(K * self.alpha) - K * gammaln(self.alpha))
         total += len(self.present) * gammaln(self.gamma)
         # The term gamma omega E log theta is in the bound of the mixtures.
