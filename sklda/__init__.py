@@ -14,6 +14,9 @@ Three floors; imports go down only::
                    corpus  priors  random                 what a chain is made of
                    chain                                  GibbsChain: z, counts, priors, stream; chains side by side
                    point_estimates  fold_in               theta and phi from z; theta of new documents
+                   compound                               collections: their mixtures by chains,
+                   compound_priors                        gamma, eta and alpha, and
+                   compound_variational                   a variational bound
                    held_out  model_comparison  coherence  log p(w_d | phi, alpha) of documents, and what scores topics
                    predictive                             p(w_d | the other documents), topics integrated out
                    tempering  pilots  subsampling         chains on (priors, z); where they start, and on what grid
@@ -28,10 +31,20 @@ The way of the data: text, ``CountVectorizer``, counts, ``Corpus``, ``GibbsChain
 from importlib.metadata import version
 
 from sklda import datasets, inspection, metrics
+from sklda._compound import CompoundLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._topic_count import TopicCountLDA
 from sklda.inference.point_estimates import point_estimates
 
 __version__ = version("sklda")
-__all__ = ["EmpiricalBayesLDA", "GibbsLDA", "TopicCountLDA", "datasets", "inspection", "metrics", "point_estimates"]
+__all__ = [
+    "CompoundLDA",
+    "EmpiricalBayesLDA",
+    "GibbsLDA",
+    "TopicCountLDA",
+    "datasets",
+    "inspection",
+    "metrics",
+    "point_estimates",
+]

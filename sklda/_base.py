@@ -72,6 +72,10 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         TypeError
             If a parameter is of the wrong type.
         """
+        return self._find_topics(X, y)
+
+    def _find_topics(self, X, y, **metadata):
+        """What `fit` does; `_fit` also gets `metadata`, such as the collections of the documents."""
         self._validate_params()
         corpus = self._corpus(X, reset=True)
         if corpus.n_tokens == 0:
@@ -79,7 +83,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. "
                 "Check the vocabulary and the stop words of the vectorizer."
             )
-        fitted = self._fit(corpus, {"X": X, "y": y})
+        fitted = self._fit(corpus, {"X": X, "y": y}, **metadata)
         # What only an earlier fit found does not stay.
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
@@ -135,8 +139,8 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         X = validate_data(self, X, accept_sparse="csr", reset=reset, ensure_all_finite=False)
         return Corpus.from_counts(X)
 
-    def _doc_prior(self):
-        """alpha as a row, (1, n_components)."""
+    def _doc_prior(self, corpus):
+        """alpha of documents, (1 or n_documents, n_components)."""
         return np.broadcast_to(np.float64(self.doc_topic_prior_), (1, len(self.components_))).copy()
 
     @property
@@ -194,10 +198,14 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
         """
+        return self._proportions(X, normalize)
+
+    def _proportions(self, X, normalize, **metadata):
+        """What `transform` does; `_doc_prior` also gets `metadata`."""
         check_is_fitted(self)
         self._validate_params()
         corpus = self._corpus(X, reset=False)
-        alpha = self._doc_prior()
+        alpha = self._doc_prior(corpus, **metadata)
         theta = alpha + fold_in(
             corpus,
             self.topic_word_,
@@ -225,17 +233,20 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         ndarray of shape (n_documents,)
             Nats, without the multinomial coefficient; 0 for a document without words.
         """
-        check_is_fitted(self)
-        return self._score_corpus(self._corpus(X, reset=False))
+        return self._score_samples(X)[0]
 
-    def _score_corpus(self, corpus):
-        return log_likelihoods(
+    def _score_samples(self, X, **metadata):
+        """log p(w_d | phi, alpha) of the documents, and their lengths; `_doc_prior` also gets `metadata`."""
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        log_likelihood = log_likelihoods(
             corpus,
             self.topic_word_,
-            self._doc_prior(),
+            self._doc_prior(corpus, **metadata),
             seed=random.child(np.random.SeedSequence(self._fold_in_seed), 1),
             n_jobs=self.n_jobs,
         )[0]
+        return log_likelihood, corpus.lengths
 
     def score(self, X, y=None, sample_weight=None):
         """Mean held-out log-likelihood per token, in nats: folds of different sizes compare, and greater is better.
@@ -259,9 +270,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         ValueError
             If X has no token, or all tokens have weight zero.
         """
-        check_is_fitted(self)
-        corpus = self._corpus(X, reset=False)
-        return per_token(self._score_corpus(corpus), corpus.lengths, sample_weight)
+        return per_token(*self._score_samples(X), sample_weight)
 
     def perplexity(self, X):
         """Held-out perplexity, ``exp(-score(X))``: smaller is better.

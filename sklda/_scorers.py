@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from sklda._scoring import as_matrix, check_model, check_options, over_runs, prior, topics
 from sklda.inference import random
@@ -15,8 +16,33 @@ class _Scorer:
 
     def __init__(self, **options):
         self.options = options
+        self.requests = {}
 
-    def __call__(self, estimator, X, y=None):
+    def set_score_request(self, *, collections):
+        """Ask for `collections`, or not, where scikit-learn's metadata routing is on.
+
+        Parameters
+        ----------
+        collections : bool, str or None
+            True: pass what the caller has under this name; a str: under another name; False or None: nothing.
+
+        Returns
+        -------
+        callable
+            A scorer with this request; the present one stays as it is.
+        """
+        copy = type(self)(**self.options)
+        copy.requests = {"collections": collections}
+        return copy
+
+    def get_metadata_routing(self):
+        """The requests, as scikit-learn's `MetadataRequest`."""
+        routing = MetadataRequest(owner=repr(self))
+        for param, alias in self.requests.items():
+            routing.score.add_request(param=param, alias=alias)
+        return routing
+
+    def __call__(self, estimator, X, y=None, **metadata):
         """Score a fitted estimator on raw data.
 
         Parameters
@@ -27,6 +53,8 @@ class _Scorer:
             What `estimator` itself would take.
         y : None
             Not used.
+        **metadata : dict
+            ``collections``, the collections of the documents, for held-out likelihood under `sklda.CompoundLDA`.
 
         Returns
         -------
@@ -34,22 +62,22 @@ class _Scorer:
             Greater is better.
         """
         model, X = _topic_model(estimator, X)
-        return self._score(model, X, **self.options)
+        return self._score(model, X, **self.options, **metadata)
 
     def __repr__(self):
         return f"{type(self).__name__[1:]}({', '.join(f'{k}={v!r}' for k, v in self.options.items())})"
 
     def __eq__(self, other):
-        return type(self) is type(other) and self.options == other.options
+        return type(self) is type(other) and vars(self) == vars(other)
 
     def __hash__(self):
         return hash(repr(self))
 
 
 class _HeldOutScorer(_Scorer):
-    def _score(self, model, X, *, metric, return_std, random_state, n_jobs, **options):
+    def _score(self, model, X, *, metric, return_std, random_state, n_jobs, collections=None, **options):
         corpus = Corpus.from_counts(as_matrix(X))
-        topic_word, alpha = check_model(topics(model), prior(model), corpus)
+        topic_word, alpha = check_model(topics(model), prior(model, collections), corpus)
         seed = random.seed_sequence(random_state)
         runs = log_likelihoods(corpus, topic_word, alpha, **options, seed=seed, n_jobs=n_jobs)
         value, std = over_runs(options["method"], runs)
@@ -97,7 +125,9 @@ def make_held_out_scorer(
     callable
         ``scorer(estimator, X, y=None)`` for a topic model, a pipeline that ends in one (X is then what the pipeline
         takes, for instance raw text), or a search over either. The model may be scikit-learn's
-        `LatentDirichletAllocation`, or anything else with ``components_`` and ``doc_topic_prior_``.
+        `LatentDirichletAllocation`, or anything else with ``components_`` and ``doc_topic_prior_``. With
+        ``collections=``, the prior of each document is that of its collection (`sklda.CompoundLDA`);
+        ``scorer.set_score_request(collections=True)`` has searches pass them where metadata routing is on.
 
     Raises
     ------

@@ -74,7 +74,11 @@ def topics(model):
     return components / components.sum(axis=1, keepdims=True)
 
 
-def prior(model):
+def prior(model, collections=None):
+    if collections is not None:
+        if not hasattr(model, "document_prior"):
+            raise TypeError(f"{type(model).__name__} knows no collections: score it without.")
+        return model.document_prior(collections)
     if not hasattr(model, "doc_topic_prior_"):
         raise TypeError(f"{type(model).__name__} has no doc_topic_prior_, which a likelihood of documents needs.")
     return model.doc_topic_prior_

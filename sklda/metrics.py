@@ -19,7 +19,7 @@ from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain
 from sklda.inference.coherence import topic_coherence, topic_diversity
 from sklda.inference.corpus import Corpus
-from sklda.inference.held_out import combine, log_likelihoods, per_token
+from sklda.inference.held_out import combine, log_likelihoods, per_token, predictive
 from sklda.inference.model_comparison import align, log_ratios, training_curve
 from sklda.inference.point_estimates import check_assignments
 from sklda.inference.predictive import leave_one_out
@@ -34,6 +34,7 @@ __all__ = [
     "make_diversity_scorer",
     "make_held_out_scorer",
     "neg_ais_perplexity_scorer",
+    "predictive_perplexity",
     "topic_coherence",
     "topic_diversity",
 ]
@@ -131,6 +132,61 @@ def held_out_log_likelihood(
     runs = log_likelihoods(corpus, topic_word, doc_topic_prior, **options, seed=seed, n_jobs=n_jobs)
     value, std = over_runs(method, runs)
     return (value, std) if return_std else value
+
+
+def predictive_perplexity(model, X_seen, X_hidden, *, collections=None, n_sweeps=100, random_state=None, n_jobs=None):
+    """Perplexity of the hidden words of documents, given their other words.
+
+    Topic proportions are drawn from the words seen, topics fixed, and averaged token by token in the Rao-Blackwellised
+    form (George, Xia & Michailidis 2019, section 4.2.2 and equations 21 and 98).
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted topic model, with ``components_`` and ``doc_topic_prior_``.
+    X_seen, X_hidden : array-like or sparse matrix of shape (n_documents, n_features)
+        Word counts of two parts of the same documents.
+    collections : sequence of n_documents labels, default=None
+        The collections of the documents, for `sklda.CompoundLDA`.
+    n_sweeps : int, default=100
+        Sweeps over the words seen, of which the last two thirds are averaged.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+    n_jobs : int, default=None
+        Blocks of 64 documents at a time, as in joblib; results do not depend on it.
+
+    Returns
+    -------
+    float
+        ``exp`` of minus the mean log probability of a hidden word.
+
+    Raises
+    ------
+    ValueError
+        If X_seen and X_hidden differ in shape, or there is no hidden word.
+
+    Examples
+    --------
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.metrics import predictive_perplexity
+    >>> X = make_lda_corpus(80, 40, 3, random_state=0).data
+    >>> lda = GibbsLDA(3, max_iter=50, random_state=0).fit(X[:60])
+    >>> seen = (X[60:] / 2).floor()
+    >>> bool(1 < predictive_perplexity(lda, seen, X[60:] - seen, random_state=0) < 40)
+    True
+    """
+    seen, hidden = Corpus.from_counts(as_matrix(X_seen)), Corpus.from_counts(as_matrix(X_hidden))
+    if (seen.n_documents, seen.n_features) != (hidden.n_documents, hidden.n_features):
+        raise ValueError(
+            f"X_seen has shape {(seen.n_documents, seen.n_features)} and X_hidden "
+            f"{(hidden.n_documents, hidden.n_features)}: they must be parts of the same documents."
+        )
+    if hidden.n_tokens == 0:
+        raise ValueError("X_hidden has no word to predict.")
+    topic_word, alpha = check_model(topics(model), prior(model, collections), seen)
+    key = int(random.seed_sequence(random_state).generate_state(1, np.uint64)[0])
+    log_p = predictive(seen, hidden, topic_word, alpha, n_sweeps=n_sweeps, seed=key, n_jobs=n_jobs)
+    return float(np.exp(-log_p.sum() / hidden.n_tokens))
 
 
 def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, random_state=None, n_jobs=None):

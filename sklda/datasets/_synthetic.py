@@ -217,3 +217,108 @@ def _draw_tokens(rng, lengths, doc_topic, topic_word):
     indptr = np.searchsorted(cells, np.arange(n_documents + 1, dtype=np.int64) * n_features)
     data = csr_matrix((counts, cells % n_features, indptr), shape=(n_documents, n_features))
     return data, (keys % n_components).astype(np.int32)
+
+
+def make_compound_lda_corpus(
+    n_documents=(50, 50),
+    n_features=1000,
+    n_components=10,
+    *,
+    doc_length=100,
+    collection_topic_prior=1.0,
+    doc_concentration=1.0,
+    topic_word_prior=0.1,
+    collection_topic=None,
+    random_state=None,
+):
+    """Draw a corpus of several collections from compound latent Dirichlet allocation.
+
+    Topics are shared; every collection draws a mixture of them, every document its topic proportions from a Dirichlet
+    distribution about the mixture of its collection (George, Xia & Michailidis 2019, equations 1 to 5).
+
+    Parameters
+    ----------
+    n_documents : sequence of int, default=(50, 50)
+        Number of documents of every collection.
+
+    n_features : int, default=1000
+        Number of words of the vocabulary, V.
+
+    n_components : int, default=10
+        Number of topics, K.
+
+    doc_length : int, tuple (low, high), array-like of shape (sum(n_documents),) or distribution, default=100
+        Number of tokens of a document, as in `make_lda_corpus`.
+
+    collection_topic_prior : float or array-like of shape (n_components,), default=1.0
+        alpha, Dirichlet parameter per topic of the mixtures.
+
+    doc_concentration : float, default=1.0
+        gamma, the concentration of the topic proportions about the mixture.
+
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=0.1
+        eta, Dirichlet parameter per word of the topics.
+
+    collection_topic : array-like of shape (n_collections, n_components), default=None
+        The mixtures, where they are not to be drawn; rows sum to 1.
+
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the corpus.
+
+    Returns
+    -------
+    corpus : :class:`~sklearn.utils.Bunch`
+        ``data`` (csr_matrix of counts), ``collections`` (ndarray of int of shape (sum(n_documents),), the collection of
+        every document, in ascending order), ``collection_topic``, ``topic_word``, ``doc_topic``,
+        ``topic_assignments`` and ``doc_length``, as in `make_lda_corpus`.
+
+    Raises
+    ------
+    TypeError
+        If a number is expected and something else is given.
+    ValueError
+        If a number is out of its range, or a prior or the mixtures are not positive or of the wrong shape.
+
+    Examples
+    --------
+    >>> from sklda.datasets import make_compound_lda_corpus
+    >>> corpus = make_compound_lda_corpus([20, 10], 50, 3, random_state=0)
+    >>> corpus.data.shape, corpus.collection_topic.shape, corpus.collections[[0, 19, 20, 29]].tolist()
+    ((30, 50), (2, 3), [0, 0, 1, 1])
+    """
+    sizes = np.atleast_1d(n_documents)
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or not len(sizes) or (sizes < 0).any() or not sizes.sum():
+        raise ValueError(f"n_documents must hold the number of documents of every collection, got {n_documents!r}.")
+    check_scalar(n_features, "n_features", Integral, min_val=1)
+    check_scalar(n_components, "n_components", Integral, min_val=1)
+    alpha = _check_prior(collection_topic_prior, "collection_topic_prior", [(n_components,)])
+    gamma = _check_prior(doc_concentration, "doc_concentration", [])
+    eta = _check_prior(topic_word_prior, "topic_word_prior", [(n_features,), (n_components, n_features)])
+    rng = _generator(random_state)
+    lengths = _draw_lengths(rng, doc_length, int(sizes.sum()))
+    topic_word = _draw_dirichlet(rng, eta, (n_components, n_features))
+    if collection_topic is None:
+        collection_topic = _draw_dirichlet(rng, alpha, (len(sizes), n_components))
+    else:
+        collection_topic = np.array(collection_topic, dtype=np.float64)
+        if collection_topic.shape != (len(sizes), n_components) or not (
+            (collection_topic >= 0).all() and np.allclose(collection_topic.sum(axis=1), 1)
+        ):
+            raise ValueError(
+                f"collection_topic must have shape {(len(sizes), n_components)}, no negative value, and rows that sum "
+                "to 1."
+            )
+    collections = np.repeat(np.arange(len(sizes)), sizes)
+    # Shares that underflow are as good as none.
+    prior = np.maximum(gamma * collection_topic, 1e-300)[collections]
+    doc_topic = _draw_dirichlet(rng, prior, prior.shape)
+    data, topic_assignments = _draw_tokens(rng, lengths, doc_topic, topic_word)
+    return Bunch(
+        data=data,
+        collections=collections,
+        collection_topic=collection_topic,
+        topic_word=topic_word,
+        doc_topic=doc_topic,
+        topic_assignments=topic_assignments,
+        doc_length=lengths,
+    )

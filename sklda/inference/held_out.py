@@ -280,18 +280,26 @@ def _chib_style(block, *, n_temperatures, **_):
 def _complete(corpus, topic_word, doc_topic_prior, n_sweeps, seed, n_jobs):
     """log p(second half | theta of the first half)."""
     first, second = split_tokens(corpus, seed)
-    expected = fold_in(first, topic_word, doc_topic_prior, n_sweeps=n_sweeps, seed=seed, n_jobs=n_jobs)
-    theta = expected + doc_topic_prior
-    theta /= theta.sum(axis=1, keepdims=True)
-    doc_of = second.token_documents
-    predictive = np.empty(second.n_tokens)
-    # in slices, so that no tokens x topics array is formed
-    for start in range(0, second.n_tokens, 2**16):
-        part = slice(start, start + 2**16)
-        predictive[part] = np.einsum("ik,ki->i", theta[doc_of[part]], topic_word[:, second.words[part]])
     with np.errstate(divide="ignore"):
         impossible = per_document(corpus, np.log(topic_word.max(axis=0) > 0)[corpus.words])
-        return per_document(second, np.log(predictive)) + impossible
+    return (
+        predictive(first, second, topic_word, doc_topic_prior, n_sweeps=n_sweeps, seed=seed, n_jobs=n_jobs) + impossible
+    )
+
+
+def predictive(seen, hidden, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None):
+    """log p of the hidden tokens of every document given theta from the tokens seen, (n_documents,)."""
+    expected = fold_in(seen, topic_word, doc_topic_prior, n_sweeps=n_sweeps, seed=seed, n_jobs=n_jobs)
+    theta = expected + doc_topic_prior
+    theta /= theta.sum(axis=1, keepdims=True)
+    doc_of = hidden.token_documents
+    p = np.empty(hidden.n_tokens)
+    # in slices, so that no tokens x topics array is formed
+    for start in range(0, hidden.n_tokens, 2**16):
+        part = slice(start, start + 2**16)
+        p[part] = np.einsum("ik,ki->i", theta[doc_of[part]], topic_word[:, hidden.words[part]])
+    with np.errstate(divide="ignore"):
+        return per_document(hidden, np.log(p))
 
 
 def split_tokens(corpus, seed):

@@ -1,10 +1,10 @@
-"""Pictures of what the estimators found; matplotlib is imported when one is drawn."""
+"""Pictures of m(h), the marginal likelihood of the priors, and of what depends on h."""
 
 import numpy as np
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["MarginalLikelihoodDisplay", "PosteriorExpectationDisplay"]
+from sklda.inspection._axes import axes
 
 PRIORS = ("topic_word_prior", "doc_topic_prior")
 _LABELS = {"topic_word_prior": r"topic_word_prior $\eta$", "doc_topic_prior": r"doc_topic_prior $\alpha$"}
@@ -16,17 +16,6 @@ _DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
 _LINE, _ACCENT, _MUTED = "#1f5a91", "#c1440e", "#444444"
 # Pale, so that what lies on top can be seen.
 _DEEPEST = 0.6
-
-
-def _axes(ax):
-    """The axes to draw on, made if there are none."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'sklda[plot]'.") from error
-    if ax is None:
-        _, ax = plt.subplots(layout="constrained")
-    return ax
 
 
 def _choose(value, name, allowed):
@@ -197,7 +186,7 @@ class MarginalLikelihoodDisplay:
             With the artists as attributes.
         """
         _choose(kind, "kind", ("contour", *PRIORS))
-        self.ax_ = _axes(ax)
+        self.ax_ = axes(ax)
         self.figure_ = self.ax_.figure
         self.contours_, self.ellipses_, self.line_, self.band_ = None, [], None, None
         below = np.asarray(self.log_marginal_likelihood) - np.max(self.log_marginal_likelihood)
@@ -374,7 +363,7 @@ class PosteriorExpectationDisplay:
             With the artists as attributes.
         """
         axis = PRIORS.index(_choose(self.along, "along", PRIORS))
-        self.ax_ = ax = _axes(ax)
+        self.ax_ = ax = axes(ax)
         self.figure_ = ax.figure
         self.lines_, self.bands_ = [], []
         x = np.asarray(self.priors)

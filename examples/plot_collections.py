@@ -1,0 +1,93 @@
+"""
+Topics across collections
+=========================
+
+Documents often come in parts: years, sources, packages. :class:`sklda.CompoundLDA` shares the topics and gives each
+part its own mixture of them, with a posterior standard deviation, so that parts can be compared. Here the parts are
+the three packages of the bundled docstrings, and then their subject groups.
+"""
+
+# %%
+# Packages
+# --------
+#
+# The mixtures are averages over the sweeps after the burn-in, the error bars posterior standard deviations. gamma and
+# eta are learned in the burn-in.
+
+import csv
+import gzip
+import os
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from sklda import CompoundLDA
+from sklda.datasets import load_docstrings
+from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay
+
+docstrings = load_docstrings()
+X, words = docstrings.data, docstrings.feature_names
+lda = CompoundLDA(12, topic_word_prior=0.05, learn_priors=True, max_iter=400, random_state=0)
+lda.fit(X, collections=docstrings.collection)
+print(f"gamma {lda.doc_concentration_:.2f}, eta {lda.topic_word_prior_:.3f}")
+
+CollectionTopicsDisplay.from_estimator(lda, feature_names=words)
+plt.show()
+
+# %%
+# Probability of topics' words: the four topics whose shares differ most between the packages.
+
+apart = np.argsort(-np.ptp(lda.collection_topic_, axis=0))[:4]
+TopicWordsDisplay.from_estimator(lda, topics=apart, feature_names=words)
+plt.show()
+
+# %%
+# New documents
+# -------------
+#
+# Knowing the package of a document helps to predict it. A document of unknown package gets the mixture of the corpus.
+
+with_packages = lda.perplexity(X, collections=docstrings.collection)
+print(f"perplexity {with_packages:.1f} with packages, {lda.perplexity(X):.1f} without")
+
+# %%
+# Subject groups
+# --------------
+#
+# Sixteen collections: a row of the picture is the mixture of a subject group. Most groups concentrate on a few topics.
+
+groups = docstrings.target_names[docstrings.target]
+lda = CompoundLDA(16, topic_word_prior=0.05, max_iter=300, random_state=0).fit(X, collections=groups)
+order = np.argsort(lda.collection_topic_.argmax(axis=1), kind="stable")
+names = [" ".join(words[row.argsort()[::-1][:2]]) for row in lda.topic_word_]
+
+fig, ax = plt.subplots(figsize=(9, 6), layout="constrained")
+image = ax.imshow(lda.collection_topic_[order], cmap="Blues", vmin=0, aspect="auto")
+ax.set_yticks(range(len(order)), lda.collections_[order])
+ax.set_xticks(range(16), names, rotation=45, ha="right", rotation_mode="anchor")
+ax.tick_params(length=0)
+fig.colorbar(image, label="topic share", format="{x:.0%}")
+plt.show()
+
+# %%
+# A corpus of your own
+# --------------------
+#
+# With the environment variable ``SKLDA_CORPUS`` naming a folder of ``corpus.ldac.gz``, ``vocab.txt.gz`` and
+# ``labels.csv.gz`` with a column ``collection``, such as the newsgroups of the paper, the same picture is made of it.
+
+folder = os.environ.get("SKLDA_CORPUS")
+if folder:
+    with gzip.open(Path(folder, "corpus.ldac.gz"), "rt") as file:
+        rows = [[pair.split(":") for pair in line.split()[1:]] for line in file]
+    with gzip.open(Path(folder, "vocab.txt.gz"), "rt") as file:
+        words = np.array(file.read().split())
+    with gzip.open(Path(folder, "labels.csv.gz"), "rt") as file:
+        labels = [row["collection"] for row in csv.DictReader(file)]
+    pairs = np.array([pair for row in rows for pair in row], dtype=int)
+    X = csr_matrix((pairs[:, 1], pairs[:, 0], np.cumsum([0, *map(len, rows)])), shape=(len(rows), len(words)))
+    lda = CompoundLDA(30, topic_word_prior=0.05, max_iter=300, random_state=0).fit(X, collections=labels)
+    CollectionTopicsDisplay.from_estimator(lda, feature_names=words)
+    plt.show()

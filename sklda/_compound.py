@@ -1,0 +1,478 @@
+"""CompoundLDA: topics shared by collections of documents, and a mixture of them for each collection."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._base import BaseLDA, _all_or_nothing
+from sklda._callbacks import Progress, with_callbacks
+from sklda.inference import random
+from sklda.inference.chain import run_chains
+from sklda.inference.compound import CompoundChain, Model, bounded
+from sklda.inference.compound_variational import VariationalFit
+from sklda.inference.held_out import per_token
+from sklda.inference.point_estimates import METHODS, estimate_counts
+from sklda.inference.priors import LARGEST, Priors, check_prior
+
+# Below this the bound on gamma pi (1e-12) would be felt.
+_SMALLEST_CONCENTRATION = 1e-6
+
+
+class _Progress(Progress):
+    """Also ends what has converged."""
+
+    def after(self, index, chain):
+        return super().after(index, chain) or getattr(chain, "converged", False)
+
+
+class CompoundLDA(BaseLDA):
+    """Latent Dirichlet allocation of several collections that share their topics.
+
+    Documents come in collections: years, sources, ratings. Each collection j has a mixture pi_j of the common topics,
+    and its documents scatter around it: theta_d is Dirichlet(gamma pi_j), pi_j is Dirichlet(alpha, ..., alpha). With
+    one collection this is LDA with an asymmetric prior that is learned.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics, K.
+    collection_topic_prior : float or tuple (shape, rate), default=1.0
+        alpha, the Dirichlet parameter per topic of a collection's mixture. A pair: alpha is drawn along with the rest
+        under a Gamma prior of this shape and rate, cut off at 1e-6 and 1e6 (not with ``"variational"``).
+    doc_concentration : float, default=1.0
+        gamma, how closely documents keep to the mixture of their collection; between 1e-6 and 1e12. The sum, not the
+        value per topic, of the Dirichlet parameter of theta.
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``.
+    inference : {"augmented", "langevin", "variational"}, default="augmented"
+        - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1).
+        - ``"langevin"``: a Metropolis-adjusted Langevin step for each mixture after every sweep (section 3.1.2, but on
+          the scale of log phi). Mixes more slowly; for comparison.
+        - ``"variational"``: a lower bound on log p(w) is maximised (appendix E). An approximation.
+    learn_priors : bool, default=False
+        Whether gamma and eta are learned, from the values given: by Gibbs-EM in the burn-in, or along with the
+        variational bound. Needs a `topic_word_prior` that is one number.
+    max_iter : int, default=500
+        Sweeps over the corpus, each chain; or at most so many variational iterations.
+    burn_in : int, default=None
+        Sweeps that are not averaged, and in which gamma, eta and Langevin steps are tuned; None: half of `max_iter`.
+        Not used by ``"variational"``, which averages nothing.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        How topics come from the last draw, as in `GibbsLDA`; ``"variational"`` has posterior means instead.
+    n_chains : int, default=1
+        Independent chains. The results kept are those of the chain with the highest mean log joint (or bound) over the
+        last half of its sweeps.
+    draw_every : int, default=None
+        Sweeps between the draws of the mixtures that are kept in `collection_topic_draws_`, after the burn-in.
+    fold_in_iter : int, default=30
+        Sweeps over a document in `transform`.
+    n_jobs : int, default=None
+        Chains, or blocks of 64 documents in `transform`, at a time. No result depends on it.
+    verbose : int, default=0
+        1 prints about ten lines a chain, 2 a line every sweep.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        An int makes the fit, and `transform` after it, the same every time.
+
+    Attributes
+    ----------
+    collections_ : ndarray of shape (n_collections,)
+        The labels of the collections, sorted; ``["all"]`` where the fit had none.
+    collection_topic_ : ndarray of shape (n_collections, n_components)
+        pi_j: posterior means over the sweeps after the burn-in; rows sum to one.
+    collection_topic_std_ : ndarray of shape (n_collections, n_components)
+        Posterior standard deviations.
+    collection_topic_draws_ : ndarray of shape (n_draws, n_collections, n_components)
+        Draws of the mixtures. Only with `draw_every`.
+    corpus_topic_ : ndarray of shape (n_components,)
+        Mean of the mixtures, weighted by the documents with words: the mixture for documents of unknown collection.
+    doc_concentration_, collection_topic_prior_ : float
+        gamma and alpha as used, learned or, for a drawn alpha, its posterior mean.
+    topic_word_prior_ : float or ndarray
+        eta, as given or learned.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        ``doc_concentration_ * corpus_topic_``.
+    components_, topic_word_ : ndarray of shape (n_components, n_features)
+        Topic-word counts plus prior, and these as distributions.
+    doc_topic_ : ndarray of shape (n_documents, n_components)
+        Topic proportions of the training documents.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        Topic of every token in the last draw. Not with ``"variational"``.
+    log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
+        log p(w, z | pi, gamma, eta) after every sweep, in nats; with ``"variational"`` the lower bound on log p(w).
+    prior_trace_ : ndarray of shape (n_steps, 2)
+        (gamma, eta) after every M-step. Only with `learn_priors`.
+    acceptance_ : float
+        Share of Langevin steps accepted after the burn-in. Only with ``"langevin"``.
+    n_iter_ : int
+        Sweeps, or iterations, of the longest chain.
+    best_chain_ : int
+        The chain kept.
+    n_features_in_ : int
+        Size of the vocabulary.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words, where X had them as column names.
+
+    References
+    ----------
+    George, Xia & Michailidis (2019). Analyses of multi-collection corpora via compound topic modeling.
+
+    Examples
+    --------
+    >>> from sklda import CompoundLDA
+    >>> from sklda.datasets import make_compound_lda_corpus
+    >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+    >>> lda = CompoundLDA(3, max_iter=100, random_state=0).fit(corpus.data, collections=corpus.collections)
+    >>> lda.collection_topic_.shape, lda.transform(corpus.data, collections=corpus.collections).shape
+    ((2, 3), (60, 3))
+    """
+
+    _parameter_constraints = {
+        **{k: v for k, v in BaseLDA._parameter_constraints.items() if k != "doc_topic_prior"},
+        "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
+        "doc_concentration": [Interval(Real, 0, None, closed="neither")],
+        "inference": [StrOptions({"augmented", "langevin", "variational"})],
+        "learn_priors": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "burn_in": [None, Interval(Integral, 0, None, closed="left")],
+        "point_estimate": [StrOptions(set(METHODS))],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "draw_every": [None, Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        collection_topic_prior=1.0,
+        doc_concentration=1.0,
+        topic_word_prior=None,
+        inference="augmented",
+        learn_priors=False,
+        max_iter=500,
+        burn_in=None,
+        point_estimate="cgs_p",
+        n_chains=1,
+        draw_every=None,
+        fold_in_iter=30,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.collection_topic_prior = collection_topic_prior
+        self.doc_concentration = doc_concentration
+        self.topic_word_prior = topic_word_prior
+        self.inference = inference
+        self.learn_priors = learn_priors
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.point_estimate = point_estimate
+        self.n_chains = n_chains
+        self.draw_every = draw_every
+        self.fold_in_iter = fold_in_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @_all_or_nothing
+    @with_callbacks
+    def fit(self, X, y=None, *, collections=None):
+        """Find topics in a corpus, and the mixture of every collection.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        collections : sequence of n_documents hashable labels, default=None
+            The collection of every document: strings, numbers, tuples. None: one collection.
+
+        Returns
+        -------
+        self : CompoundLDA
+            Fitted. If anything interrupts the fit, the estimator is left as it was before.
+
+        Raises
+        ------
+        ValueError
+            If X is not a matrix of counts or has no token, the number of labels is not the number of documents, a
+            label is missing (None or NaN), or a parameter is out of range.
+        TypeError
+            If a label is not hashable, or a parameter is of the wrong type.
+        """
+        return self._find_topics(X, y, collections=collections)
+
+    def fit_transform(self, X, y=None, *, collections=None, normalize=True):
+        """Find topics, and return the topic proportions: ``fit(X, collections=c).transform(X, collections=c)``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        collections : sequence of n_documents hashable labels, default=None
+            The collection of every document.
+        normalize : bool, default=True
+            Whether rows sum to one.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+        """
+        return self.fit(X, y, collections=collections).transform(X, collections=collections, normalize=normalize)
+
+    def transform(self, X, *, collections=None, normalize=True):
+        """Topic proportions of documents, given the topics and mixtures found.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        collections : sequence of n_documents labels, default=None
+            Collections of the fit; None, for all or for a document, where it is unknown: the prior is then
+            `doc_topic_prior_`.
+        normalize : bool, default=True
+            Whether rows sum to one; otherwise they are expected topic counts plus prior.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Draws as in `GibbsLDA.transform`: a row does not depend on the others.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among `collections_`; it is named.
+        """
+        return self._proportions(X, normalize, collections=collections)
+
+    def score_samples(self, X, *, collections=None):
+        """Held-out log-likelihood of documents, log p(w_d | phi, gamma pi_j), by guided annealed importance sampling.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        collections : sequence of n_documents labels, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Nats, without the multinomial coefficient; 0 for a document without words.
+        """
+        return self._score_samples(X, collections=collections)[0]
+
+    def score(self, X, y=None, sample_weight=None, *, collections=None):
+        """Mean held-out log-likelihood per token, in nats; greater is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_documents,), default=None
+            Weights of the documents.
+        collections : sequence of n_documents labels, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        float
+        """
+        return per_token(*self._score_samples(X, collections=collections), sample_weight)
+
+    def perplexity(self, X, *, collections=None):
+        """Held-out perplexity, ``exp(-score(X))``: smaller is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        collections : sequence of n_documents labels, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        float
+        """
+        return float(np.exp(-self.score(X, collections=collections)))
+
+    def document_prior(self, collections):
+        """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
+
+        Parameters
+        ----------
+        collections : sequence of n_documents labels
+            As in `transform`; None for a document of unknown collection.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            For `sklda.metrics.held_out_log_likelihood` and its relatives.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among `collections_`; it is named.
+        """
+        check_is_fitted(self)
+        index = {label: j for j, label in enumerate(self.collections_.tolist())}
+        index[None] = len(index)
+        mixtures = np.vstack([self.collection_topic_, self.corpus_topic_])
+        labels = _labels(collections)
+        for d, label in enumerate(labels):
+            if label not in index:
+                raise ValueError(
+                    f"collections[{d}] = {label!r} is not a collection of the fit, which had "
+                    f"{_some(self.collections_)}. Give None for a document of unknown collection."
+                )
+        return bounded(self.doc_concentration_ * mixtures[[index[label] for label in labels]])
+
+    def _doc_prior(self, corpus, collections=None):
+        if collections is None:
+            return self.doc_topic_prior_[None, :].copy()
+        prior = self.document_prior(collections)
+        _check_length(prior, corpus)
+        return prior
+
+    def _fit(self, corpus, data, collections):
+        labels, collections = _encode(collections, corpus)
+        alpha, alpha_prior = self._alpha()
+        gamma = check_prior(self.doc_concentration, "doc_concentration", {})
+        if not _SMALLEST_CONCENTRATION <= gamma <= LARGEST:
+            raise ValueError(
+                f"doc_concentration = {gamma:g}: it must lie between {_SMALLEST_CONCENTRATION:g} and {LARGEST:g}."
+            )
+        eta = 1.0 / self.n_components if self.topic_word_prior is None else self.topic_word_prior
+        if self.learn_priors and np.ndim(eta):
+            raise ValueError("learn_priors=True learns one topic_word_prior for all words: give a float or None.")
+        priors = Priors.make(1.0, eta, self.n_components, corpus.n_features)
+        burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
+        if self.inference != "variational" and burn_in >= self.max_iter:
+            raise ValueError(f"burn_in = {burn_in} leaves none of the max_iter = {self.max_iter} sweeps to average.")
+        if self.inference == "variational" and self.draw_every is not None:
+            raise ValueError("inference='variational' draws nothing: draw_every must be None.")
+        model = Model(
+            collections, len(labels), self.inference, alpha_prior, self.learn_priors, burn_in, self.draw_every
+        )
+        seed = random.seed_sequence(self.random_state)
+        kind = VariationalFit if self.inference == "variational" else CompoundChain
+        learned = float(eta) if self.learn_priors else None
+        chains = [
+            kind.start(corpus, priors, random.child(seed, 0, c), model, alpha, gamma, learned)
+            for c in range(self.n_chains)
+        ]
+        attributes = {
+            "_fold_in_seed": int(random.child(seed, 1).generate_state(1, np.uint64)[0]),
+            "collections_": labels,
+            "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
+        }
+        progress = _Progress(self, data, attributes, len(chains))
+        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
+        progress.end(chains)
+        return progress.fitted(chains)
+
+    def _alpha(self):
+        """alpha to begin with, and its Gamma prior or None."""
+        alpha = self.collection_topic_prior
+        if not isinstance(alpha, tuple):
+            return check_prior(alpha, "collection_topic_prior", {}), None
+        if self.inference == "variational":
+            raise ValueError("inference='variational' does not draw alpha: give collection_topic_prior as a float.")
+        if len(alpha) != 2 or not all(isinstance(a, Real) and 0 < a < np.inf for a in alpha):
+            raise ValueError(
+                f"collection_topic_prior = {alpha!r}: a Gamma prior is a pair (shape, rate), both positive."
+            )
+        return float(np.clip(alpha[0] / alpha[1], 1e-3, 1e3)), alpha
+
+    def _fitted_attributes(self, chains):
+        """Attributes that describe the chains as they stand."""
+        best = int(np.argmax([np.mean(chain.trace[len(chain.trace) // 2 :]) for chain in chains]))
+        chain = chains[best]
+        trace = np.full((len(chains), max(len(each.trace) for each in chains)), np.nan)
+        for row, each in zip(trace, chains, strict=True):
+            row[: len(each.trace)] = each.trace
+        mean, std = chain.mixtures()
+        found = {
+            "collection_topic_": mean,
+            "collection_topic_std_": std,
+            "doc_concentration_": chain.gamma,
+            "collection_topic_prior_": chain.alpha_mean(),
+            "log_joint_trace_": trace,
+            "n_iter_": trace.shape[1],
+            "best_chain_": best,
+        }
+        weights = np.bincount(chain.model.collections[chain.corpus.lengths > 0], minlength=len(mean))
+        found["corpus_topic_"] = weights @ mean / weights.sum()
+        found["doc_topic_prior_"] = bounded(chain.gamma * found["corpus_topic_"])
+        if self.learn_priors:
+            found |= {"topic_word_prior_": chain.eta, "prior_trace_": np.array(chain.learned).reshape(-1, 2)}
+        if self.draw_every is not None:
+            found["collection_topic_draws_"] = np.array(chain.draws).reshape(-1, *mean.shape)
+        if self.inference == "langevin":
+            found["acceptance_"] = chain.accepted / max(chain.n_averaged, 1)
+        if self.inference == "variational":
+            doc_topic, topic_word = chain.doc_topic.copy(), chain.topic_word_parameter.copy()
+        else:
+            doc_topic, topic_word = estimate_counts(
+                chain.corpus,
+                chain.priors,
+                chain.topics,
+                chain.word_topic_counts,
+                chain.topic_totals,
+                self.point_estimate,
+            )
+            doc_topic += chain.priors.doc
+            topic_word += chain.priors.topic_word()
+            found["topic_assignments_"] = chain.topics.copy()
+        return found | {"components_": topic_word, "doc_topic_": doc_topic / doc_topic.sum(axis=1, keepdims=True)}
+
+
+def _labels(collections):
+    """A list of labels as Python objects."""
+    if isinstance(collections, (str, bytes)) or not hasattr(collections, "__iter__"):
+        raise TypeError(f"collections must hold one label for each document, got {collections!r}.")
+    return [x.item() if isinstance(x, np.generic) and x.dtype.kind in "biufUS" else x for x in collections]
+
+
+def _check_length(labels, corpus):
+    if len(labels) != corpus.n_documents:
+        raise ValueError(f"collections has {len(labels)} labels; X has {corpus.n_documents} documents.")
+
+
+def _encode(collections, corpus):
+    """Sorted labels, and the index of every document's."""
+    if collections is None:
+        return np.array(["all"]), np.zeros(corpus.n_documents, np.int64)
+    labels = _labels(collections)
+    _check_length(labels, corpus)
+    for d, label in enumerate(labels):
+        try:
+            hash(label)
+        except TypeError as error:
+            raise TypeError(f"collections[{d}] = {label!r} is not hashable, so it is no label.") from error
+        if label is None or label != label:
+            raise ValueError(f"collections[{d}] is {label!r}: in a fit every document needs the label of a collection.")
+    distinct = set(labels)
+    try:
+        distinct = sorted(distinct)
+    except TypeError:
+        distinct = sorted(distinct, key=lambda label: (type(label).__name__, repr(label)))
+    index = {label: j for j, label in enumerate(distinct)}
+    if len({type(label) for label in distinct}) == 1 and isinstance(distinct[0], (str, int, float)):
+        known = np.array(distinct)
+    else:
+        known = np.empty(len(distinct), dtype=object)
+        known[:] = distinct
+    return known, np.array([index[label] for label in labels], np.int64)
+
+
+def _some(labels, most=10):
+    shown = ", ".join(map(repr, labels[:most].tolist()))
+    return shown + (f" and {len(labels) - most} others" if len(labels) > most else "")

@@ -1,0 +1,79 @@
+"""What the documents of a collection say of its topic mixture (George, Xia & Michailidis 2019, section 3.1)."""
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+from sklda._kernels._xoshiro cimport uniform
+
+
+def draw_tables(
+    const int64_t[::1] offsets,            # IN (D + 1,)
+    const int32_t[::1] topics,             # IN (N,)
+    const int64_t[::1] collections,        # IN (D,): the collection of every document
+    const double[:, ::1] doc_prior,        # IN (D, K): gamma pi
+    uint64_t[::1] stream,                  # IN/OUT (4,): generator
+    int64_t[:, ::1] tables,                # IN/OUT (J, K): the sum over documents of s_dk is added
+    int32_t[::1] scratch_counts,           # SCRATCH (at least K,)
+):
+    """Auxiliary counts: token i of topic k in a document, from 0, counts with probability a / (a + i), a = gamma pi."""
+    cdef:
+        int64_t K = doc_prior.shape[1], d, i, j
+        int32_t t, n
+        double a
+        int32_t* counts = &scratch_counts[0]
+        uint64_t* state = &stream[0]
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            j = collections[d]
+            memset(counts, 0, K * sizeof(int32_t))
+            for i in range(offsets[d], offsets[d + 1]):
+                t = topics[i]
+                n = counts[t]
+                counts[t] = n + 1
+                a = doc_prior[d, t]
+                # The first one counts always.
+                if n == 0 or uniform(state) * (a + n) < a:
+                    tables[j, t] += 1
+
+
+def largest_counts(
+    const int64_t[::1] offsets,            # IN (D + 1,)
+    const int32_t[::1] topics,             # IN (N,)
+    const int64_t[::1] collections,        # IN (D,)
+    int64_t[:, ::1] largest,               # IN/OUT (J, K): at least the largest n_dk of the collection
+    int32_t[::1] scratch_counts,           # SCRATCH (at least K,)
+):
+    cdef:
+        int64_t K = largest.shape[1], d, i, j
+        int32_t t
+        int32_t* counts = &scratch_counts[0]
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            j = collections[d]
+            memset(counts, 0, K * sizeof(int32_t))
+            for i in range(offsets[d], offsets[d + 1]):
+                t = topics[i]
+                counts[t] += 1
+                if counts[t] > largest[j, t]:
+                    largest[j, t] = counts[t]
+
+
+def tail_counts(
+    const int64_t[::1] offsets,            # IN (D + 1,)
+    const int32_t[::1] topics,             # IN (N,)
+    const int64_t[::1] collections,        # IN (D,)
+    const int64_t[:, ::1] starts,          # IN (J, K): where the tail of a collection and topic begins
+    int64_t[::1] tails,                    # IN/OUT (sum of largest,): the number of documents with n_dk > i is added
+    int32_t[::1] scratch_counts,           # SCRATCH (at least K,)
+):
+    cdef:
+        int64_t K = starts.shape[1], d, i, j
+        int32_t t
+        int32_t* counts = &scratch_counts[0]
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            j = collections[d]
+            memset(counts, 0, K * sizeof(int32_t))
+            for i in range(offsets[d], offsets[d + 1]):
+                t = topics[i]
+                tails[starts[j, t] + counts[t]] += 1
+                counts[t] += 1
