@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Stages
+from sklda._evidence import COMPARATOR
 from sklda.inference import evidence, random
 from sklda.inference.chain import ChainState, GibbsChain, run_chains
 from sklda.inference.pmmh import pmmh
@@ -27,7 +28,6 @@ _LAST_SWEEPS = 50
 _FRESH_SWEEPS = 5
 # A posterior probability with a larger standard error, or a larger one at the end of the range, is worth a warning.
 _VAGUE, _AT_THE_END = 0.1, 0.1
-_COMPARATOR = "evidence={!r} is known to fail on topic models and is here for comparison; use evidence='guided_ais'."
 
 
 class TopicCountLDA(BaseLDA):
@@ -206,7 +206,7 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
                     f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
                     f"give one of {', '.join(map(repr, evidence.UNBIASED))}."
                 )
-            warnings.warn(_COMPARATOR.format(self.evidence), UserWarning, stacklevel=5)
+            warnings.warn(f"evidence={COMPARATOR.format(self.evidence)}", UserWarning, stacklevel=5)
         seed = random.seed_sequence(self.random_state)
         stages = Stages(self, data)
         options = {

@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import Bunch, check_scalar
 
+from sklda._evidence import log_evidence
 from sklda._scorers import (
     make_coherence_scorer,
     make_diversity_scorer,
@@ -30,6 +31,7 @@ __all__ = [
     "held_out_curve",
     "held_out_log_likelihood",
     "leave_one_out_score",
+    "log_evidence",
     "make_coherence_scorer",
     "make_diversity_scorer",
     "make_held_out_scorer",
