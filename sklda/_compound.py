@@ -356,6 +356,8 @@ class CompoundLDA(BaseLDA):
         burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
         if self.inference != "variational" and burn_in >= self.max_iter:
             raise ValueError(f"burn_in = {burn_in} leaves none of the max_iter = {self.max_iter} sweeps to average.")
+        if self.inference != "variational" and self.learn_priors and burn_in == 0:
+            raise ValueError("learn_priors=True learns in the burn-in, and burn_in is 0 sweeps: make it longer.")
         if self.inference == "variational" and self.draw_every is not None:
             raise ValueError("inference='variational' draws nothing: draw_every must be None.")
         model = Model(

@@ -119,6 +119,7 @@ def test_bad_input(corpus, labels):
         ({"doc_concentration": 1e-9}, "doc_concentration"),
         ({"burn_in": 60}, "leaves none"),
         ({"learn_priors": True, "topic_word_prior": np.ones(40)}, "one topic_word_prior"),
+        ({"learn_priors": True, "burn_in": 0}, "learns in the burn-in"),
         ({"inference": "variational", "draw_every": 2}, "draws nothing"),
         ({"inference": "variational", "collection_topic_prior": (1, 1)}, "does not draw alpha"),
         ({"collection_topic_prior": (1, 0)}, "a pair"),
