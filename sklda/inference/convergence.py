@@ -10,6 +10,8 @@ from sklda.inference.maximum import NAMES
 
 # Grid points that get less than this part of their due were not visited.
 _UNVISITED = 0.05
+# R-hat beyond which chains that disagree are worth a warning; below, wider errors say enough.
+_FORGETFUL = 1.1
 
 
 def split_r_hat(series):
@@ -46,7 +48,7 @@ def warn(method, maximum, search, disagree, r_hat, occupancy, grid):
             ConvergenceWarning,
             stacklevel=2,
         )
-    if disagree:
+    if disagree and r_hat.max() > _FORGETFUL:
         warnings.warn(
             "The chains disagree about the priors by more than their errors (R-hat of log topic_word_prior "
             f"{r_hat[0]:.2f}, of log doc_topic_prior {r_hat[1]:.2f}): they forget slowly, or stay in different modes "
