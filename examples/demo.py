@@ -1,4 +1,4 @@
-"""Topics of the docstrings of NumPy, SciPy and scikit-learn: their priors, what they are, and what they are good for."""
+"""Topics of the docstrings of NumPy, SciPy and scikit-learn: their priors, what they are, what they are good for."""
 
 import time
 import warnings
