@@ -35,4 +35,5 @@ doc: $(VENV)/installed-doc
 	$(BIN)/sphinx-build -W --keep-going -b html doc doc/_build/html
 
 clean:
-	rm -rf $(VENV) .venv-* build doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst
+	rm -rf $(VENV) .venv-* build doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst \
+		marginal_likelihood.png

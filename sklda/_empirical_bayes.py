@@ -97,7 +97,7 @@ class EmpiricalBayesLDA(GibbsLDA):
     -----
     sklearn.exceptions.ConvergenceWarning
         If a prior's maximum cannot be told from an edge (the warning names it; the prior's errors are then infinite),
-        if chains disagree about h, or if part of the grid was not visited.
+        if chains disagree about h or a single start had the best evidence, or if part of the grid was not visited.
 
     References
     ----------

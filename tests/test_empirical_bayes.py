@@ -1,6 +1,7 @@
 """EmpiricalBayesLDA: what it promises as an estimator, what it finds, and the edges."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -46,6 +47,7 @@ def test_the_truth_lies_in_the_statistical_region(fitted):
     assert fitted.confidence_region(0.9999, "statistical").contains(*TRUTH.values())
 
 
+@pytest.mark.filterwarnings("ignore:The chains disagree")
 def test_both_methods_agree(X, fitted):
     """Each against the other within 4.3 standard errors of the difference: a chi-square of 2 degrees, 1e-4."""
     other = {"full_bayes": "serial_tempering", "serial_tempering": "full_bayes"}[fitted.method_]
@@ -146,8 +148,6 @@ def test_maxima_at_an_edge_are_named(message):
     X, K = EDGES[message]
     with pytest.warns(ConvergenceWarning) as caught:
         lda = EmpiricalBayesLDA(K, n_tuning=60, max_iter=200, random_state=0).fit(X)
-    import re
-
     assert any(re.search(message, str(each.message)) for each in caught)
     ellipse = lda.confidence_region(kind="statistical")
     assert np.isinf(ellipse.standard_errors).any()

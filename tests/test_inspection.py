@@ -2,15 +2,19 @@
 
 import subprocess
 import sys
+import warnings
 
 import matplotlib
 import numpy as np
 import pytest
 from scipy.stats import chi2
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from sklda import EmpiricalBayesLDA
+from sklda.datasets import make_lda_corpus
 from sklda.inspection import MarginalLikelihoodDisplay, PosteriorExpectationDisplay
+from sklda.metrics import leave_one_out_score
 
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -145,6 +149,22 @@ def test_posterior_expectations(fitted, axis, along):
     assert display.plot().ax_ is not None
     single = PosteriorExpectationDisplay.from_estimator(fitted, "distance", along=along)
     np.testing.assert_array_equal(single.fixed, CENTER[[1 - axis]])
+
+
+def test_a_real_estimator():
+    X = make_lda_corpus(40, 20, 2, doc_length=40, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
+    options = {"method": "full_bayes", "n_tuning": 50, "max_iter": 150, "n_chains": 2, "random_state": 0}
+    functionals = {"distance": lambda doc_topic, topic_word: np.linalg.norm(doc_topic[0] - doc_topic[1])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        lda = EmpiricalBayesLDA(2, functionals=functionals, **options).fit(X)
+    display = MarginalLikelihoodDisplay.from_estimator(lda, n_points=10)
+    assert np.max(display.log_marginal_likelihood) == pytest.approx(0, abs=0.5)
+    assert len(display.ellipses_) == 2
+    display = PosteriorExpectationDisplay.from_estimator(lda, "distance", n_points=10)
+    assert (display.low < display.value).all() and (display.value < display.high).all()
+    assert np.isfinite(leave_one_out_score(X, lda, n_draws=10, documents=[0, 1], random_state=0).score)
+    plt.close("all")
 
 
 @pytest.mark.parametrize(

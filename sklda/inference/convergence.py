@@ -10,6 +10,8 @@ from sklda.inference.maximum import NAMES
 
 # Grid points that get less than this part of their due were not visited.
 _UNVISITED = 0.05
+# R-hat beyond which chains that disagree are worth a warning; below, wider errors say enough.
+_FORGETFUL = 1.1
 
 
 def split_r_hat(series):
@@ -35,7 +37,16 @@ def effective_draws(series):
     return np.minimum(np.divide(own, spread, out=np.ones(together.shape[1]), where=spread > 0) * len(together), 1e300)
 
 
-def warn(method, maximum, search, disagree, r_hat, occupancy, grid):
+def warn(method, maximum, search, disagree, r_hat, occupancy, grid, pilots):
+    """A `ConvergenceWarning` for everything that keeps the result from being what was asked for."""
+    if pilots is not None and len(pilots.chains) > 1 and len(np.unique(pilots.mode_of)) == 1:
+        warnings.warn(
+            f"Of {len(pilots.log_evidence)} starts, a single one was within reach of the best evidence, and all chains "
+            "go on from it: the errors do not say what a better mode of the topic assignments would change. "
+            "More starts (n_chains) or longer tuning (n_tuning) may find others as good.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     for axis, side in maximum.edges.items():
         bound = search[axis][side == "upper"]
         warnings.warn(
@@ -46,7 +57,7 @@ def warn(method, maximum, search, disagree, r_hat, occupancy, grid):
             ConvergenceWarning,
             stacklevel=2,
         )
-    if disagree:
+    if disagree and r_hat.max() > _FORGETFUL:
         warnings.warn(
             "The chains disagree about the priors by more than their errors (R-hat of log topic_word_prior "
             f"{r_hat[0]:.2f}, of log doc_topic_prior {r_hat[1]:.2f}): they forget slowly, or stay in different modes "

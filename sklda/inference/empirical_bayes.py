@@ -430,7 +430,7 @@ def _conclude(plan, method, chains, grid, pilots):
     chains = plan.sweep(plan.tempered(chains, _at(plan, maximum), 3 + _RESTARTS), plan.n_tuning)
     if not disagree and plan.options == Options():
         maximum = _refine(chains, maximum)
-    warn(method, maximum, search, disagree, r_hat, occupancy, grid)
+    warn(method, maximum, search, disagree, r_hat, occupancy, grid, pilots)
     return Estimate(
         method,
         chains,

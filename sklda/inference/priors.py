@@ -168,11 +168,12 @@ def _rising_by_functions(a, n, order):
 
 
 def _rising_by_series(a, n, order):
+    log_ratio = np.log1p(n / a)
+
     def difference(*terms):
         """Of a sum of c / x**p at x = a + n and at x = a."""
-        return sum(c * ((a + n) ** -p - a**-p) for p, c in terms)
+        return sum(c * a ** -float(p) * np.expm1(-p * log_ratio) for p, c in terms)
 
-    log_ratio = np.log1p(n / a)
     if order == 0:
         return n * np.log(a) + (a + n - 0.5) * log_ratio - n + difference((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260))
     first = a * (log_ratio + difference((1, -1 / 2), (2, -1 / 12), (4, 1 / 120), (6, -1 / 252)))
