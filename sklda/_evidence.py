@@ -44,8 +44,8 @@ def log_evidence(
         eta, per word; None: ``1 / n_components``.
     method : str, default="guided_ais"
         - ``"guided_ais"``: annealed importance sampling along priors that lean towards the mean counts of a pilot, ever
-          less, corrected for the names of the topics. Up to 5,000 tokens ``"ais"`` is run beside it, and the larger mean
-          is kept.
+          less, corrected for the names of the topics. Up to 5,000 tokens ``"ais"`` is run beside it, and the larger
+          mean is kept.
         - ``"ais"``: annealing from the prior, eta falling from infinity. For a few thousand tokens.
         - ``"cgs_transition"``: mean of p(z, w) over the probability of the sweep that led to z (Chen & Doss 2018,
           equation 4.9). Unbiased for p(w); its logarithm is hundreds of nats too low on corpora of any size.
