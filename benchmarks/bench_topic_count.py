@@ -121,7 +121,7 @@ def diffuse(options):
     given = {"doc_topic_prior": 0.2, "topic_word_prior": 0.2}
     X = make_lda_corpus(20, 15, 6, doc_length=25, **given, random_state=options.seed).data
     say(describe(X))
-    common = given | {"n_jobs": options.jobs, "random_state": options.seed}
+    common = given | {"n_jobs": options.jobs, "random_state": options.seed, "max_iter": options.max_iter}
     found = {
         "scan": fitted("scan", X, 2, 12, **common)[0],
         "paper, scan": fitted("paper's estimator, scan", X, 2, 12, evidence="cgs_transition", **common)[0],
@@ -207,6 +207,7 @@ def main():
     parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="of --part whales")
     parser.add_argument("--runs", type=int, default=2, help="of long runs, from each pruning")
     parser.add_argument("--pilots", type=int, default=2, help="prunings of long runs")
+    parser.add_argument("--max-iter", type=int, default=30_000, help="sweeps of --part diffuse")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)

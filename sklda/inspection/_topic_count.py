@@ -101,8 +101,7 @@ class TopicCountDisplay:
 
         The posterior is drawn where it can be seen. The evidence is drawn for all numbers of topics, in nats below the
         best: in proportion for the last ten nats, which decide, and in logarithms farther down, so that thousands of
-        nats fit in. Errors are two standard errors either way; those of the best are against itself, not of the
-        difference.
+        nats fit in. Errors are two standard errors either way.
 
         Parameters
         ----------
@@ -130,7 +129,8 @@ class TopicCountDisplay:
             self.interval_ = tuple(
                 each.axvspan(low - 0.5, high + 0.5, color=_PALE, lw=0, zorder=0, label=label) for each in self.axes_
             )
-            self.axes_[0].legend(loc="best", fontsize="small")
+            # Above the bars, which may fill the panel.
+            self.axes_[0].legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, frameon=False)
         return self
 
     def _posterior(self, ax, counts):
@@ -138,11 +138,9 @@ class TopicCountDisplay:
 
         posterior = np.asarray(self.posterior, dtype=np.float64)
         error = None if self.posterior_std is None else 2 * np.asarray(self.posterior_std)
-        # A probability and its error stay between 0 and 1.
-        reach = None if error is None else np.stack([np.minimum(error, posterior), np.minimum(error, 1 - posterior)])
-        self.bars_ = ax.bar(
-            counts, posterior, color=_LINE, yerr=reach, ecolor=_ACCENT, error_kw={"lw": 1.4}, label=None, capsize=2
-        )
+        # A probability stays between 0 and 1.
+        reach = None if error is None else np.minimum(error, [posterior, np.maximum(1 - posterior, 0)])
+        self.bars_ = ax.bar(counts, posterior, color=_LINE, yerr=reach, ecolor=_ACCENT, capsize=2)
         seen = counts[(posterior if error is None else posterior + error) > _VISIBLE]
         ends = [*seen, *(self.interval or ())]
         ax.set(xlim=(min(ends) - 1.5, max(ends) + 1.5), ylim=(0, 1.05 if posterior.max() > 0.8 else None))
