@@ -59,9 +59,8 @@ print("with a Poisson prior of mean 3:", lda.topic_counts_[log_posterior.argmax(
 # Few documents
 # -------------
 #
-# Fifteen documents do not tell five topics from eight. What is added by the computation is said as well: bars are as
-# uncertain as their marks, and a warning advises to report the interval. A larger ``max_iter`` would make the marks
-# shorter; it would not make the interval a point.
+# Fifteen documents do not tell five topics from seven. What the computation adds is said as well: the marks on the bars
+# are long, and a warning advises to report the interval.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", ConvergenceWarning)
