@@ -89,14 +89,15 @@ def score(method, case, K, n_runs=250, **options):
     return standard_score(np.exp(found - exact[K - 1]), 1.0)
 
 
-@pytest.mark.parametrize("case", EXACT)
+# Of the transition single weights reach 100,000 times the mean on the other cases: no affordable number of runs tells.
+CASES = [
+    (method, case) for method in evidence.UNBIASED for case in EXACT if method in evidence.ANNEALED or case == "flat"
+]
+
+
+@pytest.mark.parametrize("method, case", CASES)
 @pytest.mark.parametrize("K", [1, 2, 3, 4])
-@pytest.mark.parametrize("method", evidence.UNBIASED)
 def test_p_hat_is_unbiased(method, K, case):
-    if method == "cgs_transition" and case != "flat":
-        pytest.skip(
-            "single weights of up to 100,000 times the mean: no number of runs that a test affords says anything"
-        )
     assert abs(score(method, case, K)) < 4.5
 
 

@@ -97,7 +97,7 @@ def test_sample_posterior(X, fitted):
 
 @ignore
 def test_draws_follow_the_posterior(tiny):
-    """A chi-square of 3 degrees of freedom, at 1e-5; five times as likely as it is fails."""
+    """A chi-square of 3 degrees of freedom, at 1e-5; uniform ones would not pass."""
     lda = TopicCountLDA(1, 4, **QUICK | TINY).fit(tiny)
     seen = np.bincount(lda.sample_posterior(1000, random_state=0).n_components, minlength=5)[1:]
     expected = 1000 * lda.topic_count_posterior_
