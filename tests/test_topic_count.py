@@ -227,3 +227,10 @@ def test_a_callback_ends_the_fit_early(X):
     lda = TopicCountLDA(2, 4, **QUICK).set_callbacks(Stop()).fit(X)
     assert lda.n_iter_ < full.n_iter_
     assert lda.components_.shape == (lda.n_components_, 40)
+
+
+@pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
+def test_pmmh_that_sticks_says_so(tiny, monkeypatch):
+    monkeypatch.setattr("sklda.inference.pmmh.Trace.longest_stay", 60)
+    with pytest.warns(ConvergenceWarning, match="stayed where it was for 60 of 70 proposals"):
+        TopicCountLDA(1, 3, method="pmmh", n_proposals=70, **QUICK).fit(tiny)
