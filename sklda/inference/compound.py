@@ -75,6 +75,8 @@ class CompoundState(ChainState):
         (gamma, eta) after every M-step.
     draws : tuple of ndarray
         pi at every `draw_every`-th sweep after the burn-in.
+    gathered : tuple
+        What `GibbsEM` has gathered since the last M-step.
     """
 
     seed: np.random.SeedSequence = None
@@ -88,6 +90,7 @@ class CompoundState(ChainState):
     alphas: tuple = ()
     learned: tuple = ()
     draws: tuple = ()
+    gathered: tuple = ()
 
 
 class CompoundChain(GibbsChain):
@@ -112,7 +115,7 @@ class CompoundChain(GibbsChain):
         self.alpha, self.gamma, self.eta = state.alpha, state.gamma, state.eta
         self.accepted, self.moments = state.accepted, state.moments.copy()
         self.alphas, self.learned, self.draws = list(state.alphas), list(state.learned), list(state.draws)
-        self.em = GibbsEM(corpus.lengths, corpus.n_features) if model.learn_priors else None
+        self.em = GibbsEM(corpus.lengths, corpus.n_features, state.gathered) if model.learn_priors else None
         self._set_eta(self.eta)
         self._set_doc_prior()
 
@@ -256,6 +259,7 @@ class CompoundChain(GibbsChain):
             alphas=tuple(self.alphas),
             learned=tuple(self.learned),
             draws=tuple(self.draws),
+            gathered=tuple(self.em.draws) if self.em is not None else (),
         )
 
 
