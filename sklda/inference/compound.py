@@ -102,7 +102,8 @@ class CompoundChain(GibbsChain):
     priors : Priors
         Of which eta is used; alpha of a document is max(gamma pi, 1e-12). Where pi is smaller, alpha stays in the range
         of the kernels, and the target is that of the model with this bound in it: the auxiliary counts and the Langevin
-        density have the bounded value too.
+        density have the bounded value too. A topic without tokens does not feel it, and one with a token has so small a
+        share with a probability of order 1e-12^(1 + alpha) / alpha.
     state : CompoundState
     model : Model
     """
