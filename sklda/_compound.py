@@ -1,5 +1,6 @@
 """CompoundLDA: topics shared by collections of documents, and a mixture of them for each collection."""
 
+import copy
 from numbers import Integral, Real
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA, _all_or_nothing
 from sklda._callbacks import Progress, with_callbacks
+from sklda._labels import as_list, check_length, encode, some
 from sklda.inference import random
 from sklda.inference.chain import run_chains
 from sklda.inference.compound import CompoundChain, Model, bounded
@@ -18,6 +20,16 @@ from sklda.inference.priors import LARGEST, Priors, check_prior
 
 # Below this the bound on gamma pi (1e-12) would be felt.
 _SMALLEST_CONCENTRATION = 1e-6
+# What a chain is averaged under, and so cannot change on its way.
+_SETTINGS = (
+    "n_components",
+    "collection_topic_prior",
+    "doc_concentration",
+    "topic_word_prior",
+    "inference",
+    "learn_priors",
+    "burn_in",
+)
 
 
 class _Progress(Progress):
@@ -55,7 +67,7 @@ class CompoundLDA(BaseLDA):
         Whether gamma and eta are learned, from the values given: by Gibbs-EM in the burn-in, or along with the
         variational bound. Needs a `topic_word_prior` that is one number.
     max_iter : int, default=500
-        Sweeps over the corpus, each chain; or at most so many variational iterations.
+        Sweeps over the corpus, each chain; or at most so many variational iterations. With `warm_start`, further ones.
     burn_in : int, default=None
         Sweeps that are not averaged, and in which gamma, eta and Langevin steps are tuned; None: half of `max_iter`.
         Not used by ``"variational"``, which averages nothing.
@@ -68,6 +80,11 @@ class CompoundLDA(BaseLDA):
         Sweeps between the draws of the mixtures that are kept in `collection_topic_draws_`, after the burn-in.
     fold_in_iter : int, default=30
         Sweeps over a document in `transform`.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the last state of the previous fit, on the same X and collections. Sweeps, draws and
+        posterior means are then those of one longer fit with the burn-in of the first: what was tuned or learned stays,
+        and all further sweeps are averaged along with the earlier ones. A variational ascent that has converged makes
+        one iteration more. Of what the chains depend on nothing may change; `draw_every` may.
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, at a time. No result depends on it.
     verbose : int, default=0
@@ -139,6 +156,7 @@ class CompoundLDA(BaseLDA):
         "point_estimate": [StrOptions(set(METHODS))],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "draw_every": [None, Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
     }
 
     def __init__(
@@ -156,6 +174,7 @@ class CompoundLDA(BaseLDA):
         n_chains=1,
         draw_every=None,
         fold_in_iter=30,
+        warm_start=False,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -172,6 +191,7 @@ class CompoundLDA(BaseLDA):
         self.n_chains = n_chains
         self.draw_every = draw_every
         self.fold_in_iter = fold_in_iter
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -199,7 +219,8 @@ class CompoundLDA(BaseLDA):
         ------
         ValueError
             If X is not a matrix of counts or has no token, the number of labels is not the number of documents, a
-            label is missing (None or NaN), or a parameter is out of range.
+            label is missing (None or NaN), a parameter is out of range, or `warm_start` finds something else than the
+            previous fit had.
         TypeError
             If a label is not hashable, or a parameter is of the wrong type.
         """
@@ -325,12 +346,12 @@ class CompoundLDA(BaseLDA):
         index = {label: j for j, label in enumerate(self.collections_.tolist())}
         index[None] = len(index)
         mixtures = np.vstack([self.collection_topic_, self.corpus_topic_])
-        labels = _labels(collections)
+        labels = as_list(collections)
         for d, label in enumerate(labels):
             if label not in index:
                 raise ValueError(
                     f"collections[{d}] = {label!r} is not a collection of the fit, which had "
-                    f"{_some(self.collections_)}. Give None for a document of unknown collection."
+                    f"{some(self.collections_)}. Give None for a document of unknown collection."
                 )
         return bounded(self.doc_concentration_ * mixtures[[index[label] for label in labels]])
 
@@ -338,11 +359,11 @@ class CompoundLDA(BaseLDA):
         if collections is None:
             return self.doc_topic_prior_[None, :].copy()
         prior = self.document_prior(collections)
-        _check_length(prior, corpus)
+        check_length(prior, corpus)
         return prior
 
     def _fit(self, corpus, data, collections):
-        labels, collections = _encode(collections, corpus)
+        labels, collections = encode(collections, corpus)
         alpha, alpha_prior = self._alpha()
         gamma = check_prior(self.doc_concentration, "doc_concentration", {})
         if not _SMALLEST_CONCENTRATION <= gamma <= LARGEST:
@@ -353,25 +374,39 @@ class CompoundLDA(BaseLDA):
         if self.learn_priors and np.ndim(eta):
             raise ValueError("learn_priors=True learns one topic_word_prior for all words: give a float or None.")
         priors = Priors.make(1.0, eta, self.n_components, corpus.n_features)
-        burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
-        if self.inference != "variational" and burn_in >= self.max_iter:
-            raise ValueError(f"burn_in = {burn_in} leaves none of the max_iter = {self.max_iter} sweeps to average.")
-        if self.inference != "variational" and self.learn_priors and burn_in == 0:
+        going_on = self.warm_start and hasattr(self, "_chain_states")
+        if going_on:
+            self._check_unchanged(corpus, labels, collections)
+            burn_in, n_sweeps = self._model.burn_in, min(state.n_sweeps for state in self._chain_states)
+        else:
+            burn_in, n_sweeps = self.max_iter // 2 if self.burn_in is None else self.burn_in, 0
+        n_sweeps += self.max_iter
+        if self.inference == "variational":
+            burn_in = 0
+            if self.draw_every is not None:
+                raise ValueError("inference='variational' draws nothing: draw_every must be None.")
+        elif burn_in >= n_sweeps:
+            raise ValueError(f"burn_in = {burn_in} leaves none of {n_sweeps} sweeps to average: make max_iter larger.")
+        elif self.learn_priors and burn_in == 0:
             raise ValueError("learn_priors=True learns in the burn-in, and burn_in is 0 sweeps: make it longer.")
-        if self.inference == "variational" and self.draw_every is not None:
-            raise ValueError("inference='variational' draws nothing: draw_every must be None.")
         model = Model(
             collections, len(labels), self.inference, alpha_prior, self.learn_priors, burn_in, self.draw_every
         )
-        seed = random.seed_sequence(self.random_state)
         kind = VariationalFit if self.inference == "variational" else CompoundChain
-        learned = float(eta) if self.learn_priors else None
-        chains = [
-            kind.start(corpus, priors, random.child(seed, 0, c), model, alpha, gamma, learned)
-            for c in range(self.n_chains)
-        ]
+        if going_on:
+            chains = [kind(corpus, priors, state, model) for state in self._chain_states]
+            fold_in_seed = self._fold_in_seed
+        else:
+            seed = random.seed_sequence(self.random_state)
+            learned = float(eta) if self.learn_priors else None
+            chains = [
+                kind.start(corpus, priors, random.child(seed, 0, c), model, alpha, gamma, learned)
+                for c in range(self.n_chains)
+            ]
+            fold_in_seed = int(random.child(seed, 1).generate_state(1, np.uint64)[0])
         attributes = {
-            "_fold_in_seed": int(random.child(seed, 1).generate_state(1, np.uint64)[0]),
+            "_fold_in_seed": fold_in_seed,
+            "_settings": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
             "collections_": labels,
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
         }
@@ -379,6 +414,27 @@ class CompoundLDA(BaseLDA):
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
         progress.end(chains)
         return progress.fitted(chains)
+
+    def _check_unchanged(self, corpus, labels, collections):
+        """Whether the states of the previous fit can go on."""
+        if corpus.fingerprint != self._fingerprint:
+            raise ValueError(
+                "warm_start=True goes on with the X of the previous fit, and this X is another. "
+                "Fit with warm_start=False, or clone the estimator, to start anew."
+            )
+        for d, (j, before) in enumerate(zip(collections, self._model.collections, strict=True)):
+            now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
+            if now != then:
+                raise ValueError(
+                    f"warm_start=True goes on with the collections of the previous fit, where collections[{d}] was "
+                    f"{then!r}; now it is {now!r}. Fit with warm_start=False to start anew."
+                )
+        for name, before in {**self._settings, "n_chains": len(self._chain_states)}.items():
+            if not np.array_equal(getattr(self, name), before):
+                raise ValueError(
+                    f"warm_start=True goes on with {name}={before!r}, and {name} is now {getattr(self, name)!r}. "
+                    "Fit with warm_start=False to start anew."
+                )
 
     def _alpha(self):
         """alpha to begin with, and its Gamma prior or None."""
@@ -409,6 +465,9 @@ class CompoundLDA(BaseLDA):
             "log_joint_trace_": trace,
             "n_iter_": trace.shape[1],
             "best_chain_": best,
+            "_chain_states": [each.snapshot() for each in chains],
+            "_fingerprint": chain.corpus.fingerprint,
+            "_model": chain.model,
         }
         weights = np.bincount(chain.model.collections[chain.corpus.lengths > 0], minlength=len(mean))
         found["corpus_topic_"] = weights @ mean / weights.sum()
@@ -434,47 +493,3 @@ class CompoundLDA(BaseLDA):
             topic_word += chain.priors.topic_word()
             found["topic_assignments_"] = chain.topics.copy()
         return found | {"components_": topic_word, "doc_topic_": doc_topic / doc_topic.sum(axis=1, keepdims=True)}
-
-
-def _labels(collections):
-    """A list of labels as Python objects."""
-    if isinstance(collections, (str, bytes)) or not hasattr(collections, "__iter__"):
-        raise TypeError(f"collections must hold one label for each document, got {collections!r}.")
-    return [x.item() if isinstance(x, np.generic) and x.dtype.kind in "biufUS" else x for x in collections]
-
-
-def _check_length(labels, corpus):
-    if len(labels) != corpus.n_documents:
-        raise ValueError(f"collections has {len(labels)} labels; X has {corpus.n_documents} documents.")
-
-
-def _encode(collections, corpus):
-    """Sorted labels, and the index of every document's."""
-    if collections is None:
-        return np.array(["all"]), np.zeros(corpus.n_documents, np.int64)
-    labels = _labels(collections)
-    _check_length(labels, corpus)
-    for d, label in enumerate(labels):
-        try:
-            hash(label)
-        except TypeError as error:
-            raise TypeError(f"collections[{d}] = {label!r} is not hashable, so it is no label.") from error
-        if label is None or label != label:
-            raise ValueError(f"collections[{d}] is {label!r}: in a fit every document needs the label of a collection.")
-    distinct = set(labels)
-    try:
-        distinct = sorted(distinct)
-    except TypeError:
-        distinct = sorted(distinct, key=lambda label: (type(label).__name__, repr(label)))
-    index = {label: j for j, label in enumerate(distinct)}
-    if len({type(label) for label in distinct}) == 1 and isinstance(distinct[0], (str, int, float)):
-        known = np.array(distinct)
-    else:
-        known = np.empty(len(distinct), dtype=object)
-        known[:] = distinct
-    return known, np.array([index[label] for label in labels], np.int64)
-
-
-def _some(labels, most=10):
-    shown = ", ".join(map(repr, labels[:most].tolist()))
-    return shown + (f" and {len(labels) - most} others" if len(labels) > most else "")

@@ -6,7 +6,7 @@ Alarms are set at 1e-5 for each test, after the number of statistics compared.
 import numpy as np
 import pytest
 from enumeration import DOCS, Enumeration, chi_square_p, make_corpus
-from scipy.special import gammaln, logsumexp, roots_jacobi
+from scipy.special import beta, gammaln, logsumexp, roots_jacobi
 from scipy.stats import kstest, norm
 
 from sklda.inference import compound, random
@@ -317,6 +317,57 @@ def test_the_bound_on_the_prior_is_not_felt(monkeypatch):
     assert p_value(scores(CASES[2], "augmented"), 2) > ALARM
     monkeypatch.setattr(compound, "SMALLEST", 0.3)
     assert p_value(scores(CASES[2], "augmented"), 2) < ALARM
+
+
+def rise_of_the_evidence(truth, alpha, smallest):
+    """p(w) with gamma pi bounded below, over p(w), minus one; exact where the integrand is a polynomial in t.
+
+    The bounded density is nowhere the smaller one, so this is no less than the distance in total variation. They differ
+    where gamma pi_k < smallest only; there pi_k = edge t^(1 / alpha) takes up the singularity of the prior.
+    """
+    t, weight = np.polynomial.legendre.leggauss(60)
+    t, weight = (1 + t) / 2, weight / 2
+    edge = smallest / truth.gamma
+    pi = np.maximum(edge * t ** (1 / alpha), 1e-200)
+    weight = weight * edge**alpha / alpha * (1 - pi) ** (alpha - 1) / beta(alpha, alpha)
+    log_rise = 0.0
+    for j in set(truth.labels):
+        n = truth.n_dk[:, truth.labels == j]
+        log_p = logsumexp(truth.log_given_pi(n) + truth.log_weight, axis=1)
+        rise = 0.0
+        for own, other in ((n[..., :1], n[..., 1:]), (n[..., 1:], n[..., :1])):
+            bounded, unbounded, rest = (
+                np.exp((gammaln(a + count) - gammaln(a)).sum(axis=1))
+                for a, count in ((smallest, own), (truth.gamma * pi, own), (truth.gamma * (1 - pi), other))
+            )
+            rise += ((bounded - unbounded) * rest) @ weight
+        lengths = n.sum(axis=2)
+        log_total = (gammaln(truth.gamma) - gammaln(truth.gamma + lengths)).sum(axis=1)
+        log_rise = log_rise + np.log1p(rise * np.exp(log_total - log_p))
+    return truth.posterior @ np.expm1(log_rise)
+
+
+def test_what_the_bound_on_the_prior_changes():
+    """About the (1 + alpha)-th power of the bound: a topic with a token seldom has so small a share."""
+    # Against p(w) summed up on a grid, for a bound that is felt.
+    truth = Quadrature(1.0, 1.5, 0.4)
+    felt = rise_of_the_evidence(truth, 1.0, 0.3)
+    pi = (np.arange(4000) + 0.5) / 4000
+    total = truth.log_joint * 0
+    for j in (0, 1):
+        n = truth.n_dk[:, truth.labels == j]
+        a = 1.5 * np.stack([pi, 1 - pi], axis=1)
+        with_bound = (
+            np.exp(
+                (gammaln(np.maximum(a, 0.3) + n[:, :, None]) - gammaln(np.maximum(a, 0.3))).sum(axis=(1, 3))
+                + (gammaln(1.5) - gammaln(1.5 + n.sum(axis=2))).sum(axis=1)[:, None]
+            )
+        ).mean(axis=1)
+        total += np.log(with_bound) - logsumexp(truth.log_given_pi(n) + truth.log_weight, axis=1)
+    np.testing.assert_allclose(felt, truth.posterior @ np.expm1(total), rtol=1e-5)
+    for alpha, gamma, most in [(1.0, 1.0, 1e-22), (0.1, 5.0, 1e-12), (0.1, 1.0, 1e-12), (0.01, 1.0, 1e-9)]:
+        rise = rise_of_the_evidence(Quadrature(alpha, gamma, 0.4), alpha, 1e-12)
+        assert 0 < rise < most
 
 
 def test_alpha_is_drawn_from_its_posterior():

@@ -14,8 +14,9 @@ from test_compound import CASES, corpus_of
 
 from sklda import CompoundLDA, GibbsLDA
 from sklda.datasets import make_compound_lda_corpus
-from sklda.inference.compound import Model
+from sklda.inference.compound import CompoundChain, Model
 from sklda.inference.compound_variational import Mixtures, VariationalFit
+from sklda.inference.corpus import Corpus
 from sklda.inference.held_out import split_tokens
 from sklda.inference.priors import Priors
 from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay
@@ -70,6 +71,98 @@ def test_the_same_every_time(corpus, labels, inference, learn, same_fit):
     np.testing.assert_array_equal(fits[0].transform(corpus.data[50:], collections=labels[50:]), theta[50:])
     fitted = clone(fits[0]).fit_transform(corpus.data, collections=labels)
     np.testing.assert_array_equal(fitted, theta)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"burn_in": 10, "n_chains": 2, "draw_every": 3, "learn_priors": True, "collection_topic_prior": (2.0, 2.0)},
+        {"burn_in": 10, "inference": "langevin"},
+        {"inference": "variational", "learn_priors": True, "n_chains": 2},
+    ],
+    ids=KINDS,
+)
+def test_two_fits_are_one_longer_fit(corpus, labels, same_fit, options):
+    whole = make(max_iter=31, **options).fit(corpus.data, collections=labels)
+    lda = make(max_iter=14, warm_start=True, **options).fit(corpus.data, collections=labels)
+    early = lda.collection_topic_
+    lda = pickle.loads(pickle.dumps(lda))
+    # Another random_state has no say any more, and equal labels may come in another form.
+    lda.set_params(max_iter=17, random_state=9, n_jobs=2).fit(corpus.data.toarray(), collections=labels.tolist())
+    assert lda.n_iter_ == 31
+    assert same_fit(lda, whole)
+    assert not np.array_equal(lda.collection_topic_, early)
+
+
+@pytest.mark.parametrize("inference", KINDS[:2])
+def test_a_warm_start_has_no_burn_in_of_its_own(corpus, labels, same_fit, inference):
+    """By default half of the first fit is burn-in, and all of the second is averaged."""
+    lda = make(max_iter=20, inference=inference).fit(corpus.data, collections=labels)
+    lda.set_params(warm_start=True, max_iter=30, draw_every=1).fit(corpus.data, collections=labels)
+    whole = make(max_iter=50, inference=inference, burn_in=10).fit(corpus.data, collections=labels)
+    np.testing.assert_array_equal(lda.collection_topic_, whole.collection_topic_)
+    np.testing.assert_array_equal(lda.collection_topic_std_, whole.collection_topic_std_)
+    # Draws are kept from where they are asked for.
+    assert lda.collection_topic_draws_.shape == (30, 3, 3)
+
+
+def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, labels, same):
+    """What Gibbs-EM has gathered since its last M-step is a part of the state."""
+    model = Model(corpus.collections, 3, "augmented", learn_priors=True, burn_in=40)
+    priors = Priors.make(1.0, 0.1, 3, 40)
+    chain = CompoundChain.start(
+        Corpus.from_counts(corpus.data), priors, np.random.SeedSequence(0), model, 1.0, 1.0, 0.1
+    )
+    for _ in range(17):
+        chain.sweep()
+    copied = CompoundChain(chain.corpus, priors, chain.snapshot(), model)
+    for each in (chain, copied):
+        for _ in range(30):
+            each.sweep()
+    assert same(chain.snapshot(), copied.snapshot())
+
+
+def test_a_converged_ascent_makes_one_iteration_more():
+    X = np.array([[3, 1, 0], [0, 2, 2], [1, 1, 1]])
+    lda = CompoundLDA(2, inference="variational", max_iter=5000, warm_start=True, random_state=0).fit(X)
+    n, bound = lda.n_iter_, lda.log_joint_trace_[0, -1]
+    assert n < 5000
+    assert lda.fit(X).n_iter_ == n + 1
+    assert bound <= lda.log_joint_trace_[0, -1] < bound + 1e-5
+
+
+def test_what_a_warm_start_may_not_change(corpus, labels, same):
+    lda = make(max_iter=10, warm_start=True, n_chains=2).fit(corpus.data, collections=labels)
+    before = pickle.loads(pickle.dumps(vars(lda)))
+    moved = labels.copy()
+    moved[7] = "laws"
+    for X, own, message in [
+        (corpus.data[::-1], labels, "goes on with the X of the previous fit, and this X is another"),
+        (corpus.data[:-1], labels[:-1], "goes on with the X"),
+        (corpus.data, moved, r"collections\[7\] was 'arts'; now it is 'laws'"),
+        (corpus.data, np.char.upper(labels), r"collections\[0\] was 'arts'; now it is 'ARTS'"),
+        (corpus.data, None, r"collections\[0\] was 'arts'; now it is 'all'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            lda.fit(X, collections=own)
+        assert same(vars(lda), before)
+    for name, value in [
+        ("n_components", 4),
+        ("n_chains", 1),
+        ("inference", "langevin"),
+        ("burn_in", 3),
+        ("learn_priors", True),
+        ("doc_concentration", 2.0),
+        ("collection_topic_prior", (1.0, 1.0)),
+        ("topic_word_prior", np.full(40, 0.1)),
+    ]:
+        old = getattr(lda, name)
+        lda.set_params(**{name: value})
+        with pytest.raises(ValueError, match=f"warm_start=True goes on with {name}={old!r}, and {name} is now"):
+            lda.fit(corpus.data, collections=labels)
+        lda.set_params(**{name: old})
+        assert same(vars(lda), before)
+    assert lda.fit(corpus.data, collections=labels).n_iter_ == 20
 
 
 def test_draws_on_request(corpus, labels):
@@ -281,8 +374,6 @@ def test_metadata_routing(corpus, labels):
 
 
 def test_perplexity_of_hidden_words(corpus, labels):
-    from sklda.inference.corpus import Corpus
-
     lda = make().fit(corpus.data, collections=labels)
     seen, hidden = (part.to_counts() for part in split_tokens(Corpus.from_counts(corpus.data), 0))
     with_labels = predictive_perplexity(lda, seen, hidden, collections=labels, random_state=0)

@@ -75,6 +75,8 @@ class CompoundState(ChainState):
         (gamma, eta) after every M-step.
     draws : tuple of ndarray
         pi at every `draw_every`-th sweep after the burn-in.
+    gathered : tuple
+        What `GibbsEM` has gathered since the last M-step.
     """
 
     seed: np.random.SeedSequence = None
@@ -88,6 +90,7 @@ class CompoundState(ChainState):
     alphas: tuple = ()
     learned: tuple = ()
     draws: tuple = ()
+    gathered: tuple = ()
 
 
 class CompoundChain(GibbsChain):
@@ -99,7 +102,8 @@ class CompoundChain(GibbsChain):
     priors : Priors
         Of which eta is used; alpha of a document is max(gamma pi, 1e-12). Where pi is smaller, alpha stays in the range
         of the kernels, and the target is that of the model with this bound in it: the auxiliary counts and the Langevin
-        density have the bounded value too.
+        density have the bounded value too. A topic without tokens does not feel it, and one with a token has so small a
+        share with a probability of order 1e-12^(1 + alpha) / alpha.
     state : CompoundState
     model : Model
     """
@@ -112,7 +116,7 @@ class CompoundChain(GibbsChain):
         self.alpha, self.gamma, self.eta = state.alpha, state.gamma, state.eta
         self.accepted, self.moments = state.accepted, state.moments.copy()
         self.alphas, self.learned, self.draws = list(state.alphas), list(state.learned), list(state.draws)
-        self.em = GibbsEM(corpus.lengths, corpus.n_features) if model.learn_priors else None
+        self.em = GibbsEM(corpus.lengths, corpus.n_features, state.gathered) if model.learn_priors else None
         self._set_eta(self.eta)
         self._set_doc_prior()
 
@@ -256,6 +260,7 @@ class CompoundChain(GibbsChain):
             alphas=tuple(self.alphas),
             learned=tuple(self.learned),
             draws=tuple(self.draws),
+            gathered=tuple(self.em.draws) if self.em is not None else (),
         )
 
 

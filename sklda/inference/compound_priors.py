@@ -81,10 +81,10 @@ def newton_on_logs(slopes, start):
 class GibbsEM:
     """Draws of (pi, z) between two M-steps, and the M-step: arg max of the mean of log p(w, z | pi, gamma, eta)."""
 
-    def __init__(self, lengths, n_features):
+    def __init__(self, lengths, n_features, draws=()):
         self.lengths, self.n_documents = np.unique(lengths, return_counts=True)
         self.n_features = n_features
-        self.draws = []
+        self.draws = list(draws)
 
     def add(self, tails, pi, word_topic_counts, topic_totals):
         counts = np.bincount(word_topic_counts.ravel())

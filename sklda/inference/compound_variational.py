@@ -10,6 +10,8 @@ m = gamma omega_jk
 which is equation 65 (Kim, Voelker & Saul 2013, theorem 3.1). Every step raises the bound or leaves it.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
@@ -131,28 +133,92 @@ def simplex(omega):
     return omega / omega.sum(axis=1, keepdims=True)
 
 
+@dataclass(frozen=True, eq=False)
+class VariationalState:
+    """All that the ascent needs to go on.
+
+    Attributes
+    ----------
+    topic_word_parameter : ndarray of shape (n_components, n_features)
+        lambda.
+    doc_topic : ndarray of shape (n_documents, n_components)
+        rho.
+    a : ndarray of shape (n_collections, 1)
+    omega : ndarray of shape (n_collections, n_components)
+    alpha, gamma : float
+    eta : float or None
+        None where eta is not learned.
+    n_sweeps : int
+    trace : tuple of float
+        The bound after every iteration made with ``run_chains``.
+    learned : tuple of (float, float)
+        (gamma, eta) after every iteration.
+    """
+
+    topic_word_parameter: np.ndarray
+    doc_topic: np.ndarray
+    a: np.ndarray
+    omega: np.ndarray
+    alpha: float
+    gamma: float
+    eta: float | None
+    n_sweeps: int = 0
+    trace: tuple = ()
+    learned: tuple = ()
+
+
 class VariationalFit:
     """The state of the ascent, with the ways of a chain: `sweep` is one iteration, `log_joint` the bound."""
 
-    def __init__(self, corpus, priors, seed, model, alpha, gamma, eta):
-        self.corpus, self.model, self.alpha, self.gamma, self.eta = corpus, model, alpha, gamma, eta
-        self.topic_word_prior = priors.topic_word()
+    def __init__(self, corpus, priors, state, model):
+        self.corpus, self.priors, self.model = corpus, priors, model
+        self.alpha, self.gamma, self.eta = state.alpha, state.gamma, state.eta
+        # In the same order in memory, on which the rounding of sums depends.
+        self.topic_word_parameter = state.topic_word_parameter.copy(order="K")
+        self.doc_topic = state.doc_topic.copy()
+        self.a, self.omega = state.a.copy(), state.omega.copy()
+        self.n_sweeps, self.trace, self.learned = state.n_sweeps, list(state.trace), list(state.learned)
+        # What has been learned takes the place of the prior given.
+        self.topic_word_prior = priors.topic_word() if self.eta is None else np.full((1, corpus.n_features), self.eta)
         self.counts = corpus.to_counts()
         self.documents = np.repeat(np.arange(corpus.n_documents), np.diff(self.counts.indptr))
-        J, K = model.n_collections, priors.n_components
-        rng = np.random.default_rng(seed)
-        self.topic_word_parameter = rng.gamma(100, 0.01, (K, corpus.n_features))
-        self.a, self.omega = np.full((J, 1), K * alpha + 1.0), np.full((J, K), 1 / K)
-        self.doc_topic = corpus.lengths[:, None] / K + gamma * self.omega[model.collections]
         # A document without words is no evidence: left out, the bound is tighter.
         self.present = np.flatnonzero(corpus.lengths)
         self.labels = model.collections[self.present]
-        self.n_documents = np.bincount(self.labels, minlength=J)
-        self.n_sweeps, self.trace, self.learned = 0, [], []
+        self.n_documents = np.bincount(self.labels, minlength=model.n_collections)
+
+    def __reduce__(self):
+        return type(self), (self.corpus, self.priors, self.snapshot(), self.model)
 
     @classmethod
     def start(cls, corpus, priors, seed, model, alpha, gamma, eta=None):
-        return cls(corpus, priors, seed, model, alpha, gamma, eta)
+        """Begin with random topics and with the same mixture for every collection."""
+        J, K = model.n_collections, priors.n_components
+        state = VariationalState(
+            topic_word_parameter=np.random.default_rng(seed).gamma(100, 0.01, (K, corpus.n_features)),
+            doc_topic=corpus.lengths[:, None] / K + gamma * np.full((1, K), 1 / K),
+            a=np.full((J, 1), K * alpha + 1.0),
+            omega=np.full((J, K), 1 / K),
+            alpha=alpha,
+            gamma=gamma,
+            eta=eta,
+        )
+        return cls(corpus, priors, state, model)
+
+    def snapshot(self):
+        """A copy of the state, from which ``VariationalFit(corpus, priors, state, model)`` goes on."""
+        return VariationalState(
+            self.topic_word_parameter.copy(order="K"),
+            self.doc_topic.copy(),
+            self.a.copy(),
+            self.omega.copy(),
+            self.alpha,
+            self.gamma,
+            self.eta,
+            self.n_sweeps,
+            tuple(self.trace),
+            tuple(self.learned),
+        )
 
     @property
     def converged(self):
