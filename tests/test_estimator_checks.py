@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.fixes import parse_version
 
-from sklda import CompoundLDA, GibbsLDA
+from sklda import CompoundLDA, GibbsLDA, TopicCountLDA
 
 if parse_version(sklearn.__version__) < parse_version("1.7"):
     EXPECTED = {
@@ -27,9 +27,12 @@ ESTIMATORS = [
     CompoundLDA(max_iter=20),
     CompoundLDA(2, max_iter=5, inference="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
     CompoundLDA(2, max_iter=5, inference="variational", learn_priors=True),
+    TopicCountLDA(1, 3, n_temperatures=4, n_runs=2, max_iter=50),
 ]
 
 
+# Runs of four temperatures say that they are too short.
+@pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [

@@ -11,9 +11,9 @@ from scipy.stats import chi2
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from sklda import EmpiricalBayesLDA
+from sklda import EmpiricalBayesLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import MarginalLikelihoodDisplay, PosteriorExpectationDisplay
+from sklda.inspection import MarginalLikelihoodDisplay, PosteriorExpectationDisplay, TopicCountDisplay
 from sklda.metrics import leave_one_out_score
 
 matplotlib.use("Agg")
@@ -197,3 +197,64 @@ def test_matplotlib_is_imported_late():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'sklda[plot]'" in done.stdout
+
+
+class FittedCounts(BaseEstimator):
+    """The face of TopicCountLDA."""
+
+    def fit(self):
+        self.topic_counts_ = np.array([3, 4, 5, 7, 50])
+        self.topic_count_posterior_ = np.array([0, 0.02, 0.9, 0.08, 0])
+        self.topic_count_posterior_std_ = np.array([0, 0.02, 0.15, 0.03, 0])
+        self.log_evidence_ = np.array([-9000.0, -1006.0, -1003.0, np.nan, -3000.0])
+        self.log_evidence_shortfall_ = np.array([20.0, 1.0, 3.0, np.nan, 500.0])
+        self.log_evidence_std_ = np.array([50.0, 0.5, 0.25, np.nan, 30.0])
+        self.topic_count_interval_ = (4, 7)
+        return self
+
+
+def test_topic_counts():
+    fitted = FittedCounts().fit()
+    display = TopicCountDisplay.from_estimator(fitted)
+    left, right = display.axes_
+    assert [bar.get_height() for bar in display.bars_] == fitted.topic_count_posterior_.tolist()
+    assert [bar.get_x() + bar.get_width() / 2 for bar in display.bars_] == pytest.approx(fitted.topic_counts_)
+    # Two standard errors either way, between 0 and 1.
+    reach = [segment[:, 1] for segment in display.bars_.errorbar.lines[2][0].get_segments()]
+    np.testing.assert_allclose(reach, [[0, 0], [0, 0.06], [0.6, 1], [0.02, 0.14], [0, 0]], atol=1e-12)
+    np.testing.assert_array_equal(display.line_.get_xdata(), fitted.topic_counts_)
+    np.testing.assert_allclose(display.line_.get_ydata(), [-7980, -5, 0, np.nan, -1500])
+    # No error where the evidence is not known.
+    spans = [segment[:, 1] for segment in display.errors_.get_segments() if len(segment)]
+    np.testing.assert_allclose(spans, [[-8080, -7880], [-6, -4], [-0.5, 0.5], [-1560, -1440]])
+    assert right.get_yscale() == "symlog"
+    for span in display.interval_:
+        assert (span.get_x(), span.get_x() + span.get_width()) == (3.5, 7.5)
+    assert left.get_legend().get_texts()[0].get_text() == "95% interval, 4 to 7"
+    # Fifty topics are out of the question, so not in the left panel.
+    assert left.get_xlim()[1] < 10 and right.get_xlim()[1] > 50
+    plt.close("all")
+
+
+def test_topic_counts_on_given_axes_and_without_errors():
+    figure, axes = plt.subplots(2, 1)
+    display = TopicCountDisplay(topic_counts=[4], posterior=[1.0], log_evidence=[-10.0])
+    assert display.plot(axes) is display
+    assert list(display.axes_) == list(axes) and display.figure_ is figure
+    assert display.errors_ is None and display.interval_ == () and display.bars_.errorbar is None
+    assert display.plot().figure_ is not figure
+    with pytest.raises(ValueError, match="two Axes, for the posterior and for the evidence; got 1"):
+        display.plot(axes[0])
+    plt.close("all")
+    with pytest.raises(NotFittedError):
+        TopicCountDisplay.from_estimator(FittedCounts())
+
+
+def test_topic_counts_of_a_fit():
+    X = make_lda_corpus(40, 20, 2, topic_word_prior=0.2, random_state=0).data
+    lda = TopicCountLDA(2, 4, doc_topic_prior=0.1, topic_word_prior=0.2, n_temperatures=40, random_state=0).fit(X)
+    display = TopicCountDisplay.from_estimator(lda)
+    np.testing.assert_array_equal(display.posterior, lda.topic_count_posterior_)
+    value = lda.log_evidence_ + lda.log_evidence_shortfall_
+    np.testing.assert_allclose(display.line_.get_ydata(), value - value.max())
+    plt.close("all")

@@ -33,6 +33,10 @@ class ChainState:
     trace: tuple = ()
     kept: tuple = ()
 
+    def small(self, n_components):
+        """Topics in as few bytes as they take, without trace and topics kept: for states of which there are many."""
+        return ChainState(self.topics.astype(np.min_scalar_type(n_components)), self.stream, self.n_sweeps)
+
 
 class GibbsChain:
     """z, its counts, the priors and the stream of one Markov chain with target p(z | w, alpha, eta).

@@ -429,7 +429,7 @@ def _conclude(plan, method, chains, grid, pilots):
 
     chains = plan.sweep(plan.tempered(chains, _at(plan, maximum), 3 + _RESTARTS), plan.n_tuning)
     if not disagree and plan.options == Options():
-        maximum = _refine(chains, maximum)
+        maximum = _refine(chains, curve, maximum)
     warn(method, maximum, search, disagree, r_hat, occupancy, grid, pilots)
     return Estimate(
         method,
@@ -460,15 +460,27 @@ def _at(plan, maximum):
     return Grid(plan.corpus, plan.priors.n_components, *np.array(maximum.h)[:, None])
 
 
-def _refine(chains, maximum):
+def _refine(chains, curve, maximum):
+    """Take in the last sweeps, which are too few to tell how slowly they forget: that is taken from the curve's draws.
+
+    Chains that stay at one h forget no more slowly than those that move in h as well.
+    """
     observed = [chain.observations for chain in chains if chain.observations]
     if not observed:
         return maximum
-    draws = _draws(observed, False)
-    curve = Curve(draws, draws.log_joint(*np.exp(maximum.log_h)[:, None])[:, 0], [len(each) for each in observed])
     weights, gradients, _ = curve.derivatives(maximum.log_h)
-    mean = weights @ gradients
-    return refine(maximum, mean, curve.covariance_of_sums(weights[:, None] * (gradients - mean)))
+    independent = np.diag(_independent(weights, gradients))
+    slowness = np.divide(np.diag(maximum.score), independent, out=np.ones(2), where=independent > 0).max()
+    last, _ = _draws(observed, False).derivatives(*np.exp(maximum.log_h)[:, None])
+    last = last[:, 0]
+    equal = np.full(len(last), 1 / len(last))
+    return refine(maximum, last.mean(axis=0), max(slowness, 1.0) * _independent(equal, last))
+
+
+def _independent(weights, gradients):
+    """Covariance of the weighted mean of independent draws."""
+    terms = weights[:, None] * (gradients - weights @ gradients)
+    return terms.T @ terms
 
 
 def _disagree(curve, maximum):

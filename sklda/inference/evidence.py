@@ -128,7 +128,11 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
     log_weight += _move(chain, guide.priors) - mean
     # A last sweep under the target itself, which no weight depends on.
     chain.sweep(stop)
-    return Run(log_weight, chain.snapshot(), left_out)
+    return Run(log_weight, _end(chain), left_out)
+
+
+def _end(chain):
+    return chain.snapshot().small(chain.priors.n_components)
 
 
 def _move(chain, priors):
@@ -207,7 +211,7 @@ def ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
         chain.sweep(stop)
         log_weight += _move(chain, priors.scaled(1, scale))
     chain.sweep(stop)
-    return Run(log_weight, chain.snapshot())
+    return Run(log_weight, _end(chain))
 
 
 def _from_prior(corpus, alpha, rng):
@@ -446,14 +450,14 @@ def _from_pilot(corpus, priors, state, method, temperatures, n_inner, seed, stop
         anneal = guided_ais if method == "guided_ais" else ais
         runs = [anneal(corpus, source, n, random.child(seed, r), stop) for r, n in enumerate(temperatures)]
         log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]
-        return log_weights, ends, max(run.left_out for run in runs), chain.snapshot()
+        return log_weights, ends, max(run.left_out for run in runs), _end(chain)
     # The pilot's own stream would give the same estimate again.
     chain.stream = random.stream(seed)
     log_weights, ends = [], []
     for r in range(len(temperatures)):
         log_weights.append(_along_chain(chain, method, n_inner, random.child(seed, r), stop))
-        ends.append(chain.snapshot())
-    return log_weights, ends, 0.0, chain.snapshot()
+        ends.append(_end(chain))
+    return log_weights, ends, 0.0, _end(chain)
 
 
 def _along_chain(chain, method, n_inner, seed, stop):

@@ -1,6 +1,7 @@
 """The permanent of a matrix of weights given by their logarithms."""
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp
 
@@ -13,9 +14,10 @@ _NEGLIGIBLE = 1e-9
 def log_permanent(log_weights, rng):
     """log of the sum over permutations s of prod_k exp(log_weights[k, s(k)]).
 
-    The matrix is scaled until rows and columns sum to one (Sinkhorn), which leaves the permanent up to a known factor;
-    entries that are then negligible are dropped, and the rest falls into blocks. Small blocks are summed exactly over
-    subsets, others by sequential importance sampling.
+    Columns are reordered until the heaviest permutation is the diagonal. Then the matrix is scaled until rows and
+    columns sum to one (Sinkhorn), which leaves the permanent up to a known factor; entries that are then negligible are
+    dropped, and the rest falls into blocks. Small blocks are summed exactly over subsets, others by sequential
+    importance sampling.
 
     Parameters
     ----------
@@ -43,8 +45,16 @@ def log_permanent(log_weights, rng):
 
 
 def _doubly_stochastic(log_weights, n_iter=200):
-    """exp(log_weights - r[:, None] - c), rows and columns summing to about one; and sum r + sum c."""
-    scaled, log_scale = log_weights - np.diag(log_weights)[:, None], np.diag(log_weights).sum()
+    """exp(log_weights - r[:, None] - c), columns reordered, rows and columns summing to about one; sum r + sum c."""
+    log_weights = log_weights[:, linear_sum_assignment(log_weights, maximize=True)[1]]
+    diagonal = np.diag(log_weights)
+    relative, potential = log_weights - diagonal, np.zeros(len(log_weights))
+    # Longest paths: no cycle gains over the diagonal, so with them no entry exceeds it.
+    for _ in range(len(log_weights)):
+        previous, potential = potential, (relative + potential).max(axis=1)
+        if (potential == previous).all():
+            break
+    scaled, log_scale = relative + potential - potential[:, None], diagonal.sum()
     for _ in range(n_iter):
         for axis in (1, 0):
             sums = logsumexp(scaled, axis=axis, keepdims=True)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sklda.inference import evidence, random
-from sklda.inference.chain import ChainState, side_by_side
+from sklda.inference.chain import side_by_side
 from sklda.inference.expectation import newton_step
 from sklda.inference.priors import CountHistograms, Priors
 from sklda.inference.starts import longest_start, merge
@@ -465,8 +465,7 @@ def _pruning(corpus, rule, counts, seed, stop):
         rule = rule.learn(chain)
         T = chain.priors.n_components
         if T in counts:
-            # In as few bytes as topics take, for there is one state for every number of topics.
-            states[T] = ChainState(chain.topics.astype(np.min_scalar_type(T)), chain.stream.copy())
+            states[T] = chain.snapshot().small(T)
             rules[T] = rule
         if min(counts) == T:
             break

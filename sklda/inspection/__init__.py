@@ -2,10 +2,12 @@
 
 from sklda.inspection._collections import CollectionTopicsDisplay, TopicWordsDisplay
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay, PosteriorExpectationDisplay
+from sklda.inspection._topic_count import TopicCountDisplay
 
 __all__ = [
     "CollectionTopicsDisplay",
     "MarginalLikelihoodDisplay",
     "PosteriorExpectationDisplay",
+    "TopicCountDisplay",
     "TopicWordsDisplay",
 ]

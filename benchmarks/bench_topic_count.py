@@ -1,0 +1,224 @@
+"""TopicCountLDA: the number of topics of corpora where it is known, errors against long runs, and a real corpus.
+
+    python benchmarks/bench_topic_count.py --part small
+    python benchmarks/bench_topic_count.py --part paper --features 3000
+    python benchmarks/bench_topic_count.py --part diffuse
+    python benchmarks/bench_topic_count.py --part whales --data whales.ldac.gz
+
+Log evidence is in nats; "too low by" is what `log_evidence_shortfall_` says of it. Long runs start from prunings of
+their own, and share no random number with what they are compared with.
+"""
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+from bench_sampler import say, table
+from peers import describe, read_ldac, stopwatch
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from sklda import GibbsLDA, TopicCountLDA
+from sklda.datasets import make_lda_corpus
+from sklda.inference import evidence, random
+from sklda.inference.corpus import Corpus
+from sklda.inference.topic_count import LearntRule, PriorRule, normalised, prunings
+
+LEARNT = ("doc_topic_prior", "topic_word_prior")
+
+
+def fitted(name, X, *arguments, **options):
+    """A fitted TopicCountLDA; what it warns of is printed."""
+    with warnings.catch_warnings(record=True) as said, stopwatch() as taken:
+        warnings.simplefilter("always")
+        lda = TopicCountLDA(*arguments, **options).fit(X)
+    low, high = lda.topic_count_interval_
+    say(f"\n{name}: mode {lda.n_components_}, interval {low} to {high}; {lda.n_iter_:,} sweeps, {seconds(taken)}")
+    for each in said:
+        if not issubclass(each.category, ConvergenceWarning | UserWarning):
+            raise each.message
+        say(f"  warned: {each.message}")
+    return lda, taken
+
+
+def seconds(taken):
+    return f"{taken['wall']:.0f} s, {taken['cpu']:.0f} CPU s"
+
+
+def log_evidence(corpus, rule, counts, options, n_temperatures, seed, evidence_method="guided_ais"):
+    """For each number of topics: log evidence, standard error, by how much it is too low, and its priors."""
+    root = random.seed_sequence(seed)
+    seeds = [random.child(root, 0, p) for p in range(options.pilots)]
+    priors, pilots = prunings(corpus, rule, counts, seeds, options.jobs)
+    targets = [(priors[T], [states[T] for states in pilots], random.child(root, 1, T)) for T in counts]
+    found = evidence.run_pilots(
+        corpus,
+        targets,
+        method=evidence_method,
+        temperatures=[n_temperatures] * options.runs,
+        n_inner=n_temperatures,
+        n_jobs=options.jobs,
+    )
+    return {T: (*evidence.combine(each[0]), priors[T]) for T, each in zip(counts, found, strict=True)}
+
+
+def by_count(lda, T):
+    i = int(np.flatnonzero(lda.topic_counts_ == T)[0])
+    return lda.log_evidence_[i], lda.log_evidence_std_[i], lda.log_evidence_shortfall_[i]
+
+
+def nats(value):
+    return f"{value:,.1f}"
+
+
+# --- T = 6, and T = 20 of the paper -----------------------------------------------------------------------------------
+
+
+def small(options):
+    """Six topics, 60,000 tokens: the mode, and log evidence beside runs ten times as long."""
+    given = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}
+    X = make_lda_corpus(300, 100, 6, doc_length=(100, 300), **given, random_state=options.seed).data
+    say(describe(X))
+    lda, taken = fitted("scan", X, 2, 12, **given, n_jobs=options.jobs, random_state=options.seed)
+    corpus, counts = Corpus.from_counts(X), [5, 6, 7, 8]
+    with stopwatch() as long_taken:
+        long = log_evidence(corpus, PriorRule(**given, n_features=100), counts, options, 3000, options.seed + 1000)
+    rows = []
+    for T in counts:
+        own, reference = by_count(lda, T), long[T][:3]
+        apart = own[0] + own[2] - reference[0] - reference[2]
+        rows.append([str(T), *map(nats, (*own, *reference, apart))])
+    header = ["T", "scan", "error", "too low by", "long runs", "error", "too low by", "difference"]
+    table(f"log evidence; long runs took {seconds(long_taken)}", header, rows)
+    posteriors("posterior of the scan", {"scan": lda})
+    return {"seconds": taken, "mode": lda.n_components_, "rows": rows}
+
+
+def paper(options):
+    """Section 5 of the paper: twenty topics, 600,000 tokens, from 2 to 100."""
+    given = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}
+    X = make_lda_corpus(2000, options.features, 20, doc_length=300, **given, random_state=options.seed).data
+    say(describe(X))
+    lda, taken = fitted("scan", X, 2, 100, **given, n_jobs=options.jobs, random_state=options.seed, verbose=1)
+    value = lda.log_evidence_ + lda.log_evidence_shortfall_
+    mode, rows = int(np.argmax(value)), []
+    for T in (5, 10, 15, 17, 18, 19, 20, 21, 22, 23, 25, 30, 50, 100):
+        i = T - 2
+        apart = np.hypot(lda.log_evidence_std_[mode], lda.log_evidence_std_[i])
+        below = value[mode] - value[i]
+        rows.append([str(T), *map(nats, by_count(lda, T)), nats(below), f"{below / apart:.1f}" if i != mode else ""])
+    table("log evidence", ["T", "scan", "error", "too low by", "below the best", "in errors"], rows)
+    return {"seconds": taken, "mode": lda.n_components_, "rows": rows}
+
+
+# --- a diffuse posterior ----------------------------------------------------------------------------------------------
+
+
+def diffuse(options):
+    """Twenty documents of 25 words: the posterior is broad, and few topics win by the estimator of the paper."""
+    given = {"doc_topic_prior": 0.2, "topic_word_prior": 0.2}
+    X = make_lda_corpus(20, 15, 6, doc_length=25, **given, random_state=options.seed).data
+    say(describe(X))
+    common = given | {"n_jobs": options.jobs, "random_state": options.seed, "max_iter": options.max_iter}
+    found = {
+        "scan": fitted("scan", X, 2, 12, **common)[0],
+        "paper, scan": fitted("paper's estimator, scan", X, 2, 12, evidence="cgs_transition", **common)[0],
+        "paper, pmmh": fitted(
+            "paper's estimator, pmmh", X, 2, 12, evidence="cgs_transition", method="pmmh", n_runs=1, **common
+        )[0],
+    }
+    with stopwatch() as taken:
+        rule, counts = PriorRule(**given, n_features=15), list(range(2, 13))
+        long = log_evidence(Corpus.from_counts(X), rule, counts, options, 20_000, options.seed + 1000, "ais")
+    values, errors, *_ = np.array([long[T][:3] for T in counts]).T
+    posteriors("p(T | w)", found, {"long runs": normalised(values)})
+    rows = []
+    for T, value, error in zip(counts, values, errors, strict=True):
+        away = [nats(by_count(lda, T)[0] - value) for lda in found.values()]
+        rows.append([str(T), nats(value), f"{error:.2f}", *away])
+    table(f"log evidence by long runs ({seconds(taken)}), and less that", ["T", "long", "error", *found], rows)
+    return {"posterior": {name: lda.topic_count_posterior_.tolist() for name, lda in found.items()}, "rows": rows}
+
+
+def posteriors(title, found, others=()):
+    first = next(iter(found.values()))
+    header = ["T"]
+    for name in found:
+        header += [name, "error"]
+    rows = []
+    for i, T in enumerate(first.topic_counts_):
+        row = [str(T)]
+        for lda in found.values():
+            row += [f"{lda.topic_count_posterior_[i]:.3f}", f"{lda.topic_count_posterior_std_[i]:.3f}"]
+        rows.append(row + [f"{values[i]:.3f}" for values in dict(others).values()])
+    table(title, [*header, *dict(others)], rows)
+
+
+# --- a real corpus ----------------------------------------------------------------------------------------------------
+
+
+def whales(options):
+    """A real corpus at the paper's priors, and at those that each number of topics would have."""
+    X = read_ldac(options.data)
+    say(describe(X))
+    corpus, n_features, found = Corpus.from_counts(X), X.shape[1], {}
+    rules = {
+        f"alpha = {options.alpha}, eta = {options.eta}": PriorRule(options.alpha, options.eta, n_features),
+        "empirical Bayes": LearntRule(None, None, n_features, LEARNT),
+    }
+    for name, rule in rules.items():
+        rows = []
+        with stopwatch() as taken:
+            runs = [log_evidence(corpus, rule, options.counts, options, 300, options.seed + s) for s in range(2)]
+        for T in options.counts:
+            (a, a_std, a_low, priors), (b, b_std, b_low, _) = (run[T] for run in runs)
+            apart = (a + a_low - b - b_low) / np.hypot(a_std, b_std)
+            learnt = f"{priors.doc[0, 0]:.3f}, {priors.word[0]:.3f}"
+            rows.append([str(T), *map(nats, (a, a_std, a_low, b, b_std, b_low)), f"{apart:+.1f}", learnt])
+        seeds = ["seed 0", "error", "too low by", "seed 1", "error", "too low by", "apart, in errors"]
+        table(f"log evidence, {name}; {seconds(taken)}", ["T", *seeds, "alpha, eta"], rows)
+        found[name] = rows
+    found["held out"] = held_out(X, options)
+    return found
+
+
+def held_out(X, options):
+    """Held-out likelihood of a fifth of the documents, by fits pruned from above."""
+    order = np.random.default_rng(options.seed).permutation(X.shape[0])
+    test, train = np.split(order, [X.shape[0] // 5])
+    rows = []
+    for T in options.counts:
+        given = {"doc_topic_prior": options.alpha, "topic_word_prior": options.eta, "random_state": options.seed}
+        lda = GibbsLDA(T, **given, init="prune", max_iter=200).fit(X[train])
+        rows.append([str(T), nats(lda.score_samples(X[test]).sum())])
+    table(f"held-out log-likelihood of {len(test)} documents, nats", ["T", "sum"], rows)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=("small", "paper", "diffuse", "whales"), default="small")
+    parser.add_argument("--data", type=Path, help="corpus of --part whales, a document a line")
+    parser.add_argument("--features", type=int, default=100, help="of --part paper")
+    parser.add_argument("--alpha", type=float, default=0.11, help="of --part whales")
+    parser.add_argument("--eta", type=float, default=0.41, help="of --part whales")
+    parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="of --part whales")
+    parser.add_argument("--runs", type=int, default=2, help="of long runs, from each pruning")
+    parser.add_argument("--pilots", type=int, default=2, help="prunings of long runs")
+    parser.add_argument("--max-iter", type=int, default=30_000, help="sweeps of --part diffuse")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    if options.part == "whales" and options.data is None:
+        parser.error("--part whales needs --data")
+    with threadpool_limits(1):
+        found = globals()[options.part](options)
+    if options.json is not None:
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

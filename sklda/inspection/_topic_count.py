@@ -1,0 +1,163 @@
+"""A picture of the posterior over the number of topics, and of the evidence behind it."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sklda.inspection._axes import pyplot
+
+_LINE, _ACCENT, _PALE = "#1f5a91", "#c1440e", "#f3d3c6"
+# The evidence is drawn in proportion down to this many nats below the best, and in logarithms from there.
+_LINEAR = 10.0
+# Posterior probabilities below this are not drawn; the left panel keeps to where they are above, and to the interval.
+_VISIBLE = 1e-3
+_SIZE = (9.0, 3.8)
+
+
+class TopicCountDisplay:
+    """The posterior over the number of topics, and the log evidence of each, with their Monte Carlo errors.
+
+    Use `from_estimator`; the constructor takes what is drawn.
+
+    Parameters
+    ----------
+    topic_counts : array-like of shape (n_counts,), int
+        Numbers of topics, ascending.
+    posterior : array-like of shape (n_counts,)
+        p(T | w).
+    log_evidence : array-like of shape (n_counts,)
+        log p(w | T), nats, up to a constant; NaN where it is not known.
+    posterior_std : array-like of shape (n_counts,), default=None
+        Monte Carlo standard error of `posterior`.
+    log_evidence_std : array-like of shape (n_counts,), default=None
+        Monte Carlo standard error of `log_evidence`, nats; NaN where it is not known.
+    interval : (int, int), default=None
+        Credible interval of T.
+
+    Attributes
+    ----------
+    axes_ : ndarray of shape (2,) of matplotlib Axes
+        The posterior, and the evidence.
+    figure_ : matplotlib Figure
+    bars_ : matplotlib BarContainer
+    interval_ : tuple of matplotlib artists
+        The credible interval, in either panel; empty without one.
+    line_ : matplotlib Line2D
+        Log evidence below the best.
+    errors_ : matplotlib LineCollection or None
+        Its errors.
+
+    Examples
+    --------
+    >>> from sklda.inspection import TopicCountDisplay
+    >>> display = TopicCountDisplay(
+    ...     topic_counts=[2, 3, 4, 5],
+    ...     posterior=[0.0, 0.1, 0.7, 0.2],
+    ...     posterior_std=[0.0, 0.03, 0.05, 0.04],
+    ...     log_evidence=[-1400.0, -1001.9, -1000.0, -1001.3],
+    ...     log_evidence_std=[5.0, 0.3, 0.2, 0.3],
+    ...     interval=(3, 5),
+    ... )
+    >>> display.plot().axes_[0].get_xlabel()
+    'number of topics T'
+    """
+
+    def __init__(
+        self, *, topic_counts, posterior, log_evidence, posterior_std=None, log_evidence_std=None, interval=None
+    ):
+        self.topic_counts = topic_counts
+        self.posterior = posterior
+        self.log_evidence = log_evidence
+        self.posterior_std = posterior_std
+        self.log_evidence_std = log_evidence_std
+        self.interval = interval
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None):
+        """Draw what a fitted estimator found.
+
+        Parameters
+        ----------
+        estimator : TopicCountLDA
+            Fitted.
+        ax : sequence of two matplotlib Axes, default=None
+            As in `plot`.
+
+        Returns
+        -------
+        TopicCountDisplay
+        """
+        check_is_fitted(estimator)
+        return cls(
+            topic_counts=estimator.topic_counts_,
+            posterior=estimator.topic_count_posterior_,
+            posterior_std=estimator.topic_count_posterior_std_,
+            log_evidence=estimator.log_evidence_ + estimator.log_evidence_shortfall_,
+            log_evidence_std=estimator.log_evidence_std_,
+            interval=estimator.topic_count_interval_,
+        ).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw.
+
+        The posterior is drawn where it can be seen. The evidence is drawn for all numbers of topics, in nats below the
+        best: in proportion for the last ten nats, which decide, and in logarithms farther down, so that thousands of
+        nats fit in. Errors are two standard errors either way.
+
+        Parameters
+        ----------
+        ax : sequence of two matplotlib Axes, default=None
+            For the posterior and for the evidence; None makes a new figure.
+
+        Returns
+        -------
+        TopicCountDisplay
+            With the artists as attributes.
+        """
+        self.axes_ = np.ravel(
+            pyplot().subplots(1, 2, figsize=_SIZE, layout="constrained")[1] if ax is None else np.asarray(ax, object)
+        )
+        if len(self.axes_) != 2:
+            raise ValueError(f"ax must hold two Axes, for the posterior and for the evidence; got {len(self.axes_)}.")
+        self.figure_ = self.axes_[0].figure
+        counts = np.asarray(self.topic_counts)
+        self._posterior(self.axes_[0], counts)
+        self._evidence(self.axes_[1], counts)
+        self.interval_ = ()
+        if self.interval is not None:
+            low, high = self.interval
+            label = f"95% interval, {low} to {high}"
+            self.interval_ = tuple(
+                each.axvspan(low - 0.5, high + 0.5, color=_PALE, lw=0, zorder=0, label=label) for each in self.axes_
+            )
+            # Above the bars, which may fill the panel.
+            self.axes_[0].legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, frameon=False)
+        return self
+
+    def _posterior(self, ax, counts):
+        from matplotlib.ticker import MaxNLocator
+
+        posterior = np.asarray(self.posterior, dtype=np.float64)
+        error = None if self.posterior_std is None else 2 * np.asarray(self.posterior_std)
+        # A probability stays between 0 and 1.
+        reach = None if error is None else np.minimum(error, [posterior, np.maximum(1 - posterior, 0)])
+        self.bars_ = ax.bar(counts, posterior, color=_LINE, yerr=reach, ecolor=_ACCENT, capsize=2)
+        seen = counts[(posterior if error is None else posterior + error) > _VISIBLE]
+        ends = [*seen, *(self.interval or ())]
+        ax.set(xlim=(min(ends) - 1.5, max(ends) + 1.5), ylim=(0, 1.05 if posterior.max() > 0.8 else None))
+        ax.set(xlabel="number of topics T", ylabel="posterior probability p(T | w)")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+    def _evidence(self, ax, counts):
+        from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+        value = np.asarray(self.log_evidence, dtype=np.float64)
+        below = value - np.nanmax(value)
+        (self.line_,) = ax.plot(counts, below, "o-", color=_LINE, lw=1.2, ms=3.5)
+        self.errors_ = None
+        if self.log_evidence_std is not None:
+            reach = 2 * np.nan_to_num(np.asarray(self.log_evidence_std, dtype=np.float64))
+            self.errors_ = ax.vlines(counts, below - reach, below + reach, color=_ACCENT, lw=1.4)
+        ax.set_yscale("symlog", linthresh=_LINEAR, linscale=1.0)
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        ax.set(xlabel="number of topics T", ylabel="log evidence below the best (nats)")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))

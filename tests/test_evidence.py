@@ -1,0 +1,322 @@
+"""log p(w | K) of small corpora against exact values, and how good estimates of it say they are.
+
+Means are compared at 4.5 of their own standard errors: a false alarm in 150,000 comparisons.
+"""
+
+import numpy as np
+import pytest
+from enumeration import DOCS, PRIORS, Enumeration, make_chain, make_corpus, rising
+from enumeration import K as TWO
+from enumeration import V as FOUR
+from scipy.special import gammaln, logsumexp
+
+from sklda.inference import evidence, random
+from sklda.inference.chain import GibbsChain
+from sklda.inference.priors import Priors
+
+# Documents, V, alpha, eta, and log p(w | K) for K = 1..4, exact by rational arithmetic.
+EXACT = {
+    "mixed": (
+        [[0, 0, 1], [1, 2, 2], [0, 2, 1, 1]],
+        3,
+        0.1,
+        0.5,
+        [-13.27419376743999613366, -12.85326885409174861786, -12.64162834129544372648, -12.48111219555387052362],
+    ),
+    "three words": (
+        [[0, 0, 0], [1, 1, 1], [2, 2, 3]],
+        4,
+        0.5,
+        0.25,
+        [-16.05571383818574529133, -12.88556060164527516767, -11.75522599145879898807, -11.51984428510699432293],
+    ),
+    "two words": (
+        [[0] * 5, [1] * 5],
+        2,
+        0.1,
+        0.5,
+        [-8.333514523687482881614, -3.843116272966090084324, -3.714007201788187847304, -3.739494258328253271765],
+    ),
+    "flat": (
+        [[0, 0, 0], [1, 1, 1], [2, 2, 3]],
+        4,
+        1.0,
+        1.0,
+        [-13.91878890741777583766, -12.66408149648728048895, -12.39263176359665509124, -12.32161118619397759031],
+    ),
+}
+# Three topics, of which all, two or none have the same priors.
+OWN_PRIORS = {
+    "alpha per topic": (np.array([0.3, 0.9, 0.3]), 0.4),
+    "eta per word": (0.4, np.array([0.1, 0.5, 0.9, 0.2])),
+    "eta per topic and word": (
+        0.4,
+        np.array([[0.1, 0.5, 0.9, 0.2], [0.7, 0.2, 0.3, 1.1], [0.1, 0.5, 0.9, 0.2]]),
+    ),
+    "all different": (np.array([0.2, 0.5, 0.9]), np.array([0.1, 0.5, 0.9, 0.2])),
+    "alpha per document": (np.array([[0.2, 0.9, 0.2], [1.5, 0.3, 1.5], [0.4, 0.4, 0.4]]), 0.3),
+}
+THREE = 3
+
+
+def log_weights(method, corpus, priors, n_runs, *, n_temperatures=30, n_inner=15, seed=0):
+    """Of independent runs, each from a pilot of its own; and the topics in which they ended."""
+    found, ends = [], []
+    for r in range(n_runs):
+        own = np.random.SeedSequence(seed, spawn_key=(r,))
+        pilot = GibbsChain.start(corpus, priors, random.child(own, 0))
+        if method == "guided_ais":
+            run = evidence.guided_ais(corpus, evidence.Guide.along(pilot), n_temperatures, random.child(own, 1))
+        elif method == "ais":
+            run = evidence.ais(corpus, priors, n_temperatures, random.child(own, 1))
+        else:
+            values = evidence.cgs_transition(pilot, n_inner)
+            run = evidence.Run(logsumexp(values) - np.log(n_inner), pilot.snapshot())
+        found.append(run.log_weight)
+        ends.append(run.state.topics)
+    return np.array(found), np.array(ends)
+
+
+def standard_score(values, expected):
+    """How many standard errors the mean of independent values is away; 1e-6 are single precision's own."""
+    return (values.mean() - expected) / (values.std(ddof=1) / np.sqrt(len(values)) + 1e-6)
+
+
+def score(method, case, K, n_runs=250, **options):
+    docs, n_features, alpha, eta, exact = EXACT[case]
+    corpus = make_corpus(docs, n_features)
+    found, _ = log_weights(method, corpus, Priors.make(alpha, eta, K, n_features), n_runs, **options)
+    return standard_score(np.exp(found - exact[K - 1]), 1.0)
+
+
+# Of the transition single weights reach 100,000 times the mean on the other cases: no affordable number of runs tells.
+CASES = [
+    (method, case) for method in evidence.UNBIASED for case in EXACT if method in evidence.ANNEALED or case == "flat"
+]
+
+
+@pytest.mark.parametrize("method, case", CASES)
+@pytest.mark.parametrize("K", [1, 2, 3, 4])
+def test_p_hat_is_unbiased(method, K, case):
+    assert abs(score(method, case, K)) < 4.5
+
+
+@pytest.mark.parametrize("name", OWN_PRIORS)
+@pytest.mark.parametrize("method", evidence.UNBIASED)
+def test_p_hat_is_unbiased_with_priors_of_every_shape(method, name):
+    exact = Enumeration(DOCS, FOUR, THREE, *OWN_PRIORS[name])
+    log_p = logsumexp(exact.log_joint)
+    found, ends = log_weights(method, exact.corpus, exact.priors, 300, n_temperatures=100)
+    relative = np.exp(found - log_p)
+    assert abs(standard_score(relative, 1.0)) < 4.5
+    if method not in evidence.ANNEALED:
+        return
+    # With its weight the end of a run is a draw from the posterior: topics of all tokens, and which are together.
+    for i in range(exact.corpus.n_tokens):
+        of_topic = ends[:, i] == THREE - 1
+        together = ends[:, i] == ends[:, 0]
+        p_topic = exact.posterior[exact.states[:, i] == THREE - 1].sum()
+        p_together = exact.posterior[exact.states[:, i] == exact.states[:, 0]].sum()
+        assert abs(standard_score(relative * of_topic, p_topic)) < 4.5
+        assert abs(standard_score(relative * together, p_together)) < 4.5
+
+
+@pytest.mark.parametrize("method", evidence.UNBIASED)
+def test_a_few_temperatures_do_for_unbiasedness(method):
+    """Short runs have weights of their own to get right, which long ones hide."""
+    for case in ("flat",) if method == "cgs_transition" else ("mixed", "flat"):
+        assert abs(score(method, case, 3, n_runs=600, n_temperatures=4, n_inner=3)) < 4.5
+
+
+# What these tests would find.
+
+
+def of_one_word_each(K, length, alpha, eta):
+    """Two documents, each of one word `length` times over; and log p(w), by a sum over the counts of topics."""
+    counts = np.array([n for n in np.ndindex(*[length + 1] * K) if sum(n) == length])
+    ways = gammaln(length + 1) - gammaln(counts + 1.0).sum(axis=1)
+    first, second = np.repeat(counts, len(counts), axis=0), np.tile(counts, (len(counts), 1))
+    documents = rising(np.full(K, alpha), first[:, None]) + rising(np.full(K, alpha), second[:, None])
+    words = rising(np.full((K, 2), eta), np.stack([first, second], axis=2))
+    log_p = logsumexp(documents + words + np.add.outer(ways, ways).ravel())
+    return make_corpus([[0] * length, [1] * length], 2), log_p
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_topics_that_do_not_change_places(K, monkeypatch):
+    """Documents so long that runs keep the labels of the guide: p-hat is right all the same, thanks to the sum."""
+    corpus, log_p = of_one_word_each(K, 14, 0.1, 0.5)
+    priors = Priors.make(0.1, 0.5, K, 2)
+    found, _ = log_weights("guided_ais", corpus, priors, 150)
+    assert abs(standard_score(np.exp(found - log_p), 1.0)) < 4.5
+    monkeypatch.setattr(evidence, "_over_labels", lambda chain, guide, rng: (0.0, 0.0))
+    found, _ = log_weights("guided_ais", corpus, priors, 150)
+    # Most runs miss the other labellings; rare ones would have to make up for it.
+    assert np.median(found) < log_p - 0.5
+
+
+def test_the_sum_over_counts():
+    exact = EXACT["two words"][4]
+    np.testing.assert_allclose([of_one_word_each(K, 5, 0.1, 0.5)[1] for K in (1, 2, 3, 4)], exact, rtol=1e-12)
+
+
+def test_topics_with_other_priors_must_not_change_places(monkeypatch):
+    monkeypatch.setattr(evidence, "_kinds", lambda priors: np.zeros(priors.n_components, int))
+    for name in ("eta per topic and word", "all different"):
+        exact = Enumeration(DOCS, FOUR, THREE, *OWN_PRIORS[name])
+        found, _ = log_weights("guided_ais", exact.corpus, exact.priors, 300)
+        assert abs(standard_score(np.exp(found - logsumexp(exact.log_joint)), 1.0)) > 6
+
+
+def _sweep_first(chain, priors):
+    """As `_move`, with the weight taken after a sweep under the new priors."""
+    before = chain.priors
+    chain.priors = priors
+    chain.sweep()
+    after = chain.log_joint()
+    chain.priors = before
+    after -= chain.log_joint()
+    chain.priors = priors
+    return after
+
+
+@pytest.mark.parametrize("method", evidence.ANNEALED)
+def test_a_weight_taken_after_the_sweep_is_found(method, monkeypatch):
+    monkeypatch.setattr(evidence, "_move", _sweep_first)
+    assert abs(score(method, "flat", 3, n_runs=800, n_temperatures=4)) > 6
+
+
+def test_the_transition_back_is_not_the_transition(monkeypatch):
+    transition = evidence.transition
+
+    def back(chain, before):
+        return transition(make_chain(chain.corpus, chain.priors, before), chain.topics)
+
+    monkeypatch.setattr(evidence, "transition", back)
+    assert abs(score("cgs_transition", "flat", 3, n_runs=2000, n_inner=3)) > 6
+
+
+# The parts
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_transition_is_the_probability_of_a_sweep(name):
+    exact = Enumeration(DOCS, FOUR, TWO, *PRIORS[name])
+    starts = np.random.default_rng(0).choice(len(exact.states), 20)
+    for start in starts:
+        expected = exact.transition(exact.states[start])
+        found = [
+            evidence.transition(make_chain(exact.corpus, exact.priors, end), exact.states[start].astype(np.int32))
+            for end in exact.states
+        ]
+        np.testing.assert_allclose(np.exp(found), expected, rtol=2e-5)
+
+
+def test_the_guide_is_the_mean_of_the_counts():
+    exact = Enumeration(DOCS, FOUR, TWO, 0.4, 0.3)
+    guide = evidence.Guide.along(make_chain(exact.corpus, exact.priors, exact.states[0]), n_sweeps=7)
+    chain = make_chain(exact.corpus, exact.priors, exact.states[0])
+    doc, word = 0, 0
+    for _ in range(7):
+        chain.sweep()
+        doc, word = doc + chain.doc_topic_counts() / 7, word + chain.word_topic_counts[:, :TWO] / 7
+    np.testing.assert_allclose(guide.doc, doc + 0.4)
+    np.testing.assert_allclose(guide.word, word + 0.3)
+    tilted = guide.tilted(2.0)
+    np.testing.assert_allclose(tilted.doc, 0.4 + 2 * guide.doc)
+    np.testing.assert_allclose(tilted.topic_word(), 0.3 + 2 * guide.word.T, rtol=1e-6)
+    np.testing.assert_allclose(tilted.totals, tilted.topic_word().sum(axis=1), rtol=1e-6)
+
+
+def test_comparators_find_the_evidence_of_a_tiny_corpus():
+    """Where their weights have a variance: eta exceeds the counts. Their errors over 40 chains are about 0.005."""
+    exact = Enumeration([[0, 1], [2, 3], [0, 2]], 4, 2, 2.0, 3.0)
+    log_p = logsumexp(exact.log_joint)
+    for method in ("chib", "harmonic_mean_z", "harmonic_mean_psi"):
+        ((found, *_),) = evidence.run_pilots(
+            exact.corpus,
+            [
+                (
+                    exact.priors,
+                    [make_chain(exact.corpus, exact.priors, exact.states[5]).snapshot()],
+                    random.seed_sequence(0),
+                )
+            ],
+            method=method,
+            temperatures=[0] * 40,
+            n_inner=300,
+        )
+        # Of 1 / p, which is what they average.
+        assert abs(standard_score(np.exp(log_p - found[0]), 1.0)) < 4.5, method
+        assert abs(found.mean() - log_p) < 0.05, method
+
+
+@pytest.mark.parametrize("method", ["chib", "harmonic_mean_z", "harmonic_mean_psi"])
+def test_comparators_of_other_priors_are_wrong(method):
+    exact = Enumeration([[0, 1], [2, 3], [0, 2]], 4, 2, 2.0, 3.0)
+    other = Priors.make(2.0, 1.0, 2, 4)
+    state = make_chain(exact.corpus, other, exact.states[5]).snapshot()
+    ((found, *_),) = evidence.run_pilots(
+        exact.corpus,
+        [(other, [state], random.seed_sequence(0))],
+        method=method,
+        temperatures=[0] * 40,
+        n_inner=300,
+    )
+    assert abs(found.mean() - logsumexp(exact.log_joint)) > 0.1
+
+
+def test_run_pilots_keeps_the_larger_mean_and_both_shapes():
+    exact = Enumeration(DOCS, FOUR, TWO, 0.4, 0.3)
+    states = [make_chain(exact.corpus, exact.priors, exact.states[i]).snapshot() for i in (3, 60)]
+    target = (exact.priors, states, random.seed_sequence(0))
+    options = {"temperatures": [5, 9, 20], "n_inner": 3}
+    means = {}
+    for method, beside in [("guided_ais", True), ("guided_ais", False), ("ais", False)]:
+        ((found, ends, left_out, now),) = evidence.run_pilots(
+            exact.corpus, [target], method=method, beside=beside, **options
+        )
+        assert found.shape == (2, 3)
+        assert len(ends) == 6
+        assert left_out < 1e-6
+        assert len(now) == 2
+        means[method, beside] = logsumexp(found)
+    assert means["guided_ais", True] == max(means["guided_ais", False], means["ais", False])
+
+
+# Their combination
+
+
+@pytest.mark.parametrize("shape, sigma", [((2, 40), 0.3), ((2, 40), 1.0), ((3, 60), 4.0), ((2, 200), 10.0)])
+def test_combine_is_calibrated(shape, sigma):
+    """Value plus shortfall over 500 sets of normal log weights: centred, and off by about as much as std says."""
+    rng = np.random.default_rng(0)
+    made = [evidence.combine(sigma * rng.standard_normal(shape) - 1000) for _ in range(500)]
+    value, std, shortfall = np.array(made).T
+    scores = (value + shortfall - (sigma**2 / 2 - 1000)) / std
+    # The larger of two errors is a little too large; a score of scores has standard error 0.03.
+    assert abs(scores.mean()) < 4.5 / np.sqrt(500) + 0.1
+    assert 0.7 < scores.std() < 1.15
+    assert (shortfall.max() < 1e-9) == (sigma <= 1)
+    # Without the shortfall wide weights are found too low.
+    assert ((value - (sigma**2 / 2 - 1000)) / std).mean() < -1 or sigma <= 1
+
+
+def test_combine_shows_that_pilots_disagree():
+    rng = np.random.default_rng(0)
+    noise = 0.1 * rng.standard_normal((4, 10))
+    apart = noise + np.array([0, 1, 2, 1])[:, None]
+    assert evidence.combine(noise)[1] < 0.05
+    assert evidence.combine(apart)[1] > 0.3
+    assert evidence.combine(noise, spread=1.0)[1] == pytest.approx(0.5, rel=0.05)
+    # A pilot that towers over the others has its error to itself.
+    alone = noise + np.array([0, 0, 50, 0])[:, None]
+    value, std, _ = evidence.combine(alone)
+    assert value == pytest.approx(50 - np.log(4), abs=0.1)
+    assert std > 10
+
+
+def test_one_estimate_has_no_error():
+    value, std, shortfall = evidence.combine(np.array([[-3.0]]))
+    assert (value, shortfall) == (-3.0, 0.0)
+    assert np.isnan(std)

@@ -1,0 +1,236 @@
+"""TopicCountLDA: the posterior over the number of topics against the exact one, and the promises of an estimator."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from enumeration import make_corpus
+from scipy.stats import poisson
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sklda import TopicCountLDA
+from sklda.datasets import make_lda_corpus
+
+# p(T | w) for T = 1..4, uniform prior: exact by rational arithmetic; alpha = eta = 1.
+DOCS = [[0, 0, 0], [1, 1, 1], [2, 2, 3]]
+LOG_P = [-13.91878890741777583766, -12.66408149648728048895, -12.39263176359665509124, -12.32161118619397759031]
+EXACT = np.exp(LOG_P) / np.exp(LOG_P).sum()
+TINY = {"doc_topic_prior": 1.0, "topic_word_prior": 1.0, "random_state": 0}
+QUICK = {"n_temperatures": 8, "n_runs": 2, "max_iter": 50, "random_state": 0}
+ignore = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return make_corpus(DOCS, 4).to_counts()
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_lda_corpus(120, 40, 4, doc_length=60, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
+
+
+@pytest.fixture(scope="module")
+def fitted(X):
+    return TopicCountLDA(2, 7, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=100, random_state=0).fit(X)
+
+
+@ignore
+@pytest.mark.parametrize("prior", [None, [4, 3, 2, 1], [1, 0, 1, 2], poisson(2)], ids=str)
+def test_the_scan_finds_the_exact_posterior(tiny, prior):
+    lda = TopicCountLDA(1, 4, topic_count_prior=prior, n_temperatures=40, n_runs=100, **TINY).fit(tiny)
+    p = np.ones(4) if prior is None else prior.pmf(np.arange(1, 5)) if hasattr(prior, "pmf") else np.array(prior)
+    expected = (EXACT * p)[p > 0] / (EXACT * p).sum()
+    assert lda.topic_counts_.tolist() == (np.arange(1, 5)[p > 0]).tolist()
+    assert (np.abs(lda.topic_count_posterior_ - expected) < 4.5 * lda.topic_count_posterior_std_ + 1e-6).all()
+    assert (lda.topic_count_posterior_std_ < 0.1).all()
+    log_p = np.array(LOG_P)[p > 0]
+    found = lda.log_evidence_ + lda.log_evidence_shortfall_
+    assert (np.abs(found - log_p) < 4.5 * lda.log_evidence_std_ + 1e-4).all()
+
+
+@ignore
+@pytest.mark.parametrize("evidence, options", [("cgs_transition", {"n_inner": 5}), ("ais", {"n_temperatures": 6})])
+def test_pmmh_finds_the_exact_posterior(tiny, evidence, options):
+    lda = TopicCountLDA(1, 4, method="pmmh", evidence=evidence, n_proposals=1500, n_runs=1, **options, **TINY).fit(tiny)
+    assert (np.abs(lda.topic_count_posterior_ - EXACT) < 4.5 * lda.topic_count_posterior_std_).all()
+    assert (lda.topic_count_posterior_std_ < 0.06).all()
+    np.testing.assert_allclose(lda.topic_count_posterior_recycled_, EXACT, atol=0.12)
+    assert lda.topic_count_trace_.shape == (1501,)
+    assert (np.abs(np.diff(lda.topic_count_trace_)) <= 1).all()
+    assert lda.acceptance_rate_ == (np.diff(lda.topic_count_trace_) != 0).mean()
+    assert 0 < lda.longest_stay_ < 1500
+
+
+def test_the_truth_is_the_mode(X, fitted):
+    assert fitted.n_components_ == 4
+    assert fitted.topic_count_posterior_.sum() == pytest.approx(1)
+    low, high = fitted.topic_count_interval_
+    assert low <= 4 <= high
+    assert fitted.components_.shape == (4, 40)
+    assert fitted.transform(X).shape == (120, 4)
+    assert fitted.get_feature_names_out().tolist() == [f"topiccountlda{k}" for k in range(4)]
+    assert np.isfinite(fitted.score(X))
+    assert 1 < fitted.perplexity(X) < 40
+
+
+def test_sample_posterior(X, fitted):
+    draws = fitted.sample_posterior(5, random_state=0)
+    assert draws.n_components.shape == (5,)
+    for T, z, theta, phi in zip(
+        draws.n_components, draws.topic_assignments, draws.doc_topic, draws.topic_word, strict=True
+    ):
+        assert z.shape == (X.sum(),)
+        assert 0 <= z.min() <= z.max() < T
+        assert theta.shape == (120, T)
+        assert phi.shape == (T, 40)
+        np.testing.assert_allclose(theta.sum(axis=1), 1)
+        np.testing.assert_allclose(phi.sum(axis=1), 1)
+    again = fitted.sample_posterior(5, random_state=0)
+    assert (again.topic_assignments[3] == draws.topic_assignments[3]).all()
+
+
+@ignore
+def test_draws_follow_the_posterior(tiny):
+    """A chi-square of 3 degrees of freedom, at 1e-5; uniform ones would not pass."""
+    lda = TopicCountLDA(1, 4, **QUICK | TINY).fit(tiny)
+    seen = np.bincount(lda.sample_posterior(1000, random_state=0).n_components, minlength=5)[1:]
+    expected = 1000 * lda.topic_count_posterior_
+    assert ((seen - expected) ** 2 / expected).sum() < 25.9
+    assert ((seen - 250) ** 2 / 250).sum() > 25.9
+
+
+@ignore
+def test_nothing_depends_on_n_jobs_or_the_format(X, same_fit):
+    first = TopicCountLDA(2, 4, **QUICK).fit(X)
+    assert same_fit(first, TopicCountLDA(2, 4, n_jobs=2, **QUICK).fit(X))
+    dense = TopicCountLDA(2, 4, **QUICK).fit(X.toarray())
+    assert (dense.components_ == first.components_).all()
+    copy = pickle.loads(pickle.dumps(first))
+    assert (copy.transform(X) == first.transform(X)).all()
+    assert (copy.sample_posterior(2, 0).doc_topic[1] == first.sample_posterior(2, 0).doc_topic[1]).all()
+    with pytest.raises(NotFittedError):
+        clone(first).sample_posterior()
+    piped = make_pipeline(FunctionTransformer(), TopicCountLDA(2, 4, **QUICK)).fit(X)
+    assert (piped[-1].components_ == first.components_).all()
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"min_components": 5, "max_components": 3}, "min_components=5 is larger than max_components=3"),
+        ({"topic_count_prior": [0, 0, 0]}, "topic_count_prior is zero everywhere from 2 to 4"),
+        ({"topic_count_prior": [1, 1]}, r"topic_count_prior has shape \(2,\)"),
+        ({"topic_count_prior": [1, np.nan, 1]}, "topic_count_prior is nan at 3 topics"),
+        ({"topic_count_prior": [1, 1, -2]}, "topic_count_prior is -2 at 4 topics"),
+        ({"topic_count_prior": [1, 1, 1], "max_components": None}, "needs max_components"),
+        ({"method": "pmmh", "evidence": "chib"}, "method='pmmh' needs unbiased estimates"),
+        ({"doc_topic_prior": "empirical_bayes", "topic_word_prior": np.ones(40)}, "it is an array"),
+    ],
+)
+def test_bad_parameters(X, parameters, message):
+    lda = TopicCountLDA(**{"min_components": 2, "max_components": 4, **QUICK, **parameters})
+    with pytest.raises(ValueError, match=message):
+        lda.fit(X)
+    assert not [name for name in vars(lda) if name.endswith("_")]
+
+
+@ignore
+@pytest.mark.parametrize(
+    "X, low, high",
+    [
+        (np.array([[1, 1, 0], [0, 1, 1]]), 1, 8),
+        (np.array([[3, 2, 4]]), 1, 3),
+        (np.array([[0, 0, 0], [3, 2, 4], [0, 0, 0], [1, 0, 5]]), 1, 3),
+        (np.array([[3, 2, 4], [1, 1, 5]]), 1, 1),
+    ],
+    ids=["fewer tokens than topics", "one document", "empty documents", "one topic"],
+)
+@pytest.mark.parametrize("method", ["scan", "pmmh"])
+def test_small_corpora(X, low, high, method):
+    lda = TopicCountLDA(low, high, method=method, n_proposals=20, **QUICK).fit(X)
+    assert lda.topic_counts_.tolist() == list(range(low, high + 1))
+    assert lda.topic_count_posterior_.sum() == pytest.approx(1)
+    assert lda.transform(X).shape == (len(X), lda.n_components_)
+
+
+def test_warnings(X, tiny):
+    with pytest.warns(UserWarning, match="evidence='chib' is known to fail"), pytest.warns(ConvergenceWarning):
+        TopicCountLDA(1, 3, evidence="chib", n_inner=5, **QUICK).fit(tiny)
+    with pytest.warns(ConvergenceWarning, match="at the end of the range, 3 topics"):
+        TopicCountLDA(2, 3, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=40, random_state=0).fit(X)
+
+
+@ignore
+def test_verbose(tiny, capsys):
+    TopicCountLDA(1, 3, **QUICK).fit(tiny)
+    assert capsys.readouterr() == ("", "")
+    TopicCountLDA(1, 3, verbose=1, **QUICK).fit(tiny)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) >= 3
+    assert all(re.fullmatch(r"\[TopicCountLDA\] .*, [\d.]+ s", line) for line in lines)
+
+
+@ignore
+def test_an_interrupted_fit_leaves_nothing(X, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sklda.inference.evidence.run_pilots", interrupted)
+    lda = TopicCountLDA(2, 4, **QUICK)
+    with pytest.raises(KeyboardInterrupt):
+        lda.fit(X)
+    assert not [name for name in vars(lda) if name.endswith("_")]
+
+
+@ignore
+def test_priors_are_learnt(X):
+    options = {"doc_topic_prior": "empirical_bayes", "topic_word_prior": "empirical_bayes", "n_temperatures": 40}
+    lda = TopicCountLDA(3, 5, random_state=0, **options).fit(sp.csr_matrix(X))
+    # The corpus was made with 0.1 and 0.1: of 120 x 4 and 4 x 40 proportions a factor of 2 is over five errors away.
+    assert 0.05 < lda.doc_topic_prior_ < 0.2
+    assert 0.05 < lda.topic_word_prior_ < 0.2
+
+
+@ignore
+def test_the_range_widens(X, monkeypatch):
+    monkeypatch.setattr("sklda._topic_count._FIRST", 3)
+    monkeypatch.setattr("sklda._topic_count._WIDEST", 8)
+    lda = TopicCountLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=60, random_state=0).fit(X)
+    assert lda.topic_counts_[-1] > 3
+    assert lda.n_components_ == 4
+
+
+@ignore
+def test_a_callback_ends_the_fit_early(X):
+    pytest.importorskip("sklearn.callback")
+
+    class Stop:
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context, **kwargs):
+            pass
+
+        def on_fit_task_end(self, estimator, context, **kwargs):
+            return True
+
+        def teardown(self, estimator, context):
+            pass
+
+    full = TopicCountLDA(2, 4, **QUICK).fit(X)
+    lda = TopicCountLDA(2, 4, **QUICK).set_callbacks(Stop()).fit(X)
+    assert lda.n_iter_ < full.n_iter_
+    assert lda.components_.shape == (lda.n_components_, 40)
+
+
+@pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
+def test_pmmh_that_sticks_says_so(tiny, monkeypatch):
+    monkeypatch.setattr("sklda.inference.pmmh.Trace.longest_stay", 60)
+    with pytest.warns(ConvergenceWarning, match="stayed where it was for 60 of 70 proposals"):
+        TopicCountLDA(1, 3, method="pmmh", n_proposals=70, **QUICK).fit(tiny)
