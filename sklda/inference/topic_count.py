@@ -355,11 +355,12 @@ class Scan:
 
     def _alive(self):
         """Numbers of topics that may still be likely, ascending."""
-        counts, value, std, shortfall = self.table()
+        counts, value, std, shortfall, common = self._table()
         hope = np.array([self.log_prior[T] for T in counts]) + value + shortfall
-        std = np.nan_to_num(std)
+        own = np.sqrt(np.maximum(np.nan_to_num(std) ** 2 - common**2, 0))
         best = np.argmax(hope)
-        return counts[hope + 3 * np.hypot(std, std[best]) > hope[best] - _HOPELESS].tolist()
+        doubt = np.hypot(own, own[best]) + np.abs(common - common[best])
+        return counts[hope + 3 * doubt > hope[best] - _HOPELESS].tolist()
 
     def _variances(self):
         """For each number of topics: variance between runs, its degrees of freedom, and variance between pilots.
