@@ -105,11 +105,10 @@ class EmpiricalBayesLDA(GibbsLDA):
 
     Examples
     --------
-    >>> import warnings
     >>> from sklda import EmpiricalBayesLDA
     >>> from sklda.datasets import make_lda_corpus
     >>> X = make_lda_corpus(60, 20, 2, doc_length=50, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
-    >>> lda = EmpiricalBayesLDA(2, n_tuning=60, max_iter=200, random_state=0).fit(X)
+    >>> lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=1000, random_state=0).fit(X)
     >>> bool(lda.confidence_region(0.999, "statistical").contains(0.5, 0.3))
     True
     """

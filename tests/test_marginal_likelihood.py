@@ -12,7 +12,9 @@ import pytest
 from enumeration import make_chain, make_corpus
 from scipy.special import logsumexp
 
-from sklda.inference.empirical_bayes import Options, Plan, estimate
+from sklda.inference import random
+from sklda.inference.chain import GibbsChain
+from sklda.inference.empirical_bayes import Options, Plan, build_curve, estimate
 from sklda.inference.maximum import Ellipse
 from sklda.inference.priors import CountHistograms, Priors, log_rising
 from sklda.inference.tempering import Grid, TemperedChain, log_dirichlet
@@ -109,13 +111,9 @@ SURFACES = [
 ALARM = 4.0
 
 
-def run(
-    docs, n_features, n_components, method="full_bayes", seed=0, n_tuning=150, max_iter=1000, region=REGION, **options
-):
-    """An estimate on the fixed region, by the whole machinery."""
-    corpus = make_corpus(docs, n_features)
-    plan = Plan(
-        corpus=corpus,
+def make_plan(docs, n_features, n_components, seed, n_tuning, max_iter, region=REGION, options=None):
+    return Plan(
+        corpus=make_corpus(docs, n_features),
         priors=Priors.make(1.0, 1.0, n_components, n_features),
         region=region,
         placed=True,
@@ -129,10 +127,14 @@ def run(
         n_jobs=None,
         listener=None,
     )
+
+
+def run(*model, method="full_bayes", seed=0, n_tuning=150, max_iter=1000, region=REGION, **options):
+    """An estimate on the fixed region, by the whole machinery."""
     with warnings.catch_warnings():
         # The surfaces are flat: their maxima lie at edges.
         warnings.simplefilter("ignore")
-        return estimate(plan, method)
+        return estimate(make_plan(*model, seed, n_tuning, max_iter, region, options), method)
 
 
 def largest_z(curve, table):
@@ -201,33 +203,34 @@ def test_a_wrong_denominator_is_found(monkeypatch):
     assert largest_z(run(*model, method="serial_tempering").curve, table) > ALARM
 
 
-def calibration(factor=1.0, n_seeds=50):
-    """How many of the seeds have an estimate within one, and two, of its standard errors; each of one ratio."""
-    docs, n_features, n_components, table = SURFACES[0]
+@pytest.fixture(scope="module")
+def errors_of_50_seeds():
+    """One log ratio's errors in units of its standard error, from chains without pilots."""
+    *model, table = SURFACES[0]
     (exact,) = [row[2] for row in table if row[:2] == (0.1, 0.1)]
     z = []
-    for seed in range(n_seeds):
-        found = run(docs, n_features, n_components, seed=seed, n_tuning=20, max_iter=500)
-        value, std = found.curve.log_ratio(0.1, 0.1, (1.0, 1.0))
-        z.append((value[0] - exact) / (factor * std[0]))
-    z = np.abs(z)
-    return (z < 1).sum(), (z < 2).sum()
+    for seed in range(50):
+        plan = make_plan(*model, seed, n_tuning=20, max_iter=500)
+        grid = plan.grid(REGION)
+        chains = [GibbsChain.start(plan.corpus, plan.priors, random.child(plan.seed, 9, c)) for c in range(4)]
+        chains = plan.sweep(plan.tempered(chains, grid, 0), plan.n_tuning)
+        chains = plan.sweep(plan.tempered(chains, grid, 1), plan.max_iter)
+        value, std = build_curve(chains, grid, plan.options).log_ratio(0.1, 0.1, (1.0, 1.0))
+        z.append((value[0] - exact) / std[0])
+    return np.abs(z)
 
 
-@pytest.mark.slow
-def test_errors_are_calibrated():
-    """Of 50, 33 are expected within one error and 47 within two; fewer than 20 or 38 come with probability 1e-4."""
-    one, two = calibration()
-    assert one >= 20
-    assert one <= 46
-    assert two >= 38
+def test_errors_are_calibrated(errors_of_50_seeds):
+    """33 are expected within one error and 47 within two; outside 20...46 and below 38 lies a probability of 1e-4."""
+    assert 20 <= (errors_of_50_seeds < 1).sum() <= 46
+    assert (errors_of_50_seeds < 2).sum() >= 38
 
 
-@pytest.mark.slow
-def test_errors_that_are_too_small_are_found():
-    one, two = calibration(factor=0.3)
-    assert one < 20
-    assert two < 38
+def test_errors_of_the_wrong_size_are_found(errors_of_50_seeds):
+    too_small, too_large = errors_of_50_seeds / 0.3, errors_of_50_seeds / 3
+    assert (too_small < 1).sum() < 20
+    assert (too_small < 2).sum() < 38
+    assert (too_large < 1).sum() > 46
 
 
 def test_rising_factorials_and_their_derivatives():

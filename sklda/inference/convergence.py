@@ -9,7 +9,7 @@ from sklda.inference.marginal_likelihood import Curve
 from sklda.inference.maximum import NAMES
 
 # Grid points that get less than this part of their due were not visited.
-_UNVISITED = 0.05
+UNVISITED = 0.05
 # R-hat beyond which chains that disagree are worth a warning; below, wider errors say enough.
 _FORGETFUL = 1.1
 
@@ -66,7 +66,7 @@ def warn(method, maximum, search, disagree, r_hat, occupancy, grid, pilots):
             ConvergenceWarning,
             stacklevel=2,
         )
-    missed = occupancy * occupancy.size < _UNVISITED
+    missed = occupancy * occupancy.size < UNVISITED
     if method == "serial_tempering" and missed.any():
         etas, alphas = grid.etas[missed.any(axis=1)], grid.alphas[missed.any(axis=0)]
         warnings.warn(

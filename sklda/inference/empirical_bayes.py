@@ -7,7 +7,7 @@ from scipy.stats import chi2
 
 from sklda.inference import random
 from sklda.inference.chain import GibbsChain, run_chains, side_by_side
-from sklda.inference.convergence import effective_draws, split_r_hat, warn
+from sklda.inference.convergence import UNVISITED, effective_draws, split_r_hat, warn
 from sklda.inference.expectation import EMChain, variational_em
 from sklda.inference.marginal_likelihood import (
     Curve,
@@ -400,7 +400,11 @@ def _draws(observed, augmented):
 
 
 def _smaller_error(plan, full, tuned, region):
-    """0 where full Bayes has the smaller error of log h a sweep, and so a second; 1 where serial tempering has."""
+    """1 where serial tempering went everywhere and has the smaller error of log h a sweep, and so a second; else 0."""
+    chains, grid = tuned
+    draws = _draws([chain.observations for chain in chains], plan.options.ratio == "augmented")
+    if conditional_means(draws, grid)[0].min() * grid.log_zeta.size < UNVISITED:
+        return 0
     search = wider(region, plan.region)
     a, b = (maximum_of(build_curve(*each, plan.options), search) for each in (full, tuned))
     if (a.interior != b.interior).any() or not a.interior.any():
@@ -515,7 +519,7 @@ def _tie(plan, chains, curve, maximum, search):
         Of that curve; its Monte Carlo covariance contains the spread of the chains' maxima.
     """
     priors = Priors.make(maximum.h[1], maximum.h[0], plan.priors.n_components, plan.corpus.n_features)
-    evidence, error, _ = mode_evidence(
+    evidence, error = mode_evidence(
         chains, priors, _LONGER * plan.n_tuning, _MORE_RUNS, random.child(plan.seed, 2), plan.n_jobs
     )
     own = [curve.of_chain(c) for c in range(len(chains))]

@@ -23,8 +23,9 @@ WIDEST = ((1e-5, 1e4), (1e-5, 1e4))
 _COARSE, _FINE = 128, 32
 # Nats below the maximum at which the grid ends: 3.5 standard deviations.
 _DROP = 3.5**2 / 2
-# Starts for every chain that goes on, runs of guided annealing for each, and sweeps at the common h before them.
-_STARTS, _RUNS, _SETTLING = 2, 2, 20
+# Starts for every chain that goes on, and rounds of them at most; runs of guided annealing for each, and sweeps at the
+# common h before them.
+_STARTS, _ROUNDS, _RUNS, _SETTLING = 2, 3, 2, 20
 _KINDS = ("prune", "anneal")
 # Evidence counts against a start beyond this many standard errors; starts with less weight than this are dropped.
 _ERRORS, DOMINATED = 2.0, 1e-3
@@ -88,42 +89,65 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
     _, curve, _ = _settle(scout, within, n_sweeps, random.child(seed, 1), lambda: False)
     priors = _symmetric(np.exp(curve.maximise(within)), corpus, K)
 
-    n_starts = _STARTS * n_chains
-    kinds = [_KINDS[c % len(_KINDS)] for c in range(n_starts)]
-    starts = start_chains(corpus, priors, [random.child(seed, 2, c) for c in range(n_starts)], kinds, n_jobs)
-    settled = side_by_side(
-        _settle, [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in enumerate(starts)], n_jobs
-    )
-    chains, curves, regions = zip(*settled, strict=True)
-
-    maxima = np.array([curve.maximise(region) for curve, region in zip(curves, regions, strict=True)])
-    reference = tuple(float(x) for x in np.exp(np.median(maxima, axis=0)))
-    priors = _symmetric(reference, corpus, K)
-    evidence, error, runs = mode_evidence(chains, priors, n_sweeps, _RUNS, random.child(seed, 4), n_jobs)
-    # A mode is judged at its own best h, to which its own curve leads from the common one.
-    rises = [c.log_ratio(*np.exp(h)[:, None], reference)[0][0] for c, h in zip(curves, maxima, strict=True)]
-    log_weights = weigh(evidence + rises, error)
-
-    order = np.argsort(-log_weights, kind="stable")
-    kept = [c for c in order if log_weights[c] > np.log(DOMINATED)][:n_chains]
-    log_weights[[c for c in range(n_starts) if c not in kept]] = -np.inf
+    found, reference, kept = [], None, []
+    # A best mode that a single start has reached is no sign of there being no better one.
+    while len(kept) < 2 and len(found) < _ROUNDS * _STARTS * n_chains:
+        found += _explore(corpus, priors, within, _STARTS * n_chains, len(found), n_sweeps, seed, n_jobs)
+        if reference is None:
+            reference = tuple(float(x) for x in np.exp(np.median([each.maximum for each in found], axis=0)))
+            priors = _symmetric(reference, corpus, K)
+        new = [each for each in found if not each.runs]
+        tasks = [(each.chain, priors, n_sweeps, _RUNS, random.child(seed, 4, each.number)) for each in new]
+        for each, runs in zip(new, side_by_side(_anneal, tasks, n_jobs), strict=True):
+            each.runs.extend(runs)
+        evidence, error = evidence_of([each.runs for each in found])
+        # A mode is judged at its own best h, to which its own curve leads from the common one.
+        rises = [each.curve.log_ratio(*np.exp(each.maximum)[:, None], reference)[0][0] for each in found]
+        log_weights = weigh(evidence + rises, error)
+        order = np.argsort(-log_weights, kind="stable")
+        kept = [c for c in order if log_weights[c] > np.log(DOMINATED)][:n_chains]
+    log_weights[[c for c in range(len(found)) if c not in kept]] = -np.inf
     modes = np.array([kept[c % len(kept)] for c in range(n_chains)])
     going_on = [
-        GibbsChain(corpus, priors, ChainState(_state(chains[c], runs[c], i // len(kept)), _stream(seed, i)))
+        GibbsChain(corpus, priors, ChainState(_state(found[c], i // len(kept)), _stream(seed, i)))
         for i, c in enumerate(modes)
     ]
-    low, high = (np.array([[end[side] for end in regions[c]] for c in kept]) for side in (0, 1))
+    low, high = (np.array([[end[side] for end in found[c].region] for c in kept]) for side in (0, 1))
     region = tuple((float(a), float(b)) for a, b in zip(low.min(axis=0), high.max(axis=0), strict=True))
+    curves = [found[c].curve for c in kept]
     curve = Curve(
-        CountHistograms.stack([curves[c].draws for c in kept]),
+        CountHistograms.stack([each.draws for each in curves]),
         # Each mode's curve is put where its evidence says.
-        np.concatenate(
-            [curves[c].log_denominators + curves[c].log_values(*np.array(reference)[:, None]) for c in kept]
-        ),
-        [curves[c].lengths[0] for c in kept],
+        np.concatenate([each.log_denominators + each.log_values(*np.array(reference)[:, None]) for each in curves]),
+        [each.lengths[0] for each in curves],
         log_weights[kept],
     )
     return Pilots(going_on, modes, curve, region, reference, evidence, error, log_weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """A chain that has found its h: its number, its curve and where that is high, and runs of annealing from it."""
+
+    number: int
+    chain: GibbsChain
+    curve: Curve
+    region: tuple
+    maximum: np.ndarray
+    runs: list
+
+
+def _explore(corpus, priors, within, n_starts, first, n_sweeps, seed, n_jobs):
+    """Starts with the numbers from `first` on, each after it has found its h."""
+    numbers = range(first, first + n_starts)
+    kinds = [_KINDS[c % len(_KINDS)] for c in numbers]
+    chains = start_chains(corpus, priors, [random.child(seed, 2, c) for c in numbers], kinds, n_jobs)
+    tasks = [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in zip(numbers, chains, strict=True)]
+    settled = side_by_side(_settle, tasks, n_jobs)
+    return [
+        _Start(c, chain, curve, region, curve.maximise(region), [])
+        for c, (chain, curve, region) in zip(numbers, settled, strict=True)
+    ]
 
 
 def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
@@ -135,12 +159,15 @@ def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
     std : float
         Standard deviation of the logarithm of a single run, pooled over the chains. The error of `value` is smaller,
         but the delta method, which sees little more than the best run, would understate it by far.
-    runs : list of list of Run
     """
     tasks = [(chain, priors, n_temperatures, n_runs, random.child(seed, c)) for c, chain in enumerate(chains)]
-    runs = side_by_side(_anneal, tasks, n_jobs)
+    return evidence_of(side_by_side(_anneal, tasks, n_jobs))
+
+
+def evidence_of(runs):
+    """The same from a list of runs for each chain."""
     log_weights = np.array([[run.log_weight for run in each] for each in runs]).T
-    return combine(log_weights)[0], float(np.sqrt(log_weights.var(axis=0, ddof=1).mean())), runs
+    return combine(log_weights)[0], float(np.sqrt(log_weights.var(axis=0, ddof=1).mean()))
 
 
 def weigh(log_evidence, error):
@@ -148,10 +175,10 @@ def weigh(log_evidence, error):
     return -np.maximum(log_evidence.max() - log_evidence - _ERRORS * np.sqrt(2) * error, 0.0)
 
 
-def _state(chain, runs, n):
+def _state(start, n):
     """Topics to go on from: the chain's own, then the ends of its annealing runs, the heaviest first."""
-    ends = sorted(runs, key=lambda run: -run.log_weight)
-    return ([chain.topics] + [run.state.topics for run in ends])[n % (1 + len(ends))]
+    ends = sorted(start.runs, key=lambda run: -run.log_weight)
+    return ([start.chain.topics] + [run.state.topics for run in ends])[n % (1 + len(ends))]
 
 
 def _stream(seed, c):
