@@ -23,7 +23,8 @@ WIDEST = ((1e-5, 1e4), (1e-5, 1e4))
 _COARSE, _FINE = 128, 32
 # Nats below the maximum at which the grid ends: 3.5 standard deviations.
 _DROP = 3.5**2 / 2
-# Starts for every chain that goes on, and rounds of them at most; runs of guided annealing for each, and sweeps at the common h before them.
+# Starts for every chain that goes on, and rounds of them at most; runs of guided annealing for each, and sweeps at the
+# common h before them.
 _STARTS, _ROUNDS, _RUNS, _SETTLING = 2, 3, 2, 20
 _KINDS = ("prune", "anneal")
 # Evidence counts against a start beyond this many standard errors; starts with less weight than this are dropped.
