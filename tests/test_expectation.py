@@ -106,7 +106,7 @@ def test_few_steps_of_newton(burnt):
 
 def test_alpha_per_topic(burnt):
     lengths, histogram = np.bincount(burnt.corpus.lengths), doc_histogram(burnt, by_topic=True)
-    n_dk = burnt.doc_topic_counts(int)
+    n_dk = burnt.doc_topic_counts().astype(int)
     for k in range(4):
         np.testing.assert_array_equal(histogram[k, 1:], np.bincount(n_dk[:, k], minlength=histogram.shape[1])[1:])
 
@@ -136,7 +136,7 @@ def test_an_unused_topic_goes_to_the_edge(burnt):
     histogram = doc_histogram(burnt, by_topic=True)
     histogram[2] = 0
     found = topic_alphas(
-        histogram, np.bincount(burnt.doc_topic_counts(int)[:, [0, 1, 3]].sum(axis=1)), np.zeros(4), BOX[1]
+        histogram, np.bincount(burnt.doc_topic_counts().astype(int)[:, [0, 1, 3]].sum(axis=1)), np.zeros(4), BOX[1]
     )
     assert found[2] == np.log(1e-3)
     assert (np.delete(found, 2) > np.log(1e-2)).all()
