@@ -195,7 +195,7 @@ def test_matplotlib_is_imported_late():
         "d = Display(name='g', along='doc_topic_prior', priors=[1], fixed=[], value=[], low=[], high=[])\n"
         "try:\n    d.plot()\nexcept ImportError as error:\n    print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'sklda[plot]'" in done.stdout
 
 
