@@ -105,10 +105,16 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             for name, value in given.items()
         }
 
-    def _topic_attributes(self, chains):
-        """Topics and topic proportions from the chain with the best log joint over the last half of its sweeps."""
+    def _trace_attributes(self, chains):
+        """What the chains were like, and which has the best log joint over the last half of its sweeps."""
+        trace = np.full((len(chains), max(len(each.trace) for each in chains)), np.nan)
+        for row, each in zip(trace, chains, strict=True):
+            row[: len(each.trace)] = each.trace
         best = int(np.argmax([np.mean(chain.trace[len(chain.trace) // 2 :]) for chain in chains]))
-        chain = chains[best]
+        return {"log_joint_trace_": trace, "n_iter_": trace.shape[1], "best_chain_": best}
+
+    def _topic_attributes(self, chain):
+        """Topics and topic proportions by the present draw of a chain."""
         doc_topic, topic_word = estimate_counts(
             chain.corpus,
             chain.priors,
@@ -120,19 +126,24 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         doc_topic += chain.priors.doc
         doc_topic /= doc_topic.sum(axis=1, keepdims=True)
         topic_word += chain.priors.topic_word()
-        n_iter = max(chain.n_sweeps for chain in chains)
-        trace = np.full((len(chains), n_iter), np.nan)
-        for row, each in zip(trace, chains, strict=True):
-            row[: len(each.trace)] = each.trace
-        return {
-            "components_": topic_word,
-            "doc_topic_": doc_topic,
-            "topic_assignments_": chain.topics.copy(),
-            "log_joint_trace_": trace,
-            "n_iter_": n_iter,
-            "best_chain_": best,
-            "sampler_": chain.sampler,
-        }
+        return {"components_": topic_word, "doc_topic_": doc_topic, "topic_assignments_": chain.topics.copy()}
+
+    def _check_same_corpus(self, corpus):
+        """Whether the states of the previous fit are about this corpus."""
+        if corpus.fingerprint != self._fingerprint:
+            raise ValueError(
+                "warm_start=True goes on with the X of the previous fit, and this X is another. "
+                "Fit with warm_start=False, or clone the estimator, to start anew."
+            )
+
+    def _check_same_parameters(self, before):
+        """Whether parameters are as they were `before`, a dict by name."""
+        for name, value in before.items():
+            if not np.array_equal(getattr(self, name), value):
+                raise ValueError(
+                    f"warm_start=True goes on with {name}={value!r}, and {name} is now {getattr(self, name)!r}. "
+                    "Fit with warm_start=False to start anew."
+                )
 
     def _corpus(self, X, *, reset):
         # The corpus looks for NaN and inf itself, and says where they are.

@@ -15,7 +15,7 @@ from sklda.inference.chain import run_chains
 from sklda.inference.compound import CompoundChain, Model, bounded
 from sklda.inference.compound_variational import VariationalFit
 from sklda.inference.held_out import per_token
-from sklda.inference.point_estimates import METHODS, estimate_counts
+from sklda.inference.point_estimates import METHODS
 from sklda.inference.priors import LARGEST, Priors, check_prior
 
 # Below this the bound on gamma pi (1e-12) would be felt.
@@ -403,7 +403,7 @@ class CompoundLDA(BaseLDA):
                 kind.start(corpus, priors, random.child(seed, 0, c), model, alpha, gamma, learned)
                 for c in range(self.n_chains)
             ]
-            fold_in_seed = int(random.child(seed, 1).generate_state(1, np.uint64)[0])
+            fold_in_seed = random.key(random.child(seed, 1))
         attributes = {
             "_fold_in_seed": fold_in_seed,
             "_settings": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
@@ -417,11 +417,7 @@ class CompoundLDA(BaseLDA):
 
     def _check_unchanged(self, corpus, labels, collections):
         """Whether the states of the previous fit can go on."""
-        if corpus.fingerprint != self._fingerprint:
-            raise ValueError(
-                "warm_start=True goes on with the X of the previous fit, and this X is another. "
-                "Fit with warm_start=False, or clone the estimator, to start anew."
-            )
+        self._check_same_corpus(corpus)
         for d, (j, before) in enumerate(zip(collections, self._model.collections, strict=True)):
             now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
             if now != then:
@@ -429,12 +425,7 @@ class CompoundLDA(BaseLDA):
                     f"warm_start=True goes on with the collections of the previous fit, where collections[{d}] was "
                     f"{then!r}; now it is {now!r}. Fit with warm_start=False to start anew."
                 )
-        for name, before in {**self._settings, "n_chains": len(self._chain_states)}.items():
-            if not np.array_equal(getattr(self, name), before):
-                raise ValueError(
-                    f"warm_start=True goes on with {name}={before!r}, and {name} is now {getattr(self, name)!r}. "
-                    "Fit with warm_start=False to start anew."
-                )
+        self._check_same_parameters({**self._settings, "n_chains": len(self._chain_states)})
 
     def _alpha(self):
         """alpha to begin with, and its Gamma prior or None."""
@@ -451,20 +442,14 @@ class CompoundLDA(BaseLDA):
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they stand."""
-        best = int(np.argmax([np.mean(chain.trace[len(chain.trace) // 2 :]) for chain in chains]))
-        chain = chains[best]
-        trace = np.full((len(chains), max(len(each.trace) for each in chains)), np.nan)
-        for row, each in zip(trace, chains, strict=True):
-            row[: len(each.trace)] = each.trace
+        traces = self._trace_attributes(chains)
+        chain = chains[traces["best_chain_"]]
         mean, std = chain.mixtures()
-        found = {
+        found = traces | {
             "collection_topic_": mean,
             "collection_topic_std_": std,
             "doc_concentration_": chain.gamma,
             "collection_topic_prior_": chain.alpha_mean(),
-            "log_joint_trace_": trace,
-            "n_iter_": trace.shape[1],
-            "best_chain_": best,
             "_chain_states": [each.snapshot() for each in chains],
             "_fingerprint": chain.corpus.fingerprint,
             "_model": chain.model,
@@ -478,18 +463,7 @@ class CompoundLDA(BaseLDA):
             found["collection_topic_draws_"] = np.array(chain.draws).reshape(-1, *mean.shape)
         if self.inference == "langevin":
             found["acceptance_"] = chain.accepted / max(chain.n_averaged, 1)
-        if self.inference == "variational":
-            doc_topic, topic_word = chain.doc_topic.copy(), chain.topic_word_parameter.copy()
-        else:
-            doc_topic, topic_word = estimate_counts(
-                chain.corpus,
-                chain.priors,
-                chain.topics,
-                chain.word_topic_counts,
-                chain.topic_totals,
-                self.point_estimate,
-            )
-            doc_topic += chain.priors.doc
-            topic_word += chain.priors.topic_word()
-            found["topic_assignments_"] = chain.topics.copy()
-        return found | {"components_": topic_word, "doc_topic_": doc_topic / doc_topic.sum(axis=1, keepdims=True)}
+        if self.inference != "variational":
+            return found | self._topic_attributes(chain)
+        doc_topic = chain.doc_topic / chain.doc_topic.sum(axis=1, keepdims=True)
+        return found | {"components_": chain.topic_word_parameter.copy(), "doc_topic_": doc_topic}

@@ -186,7 +186,7 @@ class EmpiricalBayesLDA(GibbsLDA):
                     f"functionals[{name!r}] must be a function of (doc_topic, topic_word), got {function!r}."
                 )
         seed = random.seed_sequence(self.random_state)
-        fold_in_seed = int(random.child(seed, 1).generate_state(1, np.uint64)[0])
+        fold_in_seed = random.key(random.child(seed, 1))
         options = Options.make(self.tempering)
         most = most_sweeps(self.method, options, self.n_tuning, self.max_iter)
         progress = Progress(self, data, {"_fold_in_seed": fold_in_seed}, self.n_chains, n_sweeps=most)

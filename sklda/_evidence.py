@@ -48,9 +48,9 @@ def log_evidence(
           mean is kept.
         - ``"ais"``: annealing from the prior, eta falling from infinity. For a few thousand tokens.
         - ``"cgs_transition"``: mean of p(z, w) over the probability of the sweep that led to z (Chen & Doss 2018,
-          equation 4.9). Unbiased for p(w); its logarithm is hundreds of nats too low on corpora of any size.
+          equation 4.9). Unbiased for p(w); its logarithm is 400 nats too low on 60,000 tokens of six topics.
         - ``"chib"`` and ``"harmonic_mean_z"``, ``"harmonic_mean_psi"`` (there, section 5.1): for comparison, with a
-          warning. None of the three is unbiased, and they are wrong by thousands of nats.
+          warning. None of the three is unbiased: on 60,000 tokens of six topics they are 600 to 13,000 nats too high.
     n_temperatures : int, default=300
         Sweeps of an annealing run.
     n_runs : int, default=4

@@ -164,7 +164,7 @@ class GibbsLDA(BaseLDA):
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
             chains = start_chains(corpus, priors, seeds, [self.init] * self.n_chains, self.n_jobs)
-            fold_in_seed = int(random.child(seed, 1).generate_state(1, np.uint64)[0])
+            fold_in_seed = random.key(random.child(seed, 1))
 
         if self.snapshot_every is not None and self.verbose:
             size = len(chains) * (self.max_iter // self.snapshot_every) * 4 * self.n_components * corpus.n_features
@@ -178,33 +178,28 @@ class GibbsLDA(BaseLDA):
 
     def _resume(self, corpus, priors):
         """Chains that go on from the states of the previous fit."""
-        if corpus.fingerprint != self._fingerprint:
-            raise ValueError(
-                "warm_start=True goes on with the X of the previous fit, and this X is another. "
-                "Fit with warm_start=False, or clone the estimator, to start anew."
-            )
-        for name, before in (("n_components", len(self.components_)), ("n_chains", len(self._chain_states))):
-            if getattr(self, name) != before:
-                raise ValueError(
-                    f"warm_start=True goes on with {name}={before}, and {name} is now {getattr(self, name)}. "
-                    "Fit with warm_start=False to start anew."
-                )
+        self._check_same_corpus(corpus)
+        self._check_same_parameters({"n_components": len(self.components_), "n_chains": len(self._chain_states)})
         return [GibbsChain(corpus, priors, state) for state in self._chain_states]
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they stand."""
-        topics = self._topic_attributes(chains)
+        traces = self._trace_attributes(chains)
+        chain = chains[traces["best_chain_"]]
         snapshots = {}
         if self.snapshot_every is not None:
-            chain = chains[topics["best_chain_"]]
             snapshots = {
-                "snapshots_": np.array([phi for _, phi in chain.kept]).reshape(-1, *topics["components_"].shape),
+                "snapshots_": np.array([phi for _, phi in chain.kept]).reshape(
+                    -1, chain.priors.n_components, chain.corpus.n_features
+                ),
                 "snapshot_sweeps_": np.array([sweep for sweep, _ in chain.kept], dtype=int),
             }
         return (
             snapshots
-            | topics
+            | traces
+            | self._topic_attributes(chain)
             | {
+                "sampler_": chain.sampler,
                 "_chain_states": [chain.snapshot() for chain in chains],
                 "_fingerprint": chains[0].corpus.fingerprint,
             }

@@ -229,22 +229,29 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         mode = int(result.counts[np.argmax(result.posterior)])
         priors, pilots = result.draws[mode][:2]
         chains = run_chains([GibbsChain(corpus, priors, state) for state in pilots], _LAST_SWEEPS, n_jobs=self.n_jobs)
-        attributes |= self._topic_attributes(chains) | {
-            "topic_counts_": result.counts,
-            "topic_count_posterior_": result.posterior,
-            "topic_count_posterior_std_": result.posterior_std,
-            "topic_count_interval_": result.interval,
-            "n_components_": mode,
-            "log_evidence_": result.log_evidence,
-            "log_evidence_std_": result.log_evidence_std,
-            "log_evidence_shortfall_": result.log_evidence_shortfall,
-            "evidence_trace_": result.runs,
-            "doc_topic_prior_": float(priors.doc[0, 0]),
-            "topic_word_prior_": _one_if_equal(priors.word),
-            "n_iter_": result.n_sweeps + _LAST_SWEEPS * len(chains),
-            "_fold_in_seed": int(random.child(seed, 1).generate_state(1, np.uint64)[0]),
-            "_draws": (corpus, result.draws),
-        }
+        traces = self._trace_attributes(chains)
+        chain = chains[traces["best_chain_"]]
+        attributes |= (
+            traces
+            | self._topic_attributes(chain)
+            | {
+                "sampler_": chain.sampler,
+                "topic_counts_": result.counts,
+                "topic_count_posterior_": result.posterior,
+                "topic_count_posterior_std_": result.posterior_std,
+                "topic_count_interval_": result.interval,
+                "n_components_": mode,
+                "log_evidence_": result.log_evidence,
+                "log_evidence_std_": result.log_evidence_std,
+                "log_evidence_shortfall_": result.log_evidence_shortfall,
+                "evidence_trace_": result.runs,
+                "doc_topic_prior_": float(priors.doc[0, 0]),
+                "topic_word_prior_": _one_if_equal(priors.word),
+                "n_iter_": result.n_sweeps + _LAST_SWEEPS * len(chains),
+                "_fold_in_seed": random.key(random.child(seed, 1)),
+                "_draws": (corpus, result.draws),
+            }
+        )
         stages.end(attributes)
         return attributes
 

@@ -186,7 +186,7 @@ def predictive_perplexity(model, X_seen, X_hidden, *, collections=None, n_sweeps
     if hidden.n_tokens == 0:
         raise ValueError("X_hidden has no word to predict.")
     topic_word, alpha = check_model(topics(model), prior(model, collections), seen)
-    key = int(random.seed_sequence(random_state).generate_state(1, np.uint64)[0])
+    key = random.key(random.seed_sequence(random_state))
     log_p = predictive(seen, hidden, topic_word, alpha, n_sweeps=n_sweeps, seed=key, n_jobs=n_jobs)
     return float(np.exp(-log_p.sum() / hidden.n_tokens))
 

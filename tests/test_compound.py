@@ -375,7 +375,7 @@ def test_alpha_is_drawn_from_its_posterior():
     rng = np.random.default_rng(0)
     alpha, draws = 1.0, []
     for _ in range(20_000):
-        log_pi = compound.log_dirichlet(rng, np.full((2, 3), alpha))
+        log_pi = random.log_dirichlet(rng, np.full((2, 3), alpha))
         alpha = draw_alpha(rng, alpha, log_pi, 2.0, 1.5)
         draws.append(alpha)
     # Far enough apart to be independent.

@@ -17,7 +17,7 @@ from sklda.inference.chain import GibbsChain
 from sklda.inference.empirical_bayes import Options, Plan, build_curve, estimate
 from sklda.inference.maximum import Ellipse
 from sklda.inference.priors import CountHistograms, Priors, log_rising
-from sklda.inference.tempering import Grid, TemperedChain, log_dirichlet
+from sklda.inference.tempering import Grid, TemperedChain
 
 REGION = ((0.05, 10.0), (0.05, 10.0))
 # docs, V, K, and (eta, alpha, log m(eta, alpha) - log m(1, 1))
@@ -305,7 +305,7 @@ def _lopsided(self, at):
 
 
 def test_log_dirichlet_of_the_smallest_parameters():
-    draws = log_dirichlet(np.full((50, 30), 1e-8), np.random.default_rng(0))
+    draws = random.log_dirichlet(np.random.default_rng(0), np.full((50, 30), 1e-8))
     assert np.isfinite(draws).all()
     np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1)
 

@@ -4,8 +4,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.special import softmax
 from sklearn.utils import Bunch, check_random_state, check_scalar
+
+from sklda.inference.random import log_dirichlet
 
 
 def make_lda_corpus(
@@ -193,10 +194,8 @@ def _draw_lengths(rng, doc_length, n_documents):
 
 
 def _draw_dirichlet(rng, prior, shape):
-    """Draw rows of the Dirichlet distribution by log Gamma(a) = log Gamma(a + 1) + log(U) / a."""
-    log_gamma = np.log(rng.standard_gamma(np.add(prior, 1), size=shape))
-    log_gamma -= rng.standard_exponential(shape) / prior
-    return softmax(log_gamma, axis=1)
+    """Draw rows of the Dirichlet distribution."""
+    return np.exp(log_dirichlet(rng, np.broadcast_to(prior, shape)))
 
 
 def _draw_tokens(rng, lengths, doc_topic, topic_word):

@@ -183,7 +183,7 @@ class CompoundChain(GibbsChain):
 
     def _move_mixtures(self, rng):
         if self.model.inference == "augmented":
-            self.log_pi = log_dirichlet(rng, self.alpha + self.draw_tables())
+            self.log_pi = random.log_dirichlet(rng, self.alpha + self.draw_tables())
         else:
             self._langevin(rng)
 
@@ -208,7 +208,7 @@ class CompoundChain(GibbsChain):
         """One Metropolis-adjusted step of all collections, each accepted or not."""
         tails = self.tails()
         # The total of phi has no say in pi, and is drawn anew.
-        log_total = log_gamma(rng, np.full((len(self.log_pi), 1), self.alpha * self.log_pi.shape[1]))
+        log_total = random.log_gamma(rng, np.full((len(self.log_pi), 1), self.alpha * self.log_pi.shape[1]))
         here = LangevinPoint(self.log_pi + log_total, tails, self.alpha, self.gamma)
         step = np.exp(self.log_step)[:, None]
         noise = rng.standard_normal(self.log_pi.shape)
@@ -314,13 +314,3 @@ class LangevinPoint:
 def bounded(doc_prior):
     """gamma pi in the range of the kernels."""
     return np.maximum(doc_prior, SMALLEST)
-
-
-def log_gamma(rng, shape):
-    """Logarithms of Gamma(shape, 1) variates, which may themselves underflow: log G(a + 1) + log(U) / a."""
-    return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
-
-
-def log_dirichlet(rng, prior):
-    """Logarithms of Dirichlet variates, a row of parameters each."""
-    return log_softmax(log_gamma(rng, prior), axis=1)

@@ -217,10 +217,8 @@ def ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
 def _from_prior(corpus, alpha, rng):
     """Topics of all tokens from their Dirichlet-multinomials."""
     doc_of = corpus.token_documents
-    # Gamma draws as logarithms: those of a small alpha underflow.
     alpha = np.broadcast_to(alpha, (corpus.n_documents, alpha.shape[1]))
-    log_gamma = np.log(rng.gamma(alpha + 1)) + np.log(rng.random(alpha.shape)) / alpha
-    running = np.cumsum(np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True)), axis=1)
+    running = np.cumsum(np.exp(random.log_dirichlet(rng, alpha)), axis=1)
     topics = [
         (running[d, :-1] <= rng.random((len(d), 1)) * running[d, -1:]).sum(axis=1, dtype=np.int32)
         for d in np.array_split(doc_of, 1 + corpus.n_tokens // 2**16)
@@ -334,17 +332,12 @@ def draw_parameters(chain, rng):
     """theta (D, K) and phi (K, V) from their Dirichlet conditionals given z."""
     K = chain.priors.n_components
     return tuple(
-        _dirichlet(parameter, rng)
+        np.exp(random.log_dirichlet(rng, parameter))
         for parameter in (
             chain.doc_topic_counts() + chain.priors.doc,
             chain.word_topic_counts[:, :K].T + chain.priors.topic_word(),
         )
     )
-
-
-def _dirichlet(parameter, rng):
-    log_gamma = np.log(rng.gamma(parameter + 1)) + np.log(rng.random(parameter.shape)) / parameter
-    return np.exp(log_gamma - logsumexp(log_gamma, axis=1, keepdims=True))
 
 
 def pilots(log_weights):

@@ -1,6 +1,7 @@
 """From ``random_state`` to one stream per unit of work: a chain, a document."""
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.utils import check_random_state
 
 
@@ -39,3 +40,18 @@ def child(seed, *key):
 def stream(seed):
     """State of the kernels' generator, uint64 (4,)."""
     return seed.generate_state(4, np.uint64)
+
+
+def key(seed):
+    """A 64-bit number, from which documents' streams are seeded."""
+    return int(seed.generate_state(1, np.uint64)[0])
+
+
+def log_gamma(rng, shape):
+    """Logarithms of Gamma(shape, 1) variates, which may themselves underflow: log G(a + 1) + log(U) / a."""
+    return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
+
+
+def log_dirichlet(rng, parameter):
+    """Logarithms of Dirichlet variates, one a row of `parameter`; finite for the smallest parameters."""
+    return log_softmax(log_gamma(rng, parameter), axis=1)

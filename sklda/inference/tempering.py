@@ -7,10 +7,10 @@ full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) every point is v
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import digamma, gammaln, polygamma
 
+from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain
-from sklda.inference.priors import CountHistograms, Priors, log_rising
+from sklda.inference.priors import CountHistograms, Priors, dirichlet_part, log_rising
 
 # Entries that a table of rising factorials may have.
 _LARGEST_TABLE = 2**22
@@ -124,29 +124,11 @@ class DirichletDraws:
 
     def word_part(self, eta, order=0):
         """log density of beta, or its derivative of that order with respect to log eta; (n_draws, n_etas)."""
-        return _log_dirichlet(eta, order, self.n_components, self.n_features, self.log_beta)
+        return dirichlet_part(eta, self.n_components, self.n_features, self.log_beta, order)
 
     def doc_part(self, alpha, order=0):
         """log density of theta, or its derivative of that order with respect to log alpha; (n_draws, n_alphas)."""
-        return _log_dirichlet(alpha, order, self.n_documents, self.n_components, self.log_theta)
-
-
-def _log_dirichlet(a, order, n, size, log_sums):
-    """Of `n` draws together, from a symmetric Dirichlet(a) of `size` entries."""
-    a = np.asarray(a, dtype=np.float64)
-    if order == 0:
-        return n * (gammaln(size * a) - size * gammaln(a)) + np.outer(log_sums, a - 1)
-    first = n * size * a * (digamma(size * a) - digamma(a)) + np.outer(log_sums, a)
-    if order == 1:
-        return first
-    return first + n * size * a**2 * (size * polygamma(1, size * a) - polygamma(1, a))
-
-
-def log_dirichlet(parameter, rng):
-    """Logarithms of Dirichlet draws, one a row; finite for the smallest parameters."""
-    log_gamma = np.log(rng.standard_gamma(parameter + 1)) + np.log1p(-rng.random(parameter.shape)) / parameter
-    largest = log_gamma.max(axis=1, keepdims=True)
-    return log_gamma - largest - np.log(np.exp(log_gamma - largest).sum(axis=1, keepdims=True))
+        return dirichlet_part(alpha, self.n_documents, self.n_components, self.log_theta, order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +239,8 @@ class TemperedChain(GibbsChain):
         if not (self.augmented or self.functionals):
             return Observation(self.at, counts)
         K = self.priors.n_components
-        log_theta = log_dirichlet(self.doc_topic_counts() + self.priors.doc, self.rng)
-        log_beta = log_dirichlet(self.word_topic_counts[:, :K].T + self.priors.topic_word(), self.rng)
+        log_theta = random.log_dirichlet(self.rng, self.doc_topic_counts() + self.priors.doc)
+        log_beta = random.log_dirichlet(self.rng, self.word_topic_counts[:, :K].T + self.priors.topic_word())
         sums = (np.array([part.sum()]) for part in (log_theta, log_beta))
         parameters = DirichletDraws(self.corpus.n_documents, K, self.corpus.n_features, *sums)
         theta, beta = np.exp(log_theta), np.exp(log_beta)

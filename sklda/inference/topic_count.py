@@ -405,7 +405,7 @@ class Scan:
             else:
                 value, std, shortfall = evidence.combine(level.log_weights, within, spread=between)
                 common = within / np.sqrt(2 * freedom) if freedom and shortfall else 0.0
-            rows.append((value, np.hypot(std, common), shortfall, common))
+            rows.append((value, np.sqrt(std**2 + common**2 + level.left_out**2), shortfall, common))
         return np.array(counts), *np.array(rows).T
 
     def posterior(self):
