@@ -17,9 +17,9 @@ def make_corpus(docs, n_features):
     return Corpus(words, np.cumsum([0] + [len(doc) for doc in docs]).astype(np.int64), n_features)
 
 
-def make_chain(corpus, priors, topics, seed=0):
+def make_chain(corpus, priors, topics, seed=0, kind=GibbsChain):
     stream = np.random.SeedSequence(seed).generate_state(4, np.uint64)
-    return GibbsChain(corpus, priors, ChainState(np.asarray(topics, np.int32), stream))
+    return kind(corpus, priors, ChainState(np.asarray(topics, np.int32), stream))
 
 
 class Enumeration:
@@ -44,13 +44,13 @@ class Enumeration:
         """Where a state stands in `states`."""
         return int(np.ravel_multi_index(tuple(topics), (self.K,) * len(topics)))
 
-    def transition(self, start):
-        """Distribution of the state after one sweep from `start`: token by token, in order."""
+    def transition(self, start, order=None):
+        """Distribution of the state after one sweep from `start`: token by token, in the order given."""
         shape = (self.K,) * self.corpus.n_tokens
         joint = self.posterior.reshape(shape)
         p = np.zeros(shape)
         p[tuple(start)] = 1
-        for i in range(self.corpus.n_tokens):
+        for i in range(self.corpus.n_tokens) if order is None else order:
             p = p.sum(axis=i, keepdims=True) * joint / joint.sum(axis=i, keepdims=True)
         return p.ravel()
 

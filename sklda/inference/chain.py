@@ -63,11 +63,15 @@ class GibbsChain:
 
     def __init__(self, corpus, priors, state):
         self.corpus, self.priors = corpus, priors
-        self.topics = np.array(state.topics, np.int32)
         self.stream = np.array(state.stream, np.uint64)
         self.n_sweeps = state.n_sweeps
         self.trace, self.kept = list(state.trace), list(state.kept)
-        K, width = priors.n_components, priors.topic.shape[1]
+        self._arrange(state.topics)
+
+    def _arrange(self, topics):
+        """Set up what a sweep needs to begin at `topics`."""
+        corpus, K, width = self.corpus, self.priors.n_components, self.priors.topic.shape[1]
+        self.topics = np.array(topics, np.int32)
         self.word_topic_counts = np.zeros((corpus.n_features, width), np.int32)
         self.topic_totals = np.zeros(K, np.int64)
         _tokens.count_topics(corpus.words, self.topics, self.word_topic_counts, self.topic_totals)

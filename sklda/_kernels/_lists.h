@@ -1,0 +1,116 @@
+/* Topics of a document as a list of (count, topic) pairs, for documents that hold few of the topics.
+ *
+ * An entry is count << 16 | topic; lists begin at multiples of LANES entries, and entries past the end are zero. Sums
+ * run in LANES lanes that are then folded in halves: in this order on every instruction set. */
+#ifndef SKLDA_LISTS_H
+#define SKLDA_LISTS_H
+
+#include "_lanes.h"
+
+#define TOPIC(entry) ((entry) & 0xffff)
+#define COUNT(entry) ((entry) >> 16)
+
+/* weights[j] = count_j * word[topic_j], zero for the topic `without`, which is in the list; sums, over the
+ * lanes. Returns where that topic is in the list. */
+static int64_t list_weights(const uint32_t *restrict list, int64_t n, int without, const float *restrict word,
+                            float *restrict weights, float *restrict sums)
+{
+    float acc[LANES] = {0};
+    int32_t at[LANES] = {0};
+    int32_t found = 0;
+    for (int64_t j = 0; j < n; j += LANES)
+        for (int l = 0; l < LANES; l++) {
+            uint32_t entry = list[j + l];
+            float w = (float)(int32_t)COUNT(entry) * word[TOPIC(entry)];
+            int here = (int)TOPIC(entry) == without && entry > 0xffff;
+            w = here ? 0 : w;
+            at[l] = here ? (int32_t)j + l : at[l];
+            weights[j + l] = w;
+            acc[l] += w;
+        }
+    for (int l = 0; l < LANES; l++) {
+        sums[l] = acc[l];
+        found |= at[l];
+    }
+    return found;
+}
+
+/* word[k] = (counts[k] + prior) * inverse[k], smooth[k] = alpha[k] * word[k], and the sums of the latter over blocks of
+ * LANES topics. */
+static void word_row(const int32_t *restrict counts, float prior, const float *restrict inverse,
+                     const float *restrict alpha, int64_t width, float *restrict word, float *restrict smooth,
+                     double *restrict blocks)
+{
+    for (int64_t j = 0; j < width; j += LANES) {
+        double half[LANES / 2];
+        for (int l = 0; l < LANES; l++) {
+            word[j + l] = ((float)counts[j + l] + prior) * inverse[j + l];
+            smooth[j + l] = alpha[j + l] * word[j + l];
+        }
+        for (int l = 0; l < 8; l++)
+            half[l] = (double)smooth[j + l] + smooth[j + 8 + l];
+        for (int l = 0; l < 4; l++)
+            half[l] += half[l + 4];
+        blocks[j / LANES] = (half[0] + half[2]) + (half[1] + half[3]);
+    }
+}
+
+#if defined(WIDE_VECTORS)
+#include <immintrin.h>
+#define AVX512 __attribute__((target("avx512f")))
+
+static inline int very_wide_vectors(void) { return __builtin_cpu_supports("avx512f"); }
+
+AVX512 static int64_t list_weights_512(const uint32_t *restrict list, int64_t n, int without,
+                                       const float *restrict word, float *restrict weights,
+                                       float *restrict sums)
+{
+    __m512 acc = _mm512_setzero_ps();
+    __m512i low = _mm512_set1_epi32(0xffff), one = _mm512_set1_epi32(0x10000), taken = _mm512_set1_epi32(without);
+    int64_t at = 0;
+    for (int64_t j = 0; j < n; j += LANES) {
+        __m512i entries = _mm512_loadu_si512(list + j), topics = _mm512_and_si512(entries, low);
+        __mmask16 here = _mm512_mask_cmpeq_epi32_mask(_mm512_cmpge_epu32_mask(entries, one), topics, taken);
+        __m512 counts = _mm512_cvtepi32_ps(_mm512_srli_epi32(entries, 16));
+        __m512 w = _mm512_maskz_mul_ps((__mmask16)~here, counts, _mm512_i32gather_ps(topics, word, 4));
+        at = here ? j + __builtin_ctz(here) : at;
+        _mm512_storeu_ps(weights + j, w);
+        acc = _mm512_add_ps(acc, w);
+    }
+    _mm512_storeu_ps(sums, acc);
+    return at;
+}
+
+AVX512 static void word_row_512(const int32_t *restrict counts, float prior, const float *restrict inverse,
+                                const float *restrict alpha, int64_t width, float *restrict word,
+                                float *restrict smooth, double *restrict blocks)
+{
+    for (int64_t j = 0; j < width; j += LANES) {
+        __m512 w = _mm512_mul_ps(_mm512_add_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(counts + j)),
+                                               _mm512_set1_ps(prior)), _mm512_loadu_ps(inverse + j));
+        _mm512_storeu_ps(word + j, w);
+        w = _mm512_mul_ps(_mm512_loadu_ps(alpha + j), w);
+        _mm512_storeu_ps(smooth + j, w);
+        __m256 upper = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(w), 1));
+        __m512d half = _mm512_add_pd(_mm512_cvtps_pd(_mm512_castps512_ps256(w)), _mm512_cvtps_pd(upper));
+        __m256d quarter = _mm256_add_pd(_mm512_castpd512_pd256(half), _mm512_extractf64x4_pd(half, 1));
+        __m128d pair = _mm_add_pd(_mm256_castpd256_pd128(quarter), _mm256_extractf128_pd(quarter, 1));
+        blocks[j / LANES] = _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)));
+    }
+}
+#else
+static inline int very_wide_vectors(void) { return 0; }
+#define list_weights_512 list_weights
+#define word_row_512 word_row
+#endif
+
+/* Where a topic is in a list of n; n if it is not. */
+static inline int64_t list_find(const uint32_t *list, int64_t n, uint32_t topic)
+{
+    int64_t at = n;
+    for (int64_t j = 0; j < n; j++)
+        at = TOPIC(list[j]) == topic ? j : at;
+    return at;
+}
+
+#endif
