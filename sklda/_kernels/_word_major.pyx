@@ -19,7 +19,7 @@ from sklda._kernels._xoshiro cimport uniform
 
 
 cdef enum:
-    AHEAD = 8
+    AHEAD = 16
 
 
 def arrange(
