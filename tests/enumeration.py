@@ -17,9 +17,9 @@ def make_corpus(docs, n_features):
     return Corpus(words, np.cumsum([0] + [len(doc) for doc in docs]).astype(np.int64), n_features)
 
 
-def make_chain(corpus, priors, topics, seed=0):
+def make_chain(corpus, priors, topics, seed=0, kind=GibbsChain):
     stream = np.random.SeedSequence(seed).generate_state(4, np.uint64)
-    return GibbsChain(corpus, priors, ChainState(np.asarray(topics, np.int32), stream))
+    return kind(corpus, priors, ChainState(np.asarray(topics, np.int32), stream))
 
 
 class Enumeration:
