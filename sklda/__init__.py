@@ -13,6 +13,7 @@ Three floors; imports go down only::
                    starts                                 where chains begin: random, annealed, merged from above
                    corpus  priors  random                 what a chain is made of
                    chain                                  GibbsChain: z, counts, priors, stream; chains side by side
+                   blocks                                 one chain on several cores, phi drawn given z
                    point_estimates  fold_in               theta and phi from z; theta of new documents
                    compound                               collections: their mixtures by chains,
                    compound_priors                        gamma, eta and alpha, and

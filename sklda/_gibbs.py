@@ -8,7 +8,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress
 from sklda.inference import random
-from sklda.inference.chain import GibbsChain, run_chains
+from sklda.inference.blocks import SAMPLERS
+from sklda.inference.chain import run_chains
 from sklda.inference.point_estimates import METHODS
 from sklda.inference.starts import INITS, start_chains
 
@@ -25,8 +26,12 @@ class GibbsLDA(BaseLDA):
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``. A matrix seeds topics with words.
         Both priors must lie between 1e-12 and 1e12.
-    sampler : {"collapsed"}, default="collapsed"
-        Tokens are drawn one after the other from their exact full conditionals, theta and phi integrated out.
+    sampler : {"collapsed", "grouped", "partially_collapsed"}, default="collapsed"
+        All have the posterior as their target. ``"collapsed"``: tokens are drawn one after the other from their exact
+        full conditionals, theta and phi integrated out. ``"partially_collapsed"``: phi is drawn given z, then the
+        tokens of every document one after the other with theta integrated out. ``"grouped"``: phi and theta are drawn
+        given z, then all tokens at once. The last two need more sweeps for the same progress; their documents are
+        drawn side by side, so that `n_jobs` cores serve a single chain.
     init : {"random", "anneal", "prune"}, default="random"
         Where chains begin; the posterior has modes that sweeps do not leave. ``"random"``: topics drawn at random.
         ``"anneal"``: 300 sweeps more, in which both priors fall from ten times their values. ``"prune"``: begin with
@@ -49,7 +54,8 @@ class GibbsLDA(BaseLDA):
         Sweeps between copies of the topics, which `sklda.metrics.held_out_curve` scores. Each takes
         ``4 * n_components * n_features`` bytes in every chain; `verbose` prints the sum before the first sweep.
     n_jobs : int, default=None
-        Chains, or blocks of 64 documents in `transform`, at a time. No result depends on it.
+        Chains at a time; with a single chain and a sampler other than ``"collapsed"``, blocks of documents; blocks of
+        64 documents in `transform`. No result depends on it.
     verbose : int, default=0
         1 prints about ten lines a chain, 2 a line every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -78,7 +84,7 @@ class GibbsLDA(BaseLDA):
     best_chain_ : int
         The row of `log_joint_trace_` that the topics come from.
     sampler_ : str
-        The kernel that was used.
+        The kernel that was used: ``"dense"`` for ``sampler="collapsed"``, otherwise `sampler` itself.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -114,7 +120,7 @@ class GibbsLDA(BaseLDA):
 
     _parameter_constraints = {
         **BaseLDA._parameter_constraints,
-        "sampler": [StrOptions({"collapsed"})],
+        "sampler": [StrOptions(set(SAMPLERS))],
         "init": [StrOptions(set(INITS))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "point_estimate": [StrOptions(set(METHODS))],
@@ -163,7 +169,8 @@ class GibbsLDA(BaseLDA):
         else:
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
-            chains = start_chains(corpus, priors, seeds, [self.init] * self.n_chains, self.n_jobs)
+            kind = SAMPLERS[self.sampler]
+            chains = start_chains(corpus, priors, seeds, [self.init] * self.n_chains, self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
         if self.snapshot_every is not None and self.verbose:
@@ -180,7 +187,7 @@ class GibbsLDA(BaseLDA):
         """Chains that go on from the states of the previous fit."""
         self._check_same_corpus(corpus)
         self._check_same_parameters({"n_components": len(self.components_), "n_chains": len(self._chain_states)})
-        return [GibbsChain(corpus, priors, state) for state in self._chain_states]
+        return [SAMPLERS[self.sampler](corpus, priors, state) for state in self._chain_states]
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they stand."""

@@ -9,6 +9,7 @@ import pytest
 from enumeration import make_chain
 from scipy.stats import norm
 
+from sklda.inference.blocks import SAMPLERS
 from sklda.inference.corpus import Corpus
 from sklda.inference.priors import Priors
 
@@ -47,7 +48,7 @@ def statistics(topics, words):
     )
 
 
-def smallest_p(alpha, eta, priors=None, break_it=lambda chain: None):
+def smallest_p(alpha, eta, priors=None, break_it=lambda chain: None, sampler="collapsed"):
     """Smallest two-sided p-value over the statistics, times their number."""
     rng = np.random.default_rng(0)
     wide_alpha, wide_eta = np.broadcast_to(alpha, (len(LENGTHS), K)), np.broadcast_to(eta, (K, V))
@@ -58,7 +59,7 @@ def smallest_p(alpha, eta, priors=None, break_it=lambda chain: None):
     for seed in range(N_DRAWS):
         z = draw_topics(rng, wide_alpha)
         direct.append(statistics(z, draw_words(rng, z, wide_eta)))
-        chain = make_chain(Corpus(words, OFFSETS, V), priors, topics, seed)
+        chain = make_chain(Corpus(words, OFFSETS, V), priors, topics, seed, SAMPLERS[sampler])
         break_it(chain)
         chain.sweep()
         topics = chain.topics
@@ -71,16 +72,20 @@ def smallest_p(alpha, eta, priors=None, break_it=lambda chain: None):
     return 2 * norm.sf(np.abs(z)).min() * len(z)
 
 
+@pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
-def test_sweeps_and_new_words_keep_the_joint_distribution(alpha, eta):
-    assert smallest_p(alpha, eta) > ALARM
+def test_sweeps_and_new_words_keep_the_joint_distribution(alpha, eta, sampler):
+    assert smallest_p(alpha, eta, sampler=sampler) > ALARM
 
 
+@pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("wrong", ["alpha", "eta", "counts"])
-def test_a_broken_sweep_is_found(wrong):
+def test_a_broken_sweep_is_found(wrong, sampler):
     def break_it(chain):
         if wrong == "counts":
+            # Which of the two a kernel looks at depends on the sampler.
             chain.topic_totals += 5
+            chain.word_topic_counts[:, 0] += 1
 
-    priors = Priors.make(0.3 * (1 + (wrong == "alpha")), 0.4 * (1 + (wrong == "eta")), K, V)
-    assert smallest_p(0.3, 0.4, priors, break_it) < ALARM
+    priors = Priors.make(0.3 * (1 + (wrong == "alpha")), 0.4 * (1 + 2 * (wrong == "eta")), K, V)
+    assert smallest_p(0.3, 0.4, priors, break_it, sampler) < ALARM

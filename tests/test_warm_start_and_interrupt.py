@@ -130,12 +130,20 @@ def threads_end(before):
     return not alive
 
 
-@pytest.mark.parametrize("n_chains_n_jobs", [(1, None), (2, 2), (3, 2)])
+@pytest.mark.parametrize(
+    "sampler, n_chains, n_jobs",
+    [
+        ("collapsed", 1, None),
+        ("collapsed", 2, 2),
+        ("collapsed", 3, 2),
+        ("grouped", 1, 2),
+        ("partially_collapsed", 2, 2),
+    ],
+)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, SystemExit])
 @pytest.mark.parametrize("fitted", ["unfitted", "fitted", "warm start"])
-def test_an_interrupted_fit_changes_nothing(counts, same, n_chains_n_jobs, error, fitted):
-    n_chains, n_jobs = n_chains_n_jobs
-    lda = make(n_chains=n_chains, n_jobs=n_jobs, warm_start=fitted == "warm start")
+def test_an_interrupted_fit_changes_nothing(counts, same, sampler, n_chains, n_jobs, error, fitted):
+    lda = make(sampler=sampler, n_chains=n_chains, n_jobs=n_jobs, warm_start=fitted == "warm start")
     if fitted != "unfitted":
         lda.fit(counts)
     lda.set_params(verbose=2, max_iter=10**6)
@@ -149,7 +157,7 @@ def test_an_interrupted_fit_changes_nothing(counts, same, n_chains_n_jobs, error
     assert threads_end(threads)
     # What it was fit for, it still is.
     lda.set_params(max_iter=5, verbose=0).fit(counts)
-    expected = make(max_iter=10 if fitted == "warm start" else 5, n_chains=n_chains).fit(counts)
+    expected = make(sampler=sampler, max_iter=10 if fitted == "warm start" else 5, n_chains=n_chains).fit(counts)
     assert same(lda.log_joint_trace_, expected.log_joint_trace_)
 
 
@@ -160,8 +168,8 @@ CTRL_C = """
 
     # Half a second a sweep, days a fit.
     X = np.random.default_rng(0).poisson(1.0, size=(2000, 500))
-    n_chains, fitted = int(sys.argv[1]), sys.argv[2] == "fitted"
-    lda = GibbsLDA(300, max_iter=1, n_chains=n_chains, n_jobs=n_chains, warm_start=True)
+    n_chains, sampler, fitted = int(sys.argv[1]), sys.argv[2], sys.argv[3] == "fitted"
+    lda = GibbsLDA(300, max_iter=1, n_chains=n_chains, sampler=sampler, n_jobs=2, warm_start=True)
     if fitted:
         lda.fit(X)
     lda.set_params(max_iter=10**6, verbose=2)
@@ -179,12 +187,12 @@ CTRL_C = """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
-@pytest.mark.parametrize("n_chains", [1, 2])
+@pytest.mark.parametrize("n_chains, sampler", [(1, "collapsed"), (2, "collapsed"), (1, "grouped"), (2, "grouped")])
 @pytest.mark.parametrize("fitted", ["fitted", "unfitted"])
-def test_ctrl_c(n_chains, fitted):
+def test_ctrl_c(n_chains, sampler, fitted):
     with subprocess.Popen(
         # -P: the installed package, not the sources that may lie in the working directory
-        [sys.executable, "-P", "-u", "-c", textwrap.dedent(CTRL_C), str(n_chains), fitted],
+        [sys.executable, "-P", "-u", "-c", textwrap.dedent(CTRL_C), str(n_chains), sampler, fitted],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -17,6 +17,24 @@ def count_topics(
             topic_totals[topics[i]] += 1
 
 
+def move_topics(
+    const int32_t[::1] words,             # IN (N,)
+    const int32_t[::1] new,               # IN (N,)
+    int32_t[::1] topics,                  # IN/OUT (N,): becomes `new`
+    int32_t[:, ::1] word_topic_counts,    # IN/OUT (V, P): m_kv
+    int64_t[::1] topic_totals,            # IN/OUT (K,): m_k
+):
+    cdef int64_t i
+    with nogil:
+        for i in range(words.shape[0]):
+            if new[i] != topics[i]:
+                word_topic_counts[words[i], topics[i]] -= 1
+                word_topic_counts[words[i], new[i]] += 1
+                topic_totals[topics[i]] -= 1
+                topic_totals[new[i]] += 1
+                topics[i] = new[i]
+
+
 def count_documents(
     const int64_t[::1] offsets,           # IN (D + 1,)
     const int32_t[::1] topics,            # IN (N,)

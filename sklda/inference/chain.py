@@ -57,9 +57,12 @@ class GibbsChain:
     topic_totals : ndarray of shape (n_components,), int64
     trace, kept : list
         As in `ChainState`.
+    n_jobs : int or None
+        Blocks of documents at a time, where the sampler can do that; set by `run_chains`.
     """
 
     sampler = "dense"
+    n_jobs = 1
 
     def __init__(self, corpus, priors, state):
         self.corpus, self.priors = corpus, priors
@@ -188,7 +191,7 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None)
     n_sweeps : int
         Sweeps of each chain.
     n_jobs : int, default=None
-        Chains at a time, as in joblib; the draws do not depend on it.
+        Chains at a time, as in joblib, or blocks of documents of a single chain; the draws do not depend on it.
     keep_every : int, default=None
         Sweeps between the topics that go into ``chain.kept``.
     listener : object, default=None
@@ -200,6 +203,10 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None)
     list of GibbsChain
         The chains after their sweeps (other objects than went in, where joblib's backend uses processes).
     """
+    if len(chains) == 1:
+        # Here and now: it has all cores to itself, if it knows how to use them.
+        chains[0].n_jobs = n_jobs
+        return [_run(0, chains[0], n_sweeps, listener, keep_every, lambda: False)]
     return side_by_side(
         _run, [(index, chain, n_sweeps, listener, keep_every) for index, chain in enumerate(chains)], n_jobs
     )

@@ -16,7 +16,7 @@ _ANNEAL_FACTOR, _ANNEAL_SWEEPS = 10.0, 300
 _PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN = 2.0, 60, 15
 
 
-def start_chains(corpus, priors, seeds, inits, n_jobs=None):
+def start_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain):
     """Chains for the same target, each from a start of its own.
 
     Parameters
@@ -31,10 +31,12 @@ def start_chains(corpus, priors, seeds, inits, n_jobs=None):
         which modes are fewer. ``"prune"``: 60 sweeps with twice as many topics, then the two topics whose union the
         log joint likes best are merged, 15 sweeps, and so on down.
     n_jobs : int, default=None
+    kind : type, default=GibbsChain
+        The class of the chains; whatever leads to the start is done by `GibbsChain`.
 
     Returns
     -------
-    list of GibbsChain
+    list of `kind`
         With no sweeps counted yet.
     """
     if "prune" in inits and not priors.exchangeable:
@@ -42,13 +44,13 @@ def start_chains(corpus, priors, seeds, inits, n_jobs=None):
             "init='prune' merges topics, so they must share their priors: "
             "give doc_topic_prior as one number and topic_word_prior without a row per topic, or use init='anneal'."
         )
-    tasks = [(init, corpus, priors, seed) for init, seed in zip(inits, seeds, strict=True)]
+    tasks = [(init, corpus, priors, seed, kind) for init, seed in zip(inits, seeds, strict=True)]
     return side_by_side(_start, tasks, n_jobs)
 
 
-def _start(init, corpus, priors, seed, stop):
+def _start(init, corpus, priors, seed, kind, stop):
     if init == "random":
-        return GibbsChain.start(corpus, priors, seed)
+        return kind.start(corpus, priors, seed)
     if init == "anneal":
         chain = anneal(corpus, priors, seed, stop)
     else:
@@ -56,7 +58,7 @@ def _start(init, corpus, priors, seed, stop):
         chain = longest_start(corpus, priors.resized(ceil(_PRUNE_FACTOR * K)), [seed], _PRUNE_FIRST, stop)
         while chain.priors.n_components > K and not stop():
             chain = merge(chain, priors.resized(chain.priors.n_components - 1), _PRUNE_BETWEEN, stop)
-    return GibbsChain(corpus, priors, ChainState(chain.topics, chain.stream))
+    return kind(corpus, priors, ChainState(chain.topics, chain.stream))
 
 
 def anneal(corpus, priors, seed, stop, n_sweeps=_ANNEAL_SWEEPS, factor=_ANNEAL_FACTOR):

@@ -1,0 +1,58 @@
+"""Gamma variates of topics' words given z: divided by their sums over words, topics drawn from their Dirichlets."""
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from sklda._kernels._gamma cimport gamma_source, gamma_variate, seed_source
+from sklda._kernels._xoshiro cimport mix64
+
+
+def draw_words(
+    int64_t first,                              # IN: the words first, ..., last - 1 are drawn
+    int64_t last,                               # IN
+    const int32_t[:, ::1] word_topic_counts,    # IN (V, P): m_kv
+    const double[::1] word_prior,               # IN (V,): eta when topics share it; empty otherwise
+    const float[:, ::1] topic_prior,            # IN (V, P): eta when each topic has its own; empty otherwise
+    uint64_t key,                               # IN: each word's stream is seeded by it and by the word
+    float[:, ::1] word_topic,                   # OUT (V, P): variates of shape m_kv + eta_kv, zero in the padding
+    double[::1] sums,                           # OUT (K,): their sums over these words
+):
+    cdef:
+        int64_t K = sums.shape[0], P = word_topic.shape[1], v, k
+        bint own = topic_prior.shape[0] > 0
+        double eta = 0, variate
+        gamma_source source
+    with nogil:
+        for k in range(K):
+            sums[k] = 0
+        for v in range(first, last):
+            seed_source(mix64(key ^ mix64(<uint64_t>v)), &source)
+            if not own:
+                eta = word_prior[v]
+            for k in range(K):
+                if own:
+                    eta = topic_prior[v, k]
+                variate = gamma_variate(&source, word_topic_counts[v, k] + eta)
+                word_topic[v, k] = <float>variate
+                sums[k] += variate
+            for k in range(K, P):
+                word_topic[v, k] = 0
+
+
+def scale_words(
+    int64_t first,                  # IN: the words first, ..., last - 1 are scaled
+    int64_t last,                   # IN
+    const float[::1] factors,       # IN (K,)
+    const float[::1] weights,       # IN (K,)
+    float[:, ::1] word_topic,       # IN/OUT (V, P)
+    double[::1] sums,               # OUT (V,): of each row afterwards, by these weights; left alone if empty
+):
+    cdef:
+        int64_t v, k
+        double total
+    with nogil:
+        for v in range(first, last):
+            total = 0
+            for k in range(factors.shape[0]):
+                word_topic[v, k] *= factors[k]
+                total += <double>weights[k] * word_topic[v, k]
+            if sums.shape[0] > 0:
+                sums[v] = total

@@ -1,0 +1,70 @@
+/* Gamma variates, for Dirichlet draws by normalisation. */
+#ifndef SKLDA_GAMMA_H
+#define SKLDA_GAMMA_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "_xoshiro.h"
+
+/* Variates below exp(-SMALLEST_LOG_GAMMA) are zero: next to one of shape 1 or more they are less than a uniform of 53
+ * bits resolves, and products of two that are not zero stay clear of slow subnormal numbers. */
+#define SMALLEST_LOG_GAMMA 60.0
+
+typedef struct {
+    uint64_t state[4];
+    double spare;
+    int has_spare;
+} gamma_source;
+
+static inline void seed_source(uint64_t key, gamma_source *source)
+{
+    seed_state(key, source->state);
+    source->has_spare = 0;
+}
+
+/* Marsaglia's polar method */
+static inline double normal(gamma_source *source)
+{
+    double x, y, s, factor;
+    if (source->has_spare) {
+        source->has_spare = 0;
+        return source->spare;
+    }
+    do {
+        x = 2 * uniform(source->state) - 1;
+        y = 2 * uniform(source->state) - 1;
+        s = x * x + y * y;
+    } while (s >= 1 || s == 0);
+    factor = sqrt(-2 * log(s) / s);
+    source->spare = y * factor;
+    source->has_spare = 1;
+    return x * factor;
+}
+
+/* Gamma(shape, 1) by Marsaglia and Tsang (2000); a shape a below 1 by G(a) = G(a + 1) U^(1 / a). */
+static inline double gamma_variate(gamma_source *source, double shape)
+{
+    double factor = 1, d, c, x, v, u;
+    if (shape < 1) {
+        double below = -log(1 - uniform(source->state)) / shape;
+        if (below > SMALLEST_LOG_GAMMA)
+            return 0;
+        factor = exp(-below);
+        shape += 1;
+    }
+    d = shape - 1.0 / 3;
+    c = 1 / sqrt(9 * d);
+    for (;;) {
+        x = normal(source);
+        v = 1 + c * x;
+        if (v <= 0)
+            continue;
+        v = v * v * v;
+        u = 1 - uniform(source->state);
+        if (u < 1 - 0.0331 * x * x * x * x || log(u) < 0.5 * x * x + d * (1 - v + log(v)))
+            return factor * d * v;
+    }
+}
+
+#endif

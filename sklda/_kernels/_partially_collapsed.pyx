@@ -1,0 +1,131 @@
+"""One sweep over documents given the topics' words, phi, with theta integrated out: documents are independent.
+
+    p(z = k | rest)  ∝  (n_dk + alpha_k) phi_kv,      counts without the token itself.
+
+The sparse kernel splits it in two: n_dk phi_kv over the topics that the document has, and alpha_k phi_kv over all,
+whose sum is the same for every token of a word until phi changes.
+"""
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from sklda._kernels._document cimport Document, count
+from sklda._kernels._document cimport sweep as sweep_document
+from sklda._kernels._lanes cimport LANES, PREFETCH, choose_lane, lane_products, lane_table, search, tabulate
+from sklda._kernels._xoshiro cimport mix64, seed_state, uniform
+
+
+def dense(
+    const int32_t[::1] words,            # IN (N,): word ids, document by document
+    const int64_t[::1] offsets,          # IN (D + 1,)
+    int64_t first,                       # IN: place of the first of these documents in the corpus
+    uint64_t key,                        # IN: each document's stream is seeded by it and by the document's place
+    const float[:, ::1] word_topic,      # IN (V, P): phi by word up to one factor, zero in the padding
+    const double[:, ::1] doc_prior,      # IN (1 or D, K): alpha
+    int32_t[::1] topics,                 # IN/OUT (N,): z
+    float[::1] scratch_float,            # SCRATCH (P,)
+    int32_t[::1] scratch_counts,         # SCRATCH (P,)
+    double[::1] scratch_lane,            # SCRATCH (P // LANES,)
+):
+    cdef:
+        int64_t d
+        uint64_t[4] state
+        Document doc
+
+    if words.shape[0] == 0:
+        return
+    doc.base, doc.K, doc.P = &word_topic[0, 0], doc_prior.shape[1], word_topic.shape[1]
+    doc.counts, doc.proportions, doc.walked = &scratch_counts[0], &scratch_float[0], &scratch_lane[0]
+    doc.state = state
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            doc.n = offsets[d + 1] - offsets[d]
+            if doc.n == 0:
+                continue
+            doc.prior = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
+            doc.rows, doc.topics = &words[offsets[d]], &topics[offsets[d]]
+            seed_state(mix64(key ^ mix64(<uint64_t>(first + d))), state)
+            count(&doc)
+            sweep_document(&doc)
+
+
+def sparse(
+    const int32_t[::1] words,            # IN (N,): word ids, document by document
+    const int64_t[::1] offsets,          # IN (D + 1,)
+    int64_t first,                       # IN: place of the first of these documents in the corpus
+    uint64_t key,                        # IN: each document's stream is seeded by it and by the document's place
+    const float[:, ::1] word_topic,      # IN (V, P): phi by word up to one factor, zero in the padding
+    const float[::1] doc_prior,          # IN (P,): alpha of all documents, zero in the padding
+    const double[::1] prior_weights,     # IN (V,): sum of alpha_k phi_kv over topics
+    int32_t[::1] topics,                 # IN/OUT (N,): z
+    int32_t[::1] listed,                 # SCRATCH (K,): the document's topics
+    int32_t[::1] places,                 # IN/OUT (K,): where a topic is listed; -1 before and after
+    double[::1] counts,                  # SCRATCH (K,): n_dk of the topics listed
+    double[::1] walked,                  # SCRATCH (at least K,)
+):
+    cdef:
+        int64_t P = word_topic.shape[1], n_blocks = P // LANES, d, i, j, n
+        int32_t t, new
+        int lane
+        double u, total
+        const float* row
+        const float* ahead
+        const float* alpha = &doc_prior[0]
+        int32_t* topic = &listed[0]
+        int32_t* place = &places[0]
+        double* number = &counts[0]
+        double* running = &walked[0]
+        uint64_t[4] state
+        float[16] sums
+        lane_table table
+
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            seed_state(mix64(key ^ mix64(<uint64_t>(first + d))), state)
+            n = 0
+            for i in range(offsets[d], offsets[d + 1]):
+                t = topics[i]
+                if place[t] < 0:
+                    place[t], topic[n], number[n] = <int32_t>n, t, 0
+                    n += 1
+                number[place[t]] += 1
+            for i in range(offsets[d], offsets[d + 1]):
+                row = &word_topic[words[i], 0]
+                if i + 1 < offsets[d + 1]:
+                    ahead = &word_topic[words[i + 1], 0]
+                    for j in range(n):
+                        PREFETCH(ahead + topic[j])
+                t = topics[i]
+                number[place[t]] -= 1
+                total = 0
+                for j in range(n):
+                    total += number[j] * row[topic[j]]
+                    running[j] = total
+                u = uniform(state) * (total + prior_weights[words[i]])
+                if u < total:
+                    j = 0
+                    while running[j] <= u:
+                        j += 1
+                    new = topic[j]
+                else:
+                    u = (u - total) / prior_weights[words[i]]
+                    lane_products(row, alpha, P, sums)
+                    tabulate(sums, &table)
+                    u *= table.total
+                    lane = choose_lane(&table, sums, &u)
+                    total = 0
+                    for j in range(n_blocks):
+                        total += <double>row[lane + j * LANES] * alpha[lane + j * LANES]
+                        running[j] = total
+                    new = <int32_t>(lane + search(running, n_blocks, u) * LANES)
+                topics[i] = new
+                if place[new] < 0:
+                    place[new], topic[n], number[n] = <int32_t>n, new, 0
+                    n += 1
+                number[place[new]] += 1
+                j = place[t]
+                if number[j] == 0:
+                    n -= 1
+                    topic[j], number[j] = topic[n], number[n]
+                    place[topic[j]] = <int32_t>j
+                    place[t] = -1
+            for j in range(n):
+                place[topic[j]] = -1

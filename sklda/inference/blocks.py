@@ -1,0 +1,210 @@
+"""One chain on several cores: topics phi are drawn given z, and documents are then independent of one another."""
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from sklda._kernels import LANES, _dirichlet, _grouped, _log_joint, _partially_collapsed, _tokens
+from sklda.inference import random
+from sklda.inference.chain import GibbsChain
+
+# Units of work on grids that do not depend on n_jobs, a few milliseconds each: tokens of a block of documents, and
+# entries of phi of a block of words.
+_BLOCK_TOKENS, _BLOCK_ENTRIES = 2**15, 2**17
+# phi by word is kept with this factor, so that no product with it gets near the smallest floats.
+_FACTOR = 2.0**60
+# From so many topics on, a document's own are listed.
+_SPARSE = 48
+
+
+class BlockChain(GibbsChain):
+    """A `GibbsChain` whose sweeps draw phi from its Dirichlets given z, and then the documents in blocks.
+
+    Its target is p(z | w, alpha, eta) too, and it has the same face. Draws depend on the state alone: neither on
+    `n_jobs` nor on the cut into blocks. Another process, or another machine, gets tokens, topics and phi, and returns
+    topics.
+
+    Attributes
+    ----------
+    stream : ndarray of shape (4,), uint64
+        Seeds the streams of the next sweep.
+    """
+
+    def __init__(self, corpus, priors, state):
+        super().__init__(corpus, priors, state)
+        self._blocks = corpus.blocks(n_tokens=_BLOCK_TOKENS)
+        step = max(_BLOCK_ENTRIES // self.word_topic_counts.shape[1], 1)
+        self._word_blocks = [(v, min(v + step, corpus.n_features)) for v in range(0, corpus.n_features, step)]
+
+    def sweep(self, should_stop=lambda: False):
+        """Draw phi, then every token once; between blocks, end early and change nothing if ``should_stop()``."""
+        seed = np.random.SeedSequence(self.stream.tolist())
+        word_key, doc_key, *stream = seed.generate_state(6, np.uint64)
+        phi = self._draw_topics(word_key, random.child(seed, 0))
+        offsets, prior = self.corpus.offsets, self.priors.doc
+        new = self._each(
+            type(self)._sweep_block,
+            (
+                (
+                    self.corpus.words[offsets[first] : offsets[last]],
+                    offsets[first : last + 1] - offsets[first],
+                    first,
+                    doc_key,
+                    *phi,
+                    prior[first:last] if len(prior) > 1 else prior,
+                    self.topics[offsets[first] : offsets[last]],
+                )
+                for first, last in self._blocks
+                if not should_stop()
+            ),
+            prefer="threads",
+        )
+        if should_stop():
+            return
+        for (first, last), topics in zip(self._blocks, new, strict=True):
+            own = slice(offsets[first], offsets[last])
+            _tokens.move_topics(
+                self.corpus.words[own], topics, self.topics[own], self.word_topic_counts, self.topic_totals
+            )
+        self.stream = np.array(stream, np.uint64)
+        self.n_sweeps += 1
+
+    def _each(self, function, tasks, **options):
+        """``[function(*task) for task in tasks]``, `n_jobs` at a time; at 1 joblib is left out."""
+        if self.n_jobs == 1:
+            return [function(*task) for task in tasks]
+        return Parallel(n_jobs=self.n_jobs, **options)(delayed(function)(*task) for task in tasks)
+
+    def _draw_topics(self, key, seed):
+        """Draw phi given z.
+
+        Returns
+        -------
+        word_topic : ndarray of shape (n_features, width), float32
+            phi by word times a factor, zero in the padding.
+        prior_weights : ndarray of shape (n_features,) or (0,)
+            Sums over topics of alpha_k times that; empty where documents do not share alpha.
+        """
+        priors = self.priors
+        word_topic = np.empty(self.word_topic_counts.shape, np.float32)
+        sums = np.empty((len(self._word_blocks), priors.n_components))
+        # Rows of one array are filled in place. Other machines would not help: it takes longer to send phi.
+        self._each(
+            _dirichlet.draw_words,
+            (
+                (*block, self.word_topic_counts, priors.word, priors.topic, key, word_topic, part)
+                for block, part in zip(self._word_blocks, sums, strict=True)
+            ),
+            require="sharedmem",
+        )
+        totals = sums.sum(axis=0)
+        # All variates of an empty topic may be too small for floats.
+        (small,) = np.nonzero(self.topic_totals + priors.totals < 1)
+        if len(small):
+            eta = np.broadcast_to(priors.topic_word(), (priors.n_components, self.corpus.n_features))
+            word_topic[:, small] = np.exp(random.log_dirichlet(np.random.default_rng(seed), eta[small])).T
+            totals[small] = 1
+        factors = (_FACTOR / totals).astype(np.float32)
+        prior_weights = np.empty(self.corpus.n_features if len(priors.doc) == 1 else 0)
+        alpha = priors.doc[0].astype(np.float32)
+        self._each(
+            _dirichlet.scale_words,
+            ((*block, factors, alpha, word_topic, prior_weights) for block in self._word_blocks),
+            require="sharedmem",
+        )
+        return word_topic, prior_weights
+
+    def log_topics(self):
+        """log p(z | alpha)."""
+        offsets, prior = self.corpus.offsets, self.priors.doc
+        return sum(
+            self._each(
+                _log_topics,
+                (
+                    (offsets[first : last + 1], self.topics, prior[first:last] if len(prior) > 1 else prior)
+                    for first, last in self._blocks
+                ),
+                require="sharedmem",
+            )
+        )
+
+    def log_words(self):
+        """log p(w | z, eta)."""
+        priors = self.priors
+        # The totals of the topics go with the first block.
+        totals = [self.topic_totals] + [np.zeros_like(self.topic_totals)] * (len(self._word_blocks) - 1)
+        return sum(
+            self._each(
+                _log_joint.words,
+                (
+                    (self.word_topic_counts[v:end], part, priors.word[v:end], priors.topic[v:end], priors.totals)
+                    for (v, end), part in zip(self._word_blocks, totals, strict=True)
+                ),
+                require="sharedmem",
+            )
+        )
+
+
+class GroupedChain(BlockChain):
+    """theta and phi given z, then all z given both."""
+
+    sampler = "grouped"
+
+    @staticmethod
+    def _sweep_block(words, offsets, first, key, word_topic, prior_weights, doc_prior, topics):
+        return _dense_sweep(_grouped.sweep, words, offsets, first, key, word_topic, doc_prior, topics)
+
+
+class PartiallyCollapsedChain(BlockChain):
+    """phi given z, then z given phi, document by document, token after token, theta integrated out."""
+
+    sampler = "partially_collapsed"
+
+    @staticmethod
+    def _sweep_block(words, offsets, first, key, word_topic, prior_weights, doc_prior, topics):
+        K, width = doc_prior.shape[1], word_topic.shape[1]
+        if K < _SPARSE or len(prior_weights) == 0:
+            return _dense_sweep(_partially_collapsed.dense, words, offsets, first, key, word_topic, doc_prior, topics)
+        topics = topics.copy()
+        alpha = np.zeros(width, np.float32)
+        alpha[:K] = doc_prior
+        _partially_collapsed.sparse(
+            words,
+            offsets,
+            first,
+            key,
+            word_topic,
+            alpha,
+            prior_weights,
+            topics,
+            np.empty(K, np.int32),
+            np.full(K, -1, np.int32),
+            np.empty(K),
+            np.empty(K),
+        )
+        return topics
+
+
+SAMPLERS = {"collapsed": GibbsChain} | {kind.sampler: kind for kind in (GroupedChain, PartiallyCollapsedChain)}
+
+
+def _dense_sweep(kernel, words, offsets, first, key, word_topic, doc_prior, topics):
+    """New topics of a block of documents."""
+    width = word_topic.shape[1]
+    topics = topics.copy()
+    kernel(
+        words,
+        offsets,
+        first,
+        key,
+        word_topic,
+        doc_prior,
+        topics,
+        np.empty(width, np.float32),
+        np.empty(width, np.int32),
+        np.empty(width // LANES),
+    )
+    return topics
+
+
+def _log_topics(offsets, topics, doc_prior):
+    return _log_joint.documents(offsets, topics, doc_prior, np.empty(doc_prior.shape[1], np.int32))
