@@ -13,7 +13,8 @@ Three floors; imports go down only::
                    starts                                 where chains begin: random, annealed, merged from above
                    corpus  priors  random                 what a chain is made of
                    chain                                  GibbsChain: z, counts, priors, stream; chains side by side
-                   blocks                                 one chain on several cores, phi drawn given z
+                   word_major  blocks                     the same for many topics; for several cores, phi drawn given z
+                   samplers                               which of them a name stands for
                    point_estimates  fold_in               theta and phi from z; theta of new documents
                    compound                               collections: their mixtures by chains,
                    compound_priors                        gamma, eta and alpha, and

@@ -8,9 +8,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress
 from sklda.inference import random
-from sklda.inference.blocks import SAMPLERS
 from sklda.inference.chain import run_chains
 from sklda.inference.point_estimates import METHODS
+from sklda.inference.samplers import SAMPLERS, chain_class
 from sklda.inference.starts import INITS, start_chains
 
 
@@ -84,7 +84,10 @@ class GibbsLDA(BaseLDA):
     best_chain_ : int
         The row of `log_joint_trace_` that the topics come from.
     sampler_ : str
-        The kernel that was used: ``"dense"`` for ``sampler="collapsed"``, otherwise `sampler` itself.
+        The kernel that was used. For ``sampler="collapsed"`` ``"sparse"``, word by word and without a matrix of counts,
+        from 256 topics on or 1.4 times the mean length of a document, whichever is more, unless topics have an eta each
+        or a document has 65,536 tokens; otherwise ``"dense"``, document by document. Both are exact, but draws differ.
+        For other samplers, their name.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -169,7 +172,7 @@ class GibbsLDA(BaseLDA):
         else:
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
-            kind = SAMPLERS[self.sampler]
+            kind = chain_class(self.sampler, corpus, priors)
             chains = start_chains(corpus, priors, seeds, [self.init] * self.n_chains, self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
@@ -187,7 +190,8 @@ class GibbsLDA(BaseLDA):
         """Chains that go on from the states of the previous fit."""
         self._check_same_corpus(corpus)
         self._check_same_parameters({"n_components": len(self.components_), "n_chains": len(self._chain_states)})
-        return [SAMPLERS[self.sampler](corpus, priors, state) for state in self._chain_states]
+        kind = chain_class(self.sampler, corpus, priors)
+        return [kind(corpus, priors, state) for state in self._chain_states]
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they stand."""

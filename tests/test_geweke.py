@@ -9,9 +9,13 @@ import pytest
 from enumeration import make_chain
 from scipy.stats import norm
 
-from sklda.inference.blocks import SAMPLERS
+from sklda.inference.blocks import GroupedChain, PartiallyCollapsedChain
+from sklda.inference.chain import GibbsChain
 from sklda.inference.corpus import Corpus
 from sklda.inference.priors import Priors
+from sklda.inference.word_major import WordMajorChain
+
+KINDS = [GibbsChain, WordMajorChain, GroupedChain, PartiallyCollapsedChain]
 
 LENGTHS, V, K = np.array([6, 0, 4, 5]), 5, 3
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
@@ -48,7 +52,7 @@ def statistics(topics, words):
     )
 
 
-def smallest_p(alpha, eta, priors=None, break_it=lambda chain: None, sampler="collapsed"):
+def smallest_p(alpha, eta, priors=None, break_it=lambda chain: None, kind=GibbsChain):
     """Smallest two-sided p-value over the statistics, times their number."""
     rng = np.random.default_rng(0)
     wide_alpha, wide_eta = np.broadcast_to(alpha, (len(LENGTHS), K)), np.broadcast_to(eta, (K, V))
@@ -59,7 +63,7 @@ def smallest_p(alpha, eta, priors=None, break_it=lambda chain: None, sampler="co
     for seed in range(N_DRAWS):
         z = draw_topics(rng, wide_alpha)
         direct.append(statistics(z, draw_words(rng, z, wide_eta)))
-        chain = make_chain(Corpus(words, OFFSETS, V), priors, topics, seed, SAMPLERS[sampler])
+        chain = make_chain(Corpus(words, OFFSETS, V), priors, topics, seed, kind)
         break_it(chain)
         chain.sweep()
         topics = chain.topics
@@ -72,15 +76,17 @@ def smallest_p(alpha, eta, priors=None, break_it=lambda chain: None, sampler="co
     return 2 * norm.sf(np.abs(z)).min() * len(z)
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
-def test_sweeps_and_new_words_keep_the_joint_distribution(alpha, eta, sampler):
-    assert smallest_p(alpha, eta, sampler=sampler) > ALARM
+def test_sweeps_and_new_words_keep_the_joint_distribution(alpha, eta, kind):
+    if kind is WordMajorChain and max(np.ndim(alpha), np.ndim(eta)) == 2:
+        pytest.skip("not for these priors")
+    assert smallest_p(alpha, eta, kind=kind) > ALARM
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("wrong", ["alpha", "eta", "counts"])
-def test_a_broken_sweep_is_found(wrong, sampler):
+def test_a_broken_sweep_is_found(wrong, kind):
     def break_it(chain):
         if wrong == "counts":
             # Which of the two a kernel looks at depends on the sampler.
@@ -88,4 +94,4 @@ def test_a_broken_sweep_is_found(wrong, sampler):
             chain.word_topic_counts[:, 0] += 1
 
     priors = Priors.make(0.3 * (1 + (wrong == "alpha")), 0.4 * (1 + 2 * (wrong == "eta")), K, V)
-    assert smallest_p(0.3, 0.4, priors, break_it, sampler) < ALARM
+    assert smallest_p(0.3, 0.4, priors, break_it, kind) < ALARM

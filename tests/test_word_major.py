@@ -1,10 +1,14 @@
 """The word-major sweep against enumeration and against the dense one."""
 
+import pickle
+
 import numpy as np
 import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chain, make_corpus
 from scipy.stats import poisson
 
+from sklda import GibbsLDA
+from sklda._kernels import _collapsed, _word_major
 from sklda.inference.chain import GibbsChain
 from sklda.inference.corpus import Corpus
 from sklda.inference.priors import Priors
@@ -196,3 +200,47 @@ def test_goes_on_draw_for_draw_and_in_blocks(counts):
         chain.sweep()
         other.sweep()
     np.testing.assert_array_equal(chain.topics, other.topics)
+
+
+@pytest.mark.parametrize(
+    "sampler, n_components, options",
+    [("sparse", 256, {}), ("dense", 255, {}), ("dense", 256, {"topic_word_prior": np.full((256, 60), 0.1)})],
+)
+def test_the_sampler_is_chosen(counts, sampler, n_components, options):
+    lda = GibbsLDA(n_components, max_iter=2, random_state=0, **options).fit(counts)
+    assert lda.sampler_ == sampler
+
+
+@pytest.mark.parametrize("length", [300, 70_000])
+def test_long_documents_are_swept_densely(length):
+    X = np.full((2, 50), length // 50)
+    assert GibbsLDA(400, max_iter=1, random_state=0).fit(X).sampler_ == "dense"
+
+
+def test_an_estimator_at_many_topics(counts, same_fit):
+    """Everything that a chain is asked for: warm start, snapshots, several chains, jobs, pickles."""
+    options = {"n_chains": 2, "snapshot_every": 2, "random_state": 0}
+    once = GibbsLDA(300, max_iter=4, **options).fit(counts)
+    twice = GibbsLDA(300, max_iter=2, n_jobs=2, warm_start=True, **options).fit(counts)
+    twice = pickle.loads(pickle.dumps(twice)).fit(counts)
+    assert once.sampler_ == "sparse"
+    np.testing.assert_array_equal(twice.topic_assignments_, once.topic_assignments_)
+    np.testing.assert_array_equal(twice.log_joint_trace_, once.log_joint_trace_)
+    np.testing.assert_array_equal(twice.snapshots_, once.snapshots_)
+    np.testing.assert_array_equal(twice.components_, once.components_)
+
+
+@pytest.mark.parametrize("kind, kernel", [(GibbsChain, _collapsed), (WordMajorChain, _word_major)])
+def test_draws_are_the_same_in_any_vectors(kind, kernel):
+    if not kernel.wide_vectors():
+        pytest.skip("this machine has no wide vectors")
+    rng = np.random.default_rng(0)
+    corpus = make_corpus([rng.integers(50, size=n) for n in rng.integers(300, size=40)], 50)
+    topics = []
+    for wide in (True, False):
+        chain = kind.start(corpus, Priors.make(0.1, 0.1, 300, 50), np.random.SeedSequence(0))
+        chain._wide = wide
+        for _ in range(10):
+            chain.sweep()
+        topics.append(chain.topics)
+    np.testing.assert_array_equal(*topics)

@@ -8,10 +8,15 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from sklda._kernels._lanes cimport (
-    LANES, PREFETCH, WIDE, choose_lane, lane_sums_own, lane_sums_shared, lane_sums_wide, lane_table, search, tabulate,
-    wide_vectors,
+    LANES, PREFETCH, choose_lane, lane_sums_own, lane_sums_shared, lane_sums_wide, lane_table, search, tabulate,
+    wider_vectors,
 )
 from sklda._kernels._xoshiro cimport uniform
+
+
+def wide_vectors():
+    """Whether this machine has AVX2 and the package was built with it."""
+    return bool(wider_vectors())
 
 
 def sweep(
@@ -27,6 +32,7 @@ def sweep(
     int32_t[:, ::1] word_topic_counts,     # IN/OUT (V, P): m_kv, zero in the padding
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
+    bint wide,                             # IN: whether to use AVX2, which changes no draw; see wide_vectors()
     float[:, ::1] scratch_float,           # SCRATCH (2, P)
     int32_t[::1] scratch_counts,           # SCRATCH (P,)
     double[::1] scratch_lane,              # SCRATCH (P // LANES,)
@@ -39,7 +45,6 @@ def sweep(
         int lane
         bint own = topic_prior.shape[0] > 0
         bint prior_per_doc = doc_prior.shape[0] > 1
-        bint wide = P >= WIDE and wide_vectors()
         float[16] sums
         lane_table table
         double u, stay, total, eta = 0

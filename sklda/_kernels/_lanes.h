@@ -33,8 +33,7 @@ ALWAYS_INLINE void lane_sums_shared(const int32_t *restrict counts, float prior,
         sums[l] = acc[l];
 }
 
-/* The same sums, bit for bit, in wider vectors; they pay from about WIDE topics on. */
-#define WIDE 256
+/* The same sums, bit for bit, in wider vectors. */
 #if defined(WIDE_VECTORS)
 __attribute__((target("avx2"))) static void lane_sums_wide(const int32_t *restrict counts, float prior,
                                                            const float *restrict scale, int64_t width,
@@ -42,10 +41,10 @@ __attribute__((target("avx2"))) static void lane_sums_wide(const int32_t *restri
 {
     lane_sums_shared(counts, prior, scale, width, sums);
 }
-static inline int wide_vectors(void) { return __builtin_cpu_supports("avx2"); }
+static inline int wider_vectors(void) { return __builtin_cpu_supports("avx2"); }
 #else
 #define lane_sums_wide lane_sums_shared
-static inline int wide_vectors(void) { return 0; }
+static inline int wider_vectors(void) { return 0; }
 #endif
 
 /* the same with a prior of its own for every topic */

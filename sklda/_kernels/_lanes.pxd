@@ -4,8 +4,7 @@ cdef extern from "_lanes.h" nogil:
     int LANES
     void PREFETCH(const void* p)
     void lane_sums_shared(const int32_t* counts, float prior, const float* scale, int64_t width, float* sums)
-    int WIDE
-    int wide_vectors()
+    int wider_vectors()
     void lane_sums_wide(const int32_t* counts, float prior, const float* scale, int64_t width, float* sums)
     void lane_sums_own(const int32_t* counts, const float* prior, const float* scale, int64_t width, float* sums)
     void lane_products(const float* a, const float* b, int64_t width, float* sums)

@@ -2,7 +2,7 @@
 
 The full conditional of a token is that of ``_collapsed``, in two buckets:
 
-    n_dk q_k  over the topics k in the document,    alpha_k q_k  over all,    q_k = (m_kv + eta_v) / (m_k + sum_v eta_v).
+    n_dk q_k  over the topics in the document,    alpha_k q_k  over all,    q_k = (m_kv + eta_v) / (m_k + sum_v eta_v).
 
 Tokens of one word share q, one row in cache; nothing of size V x K or D x K is kept.
 """
@@ -20,6 +20,11 @@ from sklda._kernels._xoshiro cimport uniform
 
 cdef enum:
     AHEAD = 16
+
+
+def wide_vectors():
+    """Whether this machine has AVX-512 and the package was built with it."""
+    return bool(very_wide_vectors())
 
 
 def arrange(
@@ -141,6 +146,7 @@ def sweep(
     int32_t[::1] sizes,                    # IN/OUT (D,)
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
+    bint wide,                             # IN: whether to use AVX-512, which changes no draw; see wide_vectors()
     float[:, ::1] scratch_float,           # SCRATCH (4, P)
     float[::1] scratch_weights,            # SCRATCH (longest list, padded)
     int32_t[::1] scratch_counts,           # SCRATCH (P,)
@@ -152,7 +158,6 @@ def sweep(
         int64_t n_spans = scratch_blocks.shape[0]
         int64_t v, i, j, k, n, at, into
         int32_t t, d, new, lane
-        bint wide = very_wide_vectors()
         uint32_t* entry_list
         float kept
         float[16] sums

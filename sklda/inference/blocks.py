@@ -184,9 +184,6 @@ class PartiallyCollapsedChain(BlockChain):
         return topics
 
 
-SAMPLERS = {"collapsed": GibbsChain} | {kind.sampler: kind for kind in (GroupedChain, PartiallyCollapsedChain)}
-
-
 def _dense_sweep(kernel, words, offsets, first, key, word_topic, doc_prior, topics):
     """New topics of a block of documents."""
     width = word_topic.shape[1]

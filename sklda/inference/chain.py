@@ -10,6 +10,8 @@ from sklda.inference import random
 
 # Python looks in between blocks of about this many weights: a tenth of a second.
 _BLOCK_WEIGHTS = 2**27
+# Wider vectors pay from about so many topics on.
+_WIDE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,7 @@ class GibbsChain:
         self.topic_totals = np.zeros(K, np.int64)
         _tokens.count_topics(corpus.words, self.topics, self.word_topic_counts, self.topic_totals)
         self._blocks = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // width)
+        self._wide = width >= _WIDE and _collapsed.wide_vectors()
         self._scratch = (
             np.empty((2, width), np.float32),
             np.empty(width, np.int32),
@@ -124,6 +127,7 @@ class GibbsChain:
                 self.word_topic_counts,
                 self.topic_totals,
                 self.stream,
+                self._wide,
                 *self._scratch,
             )
         self.n_sweeps += 1

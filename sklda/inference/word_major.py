@@ -56,6 +56,7 @@ class WordMajorChain(GibbsChain):
         _word_major.fill(corpus.offsets, topics, self._begins, self._entries, self._sizes)
         width, longest = padded(K), int(lines.max())
         n_spans = -(-width // LANES**2)
+        self._wide = _word_major.wide_vectors()
         self._scratch = (
             np.empty((4, width), np.float32),
             np.empty(longest * LANES, np.float32),
@@ -86,6 +87,7 @@ class WordMajorChain(GibbsChain):
                 self._sizes,
                 self.topic_totals,
                 self.stream,
+                self._wide,
                 *self._scratch,
             )
         self.n_sweeps += 1
