@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from scipy.special import gammaln
 
 import sklda
-from sklda.inference.chain import GibbsChain
 from sklda.inference.corpus import Corpus
 from sklda.inference.priors import Priors
+from sklda.inference.samplers import chain_class
 
 ALPHA, ETA = 0.1, 0.01
 
@@ -59,15 +59,19 @@ def describe(X):
 
 
 class Sklda:
-    """GibbsChain, sweep by sweep."""
+    """The chain behind GibbsLDA, sweep by sweep."""
 
     name = "sklda"
 
     def __init__(self, X, n_topics, seed):
         corpus = Corpus.from_counts(X)
         priors = Priors.make(ALPHA, ETA, n_topics, X.shape[1])
-        self.chain = GibbsChain.start(corpus, priors, np.random.SeedSequence(seed))
-        self.tokens = corpus.words, np.repeat(np.arange(X.shape[0]), corpus.lengths)
+        kind = chain_class("collapsed", corpus, priors)
+        self.chain = kind.start(corpus, priors, np.random.SeedSequence(seed))
+
+    @property
+    def tokens(self):
+        return self.chain.corpus.words, self.chain.corpus.token_documents
 
     def sweep(self, n=1):
         for _ in range(n):

@@ -34,8 +34,9 @@ def arrange(
     int64_t[::1] word_offsets,       # IN/OUT (V + 1,): zeros; then word v has the tokens [v], ..., [v + 1] - 1
     int32_t[::1] documents,          # OUT (N,): word by word
     uint16_t[::1] word_topics,       # OUT (N,): likewise
+    int64_t[::1] topic_totals,       # IN/OUT (K,): m_k is added
 ):
-    """Tokens word by word, in the order of their documents."""
+    """Tokens word by word, in the order of their documents; and the totals of their topics."""
     cdef int64_t V = word_offsets.shape[0] - 1, d, i, at, v
     with nogil:
         for i in range(words.shape[0]):
@@ -48,6 +49,7 @@ def arrange(
                 at = word_offsets[words[i] + 1]
                 documents[at] = <int32_t>d
                 word_topics[at] = <uint16_t>topics[i]
+                topic_totals[topics[i]] += 1
                 word_offsets[words[i] + 1] = at + 1
 
 

@@ -71,8 +71,11 @@ class Corpus:
                 "Use CountVectorizer rather than TfidfVectorizer",
             )
         _refuse(X, counts > _MOST, f"is too large: no word and no document may have more than {_MOST} tokens")
-        counts = counts.astype(np.int64)
-        offsets = np.concatenate([[0], np.cumsum(counts)])[X.indptr]
+        counts = counts.astype(np.int64, copy=False)
+        running = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=running[1:])
+        offsets = running[X.indptr]
+        del running
         if offsets[-1] > _MOST:
             totals = {"document": np.diff(offsets), "word": np.bincount(X.indices, weights=counts)}
             for kind, n_tokens in totals.items():

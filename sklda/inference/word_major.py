@@ -44,11 +44,19 @@ class WordMajorChain(GibbsChain):
     def _arrange(self, topics):
         corpus, K = self.corpus, self.priors.n_components
         topics = np.asarray(topics, np.int32)
-        self.topic_totals = np.bincount(topics, minlength=K)
+        self.topic_totals = np.zeros(K, np.int64)
         self._word_offsets = np.zeros(corpus.n_features + 1, np.int64)
         self._documents = np.empty(corpus.n_tokens, np.int32)
         self._topics = np.empty(corpus.n_tokens, np.uint16)
-        _word_major.arrange(corpus.words, corpus.offsets, topics, self._word_offsets, self._documents, self._topics)
+        _word_major.arrange(
+            corpus.words,
+            corpus.offsets,
+            topics,
+            self._word_offsets,
+            self._documents,
+            self._topics,
+            self.topic_totals,
+        )
         lines = -(-np.minimum(corpus.lengths, K) // LANES)
         self._begins = (np.cumsum(lines) - lines).astype(np.int32)
         self._entries = np.zeros(int(lines.sum()) * LANES, np.uint32)
