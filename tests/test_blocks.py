@@ -4,6 +4,7 @@ A sweep from an exact draw of the posterior must end in another: such draws are 
 Alarms are set at 1e-5, and each has its mutation.
 """
 
+import dataclasses
 import pickle
 
 import joblib
@@ -20,15 +21,20 @@ from sklda.inference.corpus import Corpus
 from sklda.inference.priors import Priors
 
 ALARM = 1e-5
-KERNELS = ("grouped", "dense", "sparse")
 PRIORS = PRIORS | {"tiny": (0.001, 0.001), "tiny, eta per topic and word": (0.001, np.full((K, V), 0.001))}
 
 
-@pytest.fixture(params=KERNELS)
-def kind(request, monkeypatch):
-    """A class of chains; the partially collapsed one with each of its kernels, whatever the number of topics."""
-    monkeypatch.setattr(blocks, "_SPARSE", 1 if request.param == "sparse" else 2**30)
-    return GroupedChain if request.param == "grouped" else PartiallyCollapsedChain
+class AlphaPerDocument(PartiallyCollapsedChain):
+    """The same alpha given for each document, which takes a kernel of its own."""
+
+    def __init__(self, corpus, priors, state):
+        alpha = np.broadcast_to(priors.doc, (corpus.n_documents, priors.n_components))
+        super().__init__(corpus, dataclasses.replace(priors, doc=np.ascontiguousarray(alpha)), state)
+
+
+@pytest.fixture(params=[GroupedChain, PartiallyCollapsedChain, AlphaPerDocument])
+def kind(request):
+    return request.param
 
 
 @pytest.fixture
@@ -145,7 +151,8 @@ def test_rare_topics_are_drawn_at_their_rate(kind):
     alpha = np.full(n_components, 1e-6)
     alpha[1], alpha[rare] = 1e10, 590
     priors = Priors.make(alpha, 1e12, n_components, 1)
-    corpus = Corpus(np.zeros(n, np.int32), np.array([0, n]), 1)
+    # The second document is empty; a single one would share alpha with all.
+    corpus = Corpus(np.zeros(n, np.int32), np.array([0, n, n]), 1)
     drawn = 0
     for seed in range(n_sweeps):
         chain = make_chain(corpus, priors, np.zeros(n), seed, kind)

@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from sklda._kernels._document cimport Document, count
 from sklda._kernels._document cimport sweep as sweep_document
 from sklda._kernels._lanes cimport LANES, PREFETCH, choose_lane, lane_products, lane_table, search, tabulate
+from sklda._kernels._listed cimport reached, running_sums
 from sklda._kernels._xoshiro cimport mix64, seed_state, uniform
 
 
@@ -56,10 +57,10 @@ def sparse(
     const float[::1] doc_prior,          # IN (P,): alpha of all documents, zero in the padding
     const double[::1] prior_weights,     # IN (V,): sum of alpha_k phi_kv over topics
     int32_t[::1] topics,                 # IN/OUT (N,): z
-    int32_t[::1] listed,                 # SCRATCH (K,): the document's topics
+    int32_t[::1] listed,                 # IN/OUT (P,): the document's topics; zeros
     int32_t[::1] places,                 # IN/OUT (K,): where a topic is listed; -1 before and after
-    double[::1] counts,                  # SCRATCH (K,): n_dk of the topics listed
-    double[::1] walked,                  # SCRATCH (at least K,)
+    double[::1] counts,                  # IN/OUT (P,): n_dk of the topics listed, and zeros; zeros before and after
+    double[::1] walked,                  # SCRATCH (P,)
 ):
     cdef:
         int64_t P = word_topic.shape[1], n_blocks = P // LANES, d, i, j, n
@@ -84,27 +85,25 @@ def sparse(
             for i in range(offsets[d], offsets[d + 1]):
                 t = topics[i]
                 if place[t] < 0:
-                    place[t], topic[n], number[n] = <int32_t>n, t, 0
+                    place[t], topic[n] = <int32_t>n, t
                     n += 1
                 number[place[t]] += 1
             for i in range(offsets[d], offsets[d + 1]):
                 row = &word_topic[words[i], 0]
                 if i + 1 < offsets[d + 1]:
                     ahead = &word_topic[words[i + 1], 0]
-                    for j in range(n):
-                        PREFETCH(ahead + topic[j])
+                    if n < n_blocks:
+                        for j in range(n):
+                            PREFETCH(ahead + topic[j])
+                    else:
+                        for j in range(0, P, 16):
+                            PREFETCH(ahead + j)
                 t = topics[i]
                 number[place[t]] -= 1
-                total = 0
-                for j in range(n):
-                    total += number[j] * row[topic[j]]
-                    running[j] = total
+                total = running_sums(number, topic, row, n, running)
                 u = uniform(state) * (total + prior_weights[words[i]])
                 if u < total:
-                    j = 0
-                    while running[j] <= u:
-                        j += 1
-                    new = topic[j]
+                    new = topic[reached(running, n, u)]
                 else:
                     u = (u - total) / prior_weights[words[i]]
                     lane_products(row, alpha, P, sums)
@@ -118,14 +117,14 @@ def sparse(
                     new = <int32_t>(lane + search(running, n_blocks, u) * LANES)
                 topics[i] = new
                 if place[new] < 0:
-                    place[new], topic[n], number[n] = <int32_t>n, new, 0
+                    place[new], topic[n] = <int32_t>n, new
                     n += 1
                 number[place[new]] += 1
                 j = place[t]
                 if number[j] == 0:
                     n -= 1
-                    topic[j], number[j] = topic[n], number[n]
+                    topic[j], number[j], number[n] = topic[n], number[n], 0
                     place[topic[j]] = <int32_t>j
                     place[t] = -1
             for j in range(n):
-                place[topic[j]] = -1
+                place[topic[j]], number[j] = -1, 0

@@ -12,8 +12,6 @@ from sklda.inference.chain import GibbsChain
 _BLOCK_TOKENS, _BLOCK_ENTRIES = 2**15, 2**17
 # phi by word is kept with this factor, so that no product with it gets near the smallest floats.
 _FACTOR = 2.0**60
-# From so many topics on, a document's own are listed.
-_SPARSE = 48
 
 
 class BlockChain(GibbsChain):
@@ -161,9 +159,9 @@ class PartiallyCollapsedChain(BlockChain):
 
     @staticmethod
     def _sweep_block(words, offsets, first, key, word_topic, prior_weights, doc_prior, topics):
-        K, width = doc_prior.shape[1], word_topic.shape[1]
-        if K < _SPARSE or len(prior_weights) == 0:
+        if len(prior_weights) == 0:
             return _dense_sweep(_partially_collapsed.dense, words, offsets, first, key, word_topic, doc_prior, topics)
+        K, width = doc_prior.shape[1], word_topic.shape[1]
         topics = topics.copy()
         alpha = np.zeros(width, np.float32)
         alpha[:K] = doc_prior
@@ -176,10 +174,10 @@ class PartiallyCollapsedChain(BlockChain):
             alpha,
             prior_weights,
             topics,
-            np.empty(K, np.int32),
+            np.zeros(width, np.int32),
             np.full(K, -1, np.int32),
-            np.empty(K),
-            np.empty(K),
+            np.zeros(width),
+            np.empty(width),
         )
         return topics
 
