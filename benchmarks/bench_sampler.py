@@ -3,9 +3,13 @@
     python benchmarks/bench_sampler.py                       everything, on the synthetic and the bundled corpus
     python benchmarks/bench_sampler.py --ldac corpus.ldac.gz --json figures.json
     python benchmarks/bench_sampler.py --parts rate --topics 100 500 --repeats 7
+    python benchmarks/bench_sampler.py --parts joint --joint-topics 100 500 --seconds 60 --plot curves.png
+    python benchmarks/bench_sampler.py --parts joint --no-synthetic --ldac corpus.ldac.gz --same-seconds --seconds 3
+    python benchmarks/bench_sampler.py --parts joint --mallet mallet.jar mallet-deps.jar
 
 Samplers take turns within every repeat, so that other load on the machine meets all of them; what is compared is CPU
 seconds of the process, and medians over repeats. All use alpha = 0.1 and eta = 0.01. Needs the extra `benchmark`.
+Several threads, and how well samplers mix, are the matter of `bench_mixing.py`.
 """
 
 import argparse
@@ -20,16 +24,16 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from peers import ALPHA, ETA, PEERS, describe, log_joint, peak_memory, read_ldac, stopwatch, synthetic
+from peers import ALPHA, ETA, PEERS, Mallet, describe, log_joint, peak_memory, read_ldac, stopwatch, synthetic
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sklda import GibbsLDA
-from sklda.datasets import load_docstrings
+from sklda.datasets import load_docstrings, make_lda_corpus
 
-PARTS = ("rate", "joint", "memory", "transform")
+PARTS = ("rate", "joint", "memory", "transform", "scaling")
 MEMORY_SWEEPS = 3
 
 
@@ -114,9 +118,10 @@ def show_rate(corpus, n_topics, figures):
 def joint_curves(X, n_topics, seconds, options):
     """For every seed and sampler: CPU seconds spent sweeping, and log p(w, z) per token at those moments."""
     n_tokens = int(X.sum())
-    curves = {name: [] for name in options.libraries if name != "scikit-learn"}
+    names = [name for name in options.libraries if name != "scikit-learn"]
+    curves = {name: [] for name in [*names, *([Mallet.name] if options.mallet else [])]}
     for seed in range(options.seed, options.seed + options.repeats):
-        samplers = {name: PEERS[name](X, n_topics, seed) for name in curves}
+        samplers = {name: PEERS[name](X, n_topics, seed) for name in names}
         points = {name: [(0.0, log_joint(s.tokens, s.topics(), n_topics) / n_tokens)] for name, s in samplers.items()}
         sweeps, spent = dict.fromkeys(samplers, 0), dict.fromkeys(samplers, 0.0)
         for checkpoint in np.linspace(0, seconds, options.checkpoints + 1)[1:]:
@@ -132,9 +137,38 @@ def joint_curves(X, n_topics, seconds, options):
                 if sweeps[name] > before:
                     level = log_joint(sampler.tokens, sampler.topics(), n_topics) / n_tokens
                     points[name].append((spent[name], level))
-        for name in curves:
+        for name in names:
             curves[name].append(points[name])
+        if options.mallet:
+            curves[Mallet.name].append(mallet_curve(X, n_topics, seconds, seed, options.mallet))
     return curves
+
+
+def mallet_curve(X, n_topics, seconds, seed, jars):
+    """The same of MALLET, which is run anew for every point: 1, 2, 4, … sweeps, until they take `seconds`."""
+    mallet, n_tokens = Mallet(X, n_topics, seed, jars), int(X.sum())
+    points, n = [], 1
+    while not points or points[-1][0] < seconds:
+        spent, tokens, topics = mallet.run(n)
+        points.append((spent, log_joint(tokens, topics, n_topics) / n_tokens))
+        n *= 2
+    return points
+
+
+def draw_curves(curves, title, file):
+    """Log joint per token against CPU seconds, a line a seed."""
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for i, (name, runs) in enumerate(curves.items()):
+        for r, points in enumerate(runs):
+            # The first point is the random start.
+            times, levels = np.transpose(points[1:])
+            ax.plot(times, levels, color=f"C{i}", lw=1.2, label=None if r else name)
+    ax.set(xlabel="CPU seconds, one thread", ylabel="log p(w, z) per token, nats", title=title, xscale="log")
+    ax.legend(frameon=False)
+    fig.savefig(file, dpi=150)
+    plt.close(fig)
 
 
 def at_time(points, seconds):
@@ -201,6 +235,56 @@ def memory_of(name, file, n_topics):
     else:
         PEERS[name](X, n_topics, 0).sweep(1 if name == "scikit-learn" else MEMORY_SWEEPS)
     print(peak_memory() - before)
+
+
+# --- scaling ----------------------------------------------------------------------------------------------------------
+
+
+def scaling(options):
+    """Nanoseconds a token of sklda when one of topics, documents, their length and words changes."""
+    base = {"topics": 100, "documents": 4000, "length": 100, "words": 5000}
+    grid = {
+        "topics": (20, 50, 100, 200, 500, 1000, 2000),
+        "documents": (1000, 4000, 16_000),
+        "length": (25, 100, 400),
+        "words": (1250, 5000, 20_000),
+    }
+    figures = []
+    for name, values in grid.items():
+        for value in values:
+            case = base | {name: value}
+            X = make_lda_corpus(
+                case["documents"],
+                case["words"],
+                100,
+                doc_length=case["length"],
+                topic_word_prior=0.05,
+                zipf_exponent=0.8,
+                random_state=0,
+            ).data
+            sampler = PEERS["sklda"](X, case["topics"], options.seed)
+            sampler.sweep(options.settle)
+            taken = []
+            for _ in range(options.repeats):
+                with stopwatch() as clock:
+                    sampler.sweep(2)
+                taken.append(clock["cpu"] / 2 / X.sum() * 1e9)
+            figures.append({"changed": name, **case, "kernel": sampler.chain.sampler, "ns": float(np.median(taken))})
+    return figures
+
+
+def show_scaling(figures):
+    rows = [
+        [
+            f["changed"],
+            *(f"{f[name]:,}" for name in ("topics", "documents", "length", "words")),
+            f["kernel"],
+            f"{f['ns']:.1f}",
+        ]
+        for f in figures
+    ]
+    header = ["changed", "topics", "documents", "tokens each", "words", "kernel", "ns a token"]
+    table("sklda: CPU time of a token, one thread", header, rows)
 
 
 # --- transform --------------------------------------------------------------------------------------------------------
@@ -277,7 +361,11 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure (default: everything)")
-    add("--topics", nargs="+", type=int, default=[20, 100, 500, 1000], help="K of the rates (default: 20 100 500 1000)")
+    add("--topics", nargs="+", type=int, default=[20, 100, 500, 1000, 2000], help="K of the rates")
+    add("--joint-topics", nargs="+", type=int, default=[100], help="K of the curves (default: 100)")
+    add("--same-seconds", action="store_true", help="smaller corpora get as long as the largest, not in proportion")
+    add("--plot", type=Path, metavar="FILE", help="draw the curves there; corpus and K are added to the name")
+    add("--mallet", nargs="+", metavar="JAR", help="MALLET's jars: it takes part in the curves")
     add("--ldac", nargs="+", type=Path, default=[], metavar="PATH", help="more corpora, .ldac or .ldac.gz")
     add("--no-synthetic", action="store_true", help="leave the 3-million-token corpus out")
     add("--libraries", nargs="+", choices=list(PEERS), default=list(PEERS), help="who takes part; sklda always does")
@@ -328,10 +416,15 @@ def main():
                 show_rate(corpus, n_topics, figures)
         if "joint" in options.parts:
             # Smaller corpora get time in proportion: about as many sweeps.
-            seconds = options.seconds * float(X.sum() / n_largest)
-            curves = joint_curves(X, 100, seconds, options)
-            summary = show_joint(corpus, 100, seconds, curves)
-            record["joint"][corpus] = {"seconds": seconds, "curves": curves, "summary": summary}
+            seconds = options.seconds * (1 if options.same_seconds else float(X.sum() / n_largest))
+            for n_topics in options.joint_topics:
+                curves = joint_curves(X, n_topics, seconds, options)
+                summary = show_joint(corpus, n_topics, seconds, curves)
+                what = f"{corpus}, K={n_topics}"
+                record["joint"][what] = {"seconds": seconds, "curves": curves, "summary": summary}
+                if options.plot:
+                    name = f"{options.plot.stem}-{corpus.split('/')[0]}-{n_topics}{options.plot.suffix}"
+                    draw_curves(curves, what, options.plot.with_name(name))
         if "memory" in options.parts and large:
             for n_topics in (100, 1000):
                 figures = record["memory"][f"{corpus}, K={n_topics}"] = memory(X, n_topics, options)
@@ -342,6 +435,9 @@ def main():
             for n_topics in (20, 100):
                 figures = record["transform"][f"{corpus}, K={n_topics}"] = transforms(X, n_topics, options)
                 show_transforms(corpus, n_topics, figures)
+        if "scaling" in options.parts and large:
+            record["scaling"] = scaling(options)
+            show_scaling(record["scaling"])
         if options.json:
             options.json.write_text(json.dumps(record, indent=1))
 

@@ -1,8 +1,12 @@
 """Corpora, and one face for every sampler that `bench_sampler.py` compares."""
 
 import gzip
+import os
+import subprocess
+import tempfile
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -156,6 +160,57 @@ class SklearnLDA:
     def sweep(self, n=1):
         for _ in range(n):
             self.model._em_step(self.X, total_samples=self.X.shape[0], batch_update=True)
+
+
+class Mallet:
+    """MALLET's ParallelTopicModel on one thread, by its command line: a process for every number of sweeps."""
+
+    name = "MALLET"
+
+    def __init__(self, X, n_topics, seed, jars):
+        self.folder = tempfile.TemporaryDirectory()
+        self.java = ["java", "-Xmx4g", "-XX:ActiveProcessorCount=1", "-cp", os.pathsep.join(map(str, jars))]
+        self.n_topics, self.seed = n_topics, seed
+        text, self.corpus = Path(self.folder.name) / "text", Path(self.folder.name) / "corpus"
+        with text.open("w") as file:
+            for row in range(X.shape[0]):
+                own = slice(X.indptr[row], X.indptr[row + 1])
+                print(row, "none", *np.repeat(X.indices[own], X.data[own]), file=file)
+        self._run(
+            "cc.mallet.classify.tui.Csv2Vectors",
+            *["--input", text, "--output", self.corpus, "--keep-sequence", "--token-regex", r"\S+"],
+        )
+        # What is not sampling: the machine's start, reading, the first random topics.
+        self.overhead = self._train(0)[0]
+
+    def run(self, n_sweeps):
+        """CPU seconds of `n_sweeps` sweeps, and the tokens (words, documents) and topics that they end with."""
+        spent, state = self._train(n_sweeps)
+        with gzip.open(state, "rt") as lines:
+            rows = [line.split() for line in lines if not line.startswith("#")]
+        documents, words, topics = np.array([(row[0], row[4], row[5]) for row in rows], np.int64).T
+        return max(spent - self.overhead, 0.0), (words, documents), topics
+
+    def _train(self, n_sweeps):
+        state = Path(self.folder.name) / "state.gz"
+        options = {
+            "--input": self.corpus,
+            "--num-topics": self.n_topics,
+            "--alpha": ALPHA * self.n_topics,
+            "--beta": ETA,
+            "--num-iterations": n_sweeps,
+            "--num-threads": 1,
+            "--optimize-interval": 0,
+            "--random-seed": self.seed + 1,
+            "--output-state": state,
+        }
+        spent = self._run("cc.mallet.topics.tui.TopicTrainer", *(part for pair in options.items() for part in pair))
+        return spent, state
+
+    def _run(self, *command):
+        before = sum(os.times()[2:4])
+        subprocess.run([*self.java, *map(str, command)], check=True, capture_output=True)
+        return sum(os.times()[2:4]) - before
 
 
 PEERS = {peer.name: peer for peer in (Sklda, Tomotopy, Lda, SklearnLDA)}

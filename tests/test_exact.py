@@ -13,6 +13,7 @@ from scipy.stats import poisson
 from sklda.inference.chain import GibbsChain
 from sklda.inference.corpus import Corpus
 from sklda.inference.priors import Priors
+from sklda.inference.word_major import WordMajorChain
 
 ALARM = 1e-5
 
@@ -120,6 +121,34 @@ def test_a_rare_topic_is_drawn_at_its_rate():
         drawn += (chain.topics == 17).sum()
     expected = n * n_sweeps * 590 / 1e10
     assert min(poisson.cdf(drawn, expected), poisson.sf(drawn - 1, expected)) > ALARM
+
+
+def expected_to_leave(n, eta, largest):
+    """How many of n tokens of one word leave topic 0 for topic 1 in a sweep, with counts that stop at `largest`."""
+    left, step = 0.0, 1000
+    for _ in range(0, n, step):
+        stay, go = min(n - left, largest), min(left, largest)
+        p_stay, p_go = (stay + eta) / (n - left + 2 * eta), (go + eta) / (left + 2 * eta)
+        left += step * p_go / (p_go + p_stay)
+    return left
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+def test_counts_beyond_single_precision(kind):
+    """25 million tokens of one word: in single precision a count stops at 2^24, where adding one does nothing."""
+    n, length, eta = 25_000_000, 50_000, 25e6
+    corpus = Corpus(np.zeros(n, np.int32), np.arange(0, n + 1, length), 2)
+    # With so large an alpha documents have no say.
+    chain = make_chain(corpus, Priors.make(1e12, eta, 2, 2), np.zeros(n), kind=kind)
+    chain.sweep()
+    left = int(chain.topics.sum())
+    np.testing.assert_array_equal(chain.topic_totals, [n - left, left])
+    np.testing.assert_array_equal(chain.word_topic_counts[0, :2], [n - left, left])
+    expected = expected_to_leave(n, eta, np.inf)
+    sd = np.sqrt(expected * (1 - expected / n))
+    assert abs(left - expected) < 6 * sd
+    assert abs(left - expected_to_leave(n, eta, 2**24)) > 6 * sd
 
 
 @pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
