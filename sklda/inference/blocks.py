@@ -3,13 +3,13 @@
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklda._kernels import LANES, _dirichlet, _grouped, _log_joint, _partially_collapsed, _tokens
+from sklda._kernels import LANES, STRIDE, _dirichlet, _grouped, _log_joint, _partially_collapsed, _tokens
 from sklda.inference import random
 from sklda.inference.chain import GibbsChain
 
 # Units of work on grids that do not depend on n_jobs, a few milliseconds each: tokens of a block of documents, and
 # entries of phi of a block of words.
-_BLOCK_TOKENS, _BLOCK_ENTRIES = 2**15, 2**17
+_BLOCK_TOKENS, _BLOCK_ENTRIES = 2**16, 2**17
 # phi by word is kept with this factor, so that no product with it gets near the smallest floats.
 _FACTOR = 2.0**60
 
@@ -79,8 +79,8 @@ class BlockChain(GibbsChain):
         -------
         word_topic : ndarray of shape (n_features, width), float32
             phi by word times a factor, zero in the padding.
-        prior_weights : ndarray of shape (n_features,) or (0,)
-            Sums over topics of alpha_k times that; empty where documents do not share alpha.
+        prior_sums : ndarray of shape (n_features, n_sums) or (0, n_sums)
+            Running sums over topics of alpha_k times that; empty where documents do not share alpha.
         """
         priors = self.priors
         word_topic = np.empty(self.word_topic_counts.shape, np.float32)
@@ -102,14 +102,14 @@ class BlockChain(GibbsChain):
             word_topic[:, small] = np.exp(random.log_dirichlet(np.random.default_rng(seed), eta[small])).T
             totals[small] = 1
         factors = (_FACTOR / totals).astype(np.float32)
-        prior_weights = np.empty(self.corpus.n_features if len(priors.doc) == 1 else 0)
-        alpha = priors.doc[0].astype(np.float32)
+        shared = len(priors.doc) == 1
+        prior_sums = np.empty((self.corpus.n_features if shared else 0, -(-priors.n_components // STRIDE)))
         self._each(
             _dirichlet.scale_words,
-            ((*block, factors, alpha, word_topic, prior_weights) for block in self._word_blocks),
+            ((*block, factors, priors.doc[0], word_topic, prior_sums) for block in self._word_blocks),
             require="sharedmem",
         )
-        return word_topic, prior_weights
+        return word_topic, prior_sums
 
     def log_topics(self):
         """log p(z | alpha)."""
@@ -148,7 +148,7 @@ class GroupedChain(BlockChain):
     sampler = "grouped"
 
     @staticmethod
-    def _sweep_block(words, offsets, first, key, word_topic, prior_weights, doc_prior, topics):
+    def _sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics):
         return _dense_sweep(_grouped.sweep, words, offsets, first, key, word_topic, doc_prior, topics)
 
 
@@ -158,21 +158,19 @@ class PartiallyCollapsedChain(BlockChain):
     sampler = "partially_collapsed"
 
     @staticmethod
-    def _sweep_block(words, offsets, first, key, word_topic, prior_weights, doc_prior, topics):
-        if len(prior_weights) == 0:
+    def _sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics):
+        if len(prior_sums) == 0:
             return _dense_sweep(_partially_collapsed.dense, words, offsets, first, key, word_topic, doc_prior, topics)
         K, width = doc_prior.shape[1], word_topic.shape[1]
         topics = topics.copy()
-        alpha = np.zeros(width, np.float32)
-        alpha[:K] = doc_prior
         _partially_collapsed.sparse(
             words,
             offsets,
             first,
             key,
             word_topic,
-            alpha,
-            prior_weights,
+            doc_prior[0],
+            prior_sums,
             topics,
             np.zeros(width, np.int32),
             np.full(K, -1, np.int32),
