@@ -1,15 +1,18 @@
 """One chain on several cores: topics phi are drawn given z, and documents are then independent of one another."""
 
 import numpy as np
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._kernels import LANES, STRIDE, _dirichlet, _grouped, _log_joint, _partially_collapsed, _tokens
 from sklda.inference import random
 from sklda.inference.chain import GibbsChain
 
-# Units of work on grids that do not depend on n_jobs, a few milliseconds each: tokens of a block of documents, and
-# entries of phi of a block of words.
+# Units of work of a few milliseconds: tokens of a block of documents, and entries of phi of a block of words.
 _BLOCK_TOKENS, _BLOCK_ENTRIES = 2**16, 2**17
+# Other processes get so many blocks each, for to hand a task to them takes milliseconds, too.
+_BLOCKS_EACH = 4
 # phi by word is kept with this factor, so that no product with it gets near the smallest floats.
 _FACTOR = 2.0**60
 
@@ -38,7 +41,7 @@ class BlockChain(GibbsChain):
         seed = np.random.SeedSequence(self.stream.tolist())
         word_key, doc_key, *stream = seed.generate_state(6, np.uint64)
         phi = self._draw_topics(word_key, random.child(seed, 0))
-        offsets, prior = self.corpus.offsets, self.priors.doc
+        offsets, prior, blocks = self.corpus.offsets, self.priors.doc, self._cut()
         new = self._each(
             type(self)._sweep_block,
             (
@@ -51,20 +54,28 @@ class BlockChain(GibbsChain):
                     prior[first:last] if len(prior) > 1 else prior,
                     self.topics[offsets[first] : offsets[last]],
                 )
-                for first, last in self._blocks
+                for first, last in blocks
                 if not should_stop()
             ),
             prefer="threads",
         )
         if should_stop():
             return
-        for (first, last), topics in zip(self._blocks, new, strict=True):
+        for (first, last), topics in zip(blocks, new, strict=True):
             own = slice(offsets[first], offsets[last])
             _tokens.move_topics(
                 self.corpus.words[own], topics, self.topics[own], self.word_topic_counts, self.topic_totals
             )
         self.stream = np.array(stream, np.uint64)
         self.n_sweeps += 1
+
+    def _cut(self):
+        """Blocks of documents, by how far they travel: which ones changes no draw."""
+        backend, _ = get_active_backend(prefer="threads")
+        if self.n_jobs == 1 or getattr(backend, "supports_sharedmem", False):
+            return self._blocks
+        n_blocks = _BLOCKS_EACH * effective_n_jobs(self.n_jobs)
+        return self.corpus.blocks(n_tokens=max(self.corpus.n_tokens // n_blocks, _BLOCK_TOKENS))
 
     def _each(self, function, tasks, **options):
         """``[function(*task) for task in tasks]``, `n_jobs` at a time; at 1 joblib is left out."""
