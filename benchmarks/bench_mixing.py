@@ -216,6 +216,7 @@ def main():
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--topics", nargs="+", type=int, default=[100, 500], help="for all parts but mixing")
     parser.add_argument("--mixing-topics", nargs="+", type=int, default=[10, 50], help="on the docstrings")
+    parser.add_argument("--documents", type=int, help="as many of the docstrings in `mixing`; all by default")
     parser.add_argument("--repeats", type=int, default=5, help="turns of each sampler in `threads`")
     parser.add_argument("--turn", type=int, default=3, help="sweeps of a turn, or between two points of a curve")
     parser.add_argument("--settle", type=int, default=60, help="collapsed sweeps before `threads` and `cluster`")
@@ -234,7 +235,7 @@ def main():
             for n_topics in options.topics if part != "mixing" else []:
                 figures[f"{part}, K = {n_topics}"] = globals()[part](X, n_topics, options)
     if "mixing" in options.parts:
-        X = load_docstrings().data
+        X = load_docstrings().data[: options.documents]
         say(f"docstrings: {describe(X)}")
         for n_topics in options.mixing_topics:
             figures[f"mixing, K = {n_topics}"] = mixing(X, n_topics, options)
