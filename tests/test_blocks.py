@@ -11,9 +11,10 @@ import joblib
 import numpy as np
 import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chain, make_corpus
-from scipy.stats import poisson
+from scipy.stats import gamma, poisson
 
 from sklda import GibbsLDA
+from sklda._kernels import _dirichlet
 from sklda.inference import blocks
 from sklda.inference.blocks import GroupedChain, PartiallyCollapsedChain
 from sklda.inference.chain import GibbsChain
@@ -44,7 +45,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "_BLOCK_ENTRIES", 256)
 
 
-def stationary_p(kind, truth, *, priors=None, break_it=lambda chain, before: None, n_draws=10_000):
+def stationary_p(kind, truth, *, priors=None, break_it=lambda chain, before: None, n_draws=8_000):
     """p-value of one sweep from each of `n_draws` exact draws against the posterior."""
     starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=n_draws, p=truth.posterior)]
     seen, before = np.zeros(len(truth.states)), None
@@ -91,11 +92,9 @@ def test_a_dropped_prior_is_found(kind, alpha, eta):
 
 
 def test_the_theta_of_a_neighbour_is_found(monkeypatch):
-    def shifted(words, offsets, first, key, word_topic, prior_weights, doc_prior, topics):
+    def shifted(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics):
         # The last two documents have two tokens each.
-        return sweep_block(
-            words, offsets, first, key, word_topic, prior_weights, doc_prior, topics[[0, 1, 2, 5, 6, 3, 4]]
-        )
+        return sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics[[0, 1, 2, 5, 6, 3, 4]])
 
     sweep_block = GroupedChain._sweep_block
     monkeypatch.setattr(GroupedChain, "_sweep_block", staticmethod(shifted))
@@ -162,15 +161,32 @@ def test_rare_topics_are_drawn_at_their_rate(kind):
     assert min(poisson.cdf(drawn, expected), poisson.sf(drawn - 1, expected)) > ALARM
 
 
+def test_gamma_variates():
+    """Of shapes on both sides of 1, against the quantiles; those below e^-60 are zero."""
+    n, shapes = 40_000, np.array([0.01, 0.1, 0.5, 0.95, 1, 1.5, 30])
+    word_topic, sums = np.empty((n, 16), np.float32), np.empty(len(shapes))
+    prior = np.zeros((n, 16), np.float32)
+    prior[:, : len(shapes)] = shapes
+    counts = np.zeros((n, 16), np.int32)
+    _dirichlet.draw_words(0, n, counts, np.empty(0), prior, 7, word_topic, sums)
+    np.testing.assert_allclose(sums, word_topic[:, : len(shapes)].sum(axis=0, dtype=float), rtol=1e-6)
+    for variates, shape in zip(word_topic.T, shapes, strict=False):
+        cells = np.linspace(gamma.cdf(np.exp(-60), shape), 1, 41)
+        seen = np.bincount(np.searchsorted(cells, gamma.cdf(variates, shape)), minlength=41)
+        assert chi_square_p(seen, np.diff(cells, prepend=0)) > ALARM
+        wrong = np.bincount(np.searchsorted(cells, gamma.cdf(1.05 * variates, shape)), minlength=41)
+        assert chi_square_p(wrong, np.diff(cells, prepend=0)) < ALARM or shape < 0.9
+
+
 def test_an_empty_topic_is_drawn_in_logarithms():
     """With sum(eta) = .003 all gamma variates of an empty topic vanish in most draws; its phi is one of its prior."""
     priors = Priors.make(1.0, 0.001, 2, 3)
     chain = make_chain(make_corpus([[0, 1, 2, 2]], 3), priors, np.zeros(4), kind=GroupedChain)
     seen = np.zeros(3)
     for seed in range(3000):
-        word_topic, prior_weights = chain._draw_topics(seed, np.random.SeedSequence(seed))
+        word_topic, prior_sums = chain._draw_topics(seed, np.random.SeedSequence(seed))
         np.testing.assert_allclose(word_topic[:, :2].sum(axis=0), 2.0**60, rtol=1e-6)
-        np.testing.assert_allclose(prior_weights, word_topic.sum(axis=1, dtype=float), rtol=1e-6)
+        np.testing.assert_allclose(prior_sums[:, 0], word_topic.sum(axis=1, dtype=float), rtol=1e-6)
         assert (word_topic[:, 0] > 0).all()
         seen[word_topic[:, 1].argmax()] += 1
     assert chi_square_p(seen, np.full(3, 1 / 3)) > ALARM

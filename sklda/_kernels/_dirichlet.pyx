@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklda._kernels._gamma cimport gamma_source, gamma_variate, seed_source
+from sklda._kernels._listed cimport STRIDE
 from sklda._kernels._xoshiro cimport mix64
 
 
@@ -41,18 +42,19 @@ def scale_words(
     int64_t first,                  # IN: the words first, ..., last - 1 are scaled
     int64_t last,                   # IN
     const float[::1] factors,       # IN (K,)
-    const float[::1] weights,       # IN (K,)
+    const double[::1] weights,      # IN (K,)
     float[:, ::1] word_topic,       # IN/OUT (V, P)
-    double[::1] sums,               # OUT (V,): of each row afterwards, by these weights; left alone if empty
+    double[:, ::1] sums,            # OUT (V, S): running sums of the row times weights, every STRIDE topics; or (0, S)
 ):
     cdef:
-        int64_t v, k
+        int64_t K = factors.shape[0], v, k
         double total
     with nogil:
         for v in range(first, last):
-            total = 0
-            for k in range(factors.shape[0]):
+            for k in range(K):
                 word_topic[v, k] *= factors[k]
-                total += <double>weights[k] * word_topic[v, k]
             if sums.shape[0] > 0:
-                sums[v] = total
+                total = 0
+                for k in range(K):
+                    total += weights[k] * word_topic[v, k]
+                    sums[v, k // STRIDE] = total

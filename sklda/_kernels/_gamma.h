@@ -42,17 +42,34 @@ static inline double normal(gamma_source *source)
     return x * factor;
 }
 
-/* Gamma(shape, 1) by Marsaglia and Tsang (2000); a shape a below 1 by G(a) = G(a + 1) U^(1 / a). */
+/* Gamma(shape, 1), shape below 1, by Ahrens and Dieter (1974): U^(1 / shape), mostly, which is seldom rejected. */
+static inline double small_gamma(gamma_source *source, double shape)
+{
+    double bound = 1 + shape * 0.36787944117144233, p, x, v;
+    for (;;) {
+        p = bound * uniform(source->state);
+        if (p <= 1) {
+            x = log(p) / shape;
+            if (x < -SMALLEST_LOG_GAMMA)
+                return 0;
+            x = exp(x);
+            v = uniform(source->state);
+            if (v < 1 - x || v < exp(-x))
+                return x;
+        } else {
+            x = -log((bound - p) / shape);
+            if (uniform(source->state) < pow(x, shape - 1))
+                return x;
+        }
+    }
+}
+
+/* Gamma(shape, 1); from shape 1 on by Marsaglia and Tsang (2000). */
 static inline double gamma_variate(gamma_source *source, double shape)
 {
-    double factor = 1, d, c, x, v, u;
-    if (shape < 1) {
-        double below = -log(1 - uniform(source->state)) / shape;
-        if (below > SMALLEST_LOG_GAMMA)
-            return 0;
-        factor = exp(-below);
-        shape += 1;
-    }
+    double d, c, x, v, u;
+    if (shape < 1)
+        return small_gamma(source, shape);
     d = shape - 1.0 / 3;
     c = 1 / sqrt(9 * d);
     for (;;) {
@@ -63,7 +80,7 @@ static inline double gamma_variate(gamma_source *source, double shape)
         v = v * v * v;
         u = 1 - uniform(source->state);
         if (u < 1 - 0.0331 * x * x * x * x || log(u) < 0.5 * x * x + d * (1 - v + log(v)))
-            return factor * d * v;
+            return d * v;
     }
 }
 

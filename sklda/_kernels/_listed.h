@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* Topics between running sums over all of them. */
+#define STRIDE 32
+
 /* running[j] = sum of counts[i] * row[topics[i]] up to i = j; four at a time, so that no addition waits for the one
  * before. Room for n rounded up to four, counts zero there and topics valid. */
 static inline double running_sums(const double *restrict counts, const int32_t *restrict topics,

@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklda._kernels._document cimport Document, count
 from sklda._kernels._document cimport sweep as sweep_document
-from sklda._kernels._lanes cimport LANES, PREFETCH, choose_lane, lane_products, lane_table, search, tabulate
-from sklda._kernels._listed cimport reached, running_sums
+from sklda._kernels._lanes cimport LANES, PREFETCH
+from sklda._kernels._listed cimport STRIDE, reached, running_sums
 from sklda._kernels._xoshiro cimport mix64, seed_state, uniform
 
 
@@ -54,8 +54,8 @@ def sparse(
     int64_t first,                       # IN: place of the first of these documents in the corpus
     uint64_t key,                        # IN: each document's stream is seeded by it and by the document's place
     const float[:, ::1] word_topic,      # IN (V, P): phi by word up to one factor, zero in the padding
-    const float[::1] doc_prior,          # IN (P,): alpha of all documents, zero in the padding
-    const double[::1] prior_weights,     # IN (V,): sum of alpha_k phi_kv over topics
+    const double[::1] doc_prior,         # IN (K,): alpha of all documents
+    const double[:, ::1] prior_sums,     # IN (V, S): running sums of alpha_k phi_kv over topics, every STRIDE of them
     int32_t[::1] topics,                 # IN/OUT (N,): z
     int32_t[::1] listed,                 # IN/OUT (P,): the document's topics; zeros
     int32_t[::1] places,                 # IN/OUT (K,): where a topic is listed; -1 before and after
@@ -63,20 +63,17 @@ def sparse(
     double[::1] walked,                  # SCRATCH (P,)
 ):
     cdef:
-        int64_t P = word_topic.shape[1], n_blocks = P // LANES, d, i, j, n
+        int64_t P = word_topic.shape[1], S = prior_sums.shape[1], n_blocks = P // LANES, d, i, j, k, n
         int32_t t, new
-        int lane
         double u, total
         const float* row
         const float* ahead
-        const float* alpha = &doc_prior[0]
+        const double* sums
         int32_t* topic = &listed[0]
         int32_t* place = &places[0]
         double* number = &counts[0]
         double* running = &walked[0]
         uint64_t[4] state
-        float[16] sums
-        lane_table table
 
     with nogil:
         for d in range(offsets.shape[0] - 1):
@@ -101,20 +98,26 @@ def sparse(
                 t = topics[i]
                 number[place[t]] -= 1
                 total = running_sums(number, topic, row, n, running)
-                u = uniform(state) * (total + prior_weights[words[i]])
+                sums = &prior_sums[words[i], 0]
+                u = uniform(state) * (total + sums[S - 1])
                 if u < total:
                     new = topic[reached(running, n, u)]
                 else:
-                    u = (u - total) / prior_weights[words[i]]
-                    lane_products(row, alpha, P, sums)
-                    tabulate(sums, &table)
-                    u *= table.total
-                    lane = choose_lane(&table, sums, &u)
-                    total = 0
-                    for j in range(n_blocks):
-                        total += <double>row[lane + j * LANES] * alpha[lane + j * LANES]
-                        running[j] = total
-                    new = <int32_t>(lane + search(running, n_blocks, u) * LANES)
+                    u -= total
+                    j = 0
+                    for k in range(S - 1):
+                        j += u >= sums[k]
+                    # the same additions in the same order as behind the sums
+                    total = sums[j - 1] if j > 0 else 0
+                    new = -1
+                    for k in range(j * STRIDE, min(j * STRIDE + STRIDE, doc_prior.shape[0])):
+                        if row[k] > 0:
+                            new = <int32_t>k
+                        total += doc_prior[k] * row[k]
+                        if u < total:
+                            break
+                    if new < 0:
+                        new = t
                 topics[i] = new
                 if place[new] < 0:
                     place[new], topic[n] = <int32_t>n, new

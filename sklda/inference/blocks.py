@@ -1,15 +1,18 @@
 """One chain on several cores: topics phi are drawn given z, and documents are then independent of one another."""
 
 import numpy as np
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklda._kernels import LANES, _dirichlet, _grouped, _log_joint, _partially_collapsed, _tokens
+from sklda._kernels import LANES, STRIDE, _dirichlet, _grouped, _log_joint, _partially_collapsed, _tokens
 from sklda.inference import random
 from sklda.inference.chain import GibbsChain
 
-# Units of work on grids that do not depend on n_jobs, a few milliseconds each: tokens of a block of documents, and
-# entries of phi of a block of words.
-_BLOCK_TOKENS, _BLOCK_ENTRIES = 2**15, 2**17
+# Units of work of a few milliseconds: tokens of a block of documents, and entries of phi of a block of words.
+_BLOCK_TOKENS, _BLOCK_ENTRIES = 2**16, 2**17
+# Other processes get so many blocks each, for to hand a task to them takes milliseconds, too.
+_BLOCKS_EACH = 4
 # phi by word is kept with this factor, so that no product with it gets near the smallest floats.
 _FACTOR = 2.0**60
 
@@ -38,7 +41,7 @@ class BlockChain(GibbsChain):
         seed = np.random.SeedSequence(self.stream.tolist())
         word_key, doc_key, *stream = seed.generate_state(6, np.uint64)
         phi = self._draw_topics(word_key, random.child(seed, 0))
-        offsets, prior = self.corpus.offsets, self.priors.doc
+        offsets, prior, blocks = self.corpus.offsets, self.priors.doc, self._cut()
         new = self._each(
             type(self)._sweep_block,
             (
@@ -51,20 +54,28 @@ class BlockChain(GibbsChain):
                     prior[first:last] if len(prior) > 1 else prior,
                     self.topics[offsets[first] : offsets[last]],
                 )
-                for first, last in self._blocks
+                for first, last in blocks
                 if not should_stop()
             ),
             prefer="threads",
         )
         if should_stop():
             return
-        for (first, last), topics in zip(self._blocks, new, strict=True):
+        for (first, last), topics in zip(blocks, new, strict=True):
             own = slice(offsets[first], offsets[last])
             _tokens.move_topics(
                 self.corpus.words[own], topics, self.topics[own], self.word_topic_counts, self.topic_totals
             )
         self.stream = np.array(stream, np.uint64)
         self.n_sweeps += 1
+
+    def _cut(self):
+        """Blocks of documents, by how far they travel: which ones changes no draw."""
+        backend, _ = get_active_backend(prefer="threads")
+        if self.n_jobs == 1 or getattr(backend, "supports_sharedmem", False):
+            return self._blocks
+        n_blocks = _BLOCKS_EACH * effective_n_jobs(self.n_jobs)
+        return self.corpus.blocks(n_tokens=max(self.corpus.n_tokens // n_blocks, _BLOCK_TOKENS))
 
     def _each(self, function, tasks, **options):
         """``[function(*task) for task in tasks]``, `n_jobs` at a time; at 1 joblib is left out."""
@@ -79,8 +90,8 @@ class BlockChain(GibbsChain):
         -------
         word_topic : ndarray of shape (n_features, width), float32
             phi by word times a factor, zero in the padding.
-        prior_weights : ndarray of shape (n_features,) or (0,)
-            Sums over topics of alpha_k times that; empty where documents do not share alpha.
+        prior_sums : ndarray of shape (n_features, n_sums) or (0, n_sums)
+            Running sums over topics of alpha_k times that; empty where documents do not share alpha.
         """
         priors = self.priors
         word_topic = np.empty(self.word_topic_counts.shape, np.float32)
@@ -102,14 +113,14 @@ class BlockChain(GibbsChain):
             word_topic[:, small] = np.exp(random.log_dirichlet(np.random.default_rng(seed), eta[small])).T
             totals[small] = 1
         factors = (_FACTOR / totals).astype(np.float32)
-        prior_weights = np.empty(self.corpus.n_features if len(priors.doc) == 1 else 0)
-        alpha = priors.doc[0].astype(np.float32)
+        shared = len(priors.doc) == 1
+        prior_sums = np.empty((self.corpus.n_features if shared else 0, -(-priors.n_components // STRIDE)))
         self._each(
             _dirichlet.scale_words,
-            ((*block, factors, alpha, word_topic, prior_weights) for block in self._word_blocks),
+            ((*block, factors, priors.doc[0], word_topic, prior_sums) for block in self._word_blocks),
             require="sharedmem",
         )
-        return word_topic, prior_weights
+        return word_topic, prior_sums
 
     def log_topics(self):
         """log p(z | alpha)."""
@@ -148,7 +159,7 @@ class GroupedChain(BlockChain):
     sampler = "grouped"
 
     @staticmethod
-    def _sweep_block(words, offsets, first, key, word_topic, prior_weights, doc_prior, topics):
+    def _sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics):
         return _dense_sweep(_grouped.sweep, words, offsets, first, key, word_topic, doc_prior, topics)
 
 
@@ -158,21 +169,19 @@ class PartiallyCollapsedChain(BlockChain):
     sampler = "partially_collapsed"
 
     @staticmethod
-    def _sweep_block(words, offsets, first, key, word_topic, prior_weights, doc_prior, topics):
-        if len(prior_weights) == 0:
+    def _sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics):
+        if len(prior_sums) == 0:
             return _dense_sweep(_partially_collapsed.dense, words, offsets, first, key, word_topic, doc_prior, topics)
         K, width = doc_prior.shape[1], word_topic.shape[1]
         topics = topics.copy()
-        alpha = np.zeros(width, np.float32)
-        alpha[:K] = doc_prior
         _partially_collapsed.sparse(
             words,
             offsets,
             first,
             key,
             word_topic,
-            alpha,
-            prior_weights,
+            doc_prior[0],
+            prior_sums,
             topics,
             np.zeros(width, np.int32),
             np.full(K, -1, np.int32),

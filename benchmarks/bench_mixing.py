@@ -1,0 +1,247 @@
+"""How well the samplers of `GibbsLDA` mix, and what a second core gives one chain.
+
+    python benchmarks/bench_mixing.py                          everything, about half an hour on two idle cores
+    python benchmarks/bench_mixing.py --parts threads joint --topics 100 500
+    python benchmarks/bench_mixing.py --parts mixing --sweeps 4000
+
+Parts: `threads`, seconds a sweep with one and with two threads; `joint`, the joint log-likelihood against wall seconds
+with two cores, beside tomotopy with two workers; `mixing`, effective draws of functionals that do not name topics;
+`cluster`, two worker processes of a Dask cluster against two threads. Wall seconds mean something on an idle machine
+only. Needs the extra `benchmark`, and `distributed` for `cluster`.
+"""
+
+import argparse
+import json
+import platform
+from pathlib import Path
+
+import joblib
+import numpy as np
+from bench_sampler import say, table, time_of
+from peers import ALPHA, ETA, Tomotopy, describe, log_joint, stopwatch, synthetic
+
+from sklda.datasets import load_docstrings
+from sklda.inference.blocks import SAMPLERS
+from sklda.inference.chain import GibbsChain
+from sklda.inference.convergence import effective_draws
+from sklda.inference.corpus import Corpus
+from sklda.inference.priors import Priors
+
+PARTS = ("threads", "joint", "mixing", "cluster")
+IN_BLOCKS = [name for name in SAMPLERS if name != "collapsed"]
+
+
+def start(X, n_topics, seed, n_sweeps=0):
+    """Corpus, priors and the state after some collapsed sweeps from random topics."""
+    corpus = Corpus.from_counts(X)
+    chain = GibbsChain.start(corpus, Priors.make(ALPHA, ETA, n_topics, X.shape[1]), np.random.SeedSequence(seed))
+    for _ in range(n_sweeps):
+        chain.sweep()
+    return corpus, chain.priors, chain.snapshot()
+
+
+def chain_of(sampler, begin, n_jobs=1):
+    chain = SAMPLERS[sampler](*begin)
+    chain.n_jobs = n_jobs
+    return chain
+
+
+# --- one thread and two -----------------------------------------------------------------------------------------------
+
+
+def threads(X, n_topics, options):
+    """Seconds a sweep of every sampler, log joint included, threads in turn."""
+    begin = start(X, n_topics, options.seed, options.settle)
+    taken = {}
+    for sampler in SAMPLERS:
+        chains = {n: chain_of(sampler, begin, n) for n in ((1,) if sampler == "collapsed" else (1, 2))}
+        for n, chain in chains.items():
+            chain.sweep()
+            taken[f"{sampler}, {n}"] = {"wall": [], "cpu": []}
+        for _ in range(options.repeats):
+            for n, chain in chains.items():
+                with stopwatch() as clock:
+                    for _ in range(options.turn):
+                        chain.sweep()
+                        chain.log_joint()
+                for kind, seconds in clock.items():
+                    taken[f"{sampler}, {n}"][kind].append(seconds / options.turn)
+    rows = []
+    for name, clocks in taken.items():
+        wall, cpu = np.median(clocks["wall"]), np.median(clocks["cpu"])
+        alone = np.median(taken[name[:-1] + "1"]["wall"])
+        rows.append([name, f"{wall:.3f}", f"{cpu:.3f}", f"{begin[0].n_tokens / wall / 1e6:.1f}", f"{alone / wall:.2f}"])
+    table(
+        f"K = {n_topics}: one sweep and its log joint, after {options.settle} collapsed sweeps",
+        ["sampler, threads", "wall s", "CPU s", "M tokens / s", "times one thread"],
+        rows,
+    )
+    return taken
+
+
+# --- joint log-likelihood against wall seconds, two cores -------------------------------------------------------------
+
+
+class TwoWorkers(Tomotopy):
+    name = "tomotopy, 2 workers"
+
+    def sweep(self, n=1):
+        self.model.train(n, workers=2)
+
+
+class InBlocks:
+    """A chain of the library on `n_jobs` cores, with the face of a peer."""
+
+    def __init__(self, sampler, X, n_topics, seed, n_jobs):
+        begin = start(X, n_topics, seed)
+        self.chain = chain_of(sampler, begin, n_jobs)
+        self.tokens = begin[0].words, begin[0].token_documents
+
+    def sweep(self, n=1):
+        for _ in range(n):
+            self.chain.sweep()
+
+    def topics(self):
+        return self.chain.topics
+
+
+def joint(X, n_topics, options):
+    """Wall seconds spent in sweeps, and log p(w, z) a token at those moments."""
+    samplers = {TwoWorkers.name: TwoWorkers(X, n_topics, options.seed)}
+    for sampler in IN_BLOCKS:
+        samplers[f"{sampler}, 2 threads"] = InBlocks(sampler, X, n_topics, options.seed, 2)
+    samplers["collapsed, 1 thread"] = InBlocks("collapsed", X, n_topics, options.seed, 1)
+    n_tokens = int(X.sum())
+    curves = {}
+    for name, sampler in samplers.items():
+        seconds, points = 0.0, []
+        while seconds < options.seconds:
+            with stopwatch() as clock:
+                sampler.sweep(options.turn)
+            seconds += clock["wall"]
+            points.append((seconds, log_joint(sampler.tokens, sampler.topics(), n_topics) / n_tokens))
+        curves[name] = points
+    # Where tomotopy is at the end of its time: what it took the others to get there.
+    level = np.interp(options.seconds, *np.transpose(curves[TwoWorkers.name]))
+    rows = [
+        [
+            name,
+            str(len(points) * options.turn),
+            f"{points[-1][0]:.1f}",
+            f"{np.interp(options.seconds, *np.transpose(points)):.4f}",
+            f"{time_of(points, level):.1f}",
+        ]
+        for name, points in curves.items()
+    ]
+    table(
+        f"K = {n_topics}: joint log-likelihood a token, two cores; wall seconds",
+        ["sampler", "sweeps", "seconds", f"at {options.seconds:g} s", f"seconds to {level:.4f}"],
+        rows,
+    )
+    return curves
+
+
+# --- mixing -----------------------------------------------------------------------------------------------------------
+
+
+def functionals(chain):
+    """Quantities that do not change when topics change names."""
+    n_dk, m_k = chain.doc_topic_counts(), chain.topic_totals
+    lengths = np.maximum(chain.corpus.lengths, 1)[:, None]
+    return chain.log_joint(), ((m_k / m_k.sum()) ** 2).sum(), ((n_dk / lengths) ** 2).sum(axis=1).mean()
+
+
+NAMES = ("log joint", "squared shares of topics", "squared shares in documents")
+
+
+def mixing(X, n_topics, options):
+    """Effective draws a sweep and a CPU second, by batch means, from one state of a long collapsed chain."""
+    begin = start(X, n_topics, options.seed, options.burn_in)
+    found, rows = {}, []
+    for sampler in SAMPLERS:
+        chain, series, seconds = chain_of(sampler, begin), [], 0.0
+        for _ in range(options.sweeps):
+            with stopwatch() as clock:
+                chain.sweep()
+            seconds += clock["cpu"]
+            series.append(functionals(chain))
+        # A first fifth for what is left of the start.
+        kept = np.array(series[options.sweeps // 5 :])
+        effective = effective_draws([kept])
+        seconds *= len(kept) / len(series)
+        found[sampler] = {"effective": effective.tolist(), "cpu": seconds, "kept": len(kept)}
+        found[sampler]["means"] = kept.mean(axis=0).tolist()
+        for name, n in zip(NAMES, effective, strict=True):
+            rows.append([f"{sampler}: {name}", f"{len(kept) / n:.0f}", f"{n / seconds:.2f}"])
+    table(
+        f"K = {n_topics}: {options.sweeps} sweeps after {options.burn_in} collapsed ones",
+        ["sampler: functional", "sweeps a draw", "draws a CPU s"],
+        rows,
+    )
+    return found
+
+
+# --- a cluster --------------------------------------------------------------------------------------------------------
+
+
+def cluster(X, n_topics, options):
+    """Two worker processes of a Dask cluster on this machine beside two threads."""
+    import distributed
+
+    begin = start(X, n_topics, options.seed, options.settle)
+    corpus, width = begin[0], begin[1].topic.shape[1]
+    moved = {"tokens": 12 * corpus.n_tokens + 8 * corpus.n_documents, "phi, to each": (4 * width + 8) * X.shape[1]}
+    taken, rows = {}, []
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers,
+        distributed.Client(workers),
+    ):
+        for sampler in IN_BLOCKS:
+            for backend in ("threading", "dask"):
+                chain = chain_of(sampler, begin, 2)
+                with joblib.parallel_config(backend=backend):
+                    chain.sweep()
+                    with stopwatch() as clock:
+                        for _ in range(options.turn):
+                            chain.sweep()
+                taken[f"{sampler}, {backend}"] = clock["wall"] / options.turn
+                rows.append([f"{sampler}, {backend}", f"{clock['wall'] / options.turn:.2f}"])
+    sizes = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in moved.items())
+    table(f"K = {n_topics}: seconds a sweep; moved in each: {sizes}", ["sampler, backend", "wall s"], rows)
+    return taken | moved
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--topics", nargs="+", type=int, default=[100, 500], help="for all parts but mixing")
+    parser.add_argument("--mixing-topics", nargs="+", type=int, default=[10, 50], help="on the docstrings")
+    parser.add_argument("--documents", type=int, help="as many of the docstrings in `mixing`; all by default")
+    parser.add_argument("--repeats", type=int, default=5, help="turns of each sampler in `threads`")
+    parser.add_argument("--turn", type=int, default=3, help="sweeps of a turn, or between two points of a curve")
+    parser.add_argument("--settle", type=int, default=60, help="collapsed sweeps before `threads` and `cluster`")
+    parser.add_argument("--seconds", type=float, default=40.0, help="of each curve in `joint`")
+    parser.add_argument("--burn-in", type=int, default=2000)
+    parser.add_argument("--sweeps", type=int, default=4000, help="of each sampler in `mixing`")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, help="where figures go")
+    options = parser.parse_args()
+    say(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
+    figures = {}
+    if set(options.parts) - {"mixing"}:
+        X = synthetic()
+        say(f"synthetic corpus: {describe(X)}")
+        for part in options.parts:
+            for n_topics in options.topics if part != "mixing" else []:
+                figures[f"{part}, K = {n_topics}"] = globals()[part](X, n_topics, options)
+    if "mixing" in options.parts:
+        X = load_docstrings().data[: options.documents]
+        say(f"docstrings: {describe(X)}")
+        for n_topics in options.mixing_topics:
+            figures[f"mixing, K = {n_topics}"] = mixing(X, n_topics, options)
+    if options.json:
+        options.json.write_text(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
