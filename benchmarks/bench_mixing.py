@@ -40,10 +40,8 @@ def start(X, n_topics, seed, n_sweeps=0):
     return corpus, chain.priors, chain.snapshot()
 
 
-def chain_of(sampler, begin, n_jobs=1):
-    chain = SAMPLERS[sampler](*begin)
-    chain.n_jobs = n_jobs
-    return chain
+def chain_of(sampler, begin):
+    return SAMPLERS[sampler](*begin)
 
 
 # --- one thread and two -----------------------------------------------------------------------------------------------
@@ -54,13 +52,13 @@ def threads(X, n_topics, options):
     begin = start(X, n_topics, options.seed, options.settle)
     taken = {}
     for sampler in SAMPLERS:
-        chains = {n: chain_of(sampler, begin, n) for n in ((1,) if sampler == "collapsed" else (1, 2))}
+        chains = {n: chain_of(sampler, begin) for n in ((1,) if sampler == "collapsed" else (1, 2))}
         for n, chain in chains.items():
             chain.sweep()
             taken[f"{sampler}, {n}"] = {"wall": [], "cpu": []}
         for _ in range(options.repeats):
             for n, chain in chains.items():
-                with stopwatch() as clock:
+                with chain.on_cores(n), stopwatch() as clock:
                     for _ in range(options.turn):
                         chain.sweep()
                         chain.log_joint()
@@ -94,12 +92,13 @@ class InBlocks:
 
     def __init__(self, sampler, X, n_topics, seed, n_jobs):
         begin = start(X, n_topics, seed)
-        self.chain = chain_of(sampler, begin, n_jobs)
+        self.chain, self.n_jobs = chain_of(sampler, begin), n_jobs
         self.tokens = begin[0].words, begin[0].token_documents
 
     def sweep(self, n=1):
-        for _ in range(n):
-            self.chain.sweep()
+        with self.chain.on_cores(self.n_jobs):
+            for _ in range(n):
+                self.chain.sweep()
 
     def topics(self):
         return self.chain.topics
@@ -195,8 +194,8 @@ def cluster(X, n_topics, options):
     ):
         for sampler in IN_BLOCKS:
             for backend in ("threading", "dask"):
-                chain = chain_of(sampler, begin, 2)
-                with joblib.parallel_config(backend=backend):
+                chain = chain_of(sampler, begin)
+                with joblib.parallel_config(backend=backend), chain.on_cores(2):
                     chain.sweep()
                     with stopwatch() as clock:
                         for _ in range(options.turn):
