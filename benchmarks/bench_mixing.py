@@ -40,10 +40,8 @@ def start(X, n_topics, seed, n_sweeps=0):
     return corpus, chain.priors, chain.snapshot()
 
 
-def chain_of(sampler, begin, n_jobs=1):
-    chain = SAMPLERS[sampler](*begin)
-    chain.n_jobs = n_jobs
-    return chain
+def chain_of(sampler, begin):
+    return SAMPLERS[sampler](*begin)
 
 
 # --- one thread and two -----------------------------------------------------------------------------------------------
@@ -54,13 +52,13 @@ def threads(X, n_topics, options):
     begin = start(X, n_topics, options.seed, options.settle)
     taken = {}
     for sampler in SAMPLERS:
-        chains = {n: chain_of(sampler, begin, n) for n in ((1,) if sampler == "collapsed" else (1, 2))}
+        chains = {n: chain_of(sampler, begin) for n in ((1,) if sampler == "collapsed" else (1, 2))}
         for n, chain in chains.items():
             chain.sweep()
             taken[f"{sampler}, {n}"] = {"wall": [], "cpu": []}
         for _ in range(options.repeats):
             for n, chain in chains.items():
-                with stopwatch() as clock:
+                with chain.on_cores(n), stopwatch() as clock:
                     for _ in range(options.turn):
                         chain.sweep()
                         chain.log_joint()
@@ -94,48 +92,46 @@ class InBlocks:
 
     def __init__(self, sampler, X, n_topics, seed, n_jobs):
         begin = start(X, n_topics, seed)
-        self.chain = chain_of(sampler, begin, n_jobs)
+        self.chain, self.n_jobs = chain_of(sampler, begin), n_jobs
         self.tokens = begin[0].words, begin[0].token_documents
 
     def sweep(self, n=1):
-        for _ in range(n):
-            self.chain.sweep()
+        with self.chain.on_cores(self.n_jobs):
+            for _ in range(n):
+                self.chain.sweep()
 
     def topics(self):
         return self.chain.topics
 
 
 def joint(X, n_topics, options):
-    """Wall seconds spent in sweeps, and log p(w, z) a token at those moments."""
+    """Seconds spent in sweeps, in turn, and log p(w, z) a token at those moments; wall, and CPU of all threads."""
     samplers = {TwoWorkers.name: TwoWorkers(X, n_topics, options.seed)}
     for sampler in IN_BLOCKS:
         samplers[f"{sampler}, 2 threads"] = InBlocks(sampler, X, n_topics, options.seed, 2)
     samplers["collapsed, 1 thread"] = InBlocks("collapsed", X, n_topics, options.seed, 1)
     n_tokens = int(X.sum())
-    curves = {}
-    for name, sampler in samplers.items():
-        seconds, points = 0.0, []
-        while seconds < options.seconds:
+    spent = {name: {"wall": 0.0, "cpu": 0.0} for name in samplers}
+    curves = {name: {"wall": [], "cpu": []} for name in samplers}
+    # Other load on the machine meets all of them.
+    while behind := [name for name in samplers if spent[name]["wall"] < options.seconds]:
+        for name in behind:
             with stopwatch() as clock:
-                sampler.sweep(options.turn)
-            seconds += clock["wall"]
-            points.append((seconds, log_joint(sampler.tokens, sampler.topics(), n_topics) / n_tokens))
-        curves[name] = points
+                samplers[name].sweep(options.turn)
+            level = log_joint(samplers[name].tokens, samplers[name].topics(), n_topics) / n_tokens
+            for kind, seconds in clock.items():
+                spent[name][kind] += seconds
+                curves[name][kind].append((spent[name][kind], level))
     # Where tomotopy is at the end of its time: what it took the others to get there.
-    level = np.interp(options.seconds, *np.transpose(curves[TwoWorkers.name]))
-    rows = [
-        [
-            name,
-            str(len(points) * options.turn),
-            f"{points[-1][0]:.1f}",
-            f"{np.interp(options.seconds, *np.transpose(points)):.4f}",
-            f"{time_of(points, level):.1f}",
-        ]
-        for name, points in curves.items()
-    ]
+    goal = curves[TwoWorkers.name]["wall"][-1][1]
+    rows = []
+    for name, points in curves.items():
+        sweeps, last = len(points["wall"]) * options.turn, points["wall"][-1]
+        times = [f"{time_of(points[kind], goal):.1f}" for kind in ("wall", "cpu")]
+        rows.append([name, str(sweeps), f"{last[0]:.1f}", f"{last[1]:.4f}", *times])
     table(
-        f"K = {n_topics}: joint log-likelihood a token, two cores; wall seconds",
-        ["sampler", "sweeps", "seconds", f"at {options.seconds:g} s", f"seconds to {level:.4f}"],
+        f"K = {n_topics}: joint log-likelihood a token, two cores",
+        ["sampler", "sweeps", "wall s", "level", f"wall s to {goal:.4f}", "CPU s to it"],
         rows,
     )
     return curves
@@ -198,8 +194,8 @@ def cluster(X, n_topics, options):
     ):
         for sampler in IN_BLOCKS:
             for backend in ("threading", "dask"):
-                chain = chain_of(sampler, begin, 2)
-                with joblib.parallel_config(backend=backend):
+                chain = chain_of(sampler, begin)
+                with joblib.parallel_config(backend=backend), chain.on_cores(2):
                     chain.sweep()
                     with stopwatch() as clock:
                         for _ in range(options.turn):

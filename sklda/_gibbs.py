@@ -30,8 +30,8 @@ class GibbsLDA(BaseLDA):
         All have the posterior as their target. ``"collapsed"``: tokens are drawn one after the other from their exact
         full conditionals, theta and phi integrated out. ``"partially_collapsed"``: phi is drawn given z, then the
         tokens of every document one after the other with theta integrated out. ``"grouped"``: phi and theta are drawn
-        given z, then all tokens at once. The last two need more sweeps for the same progress; their documents are
-        drawn side by side, so that `n_jobs` cores serve a single chain.
+        given z, then all tokens at once. The last two can need more sweeps for the same progress, and more time for
+        one on small corpora; their documents are drawn side by side, so that `n_jobs` cores serve a single chain.
     init : {"random", "anneal", "prune"}, default="random"
         Where chains begin; the posterior has modes that sweeps do not leave. ``"random"``: topics drawn at random.
         ``"anneal"``: 300 sweeps more, in which both priors fall from ten times their values. ``"prune"``: begin with

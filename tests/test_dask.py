@@ -67,7 +67,8 @@ def test_chains(on_dask, counts, sampler):
 @pytest.mark.parametrize("sampler", [sampler for sampler in blocks.SAMPLERS if sampler != "collapsed"])
 @pytest.mark.parametrize("alpha", [0.1, [0.1, 0.2, 0.3, 2]])
 def test_blocks_of_one_chain(on_dask, counts, sampler, alpha, monkeypatch):
-    monkeypatch.setattr(blocks, "_BLOCK_TOKENS", 1000)
+    # Here 29 blocks of documents, on the cluster eight.
+    monkeypatch.setattr(blocks, "_BLOCK_TOKENS", 100)
     assert on_dask(lambda: results(make(sampler, doc_topic_prior=alpha).fit(counts)))
 
 

@@ -1,5 +1,7 @@
 """One chain on several cores: topics phi are drawn given z, and documents are then independent of one another."""
 
+from contextlib import contextmanager, nullcontext
+
 import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
@@ -32,17 +34,38 @@ class BlockChain(GibbsChain):
 
     def __init__(self, corpus, priors, state):
         super().__init__(corpus, priors, state)
-        self._blocks = corpus.blocks(n_tokens=_BLOCK_TOKENS)
+        self._blocks = self._tasks = corpus.blocks(n_tokens=_BLOCK_TOKENS)
+        # Where blocks of documents are drawn, and where what shares memory is done; None: here, one by one.
+        self._anywhere = self._here = None
         step = max(_BLOCK_ENTRIES // self.word_topic_counts.shape[1], 1)
         self._word_blocks = [(v, min(v + step, corpus.n_features)) for v in range(0, corpus.n_features, step)]
+
+    @contextmanager
+    def on_cores(self, n_jobs):
+        # One pool for all sweeps; what interrupts them must not meet threads that are just being made.
+        backend, _ = get_active_backend(prefer="threads")
+        with Parallel(n_jobs=n_jobs, prefer="threads") as anywhere:
+            shared = nullcontext(anywhere)
+            if not getattr(backend, "supports_sharedmem", False):
+                shared = Parallel(n_jobs=n_jobs, require="sharedmem")
+                n_blocks = _BLOCKS_EACH * effective_n_jobs(n_jobs)
+                self._tasks = self.corpus.blocks(n_tokens=max(self.corpus.n_tokens // n_blocks, _BLOCK_TOKENS))
+            with shared as here:
+                self._anywhere, self._here = anywhere, here
+                try:
+                    yield
+                finally:
+                    self._anywhere = self._here = None
+                    self._tasks = self._blocks
 
     def sweep(self, should_stop=lambda: False):
         """Draw phi, then every token once; between blocks, end early and change nothing if ``should_stop()``."""
         seed = np.random.SeedSequence(self.stream.tolist())
         word_key, doc_key, *stream = seed.generate_state(6, np.uint64)
         phi = self._draw_topics(word_key, random.child(seed, 0))
-        offsets, prior, blocks = self.corpus.offsets, self.priors.doc, self._cut()
-        new = self._each(
+        offsets, prior = self.corpus.offsets, self.priors.doc
+        new = _each(
+            self._anywhere,
             type(self)._sweep_block,
             (
                 (
@@ -54,34 +77,19 @@ class BlockChain(GibbsChain):
                     prior[first:last] if len(prior) > 1 else prior,
                     self.topics[offsets[first] : offsets[last]],
                 )
-                for first, last in blocks
+                for first, last in self._tasks
                 if not should_stop()
             ),
-            prefer="threads",
         )
         if should_stop():
             return
-        for (first, last), topics in zip(blocks, new, strict=True):
+        for (first, last), topics in zip(self._tasks, new, strict=True):
             own = slice(offsets[first], offsets[last])
             _tokens.move_topics(
                 self.corpus.words[own], topics, self.topics[own], self.word_topic_counts, self.topic_totals
             )
         self.stream = np.array(stream, np.uint64)
         self.n_sweeps += 1
-
-    def _cut(self):
-        """Blocks of documents, by how far they travel: which ones changes no draw."""
-        backend, _ = get_active_backend(prefer="threads")
-        if self.n_jobs == 1 or getattr(backend, "supports_sharedmem", False):
-            return self._blocks
-        n_blocks = _BLOCKS_EACH * effective_n_jobs(self.n_jobs)
-        return self.corpus.blocks(n_tokens=max(self.corpus.n_tokens // n_blocks, _BLOCK_TOKENS))
-
-    def _each(self, function, tasks, **options):
-        """``[function(*task) for task in tasks]``, `n_jobs` at a time; at 1 joblib is left out."""
-        if self.n_jobs == 1:
-            return [function(*task) for task in tasks]
-        return Parallel(n_jobs=self.n_jobs, **options)(delayed(function)(*task) for task in tasks)
 
     def _draw_topics(self, key, seed):
         """Draw phi given z.
@@ -94,16 +102,17 @@ class BlockChain(GibbsChain):
             Running sums over topics of alpha_k times that; empty where documents do not share alpha.
         """
         priors = self.priors
+        # Not the one of the last sweep: joblib knows arrays that it has sent to processes by their identity.
         word_topic = np.empty(self.word_topic_counts.shape, np.float32)
         sums = np.empty((len(self._word_blocks), priors.n_components))
         # Rows of one array are filled in place. Other machines would not help: it takes longer to send phi.
-        self._each(
+        _each(
+            self._here,
             _dirichlet.draw_words,
             (
                 (*block, self.word_topic_counts, priors.word, priors.topic, key, word_topic, part)
                 for block, part in zip(self._word_blocks, sums, strict=True)
             ),
-            require="sharedmem",
         )
         totals = sums.sum(axis=0)
         # All variates of an empty topic may be too small for floats.
@@ -115,10 +124,10 @@ class BlockChain(GibbsChain):
         factors = (_FACTOR / totals).astype(np.float32)
         shared = len(priors.doc) == 1
         prior_sums = np.empty((self.corpus.n_features if shared else 0, -(-priors.n_components // STRIDE)))
-        self._each(
+        _each(
+            self._here,
             _dirichlet.scale_words,
             ((*block, factors, priors.doc[0], word_topic, prior_sums) for block in self._word_blocks),
-            require="sharedmem",
         )
         return word_topic, prior_sums
 
@@ -126,13 +135,13 @@ class BlockChain(GibbsChain):
         """log p(z | alpha)."""
         offsets, prior = self.corpus.offsets, self.priors.doc
         return sum(
-            self._each(
+            _each(
+                self._here,
                 _log_topics,
                 (
                     (offsets[first : last + 1], self.topics, prior[first:last] if len(prior) > 1 else prior)
                     for first, last in self._blocks
                 ),
-                require="sharedmem",
             )
         )
 
@@ -142,13 +151,13 @@ class BlockChain(GibbsChain):
         # The totals of the topics go with the first block.
         totals = [self.topic_totals] + [np.zeros_like(self.topic_totals)] * (len(self._word_blocks) - 1)
         return sum(
-            self._each(
+            _each(
+                self._here,
                 _log_joint.words,
                 (
                     (self.word_topic_counts[v:end], part, priors.word[v:end], priors.topic[v:end], priors.totals)
                     for (v, end), part in zip(self._word_blocks, totals, strict=True)
                 ),
-                require="sharedmem",
             )
         )
 
@@ -189,6 +198,13 @@ class PartiallyCollapsedChain(BlockChain):
             np.empty(width),
         )
         return topics
+
+
+def _each(parallel, function, tasks):
+    """``[function(*task) for task in tasks]``, with joblib's Parallel if there is one."""
+    if parallel is None:
+        return [function(*task) for task in tasks]
+    return parallel(delayed(function)(*task) for task in tasks)
 
 
 def _dense_sweep(kernel, words, offsets, first, key, word_topic, doc_prior, topics):

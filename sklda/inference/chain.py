@@ -1,5 +1,6 @@
 """A chain of the collapsed Gibbs sampler, and chains side by side."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,12 +60,9 @@ class GibbsChain:
     topic_totals : ndarray of shape (n_components,), int64
     trace, kept : list
         As in `ChainState`.
-    n_jobs : int or None
-        Blocks of documents at a time, where the sampler can do that; set by `run_chains`.
     """
 
     sampler = "dense"
-    n_jobs = 1
 
     def __init__(self, corpus, priors, state):
         self.corpus, self.priors = corpus, priors
@@ -108,6 +106,10 @@ class GibbsChain:
         else:
             topics = rng.integers(priors.n_components, size=corpus.n_tokens, dtype=np.int32)
         return cls(corpus, priors, ChainState(topics, random.stream(random.child(seed, 1))))
+
+    def on_cores(self, n_jobs):
+        """A context in which sweeps take `n_jobs` blocks at a time, if the sampler is made of such; this one is not."""
+        return nullcontext()
 
     def sweep(self, should_stop=lambda: False):
         """Draw every token once from its full conditional; between blocks, end early if ``should_stop()``."""
@@ -208,9 +210,9 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None)
         The chains after their sweeps (other objects than went in, where joblib's backend uses processes).
     """
     if len(chains) == 1:
-        # Here and now: it has all cores to itself, if it knows how to use them.
-        chains[0].n_jobs = n_jobs
-        return [_run(0, chains[0], n_sweeps, listener, keep_every, lambda: False)]
+        # It has all cores to itself.
+        with chains[0].on_cores(n_jobs):
+            return [_run(0, chains[0], n_sweeps, listener, keep_every, lambda: False)]
     return side_by_side(
         _run, [(index, chain, n_sweeps, listener, keep_every) for index, chain in enumerate(chains)], n_jobs
     )

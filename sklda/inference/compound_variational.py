@@ -10,6 +10,7 @@ m = gamma omega_jk
 which is equation 65 (Kim, Voelker & Saul 2013, theorem 3.1). Every step raises the bound or leaves it.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -223,6 +224,10 @@ class VariationalFit:
     @property
     def converged(self):
         return len(self.trace) > 1 and self.trace[-1] - self.trace[-2] < _TOLERANCE * self.corpus.n_tokens
+
+    def on_cores(self, n_jobs):
+        """As a `GibbsChain`: one core is all it takes."""
+        return nullcontext()
 
     def sweep(self, should_stop=lambda: False):
         """One iteration: documents, topics, mixtures and, where they are learned, gamma and eta."""
