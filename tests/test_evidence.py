@@ -1,6 +1,8 @@
 """log p(w | K) of small corpora against exact values, and how good estimates of it say they are.
 
-Means are compared at 4.5 of their own standard errors: a false alarm in 150,000 comparisons.
+Means are compared at `LIMIT` of their own standard errors. Weights are skewed: where the rare large ones are missed, the
+mean is too low and its error too small. Resampled from pools of 6,000 runs, each of these tests fails less than once in
+10,000 times; at 4.5, which would do for normal values, some fail once in 300.
 """
 
 import numpy as np
@@ -14,6 +16,7 @@ from sklda.inference import evidence, random
 from sklda.inference.chain import GibbsChain
 from sklda.inference.priors import Priors
 
+LIMIT = 7
 # Documents, V, alpha, eta, and log p(w | K) for K = 1..4, exact by rational arithmetic.
 EXACT = {
     "mixed": (
@@ -82,7 +85,7 @@ def standard_score(values, expected):
     return (values.mean() - expected) / (values.std(ddof=1) / np.sqrt(len(values)) + 1e-6)
 
 
-def score(method, case, K, n_runs=250, **options):
+def score(method, case, K, n_runs=500, **options):
     docs, n_features, alpha, eta, exact = EXACT[case]
     corpus = make_corpus(docs, n_features)
     found, _ = log_weights(method, corpus, Priors.make(alpha, eta, K, n_features), n_runs, **options)
@@ -98,7 +101,7 @@ CASES = [
 @pytest.mark.parametrize("method, case", CASES)
 @pytest.mark.parametrize("K", [1, 2, 3, 4])
 def test_p_hat_is_unbiased(method, K, case):
-    assert abs(score(method, case, K)) < 4.5
+    assert abs(score(method, case, K)) < LIMIT
 
 
 @pytest.mark.parametrize("name", OWN_PRIORS)
@@ -106,9 +109,9 @@ def test_p_hat_is_unbiased(method, K, case):
 def test_p_hat_is_unbiased_with_priors_of_every_shape(method, name):
     exact = Enumeration(DOCS, FOUR, THREE, *OWN_PRIORS[name])
     log_p = logsumexp(exact.log_joint)
-    found, ends = log_weights(method, exact.corpus, exact.priors, 300, n_temperatures=100)
+    found, ends = log_weights(method, exact.corpus, exact.priors, 600, n_temperatures=100)
     relative = np.exp(found - log_p)
-    assert abs(standard_score(relative, 1.0)) < 4.5
+    assert abs(standard_score(relative, 1.0)) < LIMIT
     if method not in evidence.ANNEALED:
         return
     # With its weight the end of a run is a draw from the posterior: topics of all tokens, and which are together.
@@ -117,15 +120,14 @@ def test_p_hat_is_unbiased_with_priors_of_every_shape(method, name):
         together = ends[:, i] == ends[:, 0]
         p_topic = exact.posterior[exact.states[:, i] == THREE - 1].sum()
         p_together = exact.posterior[exact.states[:, i] == exact.states[:, 0]].sum()
-        assert abs(standard_score(relative * of_topic, p_topic)) < 4.5
-        assert abs(standard_score(relative * together, p_together)) < 4.5
+        assert abs(standard_score(relative * of_topic, p_topic)) < LIMIT
+        assert abs(standard_score(relative * together, p_together)) < LIMIT
 
 
 @pytest.mark.parametrize("method", evidence.UNBIASED)
 def test_a_few_temperatures_do_for_unbiasedness(method):
     """Short runs have weights of their own to get right, which long ones hide."""
-    for case in ("flat",) if method == "cgs_transition" else ("mixed", "flat"):
-        assert abs(score(method, case, 3, n_runs=600, n_temperatures=4, n_inner=3)) < 4.5
+    assert abs(score(method, "flat", 3, n_runs=600, n_temperatures=4, n_inner=3)) < LIMIT
 
 
 # What these tests would find.
@@ -148,7 +150,7 @@ def test_topics_that_do_not_change_places(K, monkeypatch):
     corpus, log_p = of_one_word_each(K, 14, 0.1, 0.5)
     priors = Priors.make(0.1, 0.5, K, 2)
     found, _ = log_weights("guided_ais", corpus, priors, 150)
-    assert abs(standard_score(np.exp(found - log_p), 1.0)) < 4.5
+    assert abs(standard_score(np.exp(found - log_p), 1.0)) < LIMIT
     monkeypatch.setattr(evidence, "_over_labels", lambda chain, guide, rng: (0.0, 0.0))
     found, _ = log_weights("guided_ais", corpus, priors, 150)
     # Most runs miss the other labellings; rare ones would have to make up for it.
@@ -165,7 +167,7 @@ def test_topics_with_other_priors_must_not_change_places(monkeypatch):
     for name in ("eta per topic and word", "all different"):
         exact = Enumeration(DOCS, FOUR, THREE, *OWN_PRIORS[name])
         found, _ = log_weights("guided_ais", exact.corpus, exact.priors, 300)
-        assert abs(standard_score(np.exp(found - logsumexp(exact.log_joint)), 1.0)) > 6
+        assert abs(standard_score(np.exp(found - logsumexp(exact.log_joint)), 1.0)) > LIMIT
 
 
 def _sweep_first(chain, priors):
@@ -183,7 +185,7 @@ def _sweep_first(chain, priors):
 @pytest.mark.parametrize("method", evidence.ANNEALED)
 def test_a_weight_taken_after_the_sweep_is_found(method, monkeypatch):
     monkeypatch.setattr(evidence, "_move", _sweep_first)
-    assert abs(score(method, "flat", 3, n_runs=800, n_temperatures=4)) > 6
+    assert abs(score(method, "flat", 3, n_runs=800, n_temperatures=4)) > LIMIT
 
 
 def test_the_transition_back_is_not_the_transition(monkeypatch):
@@ -193,7 +195,7 @@ def test_the_transition_back_is_not_the_transition(monkeypatch):
         return transition(make_chain(chain.corpus, chain.priors, before), chain.topics)
 
     monkeypatch.setattr(evidence, "transition", back)
-    assert abs(score("cgs_transition", "flat", 3, n_runs=2000, n_inner=3)) > 6
+    assert abs(score("cgs_transition", "flat", 3, n_runs=2000, n_inner=3)) > LIMIT
 
 
 # The parts
@@ -247,7 +249,7 @@ def test_comparators_find_the_evidence_of_a_tiny_corpus():
             n_inner=300,
         )
         # Of 1 / p, which is what they average.
-        assert abs(standard_score(np.exp(log_p - found[0]), 1.0)) < 4.5, method
+        assert abs(standard_score(np.exp(log_p - found[0]), 1.0)) < LIMIT, method
         assert abs(found.mean() - log_p) < 0.05, method
 
 

@@ -1,10 +1,11 @@
 """log p(w | alpha, eta, K) of a corpus, theta, phi and z integrated out: the marginal likelihood of a topic model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from sklda._kernels import _independent as _independent_kernel
 from sklda._kernels import _transition
 from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain, side_by_side
@@ -113,10 +114,10 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
     -------
     Run
     """
-    rng = np.random.default_rng(random.child(seed, 0))
-    topics, log_probability = _independent(corpus, guide, rng)
-    strengths = guide.strengths(n_temperatures)
-    chain = GibbsChain(corpus, guide.tilted(strengths[0]), ChainState(topics, random.stream(random.child(seed, 1))))
+    stream, strengths = random.stream(random.child(seed, 1)), guide.strengths(n_temperatures)
+    theta, phi = guide.doc / guide.doc.sum(axis=1, keepdims=True), guide.word / guide.word.sum(axis=0)
+    topics, log_probability = _independent(corpus, theta, phi, stream)
+    chain = GibbsChain(corpus, guide.tilted(strengths[0]), ChainState(topics, stream))
     log_weight = chain.log_joint() - log_probability
     for strength in strengths[1:]:
         if stop():
@@ -124,7 +125,7 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
         chain.sweep(stop)
         log_weight += _move(chain, guide.tilted(strength))
     chain.sweep(stop)
-    mean, left_out = _over_labels(chain, guide, rng)
+    mean, left_out = _over_labels(chain, guide, np.random.default_rng(random.child(seed, 0)))
     log_weight += _move(chain, guide.priors) - mean
     # A last sweep under the target itself, which no weight depends on.
     chain.sweep(stop)
@@ -142,19 +143,11 @@ def _move(chain, priors):
     return chain.log_joint() - before
 
 
-def _independent(corpus, guide, rng):
-    """Draw every token from its own distribution, proportional to a_dk b_kv / b_k; and the log probability."""
-    theta, phi = guide.doc / guide.doc.sum(axis=1, keepdims=True), guide.word / guide.word.sum(axis=0)
-    doc_of, topics, log_probability = corpus.token_documents, [], 0.0
-    # In slices, so that no tokens x topics array is formed.
-    for start in range(0, corpus.n_tokens, 2**16):
-        part = slice(start, start + 2**16)
-        weights = theta[doc_of[part]] * phi[corpus.words[part]]
-        running = np.cumsum(weights, axis=1)
-        drawn = (running[:, :-1] <= rng.random((len(running), 1)) * running[:, -1:]).sum(axis=1, dtype=np.int32)
-        topics.append(drawn)
-        log_probability += np.log(weights[np.arange(len(drawn)), drawn] / running[:, -1]).sum()
-    return np.concatenate(topics), log_probability
+def _independent(corpus, theta, phi, stream):
+    """Draw every token from its own distribution, proportional to theta_dk phi_kv; and the log probability."""
+    topics, K = np.empty(corpus.n_tokens, np.int32), theta.shape[1]
+    log_probability = _independent_kernel.draw(corpus.words, corpus.offsets, theta, phi, topics, stream, np.empty(K))
+    return topics, log_probability
 
 
 def _over_labels(chain, guide, rng):
@@ -192,38 +185,40 @@ def _kinds(priors):
 def ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
     """Annealing from the prior of z: eta falls from infinity, where words say nothing, to its value.
 
+    Topics with an eta of their own get there by adding ever less of their mean: in proportion to itself each would
+    still prefer its words at infinity, and the first step would be importance sampling.
+
     Good for a few thousand tokens; beyond them the path crosses a point at which the topics form all at once.
 
     Returns
     -------
     Run
     """
-    rng = np.random.default_rng(random.child(seed, 0))
-    topics = _from_prior(corpus, priors.doc, rng)
+    rng, stream = np.random.default_rng(random.child(seed, 0)), random.stream(random.child(seed, 1))
+    alpha = np.broadcast_to(priors.doc, (corpus.n_documents, priors.n_components))
+    theta = np.exp(random.log_dirichlet(rng, alpha))
+    topics, _ = _independent(corpus, theta, np.ones((corpus.n_features, priors.n_components)), stream)
     # From where no count can be told from the prior.
     first = max(10 * corpus.n_tokens / min(1.0, priors.topic_word().min()), 10.0)
     scales = np.geomspace(first, 1, n_temperatures + 1)
-    chain = GibbsChain(corpus, priors.scaled(1, scales[0]), ChainState(topics, random.stream(random.child(seed, 1))))
+    chain = GibbsChain(corpus, _diluted(priors, scales[0]), ChainState(topics, stream))
     log_weight = chain.log_words()
     for scale in scales[1:]:
         if stop():
             break
         chain.sweep(stop)
-        log_weight += _move(chain, priors.scaled(1, scale))
+        log_weight += _move(chain, _diluted(priors, scale))
     chain.sweep(stop)
     return Run(log_weight, _end(chain))
 
 
-def _from_prior(corpus, alpha, rng):
-    """Topics of all tokens from their Dirichlet-multinomials."""
-    doc_of = corpus.token_documents
-    alpha = np.broadcast_to(alpha, (corpus.n_documents, alpha.shape[1]))
-    running = np.cumsum(np.exp(random.log_dirichlet(rng, alpha)), axis=1)
-    topics = [
-        (running[d, :-1] <= rng.random((len(d), 1)) * running[d, -1:]).sum(axis=1, dtype=np.int32)
-        for d in np.array_split(doc_of, 1 + corpus.n_tokens // 2**16)
-    ]
-    return np.concatenate(topics)
+def _diluted(priors, scale):
+    """eta plus scale - 1 times its mean over topics."""
+    if not len(priors.topic):
+        return priors.scaled(1, scale)
+    topic, K = priors.topic.copy(), priors.n_components
+    topic[:, :K] += (scale - 1) * topic[:, :K].mean(axis=1, keepdims=True, dtype=np.float64)
+    return replace(priors, topic=topic, totals=topic[:, :K].sum(axis=0, dtype=np.float64))
 
 
 def transition(chain, before):
