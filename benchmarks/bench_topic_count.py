@@ -20,11 +20,13 @@ from peers import describe, read_ldac, stopwatch
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from sklda import GibbsLDA, TopicCountLDA
+from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda.datasets import make_lda_corpus
 from sklda.inference import evidence, random
 from sklda.inference.corpus import Corpus
-from sklda.inference.topic_count import LearntRule, PriorRule, normalised, prunings
+from sklda.inference.log_mean import combine
+from sklda.inference.prior_rules import LearntRule, PriorRule
+from sklda.inference.topic_count import normalised, prunings
 
 LEARNT = ("doc_topic_prior", "topic_word_prior")
 
@@ -61,7 +63,7 @@ def log_evidence(corpus, rule, counts, options, n_temperatures, seed, evidence_m
         n_inner=n_temperatures,
         n_jobs=options.jobs,
     )
-    return {T: (*evidence.combine(each[0]), priors[T]) for T, each in zip(counts, found, strict=True)}
+    return {T: (*combine(each[0]), priors[T]) for T, each in zip(counts, found, strict=True)}
 
 
 def by_count(lda, T):
@@ -163,37 +165,46 @@ def whales(options):
     """A real corpus at the paper's priors, and at those that each number of topics would have."""
     X = read_ldac(options.data)
     say(describe(X))
-    corpus, n_features, found = Corpus.from_counts(X), X.shape[1], {}
+    corpus, found = Corpus.from_counts(X), {}
     rules = {
-        f"alpha = {options.alpha}, eta = {options.eta}": PriorRule(options.alpha, options.eta, n_features),
-        "empirical Bayes": LearntRule(None, None, n_features, LEARNT),
+        f"alpha = {options.alpha}, eta = {options.eta}": PriorRule(options.alpha, options.eta, X.shape[1]),
+        "empirical Bayes": LearntRule(None, None, X.shape[1], LEARNT),
     }
     for name, rule in rules.items():
         rows = []
         with stopwatch() as taken:
-            runs = [log_evidence(corpus, rule, options.counts, options, 300, options.seed + s) for s in range(2)]
-        for T in options.counts:
-            (a, a_std, a_low, priors), (b, b_std, b_low, _) = (run[T] for run in runs)
-            apart = (a + a_low - b - b_low) / np.hypot(a_std, b_std)
-            learnt = f"{priors.doc[0, 0]:.3f}, {priors.word[0]:.3f}"
-            rows.append([str(T), *map(nats, (a, a_std, a_low, b, b_std, b_low)), f"{apart:+.1f}", learnt])
-        seeds = ["seed 0", "error", "too low by", "seed 1", "error", "too low by", "apart, in errors"]
-        table(f"log evidence, {name}; {seconds(taken)}", ["T", *seeds, "alpha, eta"], rows)
+            learning = [random.seed_sequence(options.seed + p) for p in range(options.pilots)]
+            priors, _ = prunings(corpus, rule, options.counts, learning, options.jobs)
+            for T in options.counts:
+                alpha, eta = float(priors[T].doc[0, 0]), float(priors[T].word[0])
+                given = {"doc_topic_prior": alpha, "topic_word_prior": eta, "n_jobs": options.jobs}
+                (a, a_std), (b, b_std) = (
+                    metrics.log_evidence(X, T, **given, random_state=options.seed + seed) for seed in range(2)
+                )
+                apart = f"{(a - b) / np.hypot(a_std, b_std):+.1f}"
+                rows.append([str(T), *map(nats, (a, a_std, b, b_std)), apart, f"{alpha:.3f}, {eta:.3f}"])
+                say("  ".join(rows[-1]))
+        header = ["T", "seed 0", "error", "seed 1", "error", "apart, in errors", "alpha, eta"]
+        table(f"log evidence, {name}; {seconds(taken)}", header, rows)
         found[name] = rows
-    found["held out"] = held_out(X, options)
+    found["held out"] = scores(X, options)
     return found
 
 
-def held_out(X, options):
-    """Held-out likelihood of a fifth of the documents, by fits pruned from above."""
+def scores(X, options):
+    """Held-out likelihood and leave-one-out score of a fifth of the documents, by fits pruned from above."""
     order = np.random.default_rng(options.seed).permutation(X.shape[0])
     test, train = np.split(order, [X.shape[0] // 5])
     rows = []
     for T in options.counts:
         given = {"doc_topic_prior": options.alpha, "topic_word_prior": options.eta, "random_state": options.seed}
-        lda = GibbsLDA(T, **given, init="prune", max_iter=200).fit(X[train])
-        rows.append([str(T), nats(lda.score_samples(X[test]).sum())])
-    table(f"held-out log-likelihood of {len(test)} documents, nats", ["T", "sum"], rows)
+        lda = GibbsLDA(T, **given, init="prune", max_iter=200)
+        held_out = lda.fit(X[train]).score_samples(X[test]).sum()
+        left_out = metrics.leave_one_out_score(X, lda.fit(X), documents=test, n_draws=50, random_state=options.seed)
+        rows.append([str(T), nats(held_out), nats(left_out.score), nats(left_out.std)])
+        say("  ".join(rows[-1]))
+    title = f"{len(test)} documents: sum of held-out log-likelihoods, and leave-one-out score"
+    table(title, ["T", "held out", "left out", "error"], rows)
     return rows
 
 

@@ -43,7 +43,7 @@ def fitted(X):
 @ignore
 @pytest.mark.parametrize("prior", [None, [4, 3, 2, 1], [1, 0, 1, 2], poisson(2)], ids=str)
 def test_the_scan_finds_the_exact_posterior(tiny, prior):
-    lda = TopicCountLDA(1, 4, topic_count_prior=prior, n_temperatures=40, n_runs=100, **TINY).fit(tiny)
+    lda = TopicCountLDA(1, 4, topic_count_prior=prior, n_temperatures=20, n_runs=40, **TINY).fit(tiny)
     p = np.ones(4) if prior is None else prior.pmf(np.arange(1, 5)) if hasattr(prior, "pmf") else np.array(prior)
     expected = (EXACT * p)[p > 0] / (EXACT * p).sum()
     assert lda.topic_counts_.tolist() == (np.arange(1, 5)[p > 0]).tolist()

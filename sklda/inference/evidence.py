@@ -16,10 +16,8 @@ METHODS = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "ha
 ANNEALED = METHODS[:2]
 # exp of their estimates has p(w) as its mean.
 UNBIASED = METHODS[:3]
-# Up to this many tokens annealing from the prior is run beside the guided one.
-_SMALL = 5000
-# Runs whose log weights vary more than this (nats squared) cannot be averaged as they stand.
-_WIDE = 4.0
+# Up to this many tokens annealing from the prior is run beside the guided one, in so many times the temperatures.
+SMALL, _LONGER = 5000, 10
 
 # Strengths of the guide along the path: from the strongest down to the weakest, whose bounds these are.
 _STRONGEST, _WEAKEST = 10.0, (1e-3, 0.1)
@@ -335,55 +333,10 @@ def draw_parameters(chain, rng):
     )
 
 
-def pilots(log_weights):
-    """log of the mean over the runs of each pilot, (n_pilots,)."""
-    return logsumexp(log_weights, axis=1) - np.log(log_weights.shape[1])
-
-
-def combine(log_weights, variance=None, freedom=None, spread=None):
-    """log of the mean of unbiased estimates of p(w), its standard error, and by how much it is probably too low.
-
-    Parameters
-    ----------
-    log_weights : ndarray of shape (n_pilots, n_runs)
-    variance : float, default=None
-        Variance of log weights between runs of one pilot, where it is known better than from these runs.
-    freedom : float, default=None
-        Its degrees of freedom, where the error is to contain that of the variance; None with `variance`: it is not.
-    spread : float, default=None
-        Variance between the values of pilots, where known better.
-
-    Returns
-    -------
-    log_evidence : float
-    std : float
-        From the spread between runs, and from the spread between pilots where it is larger.
-    shortfall : float
-        For normal log weights the log of the mean is their mean plus half their variance, which few runs do not reach.
-        0 where they vary by less than two nats.
-    """
-    n_pilots, n_runs = log_weights.shape
-    value = logsumexp(log_weights) - np.log(log_weights.size)
-    per_pilot = pilots(log_weights)
-    if variance is None:
-        variance = log_weights.var(axis=1, ddof=1).mean() if n_runs > 1 else 0.0
-        freedom = n_pilots * (n_runs - 1)
-    doubt = 0.0
-    if variance > _WIDE:
-        per_pilot = log_weights.mean(axis=1) + variance / 2
-        within = variance / n_runs
-        doubt = variance**2 / (2 * freedom) if freedom else 0.0
-    else:
-        relative = np.exp(log_weights - per_pilot[:, None])
-        within = (relative.var(axis=1, ddof=1) / n_runs).mean() if n_runs > 1 else 0.0
-    best = logsumexp(per_pilot) - np.log(n_pilots)
-    weights = np.exp(per_pilot - logsumexp(per_pilot))
-    # Pilots of equal value share the error; one that towers over the others has it alone.
-    effective = 1 / (weights**2).sum()
-    if spread is None:
-        spread = per_pilot.var(ddof=1) if n_pilots > 1 else 0.0
-    std = np.sqrt(max(within, spread) / effective + doubt) if log_weights.size > 1 else np.nan
-    return float(value), float(std), float(max(best - value, 0.0))
+def sweeps_of(corpus, method, n_temperatures):
+    """Sweeps of one run of `run_pilots`, with what is run beside it."""
+    small = method == "guided_ais" and corpus.n_tokens <= SMALL
+    return n_temperatures * (1 + _LONGER) if small else n_temperatures
 
 
 def run_pilots(corpus, targets, *, method, temperatures, n_inner, beside=True, n_jobs=None):
@@ -401,8 +354,8 @@ def run_pilots(corpus, targets, *, method, temperatures, n_inner, beside=True, n
     n_inner : int
         Sweeps a run of the methods that do not anneal.
     beside : bool, default=True
-        Whether for up to 5,000 tokens annealing from the prior is run beside the guided one, and the larger mean kept;
-        without it estimates are exactly unbiased.
+        Whether for up to 5,000 tokens annealing from the prior is run beside the guided one, in ten times as many
+        temperatures, and the larger mean kept; without it estimates are exactly unbiased.
     n_jobs : int, default=None
 
     Returns
@@ -411,12 +364,13 @@ def run_pilots(corpus, targets, *, method, temperatures, n_inner, beside=True, n
         For each target: ndarray of shape (n_pilots, n_runs); the states where the runs ended, pilot by pilot; what is
         left out at most; the pilots' states now.
     """
-    small = method == "guided_ais" and corpus.n_tokens <= _SMALL
-    methods = [method, "ais"] if beside and small else [method]
+    methods = {method: temperatures}
+    if beside and sweeps_of(corpus, method, 1) > 1:
+        methods["ais"] = [_LONGER * n for n in temperatures]
     tasks = [
-        (corpus, priors, state, each, temperatures, n_inner, random.child(seed, METHODS.index(each), p))
+        (corpus, priors, state, each, lengths, n_inner, random.child(seed, METHODS.index(each), p))
         for priors, states, seed in targets
-        for each in methods
+        for each, lengths in methods.items()
         for p, state in enumerate(states)
     ]
     parts, results = iter(side_by_side(_from_pilot, tasks, n_jobs)), []
