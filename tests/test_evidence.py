@@ -189,6 +189,26 @@ def test_a_weight_taken_after_the_sweep_is_found(method, monkeypatch):
     assert abs(score(method, "flat", 3, n_runs=800, n_temperatures=4)) > LIMIT
 
 
+def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
+    """Weights as they should be, but sweeps that lean to the guide three times as much."""
+    tilted, sweep, other = evidence.Guide.tilted, GibbsChain.sweep, {}
+
+    def remember(guide, strength):
+        priors = tilted(guide, strength)
+        other[id(priors)] = priors, tilted(guide, 3 * strength)
+        return priors
+
+    def sweep_under_the_other(chain, stop=lambda: False):
+        priors = chain.priors
+        chain.priors = other.get(id(priors), (None, priors))[1]
+        sweep(chain, stop)
+        chain.priors = priors
+
+    monkeypatch.setattr(evidence.Guide, "tilted", remember)
+    monkeypatch.setattr(GibbsChain, "sweep", sweep_under_the_other)
+    assert abs(score("guided_ais", "flat", 3, n_temperatures=10)) > LIMIT
+
+
 def test_the_transition_back_is_not_the_transition(monkeypatch):
     transition = evidence.transition
 
