@@ -133,15 +133,38 @@ def diffuse(options):
     }
     with stopwatch() as taken:
         rule, counts = PriorRule(**given, n_features=15), list(range(2, 13))
-        long = log_evidence(Corpus.from_counts(X), rule, counts, options, 20_000, options.seed + 1000, "ais")
+        long = log_evidence(Corpus.from_counts(X), rule, counts, options, 60_000, options.seed + 1000, "ais")
     values, errors, *_ = np.array([long[T][:3] for T in counts]).T
-    posteriors("p(T | w)", found, {"long runs": normalised(values)})
+    truth = normalised(values)
+    posteriors("p(T | w)", found, {"long runs": truth})
+    if options.repeats > 1:
+        fits = [found["scan"]]
+        for seed in range(1, options.repeats):
+            fits.append(fitted(f"scan, seed {seed}", X, 2, 12, **common | {"random_state": options.seed + seed})[0])
+        calibration(counts, truth, errors, fits)
     rows = []
     for T, value, error in zip(counts, values, errors, strict=True):
         away = [nats(by_count(lda, T)[0] - value) for lda in found.values()]
         rows.append([str(T), nats(value), f"{error:.2f}", *away])
     table(f"log evidence by long runs ({seconds(taken)}), and less that", ["T", "long", "error", *found], rows)
     return {"posterior": {name: lda.topic_count_posterior_.tolist() for name, lda in found.items()}, "rows": rows}
+
+
+def calibration(counts, truth, errors, fits):
+    """How often p(T | w) of several fits is within two stated errors of the long runs, whose own are added."""
+    own = np.random.default_rng(0).standard_normal((4000, len(counts))) * errors
+    own = normalised(np.log(truth) + own).std(axis=0)
+    scores = [(lda.topic_count_posterior_ - truth) / np.hypot(lda.topic_count_posterior_std_, own) for lda in fits]
+    likely = truth > 0.01
+    share = (np.abs(scores) < 2).mean(axis=0)
+    rows = [
+        [str(T), f"{truth[i]:.3f}", f"{own[i]:.3f}", f"{np.mean([f.topic_count_posterior_[i] for f in fits]):.3f}"]
+        + [f"{np.mean([f.topic_count_posterior_std_[i] for f in fits]):.3f}", f"{share[i]:.2f}"]
+        for i, T in enumerate(counts)
+        if likely[i]
+    ]
+    header = ["T", "long runs", "error", "mean of scans", "mean error", "within two errors"]
+    table(f"{len(fits)} scans; all together {share[likely].mean():.3f} within two errors", header, rows)
 
 
 def posteriors(title, found, others=()):
@@ -218,7 +241,8 @@ def main():
     parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="of --part whales")
     parser.add_argument("--runs", type=int, default=2, help="of long runs, from each pruning")
     parser.add_argument("--pilots", type=int, default=2, help="prunings of long runs")
-    parser.add_argument("--max-iter", type=int, default=30_000, help="sweeps of --part diffuse")
+    parser.add_argument("--max-iter", type=int, help="sweeps of --part diffuse")
+    parser.add_argument("--repeats", type=int, default=1, help="scans of --part diffuse, one seed each")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)

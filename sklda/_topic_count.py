@@ -23,7 +23,7 @@ from sklda.inference.topic_count import Scan
 _LEARN = "empirical_bayes"
 # Where the range is open: its first end, and the last that it may be widened to.
 _FIRST, _WIDEST = 20, 200
-# Sweeps of an annealing run, and on a small corpus.
+# Sweeps of an annealing run, and in scans of a small corpus.
 _TEMPERATURES = 300, 1200
 # Sweeps after which the scan begins no new round: as many, or on a small corpus those that pass over so many tokens.
 _SWEEPS, _TOKENS = 30_000, 3 * 10**8
@@ -39,8 +39,8 @@ class TopicCountLDA(BaseLDA):
     """Latent Dirichlet allocation with a posterior over the number of topics, and topics at its mode.
 
     The evidence p(w | T) of every number of topics T is estimated by annealing, from chains that were pruned from more
-    topics down to T. The result says how precise it is: standard errors contain the differences between independent
-    prunings, and where they leave neighbours undecided, there is a warning.
+    topics down to T or annealed. The result says how precise it is: standard errors contain the differences between
+    independent starts, and where they leave neighbours undecided, there is a warning.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ default=None
     topic_word_prior : float or array-like of shape (n_features,), {"empirical_bayes"} or None, default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / T``.
     n_temperatures : int, default=None
-        Sweeps of an annealing run where it matters; more where that leaves open which T is likely. None: 300, or 1,200
-        on up to 5,000 tokens.
+        Sweeps of an annealing run where it matters; more where that leaves open which T is likely. None: 300, or for a
+        scan of up to 5,000 tokens 1,200.
     n_runs : int, default=2
         Annealing runs from each pilot where it matters.
     n_pilots : int, default=2
@@ -107,11 +107,12 @@ default=None
         log of the mean of unbiased estimates of p(w | T), in nats; a lower bound in probability. NaN where pmmh
         proposed nothing.
     log_evidence_std_ : ndarray of shape (n_counts,)
-        Its standard error: spread between runs, and between prunings.
+        Its standard error: spread between runs, and between pilots.
     log_evidence_shortfall_ : ndarray of shape (n_counts,)
         By how much `log_evidence_` is probably too low, since a few runs miss the rare ones that carry the mean.
     evidence_trace_ : ndarray of shape (n_estimates,)
-        Every estimate made; fields ``n_components``, ``pilot``, ``n_sweeps`` and ``log_evidence``.
+        Every estimate made; fields ``n_components``, ``pilot``, ``n_sweeps`` (ten times as many where annealing from
+        the prior was kept) and ``log_evidence``.
     topic_count_trace_ : ndarray of shape (n_proposals + 1,), int
         The chain of ``method="pmmh"``; only with it, as are the next three.
     topic_count_posterior_recycled_ : ndarray of shape (n_counts,)
@@ -218,7 +219,7 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         stages = Stages(self, data)
         n_temperatures = self.n_temperatures
         if n_temperatures is None:
-            n_temperatures = _TEMPERATURES[corpus.n_tokens <= evidence.SMALL]
+            n_temperatures = _TEMPERATURES[self.method == "scan" and corpus.n_tokens <= evidence.SMALL]
         options = {
             "method": self.evidence,
             "n_temperatures": n_temperatures,

@@ -118,7 +118,7 @@ class Scan:
     n_temperatures, n_runs, n_inner : int
         As in `evidence.run_pilots`, for the numbers of topics that matter.
     n_pilots : int
-        Independent prunings.
+        Independent prunings, and annealed starts where it matters.
     budget : int
         Sweeps after which no new round begins.
     seed : numpy.random.SeedSequence
@@ -277,7 +277,7 @@ class Scan:
                 shorter = -np.inf if shorter is None else log_mean.combine(shorter)[0]
                 level = Level(level.priors, states, max(temperatures), log_weights, ends, left_out, shorter)
             self.levels[T] = level
-        each = f"{sum(long)} x {max(sweeps)} sweeps from each of {len(states)} prunings"
+        each = f"{sum(long)} x {max(sweeps)} sweeps from each of {len(states)} pilots"
         self._end(f"{len(counts)} numbers of topics from {min(counts)} to {max(counts)}, {each}")
 
     def _end(self, text):
