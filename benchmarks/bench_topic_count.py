@@ -154,17 +154,14 @@ def calibration(counts, truth, errors, fits):
     """How often p(T | w) of several fits is within two stated errors of the long runs, whose own are added."""
     own = np.random.default_rng(0).standard_normal((4000, len(counts))) * errors
     own = normalised(np.log(truth) + own).std(axis=0)
-    scores = [(lda.topic_count_posterior_ - truth) / np.hypot(lda.topic_count_posterior_std_, own) for lda in fits]
+    found = np.array([lda.topic_count_posterior_ for lda in fits])
+    stated = np.array([lda.topic_count_posterior_std_ for lda in fits])
+    inside = np.abs(found - truth) < 2 * np.hypot(stated, own)
     likely = truth > 0.01
-    share = (np.abs(scores) < 2).mean(axis=0)
-    rows = [
-        [str(T), f"{truth[i]:.3f}", f"{own[i]:.3f}", f"{np.mean([f.topic_count_posterior_[i] for f in fits]):.3f}"]
-        + [f"{np.mean([f.topic_count_posterior_std_[i] for f in fits]):.3f}", f"{share[i]:.2f}"]
-        for i, T in enumerate(counts)
-        if likely[i]
-    ]
+    columns = truth, own, found.mean(axis=0), stated.mean(axis=0), inside.mean(axis=0)
+    rows = [[str(T), *(f"{column[i]:.3f}" for column in columns)] for i, T in enumerate(counts) if likely[i]]
     header = ["T", "long runs", "error", "mean of scans", "mean error", "within two errors"]
-    table(f"{len(fits)} scans; all together {share[likely].mean():.3f} within two errors", header, rows)
+    table(f"{len(fits)} scans; all together {inside[:, likely].mean():.3f} within two errors", header, rows)
 
 
 def posteriors(title, found, others=()):
