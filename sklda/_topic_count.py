@@ -26,7 +26,7 @@ _FIRST, _WIDEST = 20, 200
 # Sweeps of an annealing run, and in scans of a small corpus.
 _TEMPERATURES = 300, 1200
 # Sweeps after which the scan begins no new round: as many, or on a small corpus those that pass over so many tokens.
-_SWEEPS, _TOKENS = 30_000, 3 * 10**8
+_SWEEPS, _TOKENS = 50_000, 3 * 10**8
 # Sweeps at the number of topics chosen, before its topics are taken.
 _LAST_SWEEPS = 50
 # Sweeps that separate draws which start from the same state.
@@ -76,7 +76,7 @@ default=None
         Sweeps behind one estimate, for kinds of `evidence` that do not anneal.
     max_iter : int, default=None
         Sweeps over the corpus, all chains together, after which the scan begins no new round. Its first looks and one
-        round of `n_runs` runs are made in any case. None: 30,000, or on fewer than 10,000 tokens 3e8 over their number.
+        round of `n_runs` runs are made in any case. None: 50,000, or on fewer than 6,000 tokens 3e8 over their number.
     n_proposals : int, default=1000
         Proposals of ``method="pmmh"``.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"

@@ -9,6 +9,8 @@ from scipy.special import logsumexp, ndtri, stdtrit
 _FEW = 0.5
 # Variance between pilots over what their runs explain, from which on they are taken to be in different modes.
 _APART = 4.0
+# So many pilots that agree, less one, do without those of other targets.
+_ENOUGH = 3
 
 
 def pilots(log_weights):
@@ -27,7 +29,7 @@ def combine(log_weights, variance=None, freedom=None, beside=()):
     freedom : float, default=None
         Its degrees of freedom, where the error is to contain that of the variance; None with `variance`: it is not.
     beside : sequence of ndarray of shape (n_pilots,), default=()
-        Values of the pilots of other targets, which differ as much as these do.
+        Values of the pilots of other targets, which differ as much as these do; used unless four of these agree.
 
     Returns
     -------
@@ -43,7 +45,9 @@ def combine(log_weights, variance=None, freedom=None, beside=()):
     if variance is None:
         variance = log_weights.var(axis=1, ddof=1).mean() if n_runs > 1 else 0.0
         freedom = n_pilots * (n_runs - 1)
-    spread, spread_freedom = pooled([pilots(log_weights), *beside])
+    spread, spread_freedom = pooled([pilots(log_weights)])
+    if spread_freedom < _ENOUGH or spread > _APART * variance / n_runs:
+        spread, spread_freedom = pooled([pilots(log_weights), *beside])
     if spread_freedom and spread > _APART * variance / n_runs:
         per_pilot, within, doubt = _means(log_weights, variance, freedom)
         std = np.hypot(_modes_error([per_pilot, *beside], within), doubt)
