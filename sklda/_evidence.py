@@ -93,7 +93,7 @@ def log_evidence(
     >>> import numpy as np
     >>> from sklda.metrics import log_evidence
     >>> X = np.array([[2, 1, 0], [0, 1, 2]])
-    >>> value, std = log_evidence(X, 2, doc_topic_prior=0.5, topic_word_prior=0.5, n_runs=50, random_state=0)
+    >>> value, std = log_evidence(X, 2, doc_topic_prior=0.5, topic_word_prior=0.5, n_temperatures=100, random_state=0)
     >>> bool(abs(value + 7.5795) < 4 * std)
     True
     """

@@ -190,11 +190,14 @@ class Scan:
         counts = sorted(self.levels)
         mode = int(np.argmax(self.posterior()[0]))
         beside = counts[max(mode - _NEIGHBOURS, 0) : mode + _NEIGHBOURS + 1]
-        counts = sorted({*self._likely(), *beside})
-        self._anneal(counts, self.n_pilots)
-        self._round(counts, [self.n_temperatures] * self.n_runs)
+        self._settle(sorted({*self._likely(), *beside}))
         while self.posterior()[1].std(axis=0).max() > _VAGUE and self._refine(self._likely()):
             pass
+
+    def _settle(self, counts):
+        """Runs of full length, and from annealed starts as well."""
+        self._anneal(counts, self.n_pilots)
+        self._round(counts, [self.n_temperatures] * self.n_runs)
 
     def _likely(self):
         """Numbers of topics that matter to the posterior as far as it is known, ascending."""
@@ -286,7 +289,14 @@ class Scan:
             raise _Stopped
 
     def _refine(self, alive):
-        """More pilots where they disagree, longer runs otherwise; False when the budget does not allow it."""
+        """More pilots where they disagree, longer runs otherwise; False when the budget does not allow it.
+
+        What was given up, but turns out to be likely as the others are known better, gets its full runs first.
+        """
+        passed_over = [T for T in alive if self.levels[T].temperatures < self.n_temperatures]
+        if passed_over:
+            self._settle(passed_over)
+            return True
         temperatures = max(self.levels[T].temperatures for T in alive)
         n_pilots = max(len(self.levels[T].states) for T in alive)
         within = self._variances()[0][np.isin(sorted(self.levels), alive)].mean()
@@ -330,10 +340,9 @@ class Scan:
                 own = np.array([levels[i].log_weights.var(axis=1, ddof=1).mean() for i in here])
                 free = np.array([levels[i].log_weights.size - len(levels[i].log_weights) for i in here])
                 within[here], freedom[here] = _power_law(counts[here], own, free), free.sum()
-        for i, level in enumerate(levels):
+        for i in range(len(levels)):
             near = levels[max(i - _NEIGHBOURS, 0) : i] + levels[i + 1 : i + _NEIGHBOURS + 1]
-            alike = [each for each in near if each.temperatures == level.temperatures]
-            beside.append([log_mean.pilots(each.log_weights) for each in alike])
+            beside.append([log_mean.pilots(each.log_weights) for each in near])
         return within, freedom, beside
 
     def table(self):
