@@ -20,11 +20,13 @@ from peers import describe, read_ldac, stopwatch
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from sklda import GibbsLDA, TopicCountLDA
+from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda.datasets import make_lda_corpus
 from sklda.inference import evidence, random
 from sklda.inference.corpus import Corpus
-from sklda.inference.topic_count import LearntRule, PriorRule, normalised, prunings
+from sklda.inference.log_mean import combine
+from sklda.inference.prior_rules import LearntRule, PriorRule
+from sklda.inference.topic_count import normalised, prunings
 
 LEARNT = ("doc_topic_prior", "topic_word_prior")
 
@@ -61,12 +63,26 @@ def log_evidence(corpus, rule, counts, options, n_temperatures, seed, evidence_m
         n_inner=n_temperatures,
         n_jobs=options.jobs,
     )
-    return {T: (*evidence.combine(each[0]), priors[T]) for T, each in zip(counts, found, strict=True)}
+    return {T: (*combine(each[0]), priors[T]) for T, each in zip(counts, found, strict=True)}
 
 
 def by_count(lda, T):
     i = int(np.flatnonzero(lda.topic_counts_ == T)[0])
     return lda.log_evidence_[i], lda.log_evidence_std_[i], lda.log_evidence_shortfall_[i]
+
+
+def longest(lda, T):
+    """Means over the longest runs of each pilot, without the worse half of the pilots; and the length of these runs."""
+    trace = lda.evidence_trace_[lda.evidence_trace_["n_components"] == T]
+    n_sweeps = trace["n_sweeps"].max()
+    trace = trace[trace["n_sweeps"] == n_sweeps]
+    means = [trace["log_evidence"][trace["pilot"] == p].mean() for p in np.unique(trace["pilot"])]
+    return np.sort(means)[len(means) // 2 :], n_sweeps
+
+
+def _apart(a, b):
+    """Difference of two means in its standard errors."""
+    return (a.mean() - b.mean()) / np.hypot(*(each.std(ddof=1) / len(each) ** 0.5 for each in (a, b)))
 
 
 def nats(value):
@@ -104,12 +120,14 @@ def paper(options):
     lda, taken = fitted("scan", X, 2, 100, **given, n_jobs=options.jobs, random_state=options.seed, verbose=1)
     value = lda.log_evidence_ + lda.log_evidence_shortfall_
     mode, rows = int(np.argmax(value)), []
+    best, length = longest(lda, lda.n_components_)
     for T in (5, 10, 15, 17, 18, 19, 20, 21, 22, 23, 25, 30, 50, 100):
         i = T - 2
-        apart = np.hypot(lda.log_evidence_std_[mode], lda.log_evidence_std_[i])
-        below = value[mode] - value[i]
-        rows.append([str(T), *map(nats, by_count(lda, T)), nats(below), f"{below / apart:.1f}" if i != mode else ""])
-    table("log evidence", ["T", "scan", "error", "too low by", "below the best", "in errors"], rows)
+        pilots, n_sweeps = longest(lda, T)
+        apart = "" if i == mode or n_sweeps != length else f"{_apart(best, pilots):.1f}"
+        rows.append([str(T), *map(nats, by_count(lda, T)), nats(value[mode] - value[i]), f"{n_sweeps}", apart])
+    header = ["T", "scan", "error", "too low by", "below the best", "sweeps a run", "pilots apart, in errors"]
+    table("log evidence", header, rows)
     return {"seconds": taken, "mode": lda.n_components_, "rows": rows}
 
 
@@ -131,15 +149,35 @@ def diffuse(options):
     }
     with stopwatch() as taken:
         rule, counts = PriorRule(**given, n_features=15), list(range(2, 13))
-        long = log_evidence(Corpus.from_counts(X), rule, counts, options, 20_000, options.seed + 1000, "ais")
+        long = log_evidence(Corpus.from_counts(X), rule, counts, options, 60_000, options.seed + 1000, "ais")
     values, errors, *_ = np.array([long[T][:3] for T in counts]).T
-    posteriors("p(T | w)", found, {"long runs": normalised(values)})
+    truth = normalised(values)
+    posteriors("p(T | w)", found, {"long runs": truth})
+    if options.repeats > 1:
+        fits = [found["scan"]]
+        for seed in range(1, options.repeats):
+            fits.append(fitted(f"scan, seed {seed}", X, 2, 12, **common | {"random_state": options.seed + seed})[0])
+        calibration(counts, truth, errors, fits)
     rows = []
     for T, value, error in zip(counts, values, errors, strict=True):
         away = [nats(by_count(lda, T)[0] - value) for lda in found.values()]
         rows.append([str(T), nats(value), f"{error:.2f}", *away])
     table(f"log evidence by long runs ({seconds(taken)}), and less that", ["T", "long", "error", *found], rows)
     return {"posterior": {name: lda.topic_count_posterior_.tolist() for name, lda in found.items()}, "rows": rows}
+
+
+def calibration(counts, truth, errors, fits):
+    """How often p(T | w) of several fits is within two stated errors of the long runs, whose own are added."""
+    own = np.random.default_rng(0).standard_normal((4000, len(counts))) * errors
+    own = normalised(np.log(truth) + own).std(axis=0)
+    found = np.array([lda.topic_count_posterior_ for lda in fits])
+    stated = np.array([lda.topic_count_posterior_std_ for lda in fits])
+    inside = np.abs(found - truth) < 2 * np.hypot(stated, own)
+    likely = truth > 0.01
+    columns = truth, own, found.mean(axis=0), stated.mean(axis=0), inside.mean(axis=0)
+    rows = [[str(T), *(f"{column[i]:.3f}" for column in columns)] for i, T in enumerate(counts) if likely[i]]
+    header = ["T", "long runs", "error", "mean of scans", "mean error", "within two errors"]
+    table(f"{len(fits)} scans; all together {inside[:, likely].mean():.3f} within two errors", header, rows)
 
 
 def posteriors(title, found, others=()):
@@ -163,37 +201,46 @@ def whales(options):
     """A real corpus at the paper's priors, and at those that each number of topics would have."""
     X = read_ldac(options.data)
     say(describe(X))
-    corpus, n_features, found = Corpus.from_counts(X), X.shape[1], {}
+    corpus, found = Corpus.from_counts(X), {}
     rules = {
-        f"alpha = {options.alpha}, eta = {options.eta}": PriorRule(options.alpha, options.eta, n_features),
-        "empirical Bayes": LearntRule(None, None, n_features, LEARNT),
+        f"alpha = {options.alpha}, eta = {options.eta}": PriorRule(options.alpha, options.eta, X.shape[1]),
+        "empirical Bayes": LearntRule(None, None, X.shape[1], LEARNT),
     }
     for name, rule in rules.items():
         rows = []
         with stopwatch() as taken:
-            runs = [log_evidence(corpus, rule, options.counts, options, 300, options.seed + s) for s in range(2)]
-        for T in options.counts:
-            (a, a_std, a_low, priors), (b, b_std, b_low, _) = (run[T] for run in runs)
-            apart = (a + a_low - b - b_low) / np.hypot(a_std, b_std)
-            learnt = f"{priors.doc[0, 0]:.3f}, {priors.word[0]:.3f}"
-            rows.append([str(T), *map(nats, (a, a_std, a_low, b, b_std, b_low)), f"{apart:+.1f}", learnt])
-        seeds = ["seed 0", "error", "too low by", "seed 1", "error", "too low by", "apart, in errors"]
-        table(f"log evidence, {name}; {seconds(taken)}", ["T", *seeds, "alpha, eta"], rows)
+            learning = [random.seed_sequence(options.seed + p) for p in range(options.pilots)]
+            priors, _ = prunings(corpus, rule, options.counts, learning, options.jobs)
+            for T in options.counts:
+                alpha, eta = float(priors[T].doc[0, 0]), float(priors[T].word[0])
+                given = {"doc_topic_prior": alpha, "topic_word_prior": eta, "n_jobs": options.jobs}
+                (a, a_std), (b, b_std) = (
+                    metrics.log_evidence(X, T, **given, random_state=options.seed + seed) for seed in range(2)
+                )
+                apart = f"{(a - b) / np.hypot(a_std, b_std):+.1f}"
+                rows.append([str(T), *map(nats, (a, a_std, b, b_std)), apart, f"{alpha:.3f}, {eta:.3f}"])
+                say("  ".join(rows[-1]))
+        header = ["T", "seed 0", "error", "seed 1", "error", "apart, in errors", "alpha, eta"]
+        table(f"log evidence, {name}; {seconds(taken)}", header, rows)
         found[name] = rows
-    found["held out"] = held_out(X, options)
+    found["held out"] = scores(X, options)
     return found
 
 
-def held_out(X, options):
-    """Held-out likelihood of a fifth of the documents, by fits pruned from above."""
+def scores(X, options):
+    """Held-out likelihood and leave-one-out score of a fifth of the documents, by fits pruned from above."""
     order = np.random.default_rng(options.seed).permutation(X.shape[0])
     test, train = np.split(order, [X.shape[0] // 5])
     rows = []
     for T in options.counts:
         given = {"doc_topic_prior": options.alpha, "topic_word_prior": options.eta, "random_state": options.seed}
-        lda = GibbsLDA(T, **given, init="prune", max_iter=200).fit(X[train])
-        rows.append([str(T), nats(lda.score_samples(X[test]).sum())])
-    table(f"held-out log-likelihood of {len(test)} documents, nats", ["T", "sum"], rows)
+        lda = GibbsLDA(T, **given, init="prune", max_iter=200)
+        held_out = lda.fit(X[train]).score_samples(X[test]).sum()
+        left_out = metrics.leave_one_out_score(X, lda.fit(X), documents=test, n_draws=50, random_state=options.seed)
+        rows.append([str(T), nats(held_out), nats(left_out.score), nats(left_out.std)])
+        say("  ".join(rows[-1]))
+    title = f"{len(test)} documents: sum of held-out log-likelihoods, and leave-one-out score"
+    table(title, ["T", "held out", "left out", "error"], rows)
     return rows
 
 
@@ -207,7 +254,8 @@ def main():
     parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="of --part whales")
     parser.add_argument("--runs", type=int, default=2, help="of long runs, from each pruning")
     parser.add_argument("--pilots", type=int, default=2, help="prunings of long runs")
-    parser.add_argument("--max-iter", type=int, default=30_000, help="sweeps of --part diffuse")
+    parser.add_argument("--max-iter", type=int, help="sweeps of --part diffuse")
+    parser.add_argument("--repeats", type=int, default=1, help="scans of --part diffuse, one seed each")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)

@@ -64,7 +64,7 @@ print("with a Poisson prior of mean 3:", lda.topic_counts_[log_posterior.argmax(
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", ConvergenceWarning)
-    few = TopicCountLDA(2, 12, **priors, max_iter=10000, random_state=0).fit(X[:15])
+    few = TopicCountLDA(2, 12, **priors, n_temperatures=200, max_iter=10000, random_state=0).fit(X[:15])
 for each in caught:
     print(each.message)
 

@@ -17,11 +17,16 @@ from sklda.inference import evidence, random
 from sklda.inference.chain import ChainState, GibbsChain, run_chains
 from sklda.inference.pmmh import pmmh
 from sklda.inference.point_estimates import METHODS
-from sklda.inference.topic_count import LearntRule, PriorRule, Scan
+from sklda.inference.prior_rules import LearntRule, PriorRule
+from sklda.inference.topic_count import Scan
 
 _LEARN = "empirical_bayes"
 # Where the range is open: its first end, and the last that it may be widened to.
 _FIRST, _WIDEST = 20, 200
+# Sweeps of an annealing run, and in scans of a small corpus.
+_TEMPERATURES = 300, 1200
+# Sweeps after which the scan begins no new round: as many, or on a small corpus those that pass over so many tokens.
+_SWEEPS, _TOKENS = 50_000, 3 * 10**8
 # Sweeps at the number of topics chosen, before its topics are taken.
 _LAST_SWEEPS = 50
 # Sweeps that separate draws which start from the same state.
@@ -34,8 +39,8 @@ class TopicCountLDA(BaseLDA):
     """Latent Dirichlet allocation with a posterior over the number of topics, and topics at its mode.
 
     The evidence p(w | T) of every number of topics T is estimated by annealing, from chains that were pruned from more
-    topics down to T. The result says how precise it is: standard errors contain the differences between independent
-    prunings, and where they leave neighbours undecided, there is a warning.
+    topics down to T or annealed. The result says how precise it is: standard errors contain the differences between
+    independent starts, and where they leave neighbours undecided, there is a warning.
 
     Parameters
     ----------
@@ -59,17 +64,19 @@ default=None
         ``"empirical_bayes"``: at each T the value that Gibbs-EM finds along the prunings.
     topic_word_prior : float or array-like of shape (n_features,), {"empirical_bayes"} or None, default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / T``.
-    n_temperatures : int, default=300
-        Sweeps of an annealing run where it matters; more where that leaves open which T is likely.
-    n_runs : int, default=4
-        Annealing runs from each pruning where it matters.
+    n_temperatures : int, default=None
+        Sweeps of an annealing run where it matters; more where that leaves open which T is likely. None: 300, or for a
+        scan of up to 5,000 tokens 1,200.
+    n_runs : int, default=2
+        Annealing runs from each pilot where it matters.
     n_pilots : int, default=2
-        Independent prunings. More are made where they disagree.
+        Independent prunings, and where it matters as many annealed starts beside them: these find the better modes
+        where topics are few, those where they are many. More are made where pilots disagree.
     n_inner : int, default=50
         Sweeps behind one estimate, for kinds of `evidence` that do not anneal.
-    max_iter : int, default=30000
+    max_iter : int, default=None
         Sweeps over the corpus, all chains together, after which the scan begins no new round. Its first looks and one
-        round of `n_runs` runs are made in any case.
+        round of `n_runs` runs are made in any case. None: 50,000, or on fewer than 6,000 tokens 3e8 over their number.
     n_proposals : int, default=1000
         Proposals of ``method="pmmh"``.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -100,11 +107,12 @@ default=None
         log of the mean of unbiased estimates of p(w | T), in nats; a lower bound in probability. NaN where pmmh
         proposed nothing.
     log_evidence_std_ : ndarray of shape (n_counts,)
-        Its standard error: spread between runs, and between prunings.
+        Its standard error: spread between runs, and between pilots.
     log_evidence_shortfall_ : ndarray of shape (n_counts,)
         By how much `log_evidence_` is probably too low, since a few runs miss the rare ones that carry the mean.
     evidence_trace_ : ndarray of shape (n_estimates,)
-        Every estimate made; fields ``n_components``, ``pilot``, ``n_sweeps`` and ``log_evidence``.
+        Every estimate made; fields ``n_components``, ``pilot``, ``n_sweeps`` (ten times as many where annealing from
+        the prior was kept) and ``log_evidence``.
     topic_count_trace_ : ndarray of shape (n_proposals + 1,), int
         The chain of ``method="pmmh"``; only with it, as are the next three.
     topic_count_posterior_recycled_ : ndarray of shape (n_counts,)
@@ -148,11 +156,11 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         "evidence": [StrOptions(set(evidence.METHODS))],
         "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), StrOptions({_LEARN})],
         "topic_word_prior": [None, Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({_LEARN})],
-        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "n_temperatures": [None, Interval(Integral, 2, None, closed="left")],
         "n_runs": [Interval(Integral, 1, None, closed="left")],
         "n_pilots": [Interval(Integral, 1, None, closed="left")],
         "n_inner": [Interval(Integral, 2, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [None, Interval(Integral, 1, None, closed="left")],
         "n_proposals": [Interval(Integral, 1, None, closed="left")],
         "point_estimate": [StrOptions(set(METHODS))],
     }
@@ -167,11 +175,11 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         evidence="guided_ais",
         doc_topic_prior=None,
         topic_word_prior=None,
-        n_temperatures=300,
-        n_runs=4,
+        n_temperatures=None,
+        n_runs=2,
         n_pilots=2,
         n_inner=50,
-        max_iter=30000,
+        max_iter=None,
         n_proposals=1000,
         point_estimate="cgs_p",
         fold_in_iter=30,
@@ -209,9 +217,12 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
             warnings.warn(f"evidence={COMPARATOR.format(self.evidence)}", UserWarning, stacklevel=5)
         seed = random.seed_sequence(self.random_state)
         stages = Stages(self, data)
+        n_temperatures = self.n_temperatures
+        if n_temperatures is None:
+            n_temperatures = _TEMPERATURES[self.method == "scan" and corpus.n_tokens <= evidence.SMALL]
         options = {
             "method": self.evidence,
-            "n_temperatures": self.n_temperatures,
+            "n_temperatures": n_temperatures,
             "n_runs": self.n_runs,
             "n_inner": self.n_inner,
             "seed": random.child(seed, 0),
@@ -219,7 +230,8 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
             "report": stages,
         }
         if self.method == "scan":
-            scan = Scan(corpus, rule, log_prior, n_pilots=self.n_pilots, budget=self.max_iter, **options)
+            budget = max(_SWEEPS, _TOKENS // corpus.n_tokens) if self.max_iter is None else self.max_iter
+            scan = Scan(corpus, rule, log_prior, n_pilots=self.n_pilots, budget=budget, **options)
             scan.run(_WIDEST if self.max_components is None else None, self._log_prior)
             result, attributes = scan.result(), {}
         else:

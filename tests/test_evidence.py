@@ -1,6 +1,8 @@
 """log p(w | K) of small corpora against exact values, and how good estimates of it say they are.
 
-Means are compared at 4.5 of their own standard errors: a false alarm in 150,000 comparisons.
+Means are compared at `LIMIT` of their own standard errors. Weights are skewed: where the rare large ones are missed,
+the mean is too low and its error too small. Resampled from pools of 6,000 runs, each of these tests fails less than
+once in 10,000 times; at 4.5, which would do for normal values, some fail once in 300.
 """
 
 import numpy as np
@@ -12,8 +14,10 @@ from scipy.special import gammaln, logsumexp
 
 from sklda.inference import evidence, random
 from sklda.inference.chain import GibbsChain
+from sklda.inference.log_mean import combine
 from sklda.inference.priors import Priors
 
+LIMIT = 7
 # Documents, V, alpha, eta, and log p(w | K) for K = 1..4, exact by rational arithmetic.
 EXACT = {
     "mixed": (
@@ -82,7 +86,7 @@ def standard_score(values, expected):
     return (values.mean() - expected) / (values.std(ddof=1) / np.sqrt(len(values)) + 1e-6)
 
 
-def score(method, case, K, n_runs=250, **options):
+def score(method, case, K, n_runs=500, **options):
     docs, n_features, alpha, eta, exact = EXACT[case]
     corpus = make_corpus(docs, n_features)
     found, _ = log_weights(method, corpus, Priors.make(alpha, eta, K, n_features), n_runs, **options)
@@ -98,7 +102,7 @@ CASES = [
 @pytest.mark.parametrize("method, case", CASES)
 @pytest.mark.parametrize("K", [1, 2, 3, 4])
 def test_p_hat_is_unbiased(method, K, case):
-    assert abs(score(method, case, K)) < 4.5
+    assert abs(score(method, case, K)) < LIMIT
 
 
 @pytest.mark.parametrize("name", OWN_PRIORS)
@@ -106,9 +110,9 @@ def test_p_hat_is_unbiased(method, K, case):
 def test_p_hat_is_unbiased_with_priors_of_every_shape(method, name):
     exact = Enumeration(DOCS, FOUR, THREE, *OWN_PRIORS[name])
     log_p = logsumexp(exact.log_joint)
-    found, ends = log_weights(method, exact.corpus, exact.priors, 300, n_temperatures=100)
+    found, ends = log_weights(method, exact.corpus, exact.priors, 600, n_temperatures=100)
     relative = np.exp(found - log_p)
-    assert abs(standard_score(relative, 1.0)) < 4.5
+    assert abs(standard_score(relative, 1.0)) < LIMIT
     if method not in evidence.ANNEALED:
         return
     # With its weight the end of a run is a draw from the posterior: topics of all tokens, and which are together.
@@ -117,15 +121,14 @@ def test_p_hat_is_unbiased_with_priors_of_every_shape(method, name):
         together = ends[:, i] == ends[:, 0]
         p_topic = exact.posterior[exact.states[:, i] == THREE - 1].sum()
         p_together = exact.posterior[exact.states[:, i] == exact.states[:, 0]].sum()
-        assert abs(standard_score(relative * of_topic, p_topic)) < 4.5
-        assert abs(standard_score(relative * together, p_together)) < 4.5
+        assert abs(standard_score(relative * of_topic, p_topic)) < LIMIT
+        assert abs(standard_score(relative * together, p_together)) < LIMIT
 
 
 @pytest.mark.parametrize("method", evidence.UNBIASED)
 def test_a_few_temperatures_do_for_unbiasedness(method):
     """Short runs have weights of their own to get right, which long ones hide."""
-    for case in ("flat",) if method == "cgs_transition" else ("mixed", "flat"):
-        assert abs(score(method, case, 3, n_runs=600, n_temperatures=4, n_inner=3)) < 4.5
+    assert abs(score(method, "flat", 3, n_runs=600, n_temperatures=4, n_inner=3)) < LIMIT
 
 
 # What these tests would find.
@@ -148,7 +151,7 @@ def test_topics_that_do_not_change_places(K, monkeypatch):
     corpus, log_p = of_one_word_each(K, 14, 0.1, 0.5)
     priors = Priors.make(0.1, 0.5, K, 2)
     found, _ = log_weights("guided_ais", corpus, priors, 150)
-    assert abs(standard_score(np.exp(found - log_p), 1.0)) < 4.5
+    assert abs(standard_score(np.exp(found - log_p), 1.0)) < LIMIT
     monkeypatch.setattr(evidence, "_over_labels", lambda chain, guide, rng: (0.0, 0.0))
     found, _ = log_weights("guided_ais", corpus, priors, 150)
     # Most runs miss the other labellings; rare ones would have to make up for it.
@@ -165,7 +168,7 @@ def test_topics_with_other_priors_must_not_change_places(monkeypatch):
     for name in ("eta per topic and word", "all different"):
         exact = Enumeration(DOCS, FOUR, THREE, *OWN_PRIORS[name])
         found, _ = log_weights("guided_ais", exact.corpus, exact.priors, 300)
-        assert abs(standard_score(np.exp(found - logsumexp(exact.log_joint)), 1.0)) > 6
+        assert abs(standard_score(np.exp(found - logsumexp(exact.log_joint)), 1.0)) > LIMIT
 
 
 def _sweep_first(chain, priors):
@@ -183,7 +186,27 @@ def _sweep_first(chain, priors):
 @pytest.mark.parametrize("method", evidence.ANNEALED)
 def test_a_weight_taken_after_the_sweep_is_found(method, monkeypatch):
     monkeypatch.setattr(evidence, "_move", _sweep_first)
-    assert abs(score(method, "flat", 3, n_runs=800, n_temperatures=4)) > 6
+    assert abs(score(method, "flat", 3, n_runs=800, n_temperatures=4)) > LIMIT
+
+
+def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
+    """Weights as they should be, but sweeps that lean to the guide three times as much."""
+    tilted, sweep, other = evidence.Guide.tilted, GibbsChain.sweep, {}
+
+    def remember(guide, strength):
+        priors = tilted(guide, strength)
+        other[id(priors)] = priors, tilted(guide, 3 * strength)
+        return priors
+
+    def sweep_under_the_other(chain, stop=lambda: False):
+        priors = chain.priors
+        chain.priors = other.get(id(priors), (None, priors))[1]
+        sweep(chain, stop)
+        chain.priors = priors
+
+    monkeypatch.setattr(evidence.Guide, "tilted", remember)
+    monkeypatch.setattr(GibbsChain, "sweep", sweep_under_the_other)
+    assert abs(score("guided_ais", "flat", 3, n_temperatures=10)) > LIMIT
 
 
 def test_the_transition_back_is_not_the_transition(monkeypatch):
@@ -193,7 +216,7 @@ def test_the_transition_back_is_not_the_transition(monkeypatch):
         return transition(make_chain(chain.corpus, chain.priors, before), chain.topics)
 
     monkeypatch.setattr(evidence, "transition", back)
-    assert abs(score("cgs_transition", "flat", 3, n_runs=2000, n_inner=3)) > 6
+    assert abs(score("cgs_transition", "flat", 3, n_runs=2000, n_inner=3)) > LIMIT
 
 
 # The parts
@@ -210,6 +233,32 @@ def test_transition_is_the_probability_of_a_sweep(name):
             for end in exact.states
         ]
         np.testing.assert_allclose(np.exp(found), expected, rtol=2e-5)
+
+
+def independent_draws(theta, phi):
+    """Topics of many copies of two words in two documents, and their log probability."""
+    corpus = make_corpus([[0] * 20_000 + [1] * 10_000, [1] * 20_000], 2)
+    return corpus, *evidence._independent(corpus, theta, phi, random.stream(random.seed_sequence(0)))
+
+
+def test_independent_tokens():
+    theta, phi = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]), np.array([[0.5, 0.1, 2.0], [0.2, 0.9, 0.1]])
+    weights = theta[[0, 0, 1]] * phi[[0, 1, 1]]
+    p = weights / weights.sum(axis=1, keepdims=True)
+
+    def distance(topics):
+        """Chi-square of 6 degrees of freedom."""
+        parts = np.split(topics, [20_000, 30_000])
+        return sum(
+            ((np.bincount(z, minlength=3) - len(z) * each) ** 2 / (len(z) * each)).sum()
+            for z, each in zip(parts, p, strict=True)
+        )
+
+    _, topics, log_probability = independent_draws(theta, phi)
+    assert distance(topics) < 29  # 6e-5
+    of_draws = np.log(p[np.repeat([0, 1, 2], [20_000, 10_000, 20_000]), topics]).sum()
+    assert log_probability == pytest.approx(of_draws, rel=1e-12)
+    assert distance(independent_draws(theta, np.roll(phi, 1, axis=1))[1]) > 1000
 
 
 def test_the_guide_is_the_mean_of_the_counts():
@@ -247,7 +296,7 @@ def test_comparators_find_the_evidence_of_a_tiny_corpus():
             n_inner=300,
         )
         # Of 1 / p, which is what they average.
-        assert abs(standard_score(np.exp(log_p - found[0]), 1.0)) < 4.5, method
+        assert abs(standard_score(np.exp(log_p - found[0]), 1.0)) < LIMIT, method
         assert abs(found.mean() - log_p) < 0.05, method
 
 
@@ -273,6 +322,8 @@ def test_run_pilots_keeps_the_larger_mean_and_both_shapes():
     options = {"temperatures": [5, 9, 20], "n_inner": 3}
     means = {}
     for method, beside in [("guided_ais", True), ("guided_ais", False), ("ais", False)]:
+        if method == "ais":
+            options["temperatures"] = [50, 90, 200]
         ((found, ends, left_out, now),) = evidence.run_pilots(
             exact.corpus, [target], method=method, beside=beside, **options
         )
@@ -287,36 +338,66 @@ def test_run_pilots_keeps_the_larger_mean_and_both_shapes():
 # Their combination
 
 
+def agree(errors, stds):
+    """Whether errors are within two of the stated ones as often as they should, and these not three times too large.
+
+    The limit is five standard errors of a share of 500 below the least of the shares that were found, 0.93; a median of
+    0.67 is that of normal scores.
+    """
+    scores = np.abs(errors) / stds
+    return (scores < 2).mean() > 0.88 and np.median(scores) > 0.67 / 3
+
+
 @pytest.mark.parametrize("shape, sigma", [((2, 40), 0.3), ((2, 40), 1.0), ((3, 60), 4.0), ((2, 200), 10.0)])
 def test_combine_is_calibrated(shape, sigma):
-    """Value plus shortfall over 500 sets of normal log weights: centred, and off by about as much as std says."""
+    """Value plus shortfall over 500 sets of normal log weights."""
     rng = np.random.default_rng(0)
-    made = [evidence.combine(sigma * rng.standard_normal(shape) - 1000) for _ in range(500)]
+    made = [combine(sigma * rng.standard_normal(shape) - 1000) for _ in range(500)]
     value, std, shortfall = np.array(made).T
-    scores = (value + shortfall - (sigma**2 / 2 - 1000)) / std
-    # The larger of two errors is a little too large; a score of scores has standard error 0.03.
-    assert abs(scores.mean()) < 4.5 / np.sqrt(500) + 0.1
-    assert 0.7 < scores.std() < 1.15
+    low = value - (sigma**2 / 2 - 1000)
+    assert agree(low + shortfall, std)
+    assert not agree(low + shortfall, std / 2)
     assert (shortfall.max() < 1e-9) == (sigma <= 1)
     # Without the shortfall wide weights are found too low.
-    assert ((value - (sigma**2 / 2 - 1000)) / std).mean() < -1 or sigma <= 1
+    assert agree(low, std) == (sigma <= 1)
 
 
-def test_combine_shows_that_pilots_disagree():
+@pytest.mark.parametrize("n_pilots", [4, 8])
+@pytest.mark.parametrize("sigma", [3.0, 200.0])
+def test_pilots_in_different_modes_show_how_far_others_would_be(n_pilots, sigma):
+    """500 pairs of sets of pilots whose modes are normal with this deviation: each set tells how far off the other is.
+
+    The errors are those of the largest of a few, and made wider for they know its deviation from as few.
+    """
     rng = np.random.default_rng(0)
-    noise = 0.1 * rng.standard_normal((4, 10))
-    apart = noise + np.array([0, 1, 2, 1])[:, None]
-    assert evidence.combine(noise)[1] < 0.05
-    assert evidence.combine(apart)[1] > 0.3
-    assert evidence.combine(noise, spread=1.0)[1] == pytest.approx(0.5, rel=0.05)
-    # A pilot that towers over the others has its error to itself.
-    alone = noise + np.array([0, 0, 50, 0])[:, None]
-    value, std, _ = evidence.combine(alone)
-    assert value == pytest.approx(50 - np.log(4), abs=0.1)
-    assert std > 10
+    modes = sigma * rng.standard_normal((500, 2, n_pilots, 1)) + 0.3 * rng.standard_normal((500, 2, n_pilots, 2))
+    made = np.array([[combine(each)[:2] for each in pair] for pair in modes])
+    value, std = made[..., 0], made[..., 1]
+    assert agree(value[:, 0] - value[:, 1], np.hypot(*std.T))
+    # The error of a mean would not do, nor would two pilots do whose deviation is taken as known.
+    means = modes.mean(axis=3)
+    assert not agree(value[:, 0] - value[:, 1], means.std(axis=2, ddof=1).mean(axis=1) * (2 / n_pilots) ** 0.5)
+
+
+def test_starts_that_failed_are_no_doubt_about_the_best_mode():
+    rng = np.random.default_rng(0)
+    log_weights = 0.3 * rng.standard_normal((8, 4)) + np.repeat([0, -2000], 4)[:, None]
+    value, std, _ = combine(log_weights)
+    assert value == pytest.approx(-np.log(2), abs=0.6)
+    assert std < 1
+    # One that is alone in its mode is another matter.
+    assert combine(log_weights - np.arange(8)[:, None] * 100)[1] > 30
+
+
+def test_pilots_of_other_targets_say_how_far_pilots_are_apart():
+    rng = np.random.default_rng(0)
+    noise = 0.1 * rng.standard_normal((2, 4))
+    assert combine(noise)[1] < 0.1
+    others = [np.array([0.0, 100.0]), np.array([50.0, -50.0])]
+    assert 30 < combine(noise, beside=others)[1] < 200
 
 
 def test_one_estimate_has_no_error():
-    value, std, shortfall = evidence.combine(np.array([[-3.0]]))
+    value, std, shortfall = combine(np.array([[-3.0]]))
     assert (value, shortfall) == (-3.0, 0.0)
     assert np.isnan(std)

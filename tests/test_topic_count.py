@@ -43,7 +43,7 @@ def fitted(X):
 @ignore
 @pytest.mark.parametrize("prior", [None, [4, 3, 2, 1], [1, 0, 1, 2], poisson(2)], ids=str)
 def test_the_scan_finds_the_exact_posterior(tiny, prior):
-    lda = TopicCountLDA(1, 4, topic_count_prior=prior, n_temperatures=40, n_runs=100, **TINY).fit(tiny)
+    lda = TopicCountLDA(1, 4, topic_count_prior=prior, n_temperatures=20, n_runs=40, **TINY).fit(tiny)
     p = np.ones(4) if prior is None else prior.pmf(np.arange(1, 5)) if hasattr(prior, "pmf") else np.array(prior)
     expected = (EXACT * p)[p > 0] / (EXACT * p).sum()
     assert lda.topic_counts_.tolist() == (np.arange(1, 5)[p > 0]).tolist()
@@ -55,7 +55,14 @@ def test_the_scan_finds_the_exact_posterior(tiny, prior):
 
 
 @ignore
-@pytest.mark.parametrize("evidence, options", [("cgs_transition", {"n_inner": 5}), ("ais", {"n_temperatures": 6})])
+@pytest.mark.parametrize(
+    "evidence, options",
+    [
+        ("cgs_transition", {"n_inner": 5}),
+        ("ais", {"n_temperatures": 6}),
+        ("guided_ais", {"n_temperatures": 6}),
+    ],
+)
 def test_pmmh_finds_the_exact_posterior(tiny, evidence, options):
     lda = TopicCountLDA(1, 4, method="pmmh", evidence=evidence, n_proposals=1500, n_runs=1, **options, **TINY).fit(tiny)
     assert (np.abs(lda.topic_count_posterior_ - EXACT) < 4.5 * lda.topic_count_posterior_std_).all()
@@ -77,6 +84,13 @@ def test_the_truth_is_the_mode(X, fitted):
     assert fitted.get_feature_names_out().tolist() == [f"topiccountlda{k}" for k in range(4)]
     assert np.isfinite(fitted.score(X))
     assert 1 < fitted.perplexity(X) < 40
+
+
+def test_set_output(X, fitted):
+    pytest.importorskip("pandas")
+    frame = pickle.loads(pickle.dumps(fitted)).set_output(transform="pandas").transform(X)
+    assert frame.columns.tolist() == fitted.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(frame.to_numpy(), fitted.transform(X))
 
 
 def test_sample_posterior(X, fitted):

@@ -1,10 +1,11 @@
 """log p(w | alpha, eta, K) of a corpus, theta, phi and z integrated out: the marginal likelihood of a topic model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from sklda._kernels import _independent as _independent_kernel
 from sklda._kernels import _transition
 from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain, side_by_side
@@ -15,10 +16,8 @@ METHODS = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "ha
 ANNEALED = METHODS[:2]
 # exp of their estimates has p(w) as its mean.
 UNBIASED = METHODS[:3]
-# Up to this many tokens annealing from the prior is run beside the guided one.
-_SMALL = 5000
-# Runs whose log weights vary more than this (nats squared) cannot be averaged as they stand.
-_WIDE = 4.0
+# Up to this many tokens annealing from the prior is run beside the guided one, in so many times the temperatures.
+SMALL, _LONGER = 5000, 10
 
 # Strengths of the guide along the path: from the strongest down to the weakest, whose bounds these are.
 _STRONGEST, _WEAKEST = 10.0, (1e-3, 0.1)
@@ -113,10 +112,10 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
     -------
     Run
     """
-    rng = np.random.default_rng(random.child(seed, 0))
-    topics, log_probability = _independent(corpus, guide, rng)
-    strengths = guide.strengths(n_temperatures)
-    chain = GibbsChain(corpus, guide.tilted(strengths[0]), ChainState(topics, random.stream(random.child(seed, 1))))
+    stream, strengths = random.stream(random.child(seed, 1)), guide.strengths(n_temperatures)
+    theta, phi = guide.doc / guide.doc.sum(axis=1, keepdims=True), guide.word / guide.word.sum(axis=0)
+    topics, log_probability = _independent(corpus, theta, phi, stream)
+    chain = GibbsChain(corpus, guide.tilted(strengths[0]), ChainState(topics, stream))
     log_weight = chain.log_joint() - log_probability
     for strength in strengths[1:]:
         if stop():
@@ -124,7 +123,7 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
         chain.sweep(stop)
         log_weight += _move(chain, guide.tilted(strength))
     chain.sweep(stop)
-    mean, left_out = _over_labels(chain, guide, rng)
+    mean, left_out = _over_labels(chain, guide, np.random.default_rng(random.child(seed, 0)))
     log_weight += _move(chain, guide.priors) - mean
     # A last sweep under the target itself, which no weight depends on.
     chain.sweep(stop)
@@ -142,19 +141,11 @@ def _move(chain, priors):
     return chain.log_joint() - before
 
 
-def _independent(corpus, guide, rng):
-    """Draw every token from its own distribution, proportional to a_dk b_kv / b_k; and the log probability."""
-    theta, phi = guide.doc / guide.doc.sum(axis=1, keepdims=True), guide.word / guide.word.sum(axis=0)
-    doc_of, topics, log_probability = corpus.token_documents, [], 0.0
-    # In slices, so that no tokens x topics array is formed.
-    for start in range(0, corpus.n_tokens, 2**16):
-        part = slice(start, start + 2**16)
-        weights = theta[doc_of[part]] * phi[corpus.words[part]]
-        running = np.cumsum(weights, axis=1)
-        drawn = (running[:, :-1] <= rng.random((len(running), 1)) * running[:, -1:]).sum(axis=1, dtype=np.int32)
-        topics.append(drawn)
-        log_probability += np.log(weights[np.arange(len(drawn)), drawn] / running[:, -1]).sum()
-    return np.concatenate(topics), log_probability
+def _independent(corpus, theta, phi, stream):
+    """Draw every token from its own distribution, proportional to theta_dk phi_kv; and the log probability."""
+    topics, K = np.empty(corpus.n_tokens, np.int32), theta.shape[1]
+    log_probability = _independent_kernel.draw(corpus.words, corpus.offsets, theta, phi, topics, stream, np.empty(K))
+    return topics, log_probability
 
 
 def _over_labels(chain, guide, rng):
@@ -192,38 +183,40 @@ def _kinds(priors):
 def ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
     """Annealing from the prior of z: eta falls from infinity, where words say nothing, to its value.
 
+    Topics with an eta of their own get there by adding ever less of their mean: in proportion to itself each would
+    still prefer its words at infinity, and the first step would be importance sampling.
+
     Good for a few thousand tokens; beyond them the path crosses a point at which the topics form all at once.
 
     Returns
     -------
     Run
     """
-    rng = np.random.default_rng(random.child(seed, 0))
-    topics = _from_prior(corpus, priors.doc, rng)
+    rng, stream = np.random.default_rng(random.child(seed, 0)), random.stream(random.child(seed, 1))
+    alpha = np.broadcast_to(priors.doc, (corpus.n_documents, priors.n_components))
+    theta = np.exp(random.log_dirichlet(rng, alpha))
+    topics, _ = _independent(corpus, theta, np.ones((corpus.n_features, priors.n_components)), stream)
     # From where no count can be told from the prior.
     first = max(10 * corpus.n_tokens / min(1.0, priors.topic_word().min()), 10.0)
     scales = np.geomspace(first, 1, n_temperatures + 1)
-    chain = GibbsChain(corpus, priors.scaled(1, scales[0]), ChainState(topics, random.stream(random.child(seed, 1))))
+    chain = GibbsChain(corpus, _diluted(priors, scales[0]), ChainState(topics, stream))
     log_weight = chain.log_words()
     for scale in scales[1:]:
         if stop():
             break
         chain.sweep(stop)
-        log_weight += _move(chain, priors.scaled(1, scale))
+        log_weight += _move(chain, _diluted(priors, scale))
     chain.sweep(stop)
     return Run(log_weight, _end(chain))
 
 
-def _from_prior(corpus, alpha, rng):
-    """Topics of all tokens from their Dirichlet-multinomials."""
-    doc_of = corpus.token_documents
-    alpha = np.broadcast_to(alpha, (corpus.n_documents, alpha.shape[1]))
-    running = np.cumsum(np.exp(random.log_dirichlet(rng, alpha)), axis=1)
-    topics = [
-        (running[d, :-1] <= rng.random((len(d), 1)) * running[d, -1:]).sum(axis=1, dtype=np.int32)
-        for d in np.array_split(doc_of, 1 + corpus.n_tokens // 2**16)
-    ]
-    return np.concatenate(topics)
+def _diluted(priors, scale):
+    """eta plus scale - 1 times its mean over topics."""
+    if not len(priors.topic):
+        return priors.scaled(1, scale)
+    topic, K = priors.topic.copy(), priors.n_components
+    topic[:, :K] += (scale - 1) * topic[:, :K].mean(axis=1, keepdims=True, dtype=np.float64)
+    return replace(priors, topic=topic, totals=topic[:, :K].sum(axis=0, dtype=np.float64))
 
 
 def transition(chain, before):
@@ -340,55 +333,10 @@ def draw_parameters(chain, rng):
     )
 
 
-def pilots(log_weights):
-    """log of the mean over the runs of each pilot, (n_pilots,)."""
-    return logsumexp(log_weights, axis=1) - np.log(log_weights.shape[1])
-
-
-def combine(log_weights, variance=None, freedom=None, spread=None):
-    """log of the mean of unbiased estimates of p(w), its standard error, and by how much it is probably too low.
-
-    Parameters
-    ----------
-    log_weights : ndarray of shape (n_pilots, n_runs)
-    variance : float, default=None
-        Variance of log weights between runs of one pilot, where it is known better than from these runs.
-    freedom : float, default=None
-        Its degrees of freedom, where the error is to contain that of the variance; None with `variance`: it is not.
-    spread : float, default=None
-        Variance between the values of pilots, where known better.
-
-    Returns
-    -------
-    log_evidence : float
-    std : float
-        From the spread between runs, and from the spread between pilots where it is larger.
-    shortfall : float
-        For normal log weights the log of the mean is their mean plus half their variance, which few runs do not reach.
-        0 where they vary by less than two nats.
-    """
-    n_pilots, n_runs = log_weights.shape
-    value = logsumexp(log_weights) - np.log(log_weights.size)
-    per_pilot = pilots(log_weights)
-    if variance is None:
-        variance = log_weights.var(axis=1, ddof=1).mean() if n_runs > 1 else 0.0
-        freedom = n_pilots * (n_runs - 1)
-    doubt = 0.0
-    if variance > _WIDE:
-        per_pilot = log_weights.mean(axis=1) + variance / 2
-        within = variance / n_runs
-        doubt = variance**2 / (2 * freedom) if freedom else 0.0
-    else:
-        relative = np.exp(log_weights - per_pilot[:, None])
-        within = (relative.var(axis=1, ddof=1) / n_runs).mean() if n_runs > 1 else 0.0
-    best = logsumexp(per_pilot) - np.log(n_pilots)
-    weights = np.exp(per_pilot - logsumexp(per_pilot))
-    # Pilots of equal value share the error; one that towers over the others has it alone.
-    effective = 1 / (weights**2).sum()
-    if spread is None:
-        spread = per_pilot.var(ddof=1) if n_pilots > 1 else 0.0
-    std = np.sqrt(max(within, spread) / effective + doubt) if log_weights.size > 1 else np.nan
-    return float(value), float(std), float(max(best - value, 0.0))
+def sweeps_of(corpus, method, n_temperatures):
+    """Sweeps of one run of `run_pilots`, with what is run beside it."""
+    small = method == "guided_ais" and corpus.n_tokens <= SMALL
+    return n_temperatures * (1 + _LONGER) if small else n_temperatures
 
 
 def run_pilots(corpus, targets, *, method, temperatures, n_inner, beside=True, n_jobs=None):
@@ -406,8 +354,8 @@ def run_pilots(corpus, targets, *, method, temperatures, n_inner, beside=True, n
     n_inner : int
         Sweeps a run of the methods that do not anneal.
     beside : bool, default=True
-        Whether for up to 5,000 tokens annealing from the prior is run beside the guided one, and the larger mean kept;
-        without it estimates are exactly unbiased.
+        Whether for up to 5,000 tokens annealing from the prior is run beside the guided one, in ten times as many
+        temperatures, and the larger mean kept; without it estimates are exactly unbiased.
     n_jobs : int, default=None
 
     Returns
@@ -416,12 +364,13 @@ def run_pilots(corpus, targets, *, method, temperatures, n_inner, beside=True, n
         For each target: ndarray of shape (n_pilots, n_runs); the states where the runs ended, pilot by pilot; what is
         left out at most; the pilots' states now.
     """
-    small = method == "guided_ais" and corpus.n_tokens <= _SMALL
-    methods = [method, "ais"] if beside and small else [method]
+    methods = {method: temperatures}
+    if beside and sweeps_of(corpus, method, 1) > 1:
+        methods["ais"] = [_LONGER * n for n in temperatures]
     tasks = [
-        (corpus, priors, state, each, temperatures, n_inner, random.child(seed, METHODS.index(each), p))
+        (corpus, priors, state, each, lengths, n_inner, random.child(seed, METHODS.index(each), p))
         for priors, states, seed in targets
-        for each in methods
+        for each, lengths in methods.items()
         for p, state in enumerate(states)
     ]
     parts, results = iter(side_by_side(_from_pilot, tasks, n_jobs)), []

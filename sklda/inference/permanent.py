@@ -54,14 +54,14 @@ def _doubly_stochastic(log_weights, n_iter=200):
         previous, potential = potential, (relative + potential).max(axis=1)
         if (potential == previous).all():
             break
-    scaled, log_scale = relative + potential - potential[:, None], diagonal.sum()
+    scaled, log_scale = np.exp(relative + potential - potential[:, None]), diagonal.sum()
     for _ in range(n_iter):
         for axis in (1, 0):
-            sums = logsumexp(scaled, axis=axis, keepdims=True)
-            scaled, log_scale = scaled - sums, log_scale + sums.sum()
-        if np.abs(logsumexp(scaled, axis=1)).max() < 1e-6:
+            sums = scaled.sum(axis=axis, keepdims=True)
+            scaled, log_scale = scaled / sums, log_scale + np.log(sums).sum()
+        if np.abs(scaled.sum(axis=1) - 1).max() < 1e-6:
             break
-    return np.exp(scaled), log_scale
+    return scaled, log_scale
 
 
 def _block(weights, rng):

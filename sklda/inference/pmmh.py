@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda.inference import evidence, random
+from sklda.inference.log_mean import combine
 from sklda.inference.topic_count import RUN, Result, credible_interval, normalised, prunings
 
 # States of z that are kept for each number of topics.
@@ -53,7 +54,7 @@ class Trace:
     def log_evidence_at(self, T):
         """log of the mean of all estimates made for T, accepted or not, and its standard error; NaN without any."""
         estimates = self.proposed_log_evidence[self.proposed == T]
-        return evidence.combine(estimates[:, None])[:2] if len(estimates) else (np.nan, np.nan)
+        return combine(estimates[:, None])[:2] if len(estimates) else (np.nan, np.nan)
 
 
 def pmmh(
@@ -94,7 +95,7 @@ def pmmh(
             n_jobs=n_jobs,
         )
         chosen = rng.choice(n_runs, p=normalised(log_weights[0]))
-        return evidence.combine(log_weights)[0], ends[chosen]
+        return combine(log_weights)[0], ends[chosen]
 
     T = int(rng.choice(counts, p=normalised(np.array([log_prior[t] for t in counts]))))
     value, end = estimate(T, 0)

@@ -11,7 +11,7 @@ from sklda.inference.chain import ChainState, GibbsChain, side_by_side
 INITS = ("random", "anneal", "prune")
 
 # Annealing: both priors fall from this multiple to themselves, in this many sweeps.
-_ANNEAL_FACTOR, _ANNEAL_SWEEPS = 10.0, 300
+_ANNEAL_FACTOR, ANNEAL_SWEEPS = 10.0, 300
 # Pruning: this many times the topics at first, sweeps there, and sweeps after each merge.
 _PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN = 2.0, 60, 15
 
@@ -61,7 +61,7 @@ def _start(init, corpus, priors, seed, kind, stop):
     return kind(corpus, priors, ChainState(chain.topics, chain.stream))
 
 
-def anneal(corpus, priors, seed, stop, n_sweeps=_ANNEAL_SWEEPS, factor=_ANNEAL_FACTOR):
+def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS, factor=_ANNEAL_FACTOR):
     """A chain after `n_sweeps` sweeps in which both priors fall from `factor` times their values."""
     chain = GibbsChain.start(corpus, priors, seed)
     for multiple in np.geomspace(factor, 1, n_sweeps):

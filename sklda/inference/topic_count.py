@@ -7,11 +7,9 @@ from math import ceil
 import numpy as np
 from scipy.special import logsumexp
 
-from sklda.inference import evidence, random
+from sklda.inference import evidence, log_mean, random
 from sklda.inference.chain import side_by_side
-from sklda.inference.expectation import newton_step
-from sklda.inference.priors import CountHistograms, Priors
-from sklda.inference.starts import longest_start, merge
+from sklda.inference.starts import ANNEAL_SWEEPS, longest_start, merge, start_chains
 
 # Pruning: topics at first, relative to the most that are asked for; restarts and their sweeps; sweeps after a merge.
 _FROM_ABOVE, _RESTARTS, _FIRST_SWEEPS, _BETWEEN = 1.4, 2, 100, 15
@@ -19,83 +17,16 @@ _FROM_ABOVE, _RESTARTS, _FIRST_SWEEPS, _BETWEEN = 1.4, 2, 100, 15
 _FIRST_TEMPERATURES = 20
 # A number of topics is given up when at best it is this many nats below the best.
 _HOPELESS = 20.0
-# Effort goes on while a posterior probability has a larger standard error.
-_VAGUE = 0.05
+# Effort goes on while a posterior probability has a larger standard error, for numbers of topics at least this likely.
+_VAGUE, _NEGLIGIBLE = 0.05, 1e-3
 # Variances are pooled over this many neighbours on either side.
 _NEIGHBOURS = 2
 # How far off, relatively, what one doubling of the temperatures says about the next may be.
 _DOUBT = 0.25
-# Priors that are learnt: EM steps after each merge, each on one draw, and between what they stay.
-_EM_STEPS, _LEARNT = 5, (1e-5, 1e4)
 _DRAWS = 4000
 _CREDIBLE = 0.95
 # Draws are kept for numbers of topics at least this likely.
 _UNLIKELY = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class PriorRule:
-    """The priors for any number of topics, the same for all topics.
-
-    Attributes
-    ----------
-    doc_topic_prior : float or None
-        alpha; None: one over the number of topics.
-    topic_word_prior : float, ndarray of shape (n_features,) or None
-        eta, likewise.
-    n_features : int
-    """
-
-    doc_topic_prior: float
-    topic_word_prior: object
-    n_features: int
-
-    def __call__(self, n_components):
-        values = self.values(n_components)
-        return Priors.make(values["doc_topic_prior"], values["topic_word_prior"], n_components, self.n_features)
-
-    def values(self, n_components):
-        """The two priors by name."""
-        given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
-        return {name: 1 / n_components if value is None else value for name, value in given.items()}
-
-    def learn(self, chain):
-        """The rule that goes on from `chain`; this one learns nothing."""
-        return self
-
-    def mean(self, rules):
-        """One rule for what several prunings found."""
-        return self
-
-
-@dataclass(frozen=True, eq=False)
-class LearntRule(PriorRule):
-    """Priors by Gibbs-EM along a chain, one or both; those that are not learnt stay as they are.
-
-    Attributes
-    ----------
-    learns : tuple of str
-        Which are.
-    """
-
-    learns: tuple = ()
-
-    def learn(self, chain):
-        rule, K = self, chain.priors.n_components
-        for _ in range(_EM_STEPS):
-            draws, now = CountHistograms.of(chain), rule.values(K)
-            log_h = np.log([now["topic_word_prior"], now["doc_topic_prior"]])
-            eta, alpha = np.exp(newton_step((draws.word_part, draws.doc_part), log_h, (_LEARNT, _LEARNT)))
-            found = {"topic_word_prior": float(eta), "doc_topic_prior": float(alpha)}
-            rule = replace(rule, **{name: found[name] for name in self.learns})
-            chain.priors = rule(K)
-            chain.sweep()
-        return rule
-
-    def mean(self, rules):
-        return replace(
-            self, **{n: float(np.exp(np.mean([np.log(getattr(rule, n)) for rule in rules]))) for n in self.learns}
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +118,7 @@ class Scan:
     n_temperatures, n_runs, n_inner : int
         As in `evidence.run_pilots`, for the numbers of topics that matter.
     n_pilots : int
-        Independent prunings.
+        Independent prunings, and annealed starts where it matters.
     budget : int
         Sweeps after which no new round begins.
     seed : numpy.random.SeedSequence
@@ -249,19 +180,28 @@ class Scan:
             return
         temperatures, alive = min(_FIRST_TEMPERATURES, self.n_temperatures), self._alive()
         while 2 * temperatures < self.n_temperatures:
-            temperatures *= 2
+            temperatures, before = 2 * temperatures, alive
             self._round(alive, [temperatures])
             alive = self._alive()
+            if alive == before:
+                # Longer looks would give up nothing either.
+                break
         # The neighbours of the mode too, for they are what it is compared with.
         counts = sorted(self.levels)
         mode = int(np.argmax(self.posterior()[0]))
         beside = counts[max(mode - _NEIGHBOURS, 0) : mode + _NEIGHBOURS + 1]
-        self._round(sorted({*alive, *beside}), [self.n_temperatures] * self.n_runs)
-        alive = self._alive()
-        while self.posterior()[1].std(axis=0).max() > _VAGUE:
-            if not self._refine(alive):
-                break
-            alive = self._alive()
+        self._settle(sorted({*self._likely(), *beside}))
+        while self.posterior()[1].std(axis=0).max() > _VAGUE and self._refine(self._likely()):
+            pass
+
+    def _settle(self, counts):
+        """Runs of full length, and from annealed starts as well."""
+        self._anneal(counts, self.n_pilots)
+        self._round(counts, [self.n_temperatures] * self.n_runs)
+
+    def _likely(self):
+        """Numbers of topics that matter to the posterior as far as it is known, ascending."""
+        return np.array(sorted(self.levels))[self.posterior()[1].mean(axis=0) > _NEGLIGIBLE].tolist()
 
     def _look(self, counts):
         """Pilots for numbers of topics not seen yet, and their first runs."""
@@ -283,6 +223,17 @@ class Scan:
             self.levels[T] = replace(level, states=[*level.states, *(states[T] for states in pilots)])
         self.spent += n_pilots * (_RESTARTS * _FIRST_SWEEPS + _BETWEEN * (first - min(counts)))
         self._end(f"{n_pilots} prunings from {first} topics to {min(counts)}")
+
+    def _anneal(self, counts, n_pilots):
+        """Add pilots to the levels `counts` whose priors were annealed: with few topics these find better modes."""
+        for T in counts:
+            level = self.levels[T]
+            seeds = [random.child(self.seed, 4, len(level.states) + p, T) for p in range(n_pilots)]
+            chains = start_chains(self.corpus, level.priors, seeds, ["anneal"] * n_pilots, self.n_jobs)
+            states = [chain.snapshot().small(T) for chain in chains]
+            self.levels[T] = replace(level, states=[*level.states, *states])
+        self.spent += n_pilots * len(counts) * ANNEAL_SWEEPS
+        self._end(f"{n_pilots} annealed starts for {len(counts)} numbers of topics from {min(counts)} to {max(counts)}")
 
     def _round(self, counts, temperatures, only=slice(None)):
         """Runs for the levels `counts`, from all pilots, or from the pilots `only` to add to those of the others.
@@ -312,7 +263,8 @@ class Scan:
                 for p, row in enumerate(log_weights)
                 for n, each in zip(sweeps, row, strict=True)
             ]
-            self.spent += len(states) * (sum(sweeps) + evidence.GUIDE_SWEEPS)
+            each = evidence.sweeps_of(self.corpus, self.method, sum(sweeps)) + evidence.GUIDE_SWEEPS
+            self.spent += len(states) * each
             shorter = level.log_weights if long.all() else log_weights[:, ~long]
             log_weights = log_weights[:, long]
             ends = tuple(itertools.compress(ends, np.tile(long, len(states))))
@@ -325,10 +277,10 @@ class Scan:
                     left_out=max(level.left_out, left_out),
                 )
             else:
-                shorter = -np.inf if shorter is None else evidence.combine(shorter)[0]
+                shorter = -np.inf if shorter is None else log_mean.combine(shorter)[0]
                 level = Level(level.priors, states, max(temperatures), log_weights, ends, left_out, shorter)
             self.levels[T] = level
-        each = f"{sum(long)} x {max(sweeps)} sweeps from each of {len(states)} prunings"
+        each = f"{sum(long)} x {max(sweeps)} sweeps from each of {len(states)} pilots"
         self._end(f"{len(counts)} numbers of topics from {min(counts)} to {max(counts)}, {each}")
 
     def _end(self, text):
@@ -337,17 +289,26 @@ class Scan:
             raise _Stopped
 
     def _refine(self, alive):
-        """More pilots where they disagree, longer runs otherwise; False when the budget does not allow it."""
+        """More pilots where they disagree, longer runs otherwise; False when the budget does not allow it.
+
+        What was given up, but turns out to be likely as the others are known better, gets its full runs first.
+        """
+        passed_over = [T for T in alive if self.levels[T].temperatures < self.n_temperatures]
+        if passed_over:
+            self._settle(passed_over)
+            return True
         temperatures = max(self.levels[T].temperatures for T in alive)
         n_pilots = max(len(self.levels[T].states) for T in alive)
-        which = np.isin(sorted(self.levels), alive)
-        within, _, between = (each[which].mean() for each in self._variances())
-        disagree = between > 2 * within / self.n_runs
+        within = self._variances()[0][np.isin(sorted(self.levels), alive)].mean()
+        apart, _ = log_mean.better_half([log_mean.pilots(self.levels[T].log_weights) for T in alive])
+        disagree = apart > 2 * within / self.n_runs
         n_temperatures = temperatures if disagree else 2 * temperatures
-        if self.spent + len(alive) * n_pilots * self.n_runs * n_temperatures > self.budget:
+        sweeps = evidence.sweeps_of(self.corpus, self.method, self.n_runs * n_temperatures)
+        if self.spent + len(alive) * n_pilots * sweeps > self.budget:
             return False
         if disagree:
-            self._prune(alive, n_pilots)
+            self._prune(alive, n_pilots // 2)
+            self._anneal(alive, n_pilots - n_pilots // 2)
             self._round(alive, [temperatures] * self.n_runs, slice(-n_pilots, None))
         else:
             self._round(alive, [n_temperatures] * self.n_runs)
@@ -363,7 +324,7 @@ class Scan:
         return counts[hope + 3 * doubt > hope[best] - _HOPELESS].tolist()
 
     def _variances(self):
-        """For each number of topics: variance between runs, its degrees of freedom, and variance between pilots.
+        """For each number of topics: variance between runs, its degrees of freedom, and values of neighbours' pilots.
 
         Runs of one length share what is known: their variance grows as a power of T, and pilots differ by as much as
         those of their neighbours.
@@ -372,21 +333,17 @@ class Scan:
         levels = [self.levels[T] for T in counts]
         length = np.array([level.temperatures for level in levels])
         repeated = np.array([level.log_weights.shape[1] > 1 for level in levels])
-        within, freedom, between = np.zeros(len(counts)), np.zeros(len(counts)), np.zeros(len(counts))
+        within, freedom, beside = np.zeros(len(counts)), np.zeros(len(counts)), []
         for n in np.unique(length):
             here = np.flatnonzero((length == n) & repeated)
             if len(here):
                 own = np.array([levels[i].log_weights.var(axis=1, ddof=1).mean() for i in here])
                 free = np.array([levels[i].log_weights.size - len(levels[i].log_weights) for i in here])
                 within[here], freedom[here] = _power_law(counts[here], own, free), free.sum()
-        spread = np.array(
-            [evidence.pilots(level.log_weights).var(ddof=1) if len(level.states) > 1 else np.nan for level in levels]
-        )
-        for i, n in enumerate(length):
-            near = slice(max(i - _NEIGHBOURS, 0), i + _NEIGHBOURS + 1)
-            known = spread[near][(length[near] == n) & ~np.isnan(spread[near])]
-            between[i] = known.mean() if len(known) else 0.0
-        return within, freedom, between
+        for i in range(len(levels)):
+            near = levels[max(i - _NEIGHBOURS, 0) : i] + levels[i + 1 : i + _NEIGHBOURS + 1]
+            beside.append([log_mean.pilots(each.log_weights) for each in near])
+        return within, freedom, beside
 
     def table(self):
         """Numbers of topics, log evidence, its standard error, and by how much it is probably too low."""
@@ -395,15 +352,15 @@ class Scan:
     def _table(self):
         """`table`, and the part of the error that runs of one length have in common."""
         counts, rows = sorted(self.levels), []
-        for T, within, freedom, between in zip(counts, *self._variances(), strict=True):
+        for T, within, freedom, beside in zip(counts, *self._variances(), strict=True):
             level = self.levels[T]
             if level.log_weights.shape[1] == 1 and np.isfinite(level.shorter):
                 # Short runs are not repeated: what half as many temperatures lost tells what is lost still.
-                value, std, _ = evidence.combine(level.log_weights, 0.0, spread=between)
+                value, std, _ = log_mean.combine(level.log_weights, 0.0, beside=beside)
                 shortfall = max(value - level.shorter, 0.0)
                 common = _DOUBT * shortfall
             else:
-                value, std, shortfall = evidence.combine(level.log_weights, within, spread=between)
+                value, std, shortfall = log_mean.combine(level.log_weights, within, beside=beside)
                 common = within / np.sqrt(2 * freedom) if freedom and shortfall else 0.0
             rows.append((value, np.sqrt(std**2 + common**2 + level.left_out**2), shortfall, common))
         return np.array(counts), *np.array(rows).T

@@ -1,0 +1,42 @@
+"""Topics of all tokens given theta and phi: independent of each other."""
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from sklda._kernels._document cimport rescale
+from sklda._kernels._xoshiro cimport uniform
+
+
+def draw(
+    const int32_t[::1] words,             # IN (N,)
+    const int64_t[::1] offsets,           # IN (D + 1,)
+    const double[:, ::1] doc_topic,       # IN (D, K): theta, positive
+    const double[:, ::1] word_topic,      # IN (V, K): phi by word, positive, up to a factor a word
+    int32_t[::1] topics,                  # OUT (N,)
+    uint64_t[::1] stream,                 # IN/OUT (4,)
+    double[::1] running,                  # SCRATCH (K,)
+):
+    """Draw each token from p(z_i = k) proportional to theta_dk phi_kw; return the log probability of all draws."""
+    cdef:
+        int64_t K = doc_topic.shape[1], d, i
+        int32_t k
+        double total, u, drawn, result = 0, product = 1
+        const double* theta
+        const double* phi
+
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            theta = &doc_topic[d, 0]
+            for i in range(offsets[d], offsets[d + 1]):
+                phi = &word_topic[words[i], 0]
+                total = 0
+                for k in range(K):
+                    total += theta[k] * phi[k]
+                    running[k] = total
+                u = uniform(&stream[0]) * total
+                k = 0
+                while k < K - 1 and running[k] <= u:
+                    k += 1
+                topics[i] = k
+                drawn = theta[k] * phi[k]
+                product = rescale(product * (drawn / total), &result)
+    return result + log(product)
