@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
+from sklda.inference.marginal_likelihood import covariance_of_sums
+
 # The names of the two priors, in the order of h.
 NAMES = ("topic_word_prior", "doc_topic_prior")
 # A maximum cannot be told from an edge that is less than this lower, nats, or than this many standard errors.
@@ -63,7 +65,7 @@ def maximum_of(curve, region):
     """
     log_h = curve.maximise(region)
     weights, gradients, hessian = curve.derivatives(log_h)
-    score = curve.covariance_of_sums(weights[:, None] * (gradients - weights @ gradients))
+    score = covariance_of_sums(weights[:, None] * (gradients - weights @ gradients), curve.lengths)
     edges = _edges(curve, log_h, region)
     return Maximum(log_h, *covariances(score, hessian, edges), score, hessian, edges)
 
