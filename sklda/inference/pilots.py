@@ -35,7 +35,7 @@ _ROUNDS, _AGREE, _SLACK = 4, 1.3, 2.0
 _LONGEST_ROUND = 1e9
 # Starts that are screened for every chain, tokens times starts above which they are fewer, and how many of the best
 # for every chain find their h and are weighed, by so many runs of annealing this many times as long.
-_SCREENED, _MOST_TOKENS, _WEIGHED, _RUNS, _LONGER = 12, 2.5e6, 2, 2, 2
+_SCREENED, _MOST_TOKENS, _WEIGHED, _RUNS, _LONGER = 12, 1.2e6, 2, 2, 2
 # Nats by which annealing may fall short, in order of magnitude, where it is still asked.
 _WORST = 100
 # Evidence counts against a start beyond this many standard errors; starts with less weight than this are dropped.
@@ -235,7 +235,7 @@ def _union(found):
 
 
 def can_be_weighed(corpus, n_components, n_temperatures):
-    """Whether guided annealing tells modes apart: it falls short by K (D + V) / temperatures nats, times two to five."""
+    """Whether guided annealing tells modes apart; it falls short by a few times K (D + V) / temperatures nats."""
     return n_components * (corpus.n_documents + corpus.n_features) < _WORST * n_temperatures
 
 
