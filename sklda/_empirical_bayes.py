@@ -72,7 +72,7 @@ class EmpiricalBayesLDA(GibbsLDA):
         (n_components,) as `doc_topic_prior` gives every topic an alpha of its own; the paper warns that a corpus says
         too little of that many.
     n_chains : int, default=4
-        Independent chains, chosen from twice as many starts by the evidence of their modes.
+        Independent chains; where they disagree, chosen from twelve times as many starts by the evidence of their modes.
     point_estimate, fold_in_iter, n_jobs, verbose, random_state
         As in `GibbsLDA`.
 
@@ -93,7 +93,8 @@ class EmpiricalBayesLDA(GibbsLDA):
     r_hat_, ess_ : ndarray of shape (2,)
         Split R-hat and effective number of draws of the posterior means of log eta and of log alpha given the topics.
     log_evidence_, log_evidence_std_ : ndarray of shape (n_starts,), float
-        log p(w | h) at one h from every start, nats, and the standard deviation of a run.
+        log p(w | h) at one h from every start, nats, and the standard deviation of a run; empty, and NaN, where chains
+        agree at once or the corpus is too large.
     components_, topic_word_, doc_topic_, topic_assignments_, log_joint_trace_, n_iter_, best_chain_, sampler_
         As in `GibbsLDA`; the joint is at the priors of the sweep.
 

@@ -48,7 +48,7 @@ def disagree(curve, maximum):
     scores, covariance = [], np.zeros((2, 2))
     for c in range(n_chains):
         own = curve.of_chain(c)
-        weights, gradients, _ = own.derivatives(maximum.log_h)
+        weights, gradients = own.derivatives(maximum.log_h)
         scores.append(weights @ gradients)
         covariance += covariance_of_sums(weights[:, None] * (gradients - scores[-1]), own.lengths) / n_chains
     scores, covariance = np.array(scores)[:, inside], covariance[np.ix_(inside, inside)]

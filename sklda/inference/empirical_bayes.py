@@ -26,6 +26,8 @@ _LONGER, _MORE_RUNS = 4, 3
 _REFINED = 4
 # Chains whose R-hat is below this have been everywhere. Draws that are kept of every chain, at most: then every second.
 _STEADY, _MOST_DRAWS = 1.1, 1500
+# A grid whose ends have this part of the draws of its best values cuts m(h) off.
+_CUT = 0.03
 # Zeta is started again, as in the paper, until the rarest point gets this part of its due.
 _EVEN = 0.5
 
@@ -122,7 +124,7 @@ def estimate(plan, method):
             chains = _serial_tempering(plan, chains, region, curve)
         grid = chains[0].grid
         chains = plan.sweep(chains, min(plan.n_tuning, plan.max_iter))
-    chains = _extend(plan, chains, grid, pilots)
+    chains, grid = _extend(plan, chains, grid, pilots)
     return _conclude(plan, method, chains, grid, pilots)
 
 
@@ -161,20 +163,44 @@ def _full_bayes(plan, chains, region, pilots):
 
 
 def _extend(plan, chains, grid, pilots):
-    """Sweep on until the maximum is precise enough, or `max_iter` sweeps were made."""
+    """Sweep on until the maximum is precise enough, or `max_iter` sweeps were made.
+
+    Returns
+    -------
+    chains : list of TemperedChain
+    grid : Grid
+        Wider than the one given, where m(h) was cut off by its ends; what was observed before is left out.
+    """
     done = min(plan.n_tuning, plan.max_iter)
     while done < plan.max_iter and len(plan.ended) < len(chains):
+        region = _uncut(plan, chains, grid)
         share, steady = _precision(plan, chains, grid, pilots) if plan.tol > 0 else (np.inf, False)
-        if share <= plan.tol and steady:
-            break
         # Errors fall as the root of the length; by how much is itself not known well.
         wanted = 1.1 * (share / plan.tol) ** 2 - 1 if steady and plan.tol > 0 else 1.0
+        if region != grid.region:
+            grid, wanted = plan.grid(region, _REFINED), 1.0
+            chains = plan.tempered(chains, grid, 3 + RESTARTS + done)
+        elif share <= plan.tol and steady:
+            break
         n_sweeps = min(max(round(done * np.clip(wanted, 0.25, 2.0)), 1), plan.max_iter - done)
         chains = plan.sweep(chains, n_sweeps)
         done += n_sweeps
         for chain in chains:
             chain.thin(_MOST_DRAWS)
-    return chains
+    return chains, grid
+
+
+def _uncut(plan, chains, grid):
+    """The region of a full Bayes grid, half as long again where its ends are visited, the present one otherwise."""
+    if plan.placed or not grid.flat or 1 in grid.shape:
+        return grid.region
+    draws = _draws([chain.observations for chain in chains if chain.observations], False)
+    occupancy, region = conditional_means(draws, grid)[0], []
+    for axis, ends in enumerate(grid.region):
+        share = occupancy.sum(axis=1 - axis)
+        outer = wider(grid.region, plan.region)[axis]
+        region.append(tuple(outer[side] if share[-side] > _CUT * share.max() else ends[side] for side in (0, 1)))
+    return tuple(region)
 
 
 def _precision(plan, chains, grid, pilots):
@@ -314,7 +340,7 @@ def _refine(chains, curve, maximum):
     observed = [chain.observations for chain in chains if chain.observations]
     if not observed:
         return maximum
-    weights, gradients, _ = curve.derivatives(maximum.log_h)
+    weights, gradients = curve.derivatives(maximum.log_h)
     independent = np.diag(_independent(weights, gradients))
     slowness = np.divide(np.diag(maximum.score), independent, out=np.ones(2), where=independent > 0).max()
     last, _ = _draws(observed, False).derivatives(*np.exp(maximum.log_h)[:, None])

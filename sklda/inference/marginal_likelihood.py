@@ -194,16 +194,10 @@ class Curve:
         weights : ndarray of shape (n_draws,)
         gradients : ndarray of shape (n_draws, 2)
             Of log p(w, z_i | h); their weighted mean is the gradient of log m.
-        hessian : ndarray of shape (2, 2)
         """
         eta, alpha = np.exp(log_h)[:, None]
-        weights = self.weights(eta, alpha)[:, 0]
-        first, second = (
-            np.concatenate([self.draws.word_part(eta, order), self.draws.doc_part(alpha, order)], axis=1)
-            for order in (1, 2)
-        )
-        centred = first - weights @ first
-        return weights, first, (centred * weights[:, None]).T @ centred + np.diag(weights @ second)
+        gradients = np.concatenate([self.draws.word_part(eta, 1), self.draws.doc_part(alpha, 1)], axis=1)
+        return self.weights(eta, alpha)[:, 0], gradients
 
     def expectations(self, values, eta, alpha):
         """Weighted means of `values` (n_draws,) under every h, (n_priors,): equation 2.14."""

@@ -50,7 +50,7 @@ class Pilots:
     ----------
     chains : list of GibbsChain
     agree : bool
-        Whether the chains went the same ways; the evidence was not needed then, and is empty.
+        Whether the chains went the same ways, or their evidence does not tell them apart.
     mode_of : ndarray of shape (n_chains,)
         The start that each descends from.
     curve : Curve
@@ -58,7 +58,8 @@ class Pilots:
     region : pair of pairs of float
         Where that is within 3.5 standard deviations of its maximum.
     log_evidence : ndarray of shape (n_starts,)
-        log p(w | h) at a common h, of every start that was screened, nats; of the best ones by longer annealing.
+        log p(w | h) at a common h, of every start that was screened, nats; of the best ones by longer annealing. Empty
+        where it was not asked.
     log_evidence_std : float
         Standard deviation of the logarithm of a longer run.
     """
@@ -103,12 +104,18 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
     found = side_by_side(_settle, tasks, n_jobs)
     found, curve, agree = _climb(found, within, n_sweeps, seed, n_jobs)
     region = region_of(curve, wider(_union(found), within), _DROP)
-    if agree or not can_be_weighed(corpus, K, n_sweeps):
+    evidence, error, weighable = np.empty(0), np.nan, can_be_weighed(corpus, K, n_sweeps)
+    if weighable and not agree:
+        reference = np.exp(np.median([each.maximum for each in found], axis=0))
+        priors = _symmetric(reference, corpus, K)
+        chains = [each.chain for each in found]
+        evidence, error, _ = mode_evidence(chains, priors, n_sweeps, _RUNS, random.child(seed, 9), n_jobs)
+        # Chains that are as good as each other are slow, and not in modes of their own.
+        agree = n_chains > 1 and not weigh(evidence, error).any()
+    if agree or not weighable:
         chains = [_plain(each.chain, priors, each.chain.topics, seed, c) for c, each in enumerate(found)]
-        return Pilots(chains, agree, np.arange(n_chains), curve, region, np.empty(0), np.nan)
+        return Pilots(chains, agree, np.arange(n_chains), curve, region, evidence, error)
 
-    reference = np.exp(np.median([each.maximum for each in found], axis=0))
-    priors = _symmetric(reference, corpus, K)
     most = int(_MOST_TOKENS / max(corpus.n_tokens, 1))
     n_screened = min(max(most, n_chains), _SCREENED * n_chains)
     chains = [each.chain for each in found]
