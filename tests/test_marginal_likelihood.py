@@ -260,8 +260,17 @@ def test_variances_of_slow_chains_do_not_fall_short():
     assert 0.95 < shares_of_the_variance().mean() < 1.25
 
 
+def test_chains_that_stand_apart_are_heard(monkeypatch):
+    """Chains that forget in twice their length: batches see a fifth of the variance."""
+    share = shares_of_the_variance(memory=0.999).mean()
+    monkeypatch.setattr("sklda.inference.marginal_likelihood._SELDOM", 1 - 1e-12)
+    assert shares_of_the_variance(memory=0.999).mean() < 0.35
+    assert 0.5 < share < 0.9
+
+
 def test_plain_batch_means_would_fall_short(monkeypatch):
     monkeypatch.setattr("sklda.inference.marginal_likelihood._LUGSAIL", 1)
+    monkeypatch.setattr("sklda.inference.marginal_likelihood._SELDOM", 1 - 1e-12)
     assert shares_of_the_variance().mean() < 0.8
 
 
