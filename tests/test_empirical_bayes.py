@@ -22,13 +22,13 @@ def X():
     return make_lda_corpus(80, 20, 2, doc_length=50, **TRUTH, random_state=0).data
 
 
-def first_topic_sum(doc_topic, topic_word):
-    return (doc_topic[0] ** 2).sum()
+def purity(doc_topic, topic_word):
+    return (doc_topic**2).sum(axis=1).mean()
 
 
 @pytest.fixture(scope="module")
 def fitted(X):
-    functionals = {"purity": first_topic_sum}
+    functionals = {"purity": purity}
     return EmpiricalBayesLDA(2, n_tuning=200, max_iter=1200, functionals=functionals, random_state=0).fit(X)
 
 
