@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -11,22 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._callbacks import Progress
 from sklda._gibbs import GibbsLDA
 from sklda.inference import random
-from sklda.inference.empirical_bayes import (
-    EM_METHODS,
-    METHODS,
-    Options,
-    Plan,
-    estimate,
-    expectation_maximisation,
-    most_sweeps,
-)
+from sklda.inference.empirical_bayes import estimate
+from sklda.inference.expectation import expectation_maximisation
 from sklda.inference.marginal_likelihood import global_band
 from sklda.inference.maximum import NAMES, Ellipse
 from sklda.inference.pilots import WIDEST
+from sklda.inference.plan import EM_METHODS, METHODS, Options, Plan, most_sweeps
 from sklda.inference.priors import LARGEST, SMALLEST, Priors
 from sklda.inference.tempering import TemperedChain
 
 KINDS = ("monte_carlo", "statistical")
+
+# Default sweeps of a chain, at least and at most, and token draws that they make in between: to tune, and to estimate.
+_TUNING, _TUNING_TOKENS = (50, 300), 1.5e8
+_SWEEPS, _TOKENS = (150, 5000), 1e9
 
 
 class EmpiricalBayesLDA(GibbsLDA):
@@ -45,12 +43,18 @@ class EmpiricalBayesLDA(GibbsLDA):
         phi integrated out); ``"full_bayes"`` visits them by their posterior (section 6). ``"auto"`` tries both and goes
         on with the one whose Monte Carlo error of log h is smaller after equally many sweeps, which cost the same. The
         two EM methods are for comparison: neither has a theory that ensures the maximum, and they give no m(h).
-    n_tuning : int, default=300
-        Sweeps of each chain that find the grid, as many that tune, and as many at the maximum in the end.
-    max_iter : int, default=1000
-        Sweeps of each chain that estimate m(h); of the EM methods, all.
+    n_tuning : int, default=None
+        Sweeps of each chain that find the grid, as many that tune, and as many at the maximum in the end. None: 300,
+        and fewer, but not less than 50, for more than 500,000 tokens.
+    max_iter : int, default=None
+        Sweeps of each chain that estimate m(h), at most; of the EM methods, all. None: 5000, and fewer, but not less
+        than 150, for more than 200,000 tokens; of the EM methods a fifth.
+    tol : float, default=0.1
+        The chains end before `max_iter` where the Monte Carlo standard errors of log h are below this share of the
+        statistical ones, which more sweeps do not change. 0: after `max_iter` sweeps.
     grid_shape : (int, int), default=(11, 11)
-        Values of eta and of alpha on the grid.
+        Values of eta and of alpha on the grid of serial tempering. That of full Bayes is
+        wider, with three more between each two.
     region : ((float, float), (float, float)), default=None
         ((eta_low, eta_high), (alpha_low, alpha_high)), where the grid lies and the maximum is looked for. None: the
         grid is put around what pilot chains found between 1e-5 and 1e4.
@@ -68,7 +72,7 @@ class EmpiricalBayesLDA(GibbsLDA):
         (n_components,) as `doc_topic_prior` gives every topic an alpha of its own; the paper warns that a corpus says
         too little of that many.
     n_chains : int, default=4
-        Independent chains, chosen from twice as many starts by the evidence of their modes.
+        Independent chains; where they disagree, chosen from twelve times as many starts by the evidence of their modes.
     point_estimate, fold_in_iter, n_jobs, verbose, random_state
         As in `GibbsLDA`.
 
@@ -89,7 +93,8 @@ class EmpiricalBayesLDA(GibbsLDA):
     r_hat_, ess_ : ndarray of shape (2,)
         Split R-hat and effective number of draws of the posterior means of log eta and of log alpha given the topics.
     log_evidence_, log_evidence_std_ : ndarray of shape (n_starts,), float
-        log p(w | h) at one h from every start, nats, and the standard deviation of a run.
+        log p(w | h) at one h from every start, nats, and the standard deviation of a run; empty, and NaN, where chains
+        agree at once or the corpus is too large.
     components_, topic_word_, doc_topic_, topic_assignments_, log_joint_trace_, n_iter_, best_chain_, sampler_
         As in `GibbsLDA`; the joint is at the priors of the sweep.
 
@@ -120,7 +125,9 @@ class EmpiricalBayesLDA(GibbsLDA):
             if name not in ("sampler", "warm_start", "snapshot_every")
         },
         "method": [StrOptions({"auto", *METHODS, *EM_METHODS})],
-        "n_tuning": [Interval(Integral, 1, None, closed="left")],
+        "n_tuning": [None, Interval(Integral, 1, None, closed="left")],
+        "max_iter": [None, Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
         "grid_shape": ["array-like"],
         "region": [None, "array-like"],
         "functionals": [None, Mapping],
@@ -135,8 +142,9 @@ class EmpiricalBayesLDA(GibbsLDA):
         n_components=10,
         *,
         method="auto",
-        n_tuning=300,
-        max_iter=1000,
+        n_tuning=None,
+        max_iter=None,
+        tol=0.1,
         grid_shape=(11, 11),
         region=None,
         functionals=None,
@@ -154,6 +162,7 @@ class EmpiricalBayesLDA(GibbsLDA):
         self.method = method
         self.n_tuning = n_tuning
         self.max_iter = max_iter
+        self.tol = tol
         self.grid_shape = grid_shape
         self.region = region
         self.functionals = functionals
@@ -188,7 +197,8 @@ class EmpiricalBayesLDA(GibbsLDA):
         seed = random.seed_sequence(self.random_state)
         fold_in_seed = random.key(random.child(seed, 1))
         options = Options.make(self.tempering)
-        most = most_sweeps(self.method, options, self.n_tuning, self.max_iter)
+        n_tuning, max_iter = self._lengths(corpus.n_tokens)
+        most = most_sweeps(self.method, options, n_tuning, max_iter)
         progress = Progress(self, data, {"_fold_in_seed": fold_in_seed}, self.n_chains, n_sweeps=most)
         plan = Plan(
             corpus=corpus,
@@ -197,8 +207,9 @@ class EmpiricalBayesLDA(GibbsLDA):
             placed=region is not None,
             options=options,
             functionals=tuple(functionals.values()),
-            n_tuning=self.n_tuning,
-            max_iter=self.max_iter,
+            n_tuning=n_tuning,
+            max_iter=max_iter,
+            tol=self.tol,
             grid_shape=self._checked_shape(),
             n_chains=self.n_chains,
             seed=random.child(seed, 0),
@@ -228,6 +239,15 @@ class EmpiricalBayesLDA(GibbsLDA):
             }
         progress.end(chains)
         return progress.fitted(chains) | attributes
+
+    def _lengths(self, n_tokens):
+        """Sweeps to tune and to estimate, by the size of the corpus where they are not given."""
+        n_tokens = max(n_tokens, 1)
+        n_tuning = int(np.clip(_TUNING_TOKENS // n_tokens, *_TUNING)) if self.n_tuning is None else self.n_tuning
+        max_iter = int(np.clip(_TOKENS // n_tokens, *_SWEEPS)) if self.max_iter is None else self.max_iter
+        if self.max_iter is None and self.method in EM_METHODS:
+            max_iter //= 5
+        return n_tuning, max_iter
 
     def _checked_region(self):
         if self.region is None:

@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.inference import blocks
+from sklda.inference.samplers import SAMPLERS
 from sklda.metrics import (
     compare_topic_models,
     held_out_curve,
@@ -59,12 +60,12 @@ def fitted(counts):
     return make(snapshot_every=2).fit(counts)
 
 
-@pytest.mark.parametrize("sampler", blocks.SAMPLERS)
+@pytest.mark.parametrize("sampler", SAMPLERS)
 def test_chains(on_dask, counts, sampler):
     assert on_dask(lambda: results(make(sampler, n_chains=3).fit(counts)))
 
 
-@pytest.mark.parametrize("sampler", [sampler for sampler in blocks.SAMPLERS if sampler != "collapsed"])
+@pytest.mark.parametrize("sampler", [sampler for sampler in SAMPLERS if sampler != "collapsed"])
 @pytest.mark.parametrize("alpha", [0.1, [0.1, 0.2, 0.3, 2]])
 def test_blocks_of_one_chain(on_dask, counts, sampler, alpha, monkeypatch):
     # Here 29 blocks of documents, on the cluster eight.

@@ -22,13 +22,13 @@ def X():
     return make_lda_corpus(80, 20, 2, doc_length=50, **TRUTH, random_state=0).data
 
 
-def first_topic_sum(doc_topic, topic_word):
-    return (doc_topic[0] ** 2).sum()
+def purity(doc_topic, topic_word):
+    return (doc_topic**2).sum(axis=1).mean()
 
 
 @pytest.fixture(scope="module")
 def fitted(X):
-    functionals = {"purity": first_topic_sum}
+    functionals = {"purity": purity}
     return EmpiricalBayesLDA(2, n_tuning=200, max_iter=1200, functionals=functionals, random_state=0).fit(X)
 
 
@@ -76,9 +76,10 @@ def test_results(X, fitted):
     monte_carlo, statistical = (fitted.confidence_region(kind=kind) for kind in ("monte_carlo", "statistical"))
     assert (monte_carlo.standard_errors < statistical.standard_errors).all()
     assert monte_carlo.contains(*h)
-    assert fitted.occupancy_.shape == (11, 11)
+    n_points = {"full_bayes": 41, "serial_tempering": 11}[fitted.method_]
+    assert fitted.occupancy_.shape == (n_points, n_points)
     assert fitted.occupancy_.sum() == pytest.approx(1)
-    assert [len(axis) for axis in fitted.grid_] == [11, 11]
+    assert [len(axis) for axis in fitted.grid_] == [n_points, n_points]
     assert 0 < fitted.acceptance_ <= 1
     assert (fitted.r_hat_ < 1.3).all()
     assert (fitted.ess_ > 20).all()
@@ -210,5 +211,24 @@ def test_an_alpha_for_every_topic(X):
 
 
 def test_progress_is_printed(X, capsys):
-    EmpiricalBayesLDA(2, method="full_bayes", n_tuning=100, max_iter=300, verbose=1, random_state=0).fit(X)
-    assert "[EmpiricalBayesLDA] chain 1 of 4, sweep 500 of 500" in capsys.readouterr().out
+    EmpiricalBayesLDA(2, method="full_bayes", n_tuning=100, max_iter=300, tol=0, verbose=1, random_state=0).fit(X)
+    assert "[EmpiricalBayesLDA] chain 1 of 4, sweep 400 of 500" in capsys.readouterr().out
+
+
+def test_chains_end_when_they_are_precise_enough(X, fitted):
+    """A loose tolerance ends them early, with errors below it; a tolerance of zero lets them run."""
+    ends = {}
+    for tol in (0.0, 0.5):
+        lda = EmpiricalBayesLDA(2, method="full_bayes", n_tuning=100, max_iter=1500, tol=tol, random_state=0).fit(X)
+        ends[tol] = lda.n_iter_
+        errors = [lda.confidence_region(kind=kind).standard_errors for kind in ("monte_carlo", "statistical")]
+        assert (errors[0] < 0.5 * errors[1]).all()
+        assert fitted.confidence_region(0.999, "statistical").contains(lda.topic_word_prior_, lda.doc_topic_prior_)
+    assert ends[0.5] < ends[0.0] == 100 + 1500
+
+
+def test_lengths_follow_the_size_of_the_corpus():
+    lengths = [EmpiricalBayesLDA()._lengths(n) for n in (10**4, 10**6, 10**9)]
+    assert lengths == [(300, 5000), (150, 1000), (50, 150)]
+    assert EmpiricalBayesLDA(n_tuning=7, max_iter=8)._lengths(10**9) == (7, 8)
+    assert EmpiricalBayesLDA(method="gibbs_em")._lengths(10) == (300, 1000)

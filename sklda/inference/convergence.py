@@ -3,13 +3,16 @@
 import warnings
 
 import numpy as np
+from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda.inference.marginal_likelihood import Curve
+from sklda.inference.marginal_likelihood import covariance_of_sums, n_batches, variance_of_sums
 from sklda.inference.maximum import NAMES
 
 # Grid points that get less than this part of their due were not visited.
 UNVISITED = 0.05
+# Chains disagree when their scores at the common maximum are as far apart as chance makes them once in a hundred.
+_DISAGREE = 0.01
 # R-hat beyond which chains that disagree are worth a warning; below, wider errors say enough.
 _FORGETFUL = 1.1
 
@@ -31,15 +34,34 @@ def effective_draws(series):
     """Effective number of draws by batch means, (n_quantities,)."""
     lengths = [len(each) for each in series]
     together = np.concatenate(series)
-    batches = Curve.batch_sums(together - together.mean(axis=0), lengths)
-    spread = (batches**2).sum(axis=0)
+    spread = variance_of_sums(together - together.mean(axis=0), lengths)
     own = sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in series)
     return np.minimum(np.divide(own, spread, out=np.ones(together.shape[1]), where=spread > 0) * len(together), 1e300)
 
 
+def disagree(curve, maximum):
+    """Whether the chains' scores at the common maximum differ by more than their errors."""
+    inside = maximum.interior
+    n_chains = len(curve.lengths)
+    if n_chains < 2 or not inside.any() or min(curve.lengths) < 16:
+        return False
+    scores, covariance = [], np.zeros((2, 2))
+    for c in range(n_chains):
+        own = curve.of_chain(c)
+        weights, gradients = own.derivatives(maximum.log_h)
+        scores.append(weights @ gradients)
+        covariance += covariance_of_sums(weights[:, None] * (gradients - scores[-1]), own.lengths) / n_chains
+    scores, covariance = np.array(scores)[:, inside], covariance[np.ix_(inside, inside)]
+    # The covariance is itself estimated, from so many batches.
+    freedom = sum(n_batches(n) - 1 for n in curve.lengths)
+    shrink = max(1 - (len(covariance) + 1) / freedom, 0.1)
+    q = shrink * np.einsum("ci,ij,cj->", scores, np.linalg.pinv(covariance), scores)
+    return bool(chi2.sf(q, scores.shape[1] * (n_chains - 1)) < _DISAGREE)
+
+
 def warn(method, maximum, search, disagree, r_hat, occupancy, grid, pilots):
     """A `ConvergenceWarning` for everything that keeps the result from being what was asked for."""
-    if pilots is not None and len(pilots.chains) > 1 and len(np.unique(pilots.mode_of)) == 1:
+    if pilots is not None and not pilots.agree and len(pilots.chains) > 1 and len(np.unique(pilots.mode_of)) == 1:
         warnings.warn(
             f"Of {len(pilots.log_evidence)} starts, a single one was within reach of the best evidence, and all chains "
             "go on from it: the errors do not say what a better mode of the topic assignments would change. "
@@ -61,7 +83,7 @@ def warn(method, maximum, search, disagree, r_hat, occupancy, grid, pilots):
         warnings.warn(
             "The chains disagree about the priors by more than their errors (R-hat of log topic_word_prior "
             f"{r_hat[0]:.2f}, of log doc_topic_prior {r_hat[1]:.2f}): they forget slowly, or stay in different modes "
-            "of the topic assignments. The modes were weighed by their evidence, and the errors contain their spread. "
+            "of the topic assignments. The errors contain their spread. "
             "Longer chains (max_iter), more of them (n_chains) or longer tuning (n_tuning) may mend it.",
             ConvergenceWarning,
             stacklevel=2,

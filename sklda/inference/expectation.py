@@ -13,13 +13,16 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, logsumexp
 
-from sklda.inference.chain import GibbsChain
+from sklda.inference import random
+from sklda.inference.chain import GibbsChain, side_by_side
 from sklda.inference.priors import CountHistograms, Priors, dirichlet_part, doc_histogram, log_rising
 
 M_STEPS = ("newton", "fixed_point")
 
 # Newton's method: the longest step in the logarithm of a prior, the step at which it ends, and steps at most.
 _LONGEST, _SHORTEST, _STEPS = 2.0, 1e-8, 100
+# Gibbs-EM: draws behind an M-step, and sweeps before them.
+_DRAWS, _BURN_IN = 20, 5
 # Pairs of document and word times topics that are worked on at a time.
 _AT_A_TIME = 2**22
 
@@ -322,6 +325,46 @@ def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=lam
         if np.abs(log_h - path[-2]).max() < np.sqrt(tol) or stop():
             break
     return VariationalFit(np.array(path), np.array(bounds), gamma, lambda_)
+
+
+def expectation_maximisation(plan, method, per_topic):
+    """The priors by EM from random starts, as the paper compares them.
+
+    Parameters
+    ----------
+    plan : Plan
+    method : {"gibbs_em", "variational_em"}
+    per_topic : bool
+        Whether every topic has an alpha of its own; Gibbs-EM alone.
+
+    Returns
+    -------
+    list of GibbsChain
+        At the priors found, after `n_tuning` sweeps there.
+    """
+    chains = [GibbsChain.start(plan.corpus, plan.priors, random.child(plan.seed, 3, c)) for c in range(plan.n_chains)]
+    if method == "gibbs_em":
+        n_draws = max(min(_DRAWS, plan.max_iter - _BURN_IN), 1)
+        options = {"n_draws": n_draws, "n_burn_in": _BURN_IN, "per_topic": per_topic}
+        chains = plan.sweep([EMChain(chain, plan.region, **options) for chain in chains], plan.max_iter)
+        found = [chain.log_h() for chain in chains]
+        # Topics have no order, so each chain keeps the alphas of its own topics.
+        found = found if per_topic else [np.mean(found, axis=0)] * len(found)
+    else:
+        chains = plan.sweep(chains, plan.n_tuning)
+        tasks = [(chain, plan.region, plan.max_iter) for chain in chains]
+        fits = side_by_side(_ascend, tasks, plan.n_jobs)
+        found = [max(fits, key=lambda fit: fit.bound[-1]).log_h()] * len(chains)
+    K, V = plan.priors.n_components, plan.corpus.n_features
+    for c, log_h in enumerate(found):
+        h = np.exp(log_h)
+        priors = Priors.make(h[1:] if per_topic else float(h[1]), float(h[0]), K, V)
+        chains[c] = GibbsChain(plan.corpus, priors, chains[c].snapshot())
+    return plan.sweep(chains, plan.n_tuning)
+
+
+def _ascend(chain, region, n_iter, stop):
+    return variational_em(chain, region, n_iter=n_iter, stop=stop)
 
 
 def expected_log(parameters):

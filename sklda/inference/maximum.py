@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
+from sklda.inference.marginal_likelihood import covariance_of_sums
+
 # The names of the two priors, in the order of h.
 NAMES = ("topic_word_prior", "doc_topic_prior")
 # A maximum cannot be told from an edge that is less than this lower, nats, or than this many standard errors.
@@ -62,10 +64,33 @@ def maximum_of(curve, region):
     Maximum
     """
     log_h = curve.maximise(region)
-    weights, gradients, hessian = curve.derivatives(log_h)
-    score = curve.covariance_of_sums(weights[:, None] * (gradients - weights @ gradients))
-    edges = _edges(curve, log_h, region)
+    weights, gradients = curve.derivatives(log_h)
+    score = covariance_of_sums(weights[:, None] * (gradients - weights @ gradients), curve.lengths)
+    edges, hessian = _edges(curve, log_h, region), _hessian(curve, log_h, region)
     return Maximum(log_h, *covariances(score, hessian, edges), score, hessian, edges)
+
+
+def _hessian(curve, log_h, region, n_points=41):
+    """Second derivatives of log m, as differences over one standard deviation of h under a density proportional to m.
+
+    At one point they are a small difference of two large means, which few draws tell badly.
+    """
+    axes = [np.linspace(*ends, n_points) for ends in np.log(region)]
+    density = curve.surface(*np.exp(axes))
+    density = np.exp(density - density.max())
+    density /= density.sum()
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=2).reshape(-1, 2)
+    covariance = np.atleast_2d(np.cov(points.T, aweights=density.ravel(), ddof=0))
+    # Not less than the spacing.
+    least = [(axis[1] - axis[0]) ** 2 / 12 for axis in axes]
+    values, vectors = np.linalg.eigh(covariance + np.diag(least))
+    steps = vectors * np.sqrt(values)
+    signs = np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1), (1, -1), (-1, 1)])
+    f = curve.log_values(*np.exp(log_h + signs @ steps.T).T)
+    cross = (f[5] + f[6] - f[7] - f[8]) / 4
+    second = np.array([[f[1] + f[2] - 2 * f[0], cross], [cross, f[3] + f[4] - 2 * f[0]]])
+    back = np.linalg.inv(steps)
+    return back.T @ second @ back
 
 
 def covariances(score, hessian, edges):

@@ -1,7 +1,9 @@
-"""Before m(h) is estimated: chains in the best modes of z that were found, and the box of h in which to look.
+"""Before m(h) is estimated: chains near the posterior of (h, z), in the best modes of z that were found, and the box
+of h in which to look.
 
-The posterior of z has modes that chains do not leave, and each has a maximum of m(h) of its own. So several chains
-start, each finds its h, guided annealing says what each mode weighs, and those that weigh nothing are dropped.
+Chains climb until they agree. Where they do not, however long they climb, the posterior of z has modes that chains do
+not leave, and each has a maximum of m(h) of its own. Then many starts are screened by guided annealing, the best find
+their h, longer annealing says what each mode weighs, and those that weigh nothing are dropped.
 """
 
 from dataclasses import dataclass
@@ -10,23 +12,32 @@ import numpy as np
 
 from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain, side_by_side
-from sklda.inference.evidence import Guide, guided_ais
+from sklda.inference.convergence import split_r_hat
+from sklda.inference.evidence import run_pilots
 from sklda.inference.held_out import combine
-from sklda.inference.marginal_likelihood import Curve, mixture_denominators, region_of
+from sklda.inference.marginal_likelihood import Curve, conditional_means, mixture_denominators, region_of
 from sklda.inference.priors import CountHistograms, Priors
 from sklda.inference.starts import start_chains
 from sklda.inference.tempering import Grid, TemperedChain
 
 # The widest box that is searched, for eta and for alpha.
 WIDEST = ((1e-5, 1e4), (1e-5, 1e4))
-# Points along either axis of the grids of the pilots: over the widest box, then over what was found.
-_COARSE, _FINE = 128, 32
+# Points along either axis of the grids of the pilots: over the widest box, then over what was found and this many times
+# further at either end. A grid that ends sooner would hold back chains that are on their way, and one whose neighbours
+# are far apart against the spread of h given z would slow all.
+_COARSE, _FINE, _REACH = 128, 100, 8.0
 # Nats below the maximum at which the grid ends: 3.5 standard deviations.
 _DROP = 3.5**2 / 2
-# Starts for every chain that goes on, and rounds of them at most; runs of guided annealing for each, and sweeps at the
-# common h before them.
-_STARTS, _ROUNDS, _RUNS, _SETTLING = 2, 3, 2, 20
-_KINDS = ("prune", "anneal")
+# Climbing: rounds at most, each twice as long; chains agree below this R-hat. That of slow chains falls as the root of
+# the length: where it will not get there, it is not tried.
+_ROUNDS, _AGREE, _SLACK = 4, 1.3, 2.0
+# Tokens drawn in a round, at most.
+_LONGEST_ROUND = 1e9
+# Starts that are screened for every chain, tokens times starts above which they are fewer, and how many of the best
+# for every chain find their h and are weighed, by so many runs of annealing this many times as long.
+_SCREENED, _MOST_TOKENS, _WEIGHED, _RUNS, _LONGER = 12, 1.2e6, 2, 2, 2
+# Nats by which annealing may fall short, in order of magnitude, where it is still asked.
+_WORST = 100
 # Evidence counts against a start beyond this many standard errors; starts with less weight than this are dropped.
 _ERRORS, DOMINATED = 2.0, 1e-3
 
@@ -38,34 +49,32 @@ class Pilots:
     Attributes
     ----------
     chains : list of GibbsChain
+    agree : bool
+        Whether the chains went the same ways, or their evidence does not tell them apart.
     mode_of : ndarray of shape (n_chains,)
         The start that each descends from.
     curve : Curve
         A first estimate of m(h) from the starts that were kept.
     region : pair of pairs of float
         Where that is within 3.5 standard deviations of its maximum.
-    reference : (float, float)
-        The common h of the evidence.
     log_evidence : ndarray of shape (n_starts,)
-        log p(w | reference) of every start, nats.
+        log p(w | h) at a common h, of every start that was screened, nats; of the best ones by longer annealing. Empty
+        where it was not asked.
     log_evidence_std : float
-        Their standard error.
-    log_weights : ndarray of shape (n_starts,)
-        What the evidence beyond its errors says of them; -inf where they were dropped.
+        Standard deviation of the logarithm of a longer run.
     """
 
     chains: list
+    agree: bool
     mode_of: np.ndarray
     curve: Curve
     region: tuple
-    reference: tuple
     log_evidence: np.ndarray
     log_evidence_std: float
-    log_weights: np.ndarray
 
 
 def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None):
-    """Start chains, let each find its h, weigh their modes, keep the best.
+    """Start chains, let them climb, and where they do not agree keep the best of many modes.
 
     Parameters
     ----------
@@ -76,7 +85,7 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
         The box of (eta, alpha) that is searched.
     n_chains : int
     n_sweeps : int
-        Of every start on (h, z), and of every run of guided annealing.
+        Of the first round of climbing, and of the shortest runs of guided annealing.
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
 
@@ -86,68 +95,155 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
     """
     K = priors.n_components
     scout = GibbsChain.start(corpus, priors, random.child(seed, 0))
-    _, curve, _ = _settle(scout, within, n_sweeps, random.child(seed, 1), lambda: False)
-    priors = _symmetric(np.exp(curve.maximise(within)), corpus, K)
+    scout = _settle(scout, within, n_sweeps // 2, random.child(seed, 1), lambda: False)
+    priors = _symmetric(np.exp(scout.maximum), corpus, K)
+    # The longer starts cost hundreds of sweeps each.
+    kinds = ["prune", "anneal"] if corpus.n_tokens < _MOST_TOKENS else ["random"]
+    chains = _starts(corpus, priors, range(n_chains), kinds, seed, n_jobs)
+    tasks = [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in enumerate(chains)]
+    found = side_by_side(_settle, tasks, n_jobs)
+    found, curve, agree = _climb(found, within, n_sweeps, seed, n_jobs)
+    region = region_of(curve, wider(_union(found), within), _DROP)
+    evidence, error, weighable = np.empty(0), np.nan, can_be_weighed(corpus, K, n_sweeps)
+    if weighable and not agree:
+        reference = np.exp(np.median([each.maximum for each in found], axis=0))
+        priors = _symmetric(reference, corpus, K)
+        chains = [each.chain for each in found]
+        evidence, error, _ = mode_evidence(chains, priors, n_sweeps, _RUNS, random.child(seed, 9), n_jobs)
+        # Chains that are as good as each other are slow, and not in modes of their own.
+        agree = n_chains > 1 and not weigh(evidence, error).any()
+    if agree or not weighable:
+        chains = [_plain(each.chain, priors, each.chain.topics, seed, c) for c, each in enumerate(found)]
+        return Pilots(chains, agree, np.arange(n_chains), curve, region, evidence, error)
 
-    found, reference, kept = [], None, []
-    # A best mode that a single start has reached is no sign of there being no better one.
-    while len(kept) < 2 and len(found) < _ROUNDS * _STARTS * n_chains:
-        found += _explore(corpus, priors, within, _STARTS * n_chains, len(found), n_sweeps, seed, n_jobs)
-        if reference is None:
-            reference = tuple(float(x) for x in np.exp(np.median([each.maximum for each in found], axis=0)))
-            priors = _symmetric(reference, corpus, K)
-        new = [each for each in found if not each.runs]
-        tasks = [(each.chain, priors, n_sweeps, _RUNS, random.child(seed, 4, each.number)) for each in new]
-        for each, runs in zip(new, side_by_side(_anneal, tasks, n_jobs), strict=True):
-            each.runs.extend(runs)
-        evidence, error = evidence_of([each.runs for each in found])
-        # A mode is judged at its own best h, to which its own curve leads from the common one.
-        rises = [each.curve.log_ratio(*np.exp(each.maximum)[:, None], reference)[0][0] for each in found]
-        log_weights = weigh(evidence + rises, error)
-        order = np.argsort(-log_weights, kind="stable")
-        kept = [c for c in order if log_weights[c] > np.log(DOMINATED)][:n_chains]
-    log_weights[[c for c in range(len(found)) if c not in kept]] = -np.inf
-    modes = np.array([kept[c % len(kept)] for c in range(n_chains)])
+    most = int(_MOST_TOKENS / max(corpus.n_tokens, 1))
+    n_screened = min(max(most, n_chains), _SCREENED * n_chains)
+    chains = [each.chain for each in found]
+    chains += _starts(corpus, priors, range(n_chains, n_chains + n_screened), kinds, seed, n_jobs)
+    screened, _, _ = mode_evidence(chains, priors, n_sweeps, 1, random.child(seed, 4), n_jobs)
+    best = np.argsort(-screened, kind="stable")[: _WEIGHED * n_chains]
+    grid = _around(_union(found), within, corpus, K)
+    tasks = [(chains[c], grid, n_sweeps, random.child(seed, 5, c)) for c in best]
+    found = [_Found.of(chain) for chain in side_by_side(_walk, tasks, n_jobs)]
+
+    evidence, error, ends = mode_evidence(
+        [each.chain for each in found], priors, _LONGER * n_sweeps, _RUNS, random.child(seed, 6), n_jobs
+    )
+    # A mode is judged at its own best h, to which its own curve leads from the common one.
+    rises = [each.curve.log_ratio(*np.exp(each.maximum)[:, None], reference)[0][0] for each in found]
+    log_weights = weigh(evidence + rises, error)
+    order = np.argsort(-log_weights, kind="stable")
+    kept = [c for c in order if log_weights[c] > np.log(DOMINATED)][:n_chains]
+    chosen = [kept[c % len(kept)] for c in range(n_chains)]
+    states = {c: [found[c].chain.topics] + ends[c] for c in kept}
     going_on = [
-        GibbsChain(corpus, priors, ChainState(_state(found[c], i // len(kept)), _stream(seed, i)))
-        for i, c in enumerate(modes)
+        _plain(found[c].chain, priors, states[c][i // len(kept) % len(states[c])], seed, i)
+        for i, c in enumerate(chosen)
     ]
-    low, high = (np.array([[end[side] for end in found[c].region] for c in kept]) for side in (0, 1))
-    region = tuple((float(a), float(b)) for a, b in zip(low.min(axis=0), high.max(axis=0), strict=True))
     curves = [found[c].curve for c in kept]
     curve = Curve(
         CountHistograms.stack([each.draws for each in curves]),
         # Each mode's curve is put where its evidence says.
-        np.concatenate([each.log_denominators + each.log_values(*np.array(reference)[:, None]) for each in curves]),
+        np.concatenate([each.log_denominators + each.log_values(*reference[:, None]) for each in curves]),
         [each.lengths[0] for each in curves],
         log_weights[kept],
     )
-    return Pilots(going_on, modes, curve, region, reference, evidence, error, log_weights)
+    region = _union([found[c] for c in kept])
+    screened[best] = evidence
+    return Pilots(going_on, False, best[chosen], curve, region, screened, error)
 
 
 @dataclass(frozen=True, eq=False)
-class _Start:
-    """A chain that has found its h: its number, its curve and where that is high, and runs of annealing from it."""
+class _Found:
+    """A chain that has found its h: its curve from the last half of its draws, where that is high and highest."""
 
-    number: int
-    chain: GibbsChain
+    chain: TemperedChain
     curve: Curve
     region: tuple
     maximum: np.ndarray
-    runs: list
+
+    @classmethod
+    def of(cls, chain):
+        seen = chain.observations[len(chain.observations) // 2 :]
+        draws = CountHistograms.stack([each.counts for each in seen])
+        curve = Curve(draws, mixture_denominators(draws, chain.grid), [len(draws)])
+        region = region_of(curve, chain.grid.region, _DROP)
+        return cls(chain, curve, region, curve.maximise(region))
 
 
-def _explore(corpus, priors, within, n_starts, first, n_sweeps, seed, n_jobs):
-    """Starts with the numbers from `first` on, each after it has found its h."""
-    numbers = range(first, first + n_starts)
-    kinds = [_KINDS[c % len(_KINDS)] for c in numbers]
-    chains = start_chains(corpus, priors, [random.child(seed, 2, c) for c in numbers], kinds, n_jobs)
-    tasks = [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in zip(numbers, chains, strict=True)]
-    settled = side_by_side(_settle, tasks, n_jobs)
-    return [
-        _Start(c, chain, curve, region, curve.maximise(region), [])
-        for c, (chain, curve, region) in zip(numbers, settled, strict=True)
-    ]
+def _starts(corpus, priors, numbers, kinds, seed, n_jobs):
+    return start_chains(
+        corpus, priors, [random.child(seed, 2, c) for c in numbers], [kinds[c % len(kinds)] for c in numbers], n_jobs
+    )
+
+
+def _settle(chain, within, n_sweeps, seed, stop):
+    """Let a chain find its h: full Bayes on the widest box, then around what was found."""
+    corpus, K, rng = chain.corpus, chain.priors.n_components, np.random.default_rng(seed)
+    grid = Grid.over(corpus, K, within, (_COARSE, _COARSE))
+    for _ in range(2):
+        found = _Found.of(_walk(chain, grid, max(n_sweeps // 2, 4), rng, stop))
+        chain, grid = found.chain, _around(found.region, within, corpus, K)
+    return found
+
+
+def _around(region, within, corpus, n_components):
+    """A grid over the region and far beyond."""
+    low, high = np.log(region).T
+    lowest, highest = np.log(within).T
+    ends = np.maximum(low - np.log(_REACH), lowest), np.minimum(high + np.log(_REACH), highest)
+    return Grid.over(corpus, n_components, np.exp(np.stack(ends, axis=1)), (_FINE, _FINE))
+
+
+def _walk(chain, grid, n_sweeps, rng, stop):
+    """A chain after sweeps on (h, z) over a grid."""
+    chain = TemperedChain(chain, grid, np.random.default_rng(rng))
+    for _ in range(n_sweeps):
+        chain.sweep(stop)
+    return chain
+
+
+def _climb(found, within, n_sweeps, seed, n_jobs):
+    """Sweep chains on one grid, longer and longer, until they agree or cannot be hoped to.
+
+    Returns
+    -------
+    found : list of _Found
+    curve : Curve
+        From the draws of all.
+    agree : bool
+    """
+    corpus, K = found[0].chain.corpus, found[0].chain.priors.n_components
+    for climb in range(_ROUNDS):
+        grid = _around(_union(found), within, corpus, K)
+        tasks = [(each.chain, grid, n_sweeps << climb, random.child(seed, 7, climb, c)) for c, each in enumerate(found)]
+        chains = side_by_side(_walk, tasks, n_jobs)
+        for chain in chains:
+            del chain.observations[: len(chain.observations) // 2]
+        observed = [chain.observations for chain in chains]
+        draws = CountHistograms.stack([seen.counts for each in observed for seen in each])
+        curve = Curve(draws, mixture_denominators(draws, grid), [len(each) for each in observed])
+        log_h = conditional_means(draws, grid)[1]
+        spread = split_r_hat(np.split(log_h, np.cumsum(curve.lengths)[:-1])).max() ** 2 - 1
+        region = region_of(curve, grid.region, _DROP)
+        found = [_Found(chain, curve.of_chain(c), region, None) for c, chain in enumerate(chains)]
+        if spread < _AGREE**2 - 1:
+            return found, curve, True
+        too_long = corpus.n_tokens * (n_sweeps << (climb + 1)) > _LONGEST_ROUND
+        if too_long or spread / 2 ** (_ROUNDS - 1 - climb) > _SLACK * (_AGREE**2 - 1):
+            break
+    return [_Found.of(each.chain) for each in found], curve, False
+
+
+def _union(found):
+    regions = np.array([each.region for each in found])
+    low, high = regions[:, :, 0].min(axis=0), regions[:, :, 1].max(axis=0)
+    return tuple((float(a), float(b)) for a, b in zip(low, high, strict=True))
+
+
+def can_be_weighed(corpus, n_components, n_temperatures):
+    """Whether guided annealing tells modes apart; it falls short by a few times K (D + V) / temperatures nats."""
+    return n_components * (corpus.n_documents + corpus.n_features) < _WORST * n_temperatures
 
 
 def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
@@ -159,15 +255,18 @@ def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
     std : float
         Standard deviation of the logarithm of a single run, pooled over the chains. The error of `value` is smaller,
         but the delta method, which sees little more than the best run, would understate it by far.
+    ends : list of list of ndarray
+        Topics where the runs ended, of every chain, the heaviest first.
     """
-    tasks = [(chain, priors, n_temperatures, n_runs, random.child(seed, c)) for c, chain in enumerate(chains)]
-    return evidence_of(side_by_side(_anneal, tasks, n_jobs))
-
-
-def evidence_of(runs):
-    """The same from a list of runs for each chain."""
-    log_weights = np.array([[run.log_weight for run in each] for each in runs]).T
-    return combine(log_weights)[0], float(np.sqrt(log_weights.var(axis=0, ddof=1).mean()))
+    corpus = chains[0].corpus
+    states = [ChainState(chain.topics, random.stream(random.child(seed, 0, c))) for c, chain in enumerate(chains)]
+    targets = [(priors, states, random.child(seed, 1))]
+    options = {"method": "guided_ais", "temperatures": [n_temperatures] * n_runs, "n_inner": 0, "beside": False}
+    ((log_weights, ends, _, _),) = run_pilots(corpus, targets, **options, n_jobs=n_jobs)
+    ends = np.array([end.topics for end in ends]).reshape(*log_weights.shape, -1)
+    ends = [list(own[np.argsort(-row)]) for own, row in zip(ends, log_weights, strict=True)]
+    std = float(np.sqrt(log_weights.var(axis=1, ddof=1).mean())) if n_runs > 1 else np.nan
+    return combine(log_weights.T)[0], std, ends
 
 
 def weigh(log_evidence, error):
@@ -175,45 +274,12 @@ def weigh(log_evidence, error):
     return -np.maximum(log_evidence.max() - log_evidence - _ERRORS * np.sqrt(2) * error, 0.0)
 
 
-def _state(start, n):
-    """Topics to go on from: the chain's own, then the ends of its annealing runs, the heaviest first."""
-    ends = sorted(start.runs, key=lambda run: -run.log_weight)
-    return ([start.chain.topics] + [run.state.topics for run in ends])[n % (1 + len(ends))]
-
-
-def _stream(seed, c):
-    return random.stream(random.child(seed, 5, c))
+def _plain(chain, priors, topics, seed, c):
+    return GibbsChain(chain.corpus, priors, ChainState(topics, random.stream(random.child(seed, 8, c))))
 
 
 def _symmetric(h, corpus, n_components):
     return Priors.make(float(h[1]), float(h[0]), n_components, corpus.n_features)
-
-
-def _settle(chain, within, n_sweeps, seed, stop):
-    """Let a chain find its h: full Bayes on a wide box, then on what was found, twice.
-
-    Returns
-    -------
-    chain : TemperedChain
-    curve : Curve
-        From the second half of the last round.
-    region : pair of pairs of float
-    """
-    corpus, K = chain.corpus, chain.priors.n_components
-    rng = np.random.default_rng(seed)
-    region, n_points = within, _COARSE
-    for share in (4, 4, 2):
-        grid = Grid.over(corpus, K, region, (n_points, n_points))
-        chain = TemperedChain(chain, grid, rng)
-        for _ in range(max(n_sweeps // share, 4)):
-            chain.sweep(stop)
-        seen = chain.observations[len(chain.observations) // 2 :]
-        if not seen:
-            break
-        draws = CountHistograms.stack([each.counts for each in seen])
-        curve = Curve(draws, mixture_denominators(draws, grid), [len(draws)])
-        region, n_points = region_of(curve, wider(region, within), _DROP), _FINE
-    return chain, curve, region
 
 
 def wider(region, within):
@@ -223,13 +289,3 @@ def wider(region, within):
         more = np.sqrt(high / low)
         result.append((max(low / more, lowest), min(high * more, highest)))
     return tuple(result)
-
-
-def _anneal(chain, priors, n_temperatures, n_runs, seed, stop):
-    """Runs of guided annealing from where a chain stands, at other priors."""
-    corpus = chain.corpus
-    plain = GibbsChain(corpus, priors, ChainState(chain.topics, random.stream(random.child(seed, 0))))
-    for _ in range(_SETTLING):
-        plain.sweep(stop)
-    guide = Guide.along(plain, stop=stop)
-    return [guided_ais(corpus, guide, n_temperatures, random.child(seed, 1, r), stop) for r in range(n_runs)]

@@ -52,6 +52,11 @@ class Grid:
         return other
 
     @property
+    def flat(self):
+        """Whether zeta is the same everywhere: eta and alpha are then independent given z."""
+        return not np.ptp(self.log_zeta)
+
+    @property
     def region(self):
         return (self.etas[0], self.etas[-1]), (self.alphas[0], self.alphas[-1])
 
@@ -175,7 +180,8 @@ class TemperedChain(GibbsChain):
     at : tuple of int
         The grid point.
     observations : list of Observation
-        One a sweep.
+        One every `every` sweeps.
+    every : int
     visited : list of (float, float)
         eta and alpha of every sweep, those of the `TemperedChain` that it goes on from included.
     """
@@ -185,7 +191,8 @@ class TemperedChain(GibbsChain):
         self.grid, self.rng = grid, rng
         self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
         self.log_zeta = grid.log_zeta.copy()
-        self.observations, self.at = [], None
+        self._by_axis = grid.flat and gain is None
+        self.observations, self.at, self.every, self._passed = [], None, 1, 0
         self.visited = list(getattr(chain, "visited", ()))
         self._parts = grid.parts(self._look().counts) if not augmented else grid.parts(self._look().parameters)
 
@@ -201,11 +208,18 @@ class TemperedChain(GibbsChain):
         if self.n_sweeps == before:
             return
         seen = self._look()
-        self.observations.append(seen)
+        self._passed += 1
+        if self._passed % self.every == 0:
+            self.observations.append(seen)
         self.visited.append((self.grid.etas[self.at[0]], self.grid.alphas[self.at[1]]))
         self._parts = self.grid.parts(seen.parameters if self.augmented else seen.counts)
         if self.gain is not None:
-            self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + len(self.observations))
+            self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + self._passed)
+
+    def thin(self, most):
+        """Keep every second observation, of those to come too, until there are no more than `most`."""
+        while len(self.observations) > most:
+            self.observations, self.every = self.observations[1::2], 2 * self.every
 
     def log_joint(self):
         """log p(w, z | h) at the present h, in nats."""
@@ -220,9 +234,9 @@ class TemperedChain(GibbsChain):
         return p / p.sum()
 
     def _draw(self):
-        running = np.cumsum(self.conditional())
-        j = int(np.searchsorted(running, self.rng.random() * running[-1], side="right"))
-        return divmod(min(j, self.log_zeta.size - 1), self.grid.shape[1])
+        if self._by_axis:
+            return tuple(_drawn(np.exp(part - part.max()), self.rng) for part in self._parts)
+        return divmod(_drawn(self.conditional().ravel(), self.rng), self.grid.shape[1])
 
     def _propose(self):
         around = self.grid.neighbours(self.at)
@@ -245,6 +259,12 @@ class TemperedChain(GibbsChain):
         parameters = DirichletDraws(self.corpus.n_documents, K, self.corpus.n_features, *sums)
         theta, beta = np.exp(log_theta), np.exp(log_beta)
         return Observation(self.at, counts, parameters, tuple(float(g(theta, beta)) for g in self.functionals))
+
+
+def _drawn(weights, rng):
+    """An index with probability proportional to its weight."""
+    running = np.cumsum(weights)
+    return min(int(np.searchsorted(running, rng.random() * running[-1], side="right")), len(weights) - 1)
 
 
 def _again(cls, attributes):
