@@ -71,19 +71,6 @@ def test_chains_from_random_starts_reach_the_posterior(alpha, eta):
     assert chi_square_p(seen, truth.posterior) > ALARM
 
 
-@pytest.mark.parametrize("n_components", [18, 256, 300, 1000])
-def test_the_smooth_bucket_over_blocks_and_spans(n_components):
-    """Priors so large that tokens do not attract one another: each topic is drawn at the rate of its alpha."""
-    n, length = 300_000, 50_000
-    alpha = 1e9 * (np.random.default_rng(0).gamma(1, size=n_components) + 0.01)
-    corpus = Corpus(np.zeros(n, np.int32), np.arange(0, n + 1, length), 1)
-    chain = make_chain(corpus, Priors.make(alpha, 1e12, n_components, 1), np.zeros(n), kind=WordMajorChain)
-    chain.sweep()
-    seen = np.bincount(chain.topics, minlength=n_components)
-    assert chi_square_p(seen, alpha / alpha.sum()) > ALARM
-    assert chi_square_p(seen, np.roll(alpha, 1) / alpha.sum()) < ALARM
-
-
 @pytest.mark.parametrize("n_lists", [5, 16, 40, 100])
 def test_lists_of_any_length(n_lists):
     """Eta so large, and alpha so small, that a token takes the topic of another in its document.
