@@ -21,11 +21,11 @@ from bench_sampler import say, table, time_of
 from peers import ALPHA, ETA, Tomotopy, describe, log_joint, stopwatch, synthetic
 
 from sklda.datasets import load_docstrings
-from sklda.inference.blocks import SAMPLERS
 from sklda.inference.chain import GibbsChain
 from sklda.inference.convergence import effective_draws
 from sklda.inference.corpus import Corpus
 from sklda.inference.priors import Priors
+from sklda.inference.samplers import SAMPLERS, chain_class
 
 PARTS = ("threads", "joint", "mixing", "cluster")
 IN_BLOCKS = [name for name in SAMPLERS if name != "collapsed"]
@@ -41,7 +41,8 @@ def start(X, n_topics, seed, n_sweeps=0):
 
 
 def chain_of(sampler, begin):
-    return SAMPLERS[sampler](*begin)
+    corpus, priors, state = begin
+    return chain_class(sampler, corpus, priors)(corpus, priors, state)
 
 
 # --- one thread and two -----------------------------------------------------------------------------------------------
