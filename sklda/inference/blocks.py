@@ -1,9 +1,10 @@
 """One chain on several cores: topics phi are drawn given z, and documents are then independent of one another."""
 
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -12,7 +13,7 @@ from sklda.inference import random
 from sklda.inference.chain import GibbsChain
 
 # Units of work of a few milliseconds: tokens of a block of documents, and entries of phi of a block of words.
-_BLOCK_TOKENS, _BLOCK_ENTRIES = 2**16, 2**17
+_BLOCK_TOKENS, _BLOCK_ENTRIES = 2**18, 2**18
 # Other processes get so many blocks each, for to hand a task to them takes milliseconds, too.
 _BLOCKS_EACH = 4
 # phi by word is kept with this factor, so that no product with it gets near the smallest floats.
@@ -35,8 +36,8 @@ class BlockChain(GibbsChain):
     def __init__(self, corpus, priors, state):
         super().__init__(corpus, priors, state)
         self._blocks = self._tasks = corpus.blocks(n_tokens=_BLOCK_TOKENS)
-        # Where blocks of documents are drawn, and where what shares memory is done; None: here, one by one.
-        self._anywhere = self._here = None
+        # Threads, and joblib's other processes for blocks of documents; None: here, one by one.
+        self._here = self._elsewhere = None
         step = max(_BLOCK_ENTRIES // self.word_topic_counts.shape[1], 1)
         self._word_blocks = [(v, min(v + step, corpus.n_features)) for v in range(0, corpus.n_features, step)]
 
@@ -44,19 +45,19 @@ class BlockChain(GibbsChain):
     def on_cores(self, n_jobs):
         # One pool for all sweeps; what interrupts them must not meet threads that are just being made.
         backend, _ = get_active_backend(prefer="threads")
-        with Parallel(n_jobs=n_jobs, prefer="threads") as anywhere:
-            shared = nullcontext(anywhere)
+        n_workers = effective_n_jobs(n_jobs)
+        with ExitStack() as stack:
+            if n_workers > 1:
+                self._here = stack.enter_context(ThreadPoolExecutor(min(n_workers, cpu_count())))
             if not getattr(backend, "supports_sharedmem", False):
-                shared = Parallel(n_jobs=n_jobs, require="sharedmem")
-                n_blocks = _BLOCKS_EACH * effective_n_jobs(n_jobs)
-                self._tasks = self.corpus.blocks(n_tokens=max(self.corpus.n_tokens // n_blocks, _BLOCK_TOKENS))
-            with shared as here:
-                self._anywhere, self._here = anywhere, here
-                try:
-                    yield
-                finally:
-                    self._anywhere = self._here = None
-                    self._tasks = self._blocks
+                self._elsewhere = stack.enter_context(Parallel(n_jobs=n_jobs))
+                n_tokens = self.corpus.n_tokens // (_BLOCKS_EACH * n_workers)
+                self._tasks = self.corpus.blocks(n_tokens=max(n_tokens, _BLOCK_TOKENS))
+            try:
+                yield
+            finally:
+                self._here = self._elsewhere = None
+                self._tasks = self._blocks
 
     def sweep(self, should_stop=lambda: False):
         """Draw phi, then every token once; between blocks, end early and change nothing if ``should_stop()``."""
@@ -65,7 +66,7 @@ class BlockChain(GibbsChain):
         phi = self._draw_topics(word_key, random.child(seed, 0))
         offsets, prior = self.corpus.offsets, self.priors.doc
         new = _each(
-            self._anywhere,
+            self._elsewhere or self._here,
             type(self)._sweep_block,
             (
                 (
@@ -200,11 +201,11 @@ class PartiallyCollapsedChain(BlockChain):
         return topics
 
 
-def _each(parallel, function, tasks):
-    """``[function(*task) for task in tasks]``, with joblib's Parallel if there is one."""
-    if parallel is None:
-        return [function(*task) for task in tasks]
-    return parallel(delayed(function)(*task) for task in tasks)
+def _each(pool, function, tasks):
+    """``[function(*task) for task in tasks]``, by threads or by joblib's Parallel if there are any."""
+    if isinstance(pool, Parallel):
+        return pool(delayed(function)(*task) for task in tasks)
+    return list((pool.map if pool else map)(lambda task: function(*task), tasks))
 
 
 def _dense_sweep(kernel, words, offsets, first, key, word_topic, doc_prior, topics):
