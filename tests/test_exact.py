@@ -87,12 +87,15 @@ def test_a_dropped_prior_is_found(alpha, eta):
     assert one_sweep_p(truth, (0, 1, 0, 1, 1, 0, 1), 40_000, priors=flat) < ALARM
 
 
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 @pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
-def test_chains_from_random_starts_reach_the_posterior(alpha, eta):
+def test_chains_from_random_starts_reach_the_posterior(alpha, eta, kind):
     truth = Enumeration(DOCS, V, K, alpha, eta)
+    if kind is WordMajorChain and not kind.takes(truth.corpus, truth.priors):
+        pytest.skip("not for these priors")
     seen = np.zeros(len(truth.states))
     for seed in np.random.SeedSequence(1).spawn(4000):
-        chain = GibbsChain.start(truth.corpus, truth.priors, seed)
+        chain = kind.start(truth.corpus, truth.priors, seed)
         for _ in range(40):
             chain.sweep()
         seen[truth.index(chain.topics)] += 1

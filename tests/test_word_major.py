@@ -59,18 +59,6 @@ def test_a_dropped_prior_is_found(alpha, eta):
     assert one_sweep_p(truth, (0, 1, 0, 1, 1, 0, 1), 20_000, priors=flat) < ALARM
 
 
-@pytest.mark.parametrize("alpha, eta", SHARED.values(), ids=SHARED)
-def test_chains_from_random_starts_reach_the_posterior(alpha, eta):
-    truth = Enumeration(DOCS, V, K, alpha, eta)
-    seen = np.zeros(len(truth.states))
-    for seed in np.random.SeedSequence(1).spawn(4000):
-        chain = WordMajorChain.start(truth.corpus, truth.priors, seed)
-        for _ in range(40):
-            chain.sweep()
-        seen[truth.index(chain.topics)] += 1
-    assert chi_square_p(seen, truth.posterior) > ALARM
-
-
 @pytest.mark.parametrize("n_lists", [5, 16, 40, 100])
 def test_lists_of_any_length(n_lists):
     """Eta so large, and alpha so small, that a token takes the topic of another in its document.

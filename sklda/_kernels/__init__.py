@@ -14,5 +14,5 @@ Rows that are summed in lanes are padded with zeros to a multiple of `LANES` (se
 """
 
 LANES = 16
-# Topics between running sums over all of them, see ``_listed.h``.
+# Topics between running sums over all of them, see ``_running_sums.h``.
 STRIDE = 32

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklda._kernels._gamma cimport gamma_source, gamma_variate, seed_source
-from sklda._kernels._listed cimport STRIDE
+from sklda._kernels._running_sums cimport STRIDE
 from sklda._kernels._xoshiro cimport mix64
 
 

@@ -1,7 +1,7 @@
 /* Topics of a document as a list of (count, topic) pairs, for documents that hold few of the topics.
  *
  * An entry is count << 16 | topic; lists begin at multiples of LANES entries, and entries past the end are zero. Sums
- * run in LANES lanes that are then folded in halves: in this order on every instruction set. */
+ * run in LANES lanes, in the same order on every instruction set. */
 #ifndef SKLDA_LISTS_H
 #define SKLDA_LISTS_H
 

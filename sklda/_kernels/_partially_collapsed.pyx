@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from sklda._kernels._document cimport Document, count
 from sklda._kernels._document cimport sweep as sweep_document
 from sklda._kernels._lanes cimport LANES, PREFETCH
-from sklda._kernels._listed cimport STRIDE, reached, running_sums
+from sklda._kernels._running_sums cimport STRIDE, reached, running_sums
 from sklda._kernels._xoshiro cimport mix64, seed_state, uniform
 
 

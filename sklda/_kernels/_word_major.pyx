@@ -87,7 +87,7 @@ cdef inline void take(uint32_t* entries, int32_t* size, int64_t at) noexcept nog
 def fill(
     const int64_t[::1] offsets,      # IN (D + 1,)
     const int32_t[::1] topics,       # IN (N,): document by document
-    const int32_t[::1] begins,       # IN (D,): the list of document d begins at entry <int64_t>begins[d] * LANES
+    const int32_t[::1] begins,       # IN (D,): the list of document d begins at entry begins[d] * LANES
     uint32_t[::1] entries,           # IN/OUT (E,): zeros; then lists
     int32_t[::1] sizes,              # IN/OUT (D,): zeros; then their lengths
 ):
@@ -152,8 +152,8 @@ def sweep(
     float[:, ::1] scratch_float,           # SCRATCH (4, P)
     float[::1] scratch_weights,            # SCRATCH (longest list, padded)
     int32_t[::1] scratch_counts,           # SCRATCH (P,)
-    double[:, ::1] scratch_blocks,         # SCRATCH (P // LANES // LANES + 1, LANES)
-    double[::1] scratch_walk,              # SCRATCH (longest list // LANES + P // LANES // LANES + 2,)
+    double[:, ::1] scratch_blocks,         # SCRATCH (S, LANES): S spans of LANES * LANES topics
+    double[::1] scratch_walk,              # SCRATCH (longest list // LANES + S,)
 ):
     cdef:
         int64_t P = scratch_counts.shape[0], K = topic_totals.shape[0], N = documents.shape[0]

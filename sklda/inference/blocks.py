@@ -12,7 +12,7 @@ from sklda._kernels import LANES, STRIDE, _dirichlet, _grouped, _log_joint, _par
 from sklda.inference import random
 from sklda.inference.chain import GibbsChain
 
-# Units of work of a few milliseconds: tokens of a block of documents, and entries of phi of a block of words.
+# Units of work of about ten milliseconds: tokens of a block of documents, and entries of phi of a block of words.
 _BLOCK_TOKENS, _BLOCK_ENTRIES = 2**18, 2**18
 # Other processes get so many blocks each, for to hand a task to them takes milliseconds, too.
 _BLOCKS_EACH = 4

@@ -1,6 +1,6 @@
 /* Draws from weights over a short list of topics. */
-#ifndef SKLDA_LISTED_H
-#define SKLDA_LISTED_H
+#ifndef SKLDA_RUNNING_SUMS_H
+#define SKLDA_RUNNING_SUMS_H
 
 #include <stdint.h>
 
