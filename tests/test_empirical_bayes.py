@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sklda import EmpiricalBayesLDA
 from sklda.datasets import make_lda_corpus
+from sklda.inference.maximum import Maximum, covariances, refine
 
 QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
 TRUTH = {"topic_word_prior": 0.5, "doc_topic_prior": 0.3}
@@ -167,6 +168,17 @@ def test_tiny_corpora_have_a_result(X, method, n_components):
     assert np.isfinite([lda.topic_word_prior_, lda.doc_topic_prior_]).all()
     assert np.isfinite(lda.components_).all()
     assert np.isfinite(lda.score(X))
+
+
+@pytest.mark.parametrize("slope", [0.01, 1e3, -1e3])
+def test_a_newton_step_never_leaves_what_was_searched(slope):
+    """With log m nearly flat along alpha, where few draws can ask for a step of hundreds of nats."""
+    score, hessian = np.diag([1.0, 1e3]), -np.diag([100.0, 1.0])
+    maximum = Maximum(np.log([0.5, 0.1]), *covariances(score, hessian, {}), score, hessian, {})
+    region = ((0.05, 5.0), (0.01, 1.0))
+    refined = refine(maximum, np.array([0.0, slope]), score / 10, region)
+    assert all(low <= h <= high for h, (low, high) in zip(refined.h, region, strict=True))
+    assert (refined.h != maximum.h) == (slope == 0.01)
 
 
 @pytest.mark.parametrize(

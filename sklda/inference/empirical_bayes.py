@@ -301,7 +301,7 @@ def _conclude(plan, method, chains, grid, pilots):
 
     chains = plan.sweep(plan.tempered(chains, _at(plan, maximum), 3 + RESTARTS), plan.n_tuning)
     if not apart and plan.options == Options():
-        maximum = _refine(chains, curve, maximum)
+        maximum = _refine(chains, curve, maximum, search)
     warn(method, maximum, search, apart, r_hat, occupancy, grid, pilots)
     return Estimate(
         method,
@@ -332,7 +332,7 @@ def _at(plan, maximum):
     return Grid(plan.corpus, plan.priors.n_components, *np.array(maximum.h)[:, None])
 
 
-def _refine(chains, curve, maximum):
+def _refine(chains, curve, maximum, search):
     """Take in the last sweeps, which are too few to tell how slowly they forget: that is taken from the curve's draws.
 
     Chains that stay at one h forget no more slowly than those that move in h as well.
@@ -346,7 +346,7 @@ def _refine(chains, curve, maximum):
     last, _ = _draws(observed, False).derivatives(*np.exp(maximum.log_h)[:, None])
     last = last[:, 0]
     equal = np.full(len(last), 1 / len(last))
-    return refine(maximum, last.mean(axis=0), max(slowness, 1.0) * _independent(equal, last))
+    return refine(maximum, last.mean(axis=0), max(slowness, 1.0) * _independent(equal, last), search)
 
 
 def _independent(weights, gradients):

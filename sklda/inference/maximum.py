@@ -119,7 +119,7 @@ def _edges(curve, log_h, region):
     return edges
 
 
-def refine(maximum, gradients, score):
+def refine(maximum, gradients, score, region):
     """Take in draws made at the maximum: one Newton step on the simple estimator, equation 2.1.
 
     The first derivatives of log m at the maximum are zero by the curve and `gradients` by the draws; both are weighed
@@ -132,6 +132,8 @@ def refine(maximum, gradients, score):
         Mean over the draws of the derivatives of log p(w, z | h).
     score : ndarray of shape (2, 2)
         Its covariance.
+    region : pair of pairs of float
+        What was searched: log m is no parabola as far away as a step beyond it would go, and the maximum stays.
 
     Returns
     -------
@@ -144,6 +146,9 @@ def refine(maximum, gradients, score):
     share = maximum.score[block] @ np.linalg.pinv(maximum.score[block] + score[block])
     log_h, together = maximum.log_h.copy(), maximum.score.copy()
     log_h[inside] += maximum.statistical[block] @ share @ gradients[inside]
+    low, high = np.log(region).T
+    if (log_h < low).any() or (log_h > high).any():
+        return maximum
     together[block] = share @ score[block]
     monte_carlo, statistical = covariances(together, maximum.hessian, maximum.edges)
     return Maximum(log_h, monte_carlo, statistical, together, maximum.hessian, maximum.edges)
