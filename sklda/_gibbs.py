@@ -26,12 +26,14 @@ class GibbsLDA(BaseLDA):
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``. A matrix seeds topics with words.
         Both priors must lie between 1e-12 and 1e12.
-    sampler : {"collapsed", "grouped", "partially_collapsed"}, default="collapsed"
+    sampler : {"collapsed", "partitioned", "grouped", "partially_collapsed"}, default="collapsed"
         All have the posterior as their target. ``"collapsed"``: tokens are drawn one after the other from their exact
-        full conditionals, theta and phi integrated out. ``"partially_collapsed"``: phi is drawn given z, then the
-        tokens of every document one after the other with theta integrated out. ``"grouped"``: phi and theta are drawn
-        given z, then all tokens at once. The last two can need more sweeps for the same progress, and more time for
-        one on small corpora; their documents are drawn side by side, so that `n_jobs` cores serve a single chain.
+        full conditionals, theta and phi integrated out. ``"partitioned"``: the same in four to eight lanes that share
+        neither documents nor words, with a Metropolis-Hastings step for what they do share, the totals of topics.
+        ``"partially_collapsed"``: phi is drawn given z, then the tokens of every document one after the other with
+        theta integrated out. ``"grouped"``: phi and theta are drawn given z, then all tokens at once. The last two can
+        need more sweeps for the same progress, and more time for one on small corpora. In all but the first, `n_jobs`
+        cores serve a single chain.
     init : {"random", "anneal", "prune"}, default="random"
         Where chains begin; the posterior has modes that sweeps do not leave. ``"random"``: topics drawn at random.
         ``"anneal"``: 300 sweeps more, in which both priors fall from ten times their values. ``"prune"``: begin with
@@ -54,8 +56,8 @@ class GibbsLDA(BaseLDA):
         Sweeps between copies of the topics, which `sklda.metrics.held_out_curve` scores. Each takes
         ``4 * n_components * n_features`` bytes in every chain; `verbose` prints the sum before the first sweep.
     n_jobs : int, default=None
-        Chains at a time; with a single chain and a sampler other than ``"collapsed"``, blocks of documents; blocks of
-        64 documents in `transform`. No result depends on it.
+        Chains at a time; with a single chain and a sampler other than ``"collapsed"``, lanes or blocks of documents;
+        blocks of 64 documents in `transform`. No result depends on it.
     verbose : int, default=0
         1 prints about ten lines a chain, 2 a line every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None

@@ -1,4 +1,4 @@
-"""The samplers that draw documents in blocks given phi, against enumeration and against themselves.
+"""The samplers that give one chain several cores, against enumeration and against themselves.
 
 A sweep from an exact draw of the posterior must end in another: such draws are independent, so the chi-square holds.
 Alarms are set at 1e-5, and each has its mutation.
@@ -15,11 +15,13 @@ from scipy.stats import gamma, poisson
 
 from sklda import GibbsLDA
 from sklda._kernels import _dirichlet
-from sklda.inference import blocks
+from sklda.inference import partitioned
 from sklda.inference.blocks import GroupedChain, PartiallyCollapsedChain
 from sklda.inference.chain import GibbsChain
 from sklda.inference.corpus import Corpus
+from sklda.inference.partitioned import PartitionedChain
 from sklda.inference.priors import Priors
+from sklda.inference.threads import ThreadedChain
 
 ALARM = 1e-5
 PRIORS = PRIORS | {"tiny": (0.001, 0.001), "tiny, eta per topic and word": (0.001, np.full((K, V), 0.001))}
@@ -33,16 +35,20 @@ class AlphaPerDocument(PartiallyCollapsedChain):
         super().__init__(corpus, dataclasses.replace(priors, doc=np.ascontiguousarray(alpha)), state)
 
 
-@pytest.fixture(params=[GroupedChain, PartiallyCollapsedChain, AlphaPerDocument])
+BLOCK_KINDS = [GroupedChain, PartiallyCollapsedChain, AlphaPerDocument]
+
+
+@pytest.fixture(params=[*BLOCK_KINDS, PartitionedChain])
 def kind(request):
     return request.param
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Several blocks of documents and of words from a small corpus."""
-    monkeypatch.setattr(blocks, "_BLOCK_TOKENS", 200)
-    monkeypatch.setattr(blocks, "_BLOCK_ENTRIES", 256)
+    """Several blocks of documents and of words, and many steps, from a small corpus."""
+    monkeypatch.setattr(ThreadedChain, "block_tokens", 200)
+    monkeypatch.setattr(ThreadedChain, "block_entries", 256)
+    monkeypatch.setattr(partitioned, "_STEP", 0.2)
 
 
 def stationary_p(kind, truth, *, priors=None, break_it=lambda chain, before: None, n_draws=8_000):
@@ -80,8 +86,16 @@ def miscount_words(chain, before):
     chain.word_topic_counts[:, 0] += 1
 
 
-@pytest.mark.parametrize("break_it", [keep_phi, miscount_words])
-def test_a_wrong_phi_is_found(kind, break_it):
+def miscount_topics(chain, before):
+    chain.topic_totals[0] += 3
+
+
+MUTATIONS = [(kind, keep_phi) for kind in BLOCK_KINDS] + [(kind, miscount_words) for kind in BLOCK_KINDS]
+MUTATIONS += [(PartitionedChain, miscount_words), (PartitionedChain, miscount_topics)]
+
+
+@pytest.mark.parametrize("kind, break_it", MUTATIONS)
+def test_a_wrong_phi_or_total_is_found(kind, break_it):
     assert stationary_p(kind, Enumeration(DOCS, V, K, 0.4, 0.3), break_it=break_it) < ALARM
 
 
@@ -204,7 +218,7 @@ ESTIMATORS = {
     "vectors": {"doc_topic_prior": np.linspace(0.1, 2, 60), "topic_word_prior": np.linspace(0.1, 1, 60)},
     "matrix": {"topic_word_prior": np.random.default_rng(0).uniform(0.1, 1, (60, 60))},
 }
-BLOCK_SAMPLERS = ["grouped", "partially_collapsed"]
+BLOCK_SAMPLERS = ["partitioned", "grouped", "partially_collapsed"]
 
 
 def make(sampler, **parameters):
@@ -249,13 +263,14 @@ def test_joblib_backends(request, counts, same_fit, sampler, config, n_chains):
         assert same_fit(make(sampler, n_chains=n_chains, max_iter=2).fit(counts), expected)
 
 
+@pytest.mark.parametrize("kind", BLOCK_KINDS)
 def test_draws_do_not_depend_on_the_cut_into_documents(kind, counts, monkeypatch):
     corpus, found = Corpus.from_counts(counts), []
     alpha = np.random.default_rng(0).gamma(1, size=(150, 20)) + 0.05
     for doc_prior in (0.3, alpha):
         priors = Priors.make(doc_prior, 0.1, 20, 60, 150)
         for n_tokens in (1, 100, 10**6):
-            monkeypatch.setattr(blocks, "_BLOCK_TOKENS", n_tokens)
+            monkeypatch.setattr(ThreadedChain, "block_tokens", n_tokens)
             chain = kind.start(corpus, priors, np.random.SeedSequence(0))
             chain.sweep()
             chain.sweep()
@@ -308,7 +323,7 @@ def test_two_fits_are_one_longer_fit(counts, same_fit, sampler, n_jobs, init):
 def test_samplers_may_take_turns(counts):
     lda = make("grouped", warm_start=True, n_components=5).fit(counts)
     trace = lda.log_joint_trace_[0]
-    for sampler, kernel in (("collapsed", "dense"), ("partially_collapsed", "partially_collapsed")):
+    for sampler, kernel in (("collapsed", "dense"), ("partitioned",) * 2, ("partially_collapsed",) * 2):
         lda.set_params(sampler=sampler).fit(counts)
         assert lda.sampler_ == kernel
         assert lda.log_joint_trace_.shape[1] == len(trace) + 6
@@ -318,9 +333,55 @@ def test_samplers_may_take_turns(counts):
 
 def test_a_stopped_sweep_changes_nothing(small_blocks, counts, same):
     corpus, priors = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
-    for kind in (GroupedChain, PartiallyCollapsedChain):
+    for kind in BLOCK_KINDS:
         chain = kind.start(corpus, priors, np.random.SeedSequence(0))
         before, looks = chain.snapshot(), iter([False, False])
         # Something goes wrong elsewhere, while this chain is at its third block.
         chain.sweep(lambda: next(looks, True))  # noqa: B023
         assert same(chain.snapshot(), before)
+
+
+def test_lanes_share_neither_documents_nor_words(counts, monkeypatch):
+    """And in its turns a sweep meets every token once."""
+    monkeypatch.setattr(partitioned, "_STEP", 0.2)
+    corpus = Corpus.from_counts(counts)
+    chain = PartitionedChain.start(corpus, Priors.make(0.1, 0.1, 5, 60), np.random.SeedSequence(0))
+    n_lanes, met = chain._n_lanes, np.zeros(corpus.n_tokens, int)
+    assert n_lanes == 4
+    for turn, edges in enumerate(chain._edges):
+        assert edges.shape[1] > 5
+        for step in zip(edges[:, :-1].T, edges[:, 1:].T, strict=True):
+            words = []
+            for lane, (first, last) in enumerate(zip(*step, strict=True)):
+                part = (lane + turn) % n_lanes
+                own = [np.arange(*chain._cuts[d, part : part + 2]) for d in range(first, last)]
+                own = np.concatenate([np.empty(0, int), *own])
+                met[own] += 1
+                words.append(set(corpus.words[own]))
+            assert len(set.union(*words)) == sum(map(len, words))
+            firsts, lasts = np.sort(step, axis=1)
+            assert (firsts[1:] >= lasts[:-1]).all()
+    assert (met == 1).all()
+
+
+@pytest.mark.parametrize("n_components", [2, 40])
+@pytest.mark.parametrize("step", [0.3, 1.0])
+def test_most_steps_are_accepted_and_some_are_not(counts, monkeypatch, n_components, step):
+    monkeypatch.setattr(partitioned, "_STEP", step)
+    corpus = Corpus.from_counts(counts)
+    chain = PartitionedChain.start(corpus, Priors.make(0.1, 0.1, n_components, 60), np.random.SeedSequence(0))
+    accepted = []
+    for _ in range(30):
+        chain.sweep()
+        accepted.append(chain.acceptance)
+    assert 0.5 < np.mean(accepted) < 1
+
+
+def test_a_sweep_in_lanes_may_end_between_turns(counts):
+    corpus, priors, looks = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60), iter([False, False])
+    chain = PartitionedChain.start(corpus, priors, np.random.SeedSequence(0))
+    chain.sweep(lambda: next(looks, True))
+    assert chain.n_sweeps == 0
+    again = GibbsChain(corpus, priors, chain.snapshot())
+    np.testing.assert_array_equal(chain.word_topic_counts, again.word_topic_counts)
+    np.testing.assert_array_equal(chain.topic_totals, again.topic_totals)

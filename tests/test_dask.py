@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
-from sklda.inference import blocks
 from sklda.inference.samplers import SAMPLERS
+from sklda.inference.threads import ThreadedChain
 from sklda.metrics import (
     compare_topic_models,
     held_out_curve,
@@ -69,7 +69,7 @@ def test_chains(on_dask, counts, sampler):
 @pytest.mark.parametrize("alpha", [0.1, [0.1, 0.2, 0.3, 2]])
 def test_blocks_of_one_chain(on_dask, counts, sampler, alpha, monkeypatch):
     # Here 29 blocks of documents, on the cluster eight.
-    monkeypatch.setattr(blocks, "_BLOCK_TOKENS", 100)
+    monkeypatch.setattr(ThreadedChain, "block_tokens", 100)
     assert on_dask(lambda: results(make(sampler, doc_topic_prior=alpha).fit(counts)))
 
 

@@ -12,10 +12,11 @@ from scipy.stats import norm
 from sklda.inference.blocks import GroupedChain, PartiallyCollapsedChain
 from sklda.inference.chain import GibbsChain
 from sklda.inference.corpus import Corpus
+from sklda.inference.partitioned import PartitionedChain
 from sklda.inference.priors import Priors
 from sklda.inference.word_major import WordMajorChain
 
-KINDS = [GibbsChain, WordMajorChain, GroupedChain, PartiallyCollapsedChain]
+KINDS = [GibbsChain, WordMajorChain, PartitionedChain, GroupedChain, PartiallyCollapsedChain]
 
 LENGTHS, V, K = np.array([6, 0, 4, 5]), 5, 3
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])

@@ -137,6 +137,7 @@ def threads_end(before):
         ("collapsed", 2, 2),
         ("collapsed", 3, 2),
         ("grouped", 1, 2),
+        ("partitioned", 1, 2),
         ("partially_collapsed", 2, 2),
     ],
 )

@@ -1,26 +1,23 @@
 """One chain on several cores: topics phi are drawn given z, and documents are then independent of one another."""
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 import numpy as np
-from joblib import cpu_count, effective_n_jobs
+from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklda._kernels import LANES, STRIDE, _dirichlet, _grouped, _log_joint, _partially_collapsed, _tokens
+from sklda._kernels import LANES, STRIDE, _dirichlet, _grouped, _partially_collapsed, _tokens
 from sklda.inference import random
-from sklda.inference.chain import GibbsChain
+from sklda.inference.threads import ThreadedChain, each
 
-# Units of work of about ten milliseconds: tokens of a block of documents, and entries of phi of a block of words.
-_BLOCK_TOKENS, _BLOCK_ENTRIES = 2**18, 2**18
 # Other processes get so many blocks each, for to hand a task to them takes milliseconds, too.
 _BLOCKS_EACH = 4
 # phi by word is kept with this factor, so that no product with it gets near the smallest floats.
 _FACTOR = 2.0**60
 
 
-class BlockChain(GibbsChain):
+class BlockChain(ThreadedChain):
     """A `GibbsChain` whose sweeps draw phi from its Dirichlets given z, and then the documents in blocks.
 
     Its target is p(z | w, alpha, eta) too, and it has the same face. Draws depend on the state alone: neither on
@@ -33,31 +30,25 @@ class BlockChain(GibbsChain):
         Seeds the streams of the next sweep.
     """
 
-    def __init__(self, corpus, priors, state):
-        super().__init__(corpus, priors, state)
-        self._blocks = self._tasks = corpus.blocks(n_tokens=_BLOCK_TOKENS)
-        # Threads, and joblib's other processes for blocks of documents; None: here, one by one.
-        self._here = self._elsewhere = None
-        step = max(_BLOCK_ENTRIES // self.word_topic_counts.shape[1], 1)
-        self._word_blocks = [(v, min(v + step, corpus.n_features)) for v in range(0, corpus.n_features, step)]
+    def _arrange(self, topics):
+        super()._arrange(topics)
+        # joblib's other processes for blocks of documents; None: threads.
+        self._tasks, self._elsewhere = self._blocks, None
 
     @contextmanager
     def on_cores(self, n_jobs):
-        # One pool for all sweeps; what interrupts them must not meet threads that are just being made.
         backend, _ = get_active_backend(prefer="threads")
-        n_workers = effective_n_jobs(n_jobs)
-        with ExitStack() as stack:
-            if n_workers > 1:
-                self._here = stack.enter_context(ThreadPoolExecutor(min(n_workers, cpu_count())))
-            if not getattr(backend, "supports_sharedmem", False):
-                self._elsewhere = stack.enter_context(Parallel(n_jobs=n_jobs))
-                n_tokens = self.corpus.n_tokens // (_BLOCKS_EACH * n_workers)
-                self._tasks = self.corpus.blocks(n_tokens=max(n_tokens, _BLOCK_TOKENS))
-            try:
+        with super().on_cores(n_jobs):
+            if getattr(backend, "supports_sharedmem", False):
                 yield
-            finally:
-                self._here = self._elsewhere = None
-                self._tasks = self._blocks
+                return
+            n_tokens = self.corpus.n_tokens // (_BLOCKS_EACH * effective_n_jobs(n_jobs))
+            with Parallel(n_jobs=n_jobs) as self._elsewhere:
+                self._tasks = self.corpus.blocks(n_tokens=max(n_tokens, self.block_tokens))
+                try:
+                    yield
+                finally:
+                    self._tasks, self._elsewhere = self._blocks, None
 
     def sweep(self, should_stop=lambda: False):
         """Draw phi, then every token once; between blocks, end early and change nothing if ``should_stop()``."""
@@ -65,23 +56,23 @@ class BlockChain(GibbsChain):
         word_key, doc_key, *stream = seed.generate_state(6, np.uint64)
         phi = self._draw_topics(word_key, random.child(seed, 0))
         offsets, prior = self.corpus.offsets, self.priors.doc
-        new = _each(
-            self._elsewhere or self._here,
-            type(self)._sweep_block,
+        tasks = (
             (
-                (
-                    self.corpus.words[offsets[first] : offsets[last]],
-                    offsets[first : last + 1] - offsets[first],
-                    first,
-                    doc_key,
-                    *phi,
-                    prior[first:last] if len(prior) > 1 else prior,
-                    self.topics[offsets[first] : offsets[last]],
-                )
-                for first, last in self._tasks
-                if not should_stop()
-            ),
+                self.corpus.words[offsets[first] : offsets[last]],
+                offsets[first : last + 1] - offsets[first],
+                first,
+                doc_key,
+                *phi,
+                prior[first:last] if len(prior) > 1 else prior,
+                self.topics[offsets[first] : offsets[last]],
+            )
+            for first, last in self._tasks
+            if not should_stop()
         )
+        if self._elsewhere:
+            new = self._elsewhere(delayed(self._sweep_block)(*task) for task in tasks)
+        else:
+            new = each(self._pool, self._sweep_block, tasks)
         if should_stop():
             return
         for (first, last), topics in zip(self._tasks, new, strict=True):
@@ -107,8 +98,8 @@ class BlockChain(GibbsChain):
         word_topic = np.empty(self.word_topic_counts.shape, np.float32)
         sums = np.empty((len(self._word_blocks), priors.n_components))
         # Rows of one array are filled in place. Other machines would not help: it takes longer to send phi.
-        _each(
-            self._here,
+        each(
+            self._pool,
             _dirichlet.draw_words,
             (
                 (*block, self.word_topic_counts, priors.word, priors.topic, key, word_topic, part)
@@ -125,42 +116,12 @@ class BlockChain(GibbsChain):
         factors = (_FACTOR / totals).astype(np.float32)
         shared = len(priors.doc) == 1
         prior_sums = np.empty((self.corpus.n_features if shared else 0, -(-priors.n_components // STRIDE)))
-        _each(
-            self._here,
+        each(
+            self._pool,
             _dirichlet.scale_words,
             ((*block, factors, priors.doc[0], word_topic, prior_sums) for block in self._word_blocks),
         )
         return word_topic, prior_sums
-
-    def log_topics(self):
-        """log p(z | alpha)."""
-        offsets, prior = self.corpus.offsets, self.priors.doc
-        return sum(
-            _each(
-                self._here,
-                _log_topics,
-                (
-                    (offsets[first : last + 1], self.topics, prior[first:last] if len(prior) > 1 else prior)
-                    for first, last in self._blocks
-                ),
-            )
-        )
-
-    def log_words(self):
-        """log p(w | z, eta)."""
-        priors = self.priors
-        # The totals of the topics go with the first block.
-        totals = [self.topic_totals] + [np.zeros_like(self.topic_totals)] * (len(self._word_blocks) - 1)
-        return sum(
-            _each(
-                self._here,
-                _log_joint.words,
-                (
-                    (self.word_topic_counts[v:end], part, priors.word[v:end], priors.topic[v:end], priors.totals)
-                    for (v, end), part in zip(self._word_blocks, totals, strict=True)
-                ),
-            )
-        )
 
 
 class GroupedChain(BlockChain):
@@ -201,13 +162,6 @@ class PartiallyCollapsedChain(BlockChain):
         return topics
 
 
-def _each(pool, function, tasks):
-    """``[function(*task) for task in tasks]``, by threads or by joblib's Parallel if there are any."""
-    if isinstance(pool, Parallel):
-        return pool(delayed(function)(*task) for task in tasks)
-    return list((pool.map if pool else map)(lambda task: function(*task), tasks))
-
-
 def _dense_sweep(kernel, words, offsets, first, key, word_topic, doc_prior, topics):
     """New topics of a block of documents."""
     width = word_topic.shape[1]
@@ -225,7 +179,3 @@ def _dense_sweep(kernel, words, offsets, first, key, word_topic, doc_prior, topi
         np.empty(width // LANES),
     )
     return topics
-
-
-def _log_topics(offsets, topics, doc_prior):
-    return _log_joint.documents(offsets, topics, doc_prior, np.empty(doc_prior.shape[1], np.int32))

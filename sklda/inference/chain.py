@@ -81,6 +81,7 @@ class GibbsChain:
         self._blocks = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // width)
         self._wide = width >= _WIDE and _collapsed.wide_vectors()
         self._scratch = (
+            np.empty(width),
             np.empty((2, width), np.float32),
             np.empty(width, np.int32),
             np.empty(width // LANES),
@@ -140,7 +141,7 @@ class GibbsChain:
 
     def log_topics(self):
         """log p(z | alpha)."""
-        return _log_joint.documents(self.corpus.offsets, self.topics, self.priors.doc, self._scratch[1])
+        return _log_joint.documents(self.corpus.offsets, self.topics, self.priors.doc, self._scratch[2])
 
     def log_words(self):
         """log p(w | z, eta)."""

@@ -2,9 +2,10 @@
 
 from sklda.inference.blocks import GroupedChain, PartiallyCollapsedChain
 from sklda.inference.chain import GibbsChain
+from sklda.inference.partitioned import PartitionedChain
 from sklda.inference.word_major import WordMajorChain
 
-SAMPLERS = ("collapsed", "grouped", "partially_collapsed")
+SAMPLERS = ("collapsed", "partitioned", "grouped", "partially_collapsed")
 
 # Measured on five corpora: the word-major sweep overtakes the dense one between 190 and 260 topics where documents have
 # 70 to 210 tokens, and at 450 where they have 340.
@@ -16,7 +17,7 @@ def chain_class(sampler, corpus, priors):
 
     Parameters
     ----------
-    sampler : {"collapsed", "grouped", "partially_collapsed"}
+    sampler : {"collapsed", "partitioned", "grouped", "partially_collapsed"}
     corpus : Corpus
     priors : Priors
 
@@ -25,9 +26,8 @@ def chain_class(sampler, corpus, priors):
     type
         `GibbsChain` or a subclass.
     """
-    if sampler == "grouped":
-        return GroupedChain
-    if sampler == "partially_collapsed":
-        return PartiallyCollapsedChain
+    for kind in (PartitionedChain, GroupedChain, PartiallyCollapsedChain):
+        if sampler == kind.sampler:
+            return kind
     many = max(_MANY, _PER_TOKEN * corpus.n_tokens / corpus.n_documents)
     return WordMajorChain if priors.n_components >= many and WordMajorChain.takes(corpus, priors) else GibbsChain

@@ -1,0 +1,101 @@
+"""The draw of one token from its full conditional with dense weights, while all counts follow (see _collapsed.pyx)."""
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+from sklda._kernels._lanes cimport (
+    LANES, PREFETCH, choose_lane, lane_sums_own, lane_sums_shared, lane_sums_wide, lane_table, search, tabulate,
+)
+from sklda._kernels._xoshiro cimport uniform
+
+
+cdef struct Dense:
+    int32_t* rows               # m_kv by word, zero in the padding (V, P)
+    const double* word_prior    # eta of a word when topics share it
+    const float* topic_prior    # eta by word when each topic has its own (V, P); NULL otherwise
+    const double* alpha         # of the document (K,)
+    int64_t K
+    int64_t P
+    bint wide                   # whether to use AVX2
+    double* totals              # m_k + sum of eta over words (K,)
+    float* inverse              # 1 / totals (K,)
+    float* scale                # (n_dk + alpha_k) / totals: what a weight is but for the word's own factor (P,)
+    int32_t* counts             # n_dk (P,)
+    double* walked              # scratch (P // LANES,)
+    uint64_t* state
+
+
+cdef inline void weigh_topics(Dense* dense) noexcept nogil:
+    """What follows from the totals alone."""
+    cdef int64_t k
+    memset(dense.scale, 0, dense.P * sizeof(float))
+    for k in range(dense.K):
+        dense.inverse[k] = <float>(1.0 / dense.totals[k])
+
+
+cdef inline void open_document(Dense* dense, const double* alpha, const int32_t* topics, int64_t n) noexcept nogil:
+    cdef int64_t i, k
+    dense.alpha = alpha
+    memset(dense.counts, 0, dense.P * sizeof(int32_t))
+    for i in range(n):
+        dense.counts[topics[i]] += 1
+    for k in range(dense.K):
+        dense.scale[k] = (<float>dense.counts[k] + <float>alpha[k]) * dense.inverse[k]
+
+
+cdef inline void fetch(Dense* dense, int32_t word) noexcept nogil:
+    cdef:
+        int64_t j
+        const int32_t* ahead = dense.rows + word * dense.P
+    for j in range(0, dense.P, 16):
+        PREFETCH(ahead + j)
+
+
+cdef inline void shift(Dense* dense, int32_t* row, int32_t topic, int32_t step) noexcept nogil:
+    row[topic] += step
+    dense.counts[topic] += step
+    dense.totals[topic] += step
+    dense.inverse[topic] = <float>(1.0 / dense.totals[topic])
+    dense.scale[topic] = (<float>dense.counts[topic] + <float>dense.alpha[topic]) * dense.inverse[topic]
+
+
+cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
+    """The new topic of a token of the open document that has topic t."""
+    cdef:
+        float[16] sums
+        lane_table table
+        int64_t P = dense.P, n_blocks = P // LANES, j, k
+        int lane
+        double u, stay, total = 0, eta
+        float* scale = dense.scale
+        double* walked = dense.walked
+        int32_t* row = dense.rows + word * P
+        const float* prior_row = NULL
+        # The current topic leaves the lanes, so that no large weight is added and taken off again.
+        float kept = scale[t]
+        int32_t new
+    scale[t] = 0
+    if dense.topic_prior != NULL:
+        prior_row = dense.topic_prior + word * P
+        eta = prior_row[t]
+        lane_sums_own(row, prior_row, scale, P, sums)
+    else:
+        eta = dense.word_prior[word]
+        if dense.wide:
+            lane_sums_wide(row, <float>eta, scale, P, sums)
+        else:
+            lane_sums_shared(row, <float>eta, scale, P, sums)
+    stay = (dense.counts[t] - 1 + dense.alpha[t]) * (row[t] - 1 + eta) / (dense.totals[t] - 1)
+    tabulate(sums, &table)
+    u = uniform(dense.state) * (table.total + stay) - stay
+    if u < 0:
+        scale[t] = kept
+        return t
+    lane = choose_lane(&table, sums, &u)
+    for j in range(n_blocks):
+        k = lane + j * LANES
+        total += (<double>row[k] + (prior_row[k] if prior_row != NULL else eta)) * scale[k]
+        walked[j] = total
+    new = <int32_t>(lane + search(walked, n_blocks, u) * LANES)
+    shift(dense, row, t, -1)
+    shift(dense, row, new, 1)
+    return new
