@@ -60,7 +60,7 @@ def log_evidence(
         Chains from independent starts, each in a mode of its own perhaps.
     n_inner : int, default=50
         Sweeps behind one estimate, for methods that do not anneal.
-    init : {"random", "anneal", "prune"}, default=None
+    init : {"random", "sequential", "anneal", "prune"}, default=None
         How pilots start, see `GibbsLDA`. None: every other one by pruning and annealed, since either finds modes that
         the other misses; all annealed where topics have priors of their own.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None

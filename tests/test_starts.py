@@ -1,7 +1,10 @@
 """Where chains begin: merges do what their closed form says, and starts keep every promise of a fit."""
 
+import itertools
+
 import numpy as np
 import pytest
+from enumeration import chi_square_p, make_corpus
 
 from sklda import GibbsLDA
 from sklda.inference import random
@@ -9,6 +12,7 @@ from sklda.inference.chain import ChainState, GibbsChain
 from sklda.inference.corpus import Corpus
 from sklda.inference.priors import Priors
 from sklda.inference.starts import INITS, merge, merge_gains, start_chains
+from sklda.inference.word_major import WordMajorChain
 
 # Documents of 0 to 39 words; priors that topics share.
 SHARED = {
@@ -75,7 +79,43 @@ def test_start_chains(corpus, init):
         assert min(c.log_joint() for c in chains) > max(c.log_joint() for c in at_random)
 
 
-@pytest.mark.parametrize("init", ["anneal", "prune"])
+def in_turn(corpus, alpha, eta, n_components):
+    """Probabilities of all z when tokens are drawn in turn, over the orders of the documents."""
+    states = list(itertools.product(range(n_components), repeat=corpus.n_tokens))
+    p, orders = np.zeros(len(states)), list(itertools.permutations(range(corpus.n_documents)))
+    eta = np.broadcast_to(eta, (n_components, corpus.n_features))
+    for order in orders:
+        tokens = [(d, i) for d in order for i in range(*corpus.offsets[d : d + 2])]
+        for s, z in enumerate(states):
+            n, m, product = np.zeros((corpus.n_documents, n_components)), np.zeros(eta.shape), 1.0
+            for d, i in tokens:
+                weights = (n[d] + alpha) * ((m + eta) / (m + eta).sum(axis=1, keepdims=True))[:, corpus.words[i]]
+                product *= weights[z[i]] / weights.sum()
+                n[d, z[i]] += 1
+                m[z[i], corpus.words[i]] += 1
+            p[s] += product / len(orders)
+    return np.array(states), p
+
+
+@pytest.mark.parametrize("eta", [0.3, np.array([[0.1, 0.5, 0.2], [1.0, 0.2, 0.7]])], ids=["shared", "by topic"])
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+def test_a_sequential_start_draws_tokens_in_turn(eta, kind):
+    """Alarm at 1e-5; the mutation has the topics' alphas exchanged."""
+    corpus, alpha, n = make_corpus([[0, 1], [0], [2, 2]], 3), np.array([0.2, 0.6]), 6000
+    states, p = in_turn(corpus, alpha, eta, 2)
+    priors = Priors.make(alpha, eta, 2, 3)
+    if kind is WordMajorChain and len(priors.topic):
+        pytest.skip("not for these priors")
+    place = 2 ** np.arange(corpus.n_tokens)
+    seen = np.zeros(2**corpus.n_tokens)
+    for seed in range(n):
+        chain = start_chains(corpus, priors, [np.random.SeedSequence(seed)], ["sequential"], kind=kind)[0]
+        seen[chain.topics @ place] += 1
+    assert chi_square_p(seen[states @ place], p) > 1e-5
+    assert chi_square_p(seen[states @ place], in_turn(corpus, alpha[::-1], eta, 2)[1]) < 1e-5
+
+
+@pytest.mark.parametrize("init", ["sequential", "anneal", "prune"])
 def test_fits_from_starts_are_reproducible(counts, init, same_fit):
     options = {"init": init, "max_iter": 5, "n_chains": 2, "random_state": 0}
     fitted = GibbsLDA(3, **options).fit(counts)

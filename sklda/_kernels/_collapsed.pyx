@@ -18,13 +18,12 @@ def wide_vectors():
 def sweep(
     const int32_t[::1] words,              # IN (N,): word ids, document by document
     const int64_t[::1] offsets,            # IN (D + 1,): document d is words[offsets[d]:offsets[d + 1]]
-    int64_t first,                         # IN: the documents first, ..., last - 1 are swept
-    int64_t last,                          # IN
+    const int64_t[::1] order,              # IN: the documents to sweep, one after the other
     const double[:, ::1] doc_prior,        # IN (1 or D, K): alpha
     const double[::1] word_prior,          # IN (V,): eta when topics share it; empty otherwise
     const float[:, ::1] topic_prior,       # IN (V, P): eta when each topic has its own; empty otherwise
     const double[::1] prior_totals,        # IN (K,): sum of eta over words
-    int32_t[::1] topics,                   # IN/OUT (N,): z
+    int32_t[::1] topics,                   # IN/OUT (N,): z, -1 where a token has none yet
     int32_t[:, ::1] word_topic_counts,     # IN/OUT (V, P): m_kv, zero in the padding
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
@@ -35,7 +34,7 @@ def sweep(
     double[::1] scratch_lane,              # SCRATCH (P // LANES,)
 ):
     cdef:
-        int64_t N = words.shape[0], d, i, k
+        int64_t N = words.shape[0], d, i, j, k
         int32_t t, new
         bint prior_per_doc = doc_prior.shape[0] > 1
         Dense dense
@@ -52,7 +51,8 @@ def sweep(
         for k in range(dense.K):
             dense.totals[k] = topic_totals[k] + prior_totals[k]
         weigh_topics(&dense)
-        for d in range(first, last):
+        for j in range(order.shape[0]):
+            d = order[j]
             open_document(
                 &dense, &doc_prior[d if prior_per_doc else 0, 0], &topics[0] + offsets[d], offsets[d + 1] - offsets[d]
             )
@@ -63,5 +63,6 @@ def sweep(
                 new = draw(&dense, words[i], t)
                 if new != t:
                     topics[i] = new
-                    topic_totals[t] -= 1
+                    if t >= 0:
+                        topic_totals[t] -= 1
                     topic_totals[new] += 1

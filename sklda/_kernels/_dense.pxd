@@ -37,7 +37,8 @@ cdef inline void open_document(Dense* dense, const double* alpha, const int32_t*
     dense.alpha = alpha
     memset(dense.counts, 0, dense.P * sizeof(int32_t))
     for i in range(n):
-        dense.counts[topics[i]] += 1
+        if topics[i] >= 0:
+            dense.counts[topics[i]] += 1
     for k in range(dense.K):
         dense.scale[k] = (<float>dense.counts[k] + <float>alpha[k]) * dense.inverse[k]
 
@@ -59,7 +60,7 @@ cdef inline void shift(Dense* dense, int32_t* row, int32_t topic, int32_t step) 
 
 
 cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
-    """The new topic of a token of the open document that has topic t."""
+    """The new topic of a token of the open document that has topic t, -1 if it has none yet."""
     cdef:
         float[16] sums
         lane_table table
@@ -71,12 +72,13 @@ cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
         int32_t* row = dense.rows + word * P
         const float* prior_row = NULL
         # The current topic leaves the lanes, so that no large weight is added and taken off again.
-        float kept = scale[t]
+        float kept = 0
         int32_t new
-    scale[t] = 0
+    if t >= 0:
+        kept, scale[t] = scale[t], 0
     if dense.topic_prior != NULL:
         prior_row = dense.topic_prior + word * P
-        eta = prior_row[t]
+        eta = prior_row[t] if t >= 0 else 0
         lane_sums_own(row, prior_row, scale, P, sums)
     else:
         eta = dense.word_prior[word]
@@ -84,7 +86,9 @@ cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
             lane_sums_wide(row, <float>eta, scale, P, sums)
         else:
             lane_sums_shared(row, <float>eta, scale, P, sums)
-    stay = (dense.counts[t] - 1 + dense.alpha[t]) * (row[t] - 1 + eta) / (dense.totals[t] - 1)
+    stay = 0
+    if t >= 0:
+        stay = (dense.counts[t] - 1 + dense.alpha[t]) * (row[t] - 1 + eta) / (dense.totals[t] - 1)
     tabulate(sums, &table)
     u = uniform(dense.state) * (table.total + stay) - stay
     if u < 0:
@@ -96,6 +100,7 @@ cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
         total += (<double>row[k] + (prior_row[k] if prior_row != NULL else eta)) * scale[k]
         walked[j] = total
     new = <int32_t>(lane + search(walked, n_blocks, u) * LANES)
-    shift(dense, row, t, -1)
+    if t >= 0:
+        shift(dense, row, t, -1)
     shift(dense, row, new, 1)
     return new

@@ -6,15 +6,16 @@ from sklda._kernels._xoshiro cimport mix64
 
 def count_topics(
     const int32_t[::1] words,             # IN (N,)
-    const int32_t[::1] topics,            # IN (N,)
+    const int32_t[::1] topics,            # IN (N,): -1 where a token has none
     int32_t[:, ::1] word_topic_counts,    # IN/OUT (V, P): m_kv is added
     int64_t[::1] topic_totals,            # IN/OUT (K,): m_k is added
 ):
     cdef int64_t i
     with nogil:
         for i in range(words.shape[0]):
-            word_topic_counts[words[i], topics[i]] += 1
-            topic_totals[topics[i]] += 1
+            if topics[i] >= 0:
+                word_topic_counts[words[i], topics[i]] += 1
+                topic_totals[topics[i]] += 1
 
 
 def move_topics(

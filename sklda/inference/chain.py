@@ -79,6 +79,7 @@ class GibbsChain:
         self.topic_totals = np.zeros(K, np.int64)
         _tokens.count_topics(corpus.words, self.topics, self.word_topic_counts, self.topic_totals)
         self._blocks = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // width)
+        self._order = np.arange(corpus.n_documents)
         self._wide = width >= _WIDE and _collapsed.wide_vectors()
         self._scratch = (
             np.empty(width),
@@ -108,6 +109,15 @@ class GibbsChain:
             topics = rng.integers(priors.n_components, size=corpus.n_tokens, dtype=np.int32)
         return cls(corpus, priors, ChainState(topics, random.stream(random.child(seed, 1))))
 
+    @classmethod
+    def start_in_turn(cls, corpus, priors, seed, stop=lambda: False):
+        """Begin with every token drawn from its conditional given those before it, documents in random order."""
+        state = ChainState(np.full(corpus.n_tokens, -1, np.int32), random.stream(random.child(seed, 1)))
+        chain = GibbsChain(corpus, priors, state)
+        chain._order = np.random.default_rng(random.child(seed, 0)).permutation(corpus.n_documents)
+        chain.sweep(stop)
+        return chain if stop() else cls(corpus, priors, ChainState(chain.topics, chain.stream))
+
     def on_cores(self, n_jobs):
         """A context in which sweeps take `n_jobs` blocks at a time, if the sampler is made of such; this one is not."""
         return nullcontext()
@@ -120,8 +130,7 @@ class GibbsChain:
             _collapsed.sweep(
                 self.corpus.words,
                 self.corpus.offsets,
-                first,
-                last,
+                self._order[first:last],
                 self.priors.doc,
                 self.priors.word,
                 self.priors.topic,

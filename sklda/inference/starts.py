@@ -8,7 +8,7 @@ from scipy.special import gammaln
 from sklda._kernels import _merges
 from sklda.inference.chain import ChainState, GibbsChain, side_by_side
 
-INITS = ("random", "anneal", "prune")
+INITS = ("random", "sequential", "anneal", "prune")
 
 # Annealing: both priors fall from this multiple to themselves, in this many sweeps.
 _ANNEAL_FACTOR, ANNEAL_SWEEPS = 10.0, 300
@@ -25,11 +25,12 @@ def start_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain):
     priors : Priors
         ``"prune"`` needs topics whose priors are equal.
     seeds : list of numpy.random.SeedSequence
-    inits : list of {"random", "anneal", "prune"}
+    inits : list of {"random", "sequential", "anneal", "prune"}
         One kind a chain. ``"random"``: every token in a uniformly drawn topic (or by its word's prior, where topics
-        have priors of their own). ``"anneal"``: 300 sweeps while both priors fall from ten times their values, under
-        which modes are fewer. ``"prune"``: 60 sweeps with twice as many topics, then the two topics whose union the
-        log joint likes best are merged, 15 sweeps, and so on down.
+        have priors of their own). ``"sequential"``: every token from its full conditional given those before it, the
+        documents in random order (Griffiths & Steyvers 2004, who call it on-line). ``"anneal"``: 300 sweeps while both
+        priors fall from ten times their values, under which modes are fewer. ``"prune"``: 60 sweeps with twice as many
+        topics, then the two topics whose union the log joint likes best are merged, 15 sweeps, and so on down.
     n_jobs : int, default=None
     kind : type, default=GibbsChain
         The class of the chains; whatever leads to the start is done by `GibbsChain`.
@@ -51,6 +52,8 @@ def start_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain):
 def _start(init, corpus, priors, seed, kind, stop):
     if init == "random":
         return kind.start(corpus, priors, seed)
+    if init == "sequential":
+        return kind.start_in_turn(corpus, priors, seed, stop)
     if init == "anneal":
         chain = anneal(corpus, priors, seed, stop)
     else:
