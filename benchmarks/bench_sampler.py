@@ -24,7 +24,20 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from peers import ALPHA, ETA, PEERS, Mallet, describe, log_joint, peak_memory, read_ldac, stopwatch, synthetic
+from peers import (
+    ALPHA,
+    ETA,
+    PEERS,
+    Mallet,
+    Sklda,
+    SkldaSequential,
+    describe,
+    log_joint,
+    peak_memory,
+    read_ldac,
+    stopwatch,
+    synthetic,
+)
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
@@ -119,9 +132,11 @@ def joint_curves(X, n_topics, seconds, options):
     """For every seed and sampler: CPU seconds spent sweeping, and log p(w, z) per token at those moments."""
     n_tokens = int(X.sum())
     names = [name for name in options.libraries if name != "scikit-learn"]
+    names.append(SkldaSequential.name)
+    kinds = PEERS | {SkldaSequential.name: SkldaSequential}
     curves = {name: [] for name in [*names, *([Mallet.name] if options.mallet else [])]}
     for seed in range(options.seed, options.seed + options.repeats):
-        samplers = {name: PEERS[name](X, n_topics, seed) for name in names}
+        samplers = {name: kinds[name](X, n_topics, seed) for name in names}
         points = {name: [(0.0, log_joint(s.tokens, s.topics(), n_topics) / n_tokens)] for name, s in samplers.items()}
         sweeps, spent = dict.fromkeys(samplers, 0), dict.fromkeys(samplers, 0.0)
         for checkpoint in np.linspace(0, seconds, options.checkpoints + 1)[1:]:
@@ -194,15 +209,19 @@ def show_joint(corpus, n_topics, seconds, curves):
     header = ["log p(w, z) per token", *(f"{t:.3g} s" for t in moments)]
     table(f"{corpus}, K = {n_topics}: joint log-likelihood in nats a token after CPU seconds", header, rows)
     summary = {}
+    ours = Sklda.name, SkldaSequential.name
     for name in curves:
-        if name != "sklda":
-            # Whole curves are compared seed by seed; a seed means nothing across libraries, the pairs are only turns.
-            level = float(np.median([at_time(points, seconds) for points in curves[name]]))
-            reached = [time_of(points, level) for points in curves["sklda"]]
-            summary[name] = {"level": level, "sklda_seconds": reached, "share": np.median(reached) / seconds}
+        if name in ours:
+            continue
+        # Whole curves are compared seed by seed; a seed means nothing across libraries, the pairs are only turns.
+        level = float(np.median([at_time(points, seconds) for points in curves[name]]))
+        summary[name] = {"level": level}
+        for own in ours:
+            reached = [time_of(points, level) for points in curves[own]]
+            summary[name][own] = {"seconds": reached, "share": np.median(reached) / seconds}
             say(
-                f"  {name}'s level after {seconds:.3g} s, {level:.4f}: sklda reaches it in {np.median(reached):.3g} s "
-                f"({min(reached):.3g}–{max(reached):.3g}), {summary[name]['share']:.2f} of the time"
+                f"  {name}'s level after {seconds:.3g} s, {level:.4f}: {own} reaches it in {np.median(reached):.3g} s "
+                f"({min(reached):.3g}–{max(reached):.3g}), {np.median(reached) / seconds:.3f} of the time"
             )
     return summary
 

@@ -85,6 +85,22 @@ class Sklda:
         return self.chain.topics
 
 
+class SkldaSequential(Sklda):
+    """The same from a sequential start, which counts as its first sweep."""
+
+    name = "sklda, sequential"
+
+    def __init__(self, X, n_topics, seed):
+        super().__init__(X, n_topics, seed)
+        self.seed, self.started = np.random.SeedSequence(seed), False
+
+    def sweep(self, n=1):
+        if not self.started:
+            self.chain = type(self.chain).start_in_turn(self.chain.corpus, self.chain.priors, self.seed)
+            self.started, n = True, n - 1
+        super().sweep(n)
+
+
 class Tomotopy:
     """tomotopy.LDAModel with one worker, fixed priors and every word kept."""
 

@@ -75,6 +75,12 @@ def test_a_sweep_keeps_the_posterior_of_three_topics(kind):
     assert stationary_p(kind, Enumeration([[0, 0, 1], [], [1, 0]], 2, 3, alpha, eta)) > ALARM
 
 
+@pytest.mark.parametrize("n_lanes", [1, 2, 6])
+def test_a_sweep_keeps_the_posterior_in_more_lanes_and_in_fewer(monkeypatch, n_lanes):
+    monkeypatch.setattr(partitioned, "_FEWEST", n_lanes)
+    assert stationary_p(PartitionedChain, Enumeration(DOCS, V, K, 0.4, 0.3), n_draws=3000) > ALARM
+
+
 def keep_phi(chain, before):
     """phi is not drawn anew: it is another chain's."""
     if before is not None:

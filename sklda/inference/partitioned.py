@@ -37,8 +37,7 @@ class PartitionedChain(ThreadedChain):
         part = np.searchsorted(ends, corpus.words, side="right")
         n_tokens = np.bincount(corpus.token_documents * L + part, minlength=corpus.n_documents * L).reshape(-1, L)
         self._cuts = corpus.offsets[:-1, None] + np.pad(n_tokens.cumsum(axis=1), ((0, 0), (1, 0)))
-        self._edges = _steps(n_tokens, _cut(corpus.lengths, L), max(_STEP * np.sqrt(corpus.n_tokens), 1))
-        longest = max(_sizes(n_tokens, edges, turn).max() for turn, edges in enumerate(self._edges))
+        self._edges, longest = _steps(n_tokens, _cut(corpus.lengths, L), _STEP * np.sqrt(corpus.n_tokens))
         self._shared = (
             np.empty((2, L, K), np.int32),
             np.empty((2, L, K), np.int32),
@@ -106,18 +105,23 @@ def _steps(n_tokens, lanes, step):
 
     Returns
     -------
-    list of ndarray of shape (n_lanes, n_steps + 1)
+    edges : list of ndarray of shape (n_lanes, n_steps + 1)
+    longest : int
+        Tokens of the longest step.
     """
-    L, result = len(lanes) - 1, []
+    L, result, longest = len(lanes) - 1, [], 0
+    running = np.zeros((len(n_tokens) + 1, L), np.int64)
+    n_tokens.cumsum(axis=0, out=running[1:])
     for turn in range(L):
-        own = [n_tokens[lanes[lane] : lanes[lane + 1], (lane + turn) % L] for lane in range(L)]
-        n_steps = max(round(max(sizes.sum() for sizes in own) / step), 1)
-        result.append(np.stack([lanes[lane] + _cut(own[lane], n_steps) for lane in range(L)]))
-    return result
-
-
-def _sizes(n_tokens, edges, turn):
-    """Tokens of every lane's steps, (n_lanes, n_steps)."""
-    L = len(edges)
-    running = np.pad(n_tokens.cumsum(axis=0), ((1, 0), (0, 0)))
-    return np.stack([np.diff(running[own, (lane + turn) % L]) for lane, own in enumerate(edges)])
+        parts = (np.arange(L) + turn) % L
+        first, last = running[lanes[:-1], parts], running[lanes[1:], parts]
+        n_steps = max(round((last - first).max() / step), 1)
+        edges = np.empty((L, n_steps + 1), np.int64)
+        for lane, part in enumerate(parts):
+            edges[lane] = np.searchsorted(running[:, part], np.linspace(first[lane], last[lane], n_steps + 1))
+        # Documents without a token of the part may stand at the ends.
+        edges = np.clip(edges, lanes[:-1, None], lanes[1:, None])
+        edges[:, 0], edges[:, -1] = lanes[:-1], lanes[1:]
+        longest = max(longest, int(np.diff(running[edges, parts[:, None]]).max()))
+        result.append(edges)
+    return result, longest
