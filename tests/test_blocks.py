@@ -160,8 +160,11 @@ def test_many_topics(kind, n_components):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", BLOCK_KINDS)
 def test_rare_topics_are_drawn_at_their_rate(kind):
-    """Four topics have 5.9e-8 of the weight of topic 1, in whose lane they are, each: in single precision, nothing.
+    """Lanes draw by the code of the collapsed kernel, which has a test of its own.
+
+    Four topics have 5.9e-8 of the weight of topic 1, in whose lane they are, each: in single precision, nothing.
 
     The priors are so large that tokens do not attract one another: 5.1e7 draws give them 12.0 together on average, and
     with a probability of 5.9e-6 none. The count of topic 1 passes 2^24, where single precision stops to count.
