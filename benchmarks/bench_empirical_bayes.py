@@ -234,18 +234,22 @@ def seeds(X, K, options):
         model, seconds, warned = fit(X, K, seed, method=options.method)
         row = {"h": found(model), "seconds": seconds, "warnings": warned}
         figures.append(row | {kind: errors(model, kind).tolist() for kind in ("monte_carlo", "statistical")})
+        say(f"  seed {seed}: {pair(row['h'], 4)} in {seconds:.0f} s {warned or ''}")
     return figures
 
 
 def show_seeds(title, figures):
+    """The chi-square is that of the spread over the stated errors, around the mean by precision."""
     rows = []
-    center = np.log([row["h"] for row in figures]).mean(axis=0)
-    for row in figures:
-        away = (np.log(row["h"]) - center) / row["monte_carlo"]
-        cells = [pair(row["h"]), pair(row["monte_carlo"], 2), f"{away[0]:+.1f}, {away[1]:+.1f}"]
+    h, stated = np.log([row["h"] for row in figures]), np.array([row["monte_carlo"] for row in figures])
+    away = (h - (h / stated**2).sum(axis=0) / (1 / stated**2).sum(axis=0)) / stated
+    for row, away_of in zip(figures, away, strict=True):
+        cells = [pair(row["h"]), pair(row["monte_carlo"], 2), f"{away_of[0]:+.1f}, {away_of[1]:+.1f}"]
         rows.append([*cells, pair(row["statistical"], 2), f"{row['seconds']:.0f}", "; ".join(row["warnings"])])
     header = "estimate", "MC error of log h", "errors from the mean", "statistical error", "CPU s", "warnings"
-    table(f"{title}: one row a seed", header, rows)
+    freedom = len(figures) - 1
+    spread = "; ".join(f"{q:.1f} on {freedom}, p = {chi2.sf(q, freedom):.2f}" for q in (away**2).sum(axis=0))
+    table(f"{title}: one row a seed; chi-square {spread}", header, rows)
 
 
 # --- Section 5.2: scores of estimated and of ad-hoc priors ------------------------------------------------------------

@@ -104,10 +104,17 @@ class Corpus:
     def n_documents(self):
         return len(self.offsets) - 1
 
-    @property
+    @cached_property
     def lengths(self):
         """Tokens of every document, int64 (n_documents,)."""
         return np.diff(self.offsets)
+
+    @cached_property
+    def length_histogram(self):
+        """How often each length occurs, empty documents left out, int64 (longest + 1,)."""
+        histogram = np.bincount(self.lengths, minlength=1)
+        histogram[0] = 0
+        return histogram
 
     @property
     def token_documents(self):

@@ -11,6 +11,7 @@ from sklda.inference.marginal_likelihood import (
     Curve,
     component_denominators,
     conditional_means,
+    covariance_of_sums,
     mixture_denominators,
 )
 from sklda.inference.maximum import Maximum, maximum_of, refine
@@ -28,6 +29,11 @@ _REFINED = 4
 _STEADY, _MOST_DRAWS = 1.1, 1500
 # A grid whose ends have this part of the draws of its best values cuts m(h) off.
 _CUT = 0.03
+# At one h chains forget ten times sooner than on (h, z), and tell the maximum as precisely in a fifth of the sweeps: the
+# curve's own maximum may be this many times less precise than what is asked for, after this part of the sweeps at most.
+_ROUGH, _PART = 2.0, 0.5
+# Draws of every chain at one h from which on they tell themselves how slowly they forget.
+_TELLING = 200
 # Zeta is started again, as in the paper, until the rarest point gets this part of its due.
 _EVEN = 0.5
 
@@ -124,8 +130,8 @@ def estimate(plan, method):
             chains = _serial_tempering(plan, chains, region, curve)
         grid = chains[0].grid
         chains = plan.sweep(chains, min(plan.n_tuning, plan.max_iter))
-    chains, grid = _extend(plan, chains, grid, pilots)
-    return _conclude(plan, method, chains, grid, pilots)
+    chains, grid, n_left = _extend(plan, chains, grid, pilots)
+    return _conclude(plan, method, chains, grid, pilots, n_left)
 
 
 def _place(plan):
@@ -170,24 +176,38 @@ def _extend(plan, chains, grid, pilots):
     chains : list of TemperedChain
     grid : Grid
         Wider than the one given, where m(h) was cut off by its ends; what was observed before is left out.
+    n_left : int
+        Sweeps that may yet be made.
     """
-    done = min(plan.n_tuning, plan.max_iter)
-    while done < plan.max_iter and len(plan.ended) < len(chains):
+    tol, most, done = plan.tol, plan.max_iter, min(plan.n_tuning, plan.max_iter)
+    if tol > 0 and plan.options == Options() and pilots.agree and not plan.functionals:
+        tol, most = _ROUGH * tol, max(round(_PART * most), done)
+    while done < most and len(plan.ended) < len(chains):
         region = _uncut(plan, chains, grid)
-        share, steady = _precision(plan, chains, grid, pilots) if plan.tol > 0 else (np.inf, False)
-        # Errors fall as the root of the length; by how much is itself not known well.
-        wanted = 1.1 * (share / plan.tol) ** 2 - 1 if steady and plan.tol > 0 else 1.0
+        share, steady = _precision(plan, chains, grid, pilots) if tol > 0 else (np.inf, False)
+        n_sweeps = min(_wanted(done, share if steady else np.inf, tol), most - done)
         if region != grid.region:
-            grid, wanted = plan.grid(region, _REFINED), 1.0
+            grid, n_sweeps = plan.grid(region, _REFINED), min(done, most - done)
             chains = plan.tempered(chains, grid, 3 + RESTARTS + done)
-        elif share <= plan.tol and steady:
+        elif share <= tol and steady:
             break
-        n_sweeps = min(max(round(done * np.clip(wanted, 0.25, 2.0)), 1), plan.max_iter - done)
-        chains = plan.sweep(chains, n_sweeps)
+        chains = _on(plan, chains, n_sweeps)
         done += n_sweeps
-        for chain in chains:
-            chain.thin(_MOST_DRAWS)
-    return chains, grid
+    return chains, grid, plan.max_iter - done
+
+
+def _wanted(done, share, tol):
+    """Sweeps that are missing after so many: errors fall as the root; by how much is itself not known well."""
+    wanted = 1.1 * (share / tol) ** 2 - 1 if np.isfinite(share) else 1.0
+    return max(round(done * np.clip(wanted, 0.25, 2.0)), 1)
+
+
+def _on(plan, chains, n_sweeps):
+    """The chains after so many more sweeps, of which not too many draws are kept."""
+    chains = plan.sweep(chains, n_sweeps)
+    for chain in chains:
+        chain.thin(_MOST_DRAWS)
+    return chains
 
 
 def _uncut(plan, chains, grid):
@@ -211,14 +231,10 @@ def _precision(plan, chains, grid, pilots):
     observed = [chain for chain in chains if chain.observations]
     curve = build_curve(observed, grid, plan.options)
     maximum = maximum_of(curve, plan.search(grid))
-    inside = maximum.interior
-    if not inside.any():
-        return np.inf, False
-    shares = np.diag(maximum.monte_carlo)[inside] / np.diag(maximum.statistical)[inside]
     series = _series(curve, grid)
     if pilots is not None and not pilots.agree:
         series = [each - each.mean(axis=0) for each in series]
-    return float(np.sqrt(shares.max())), bool(split_r_hat(series).max() < _STEADY)
+    return maximum.share, bool(split_r_hat(series).max() < _STEADY)
 
 
 def _series(curve, grid):
@@ -284,7 +300,7 @@ def _smaller_error(plan, full, tuned):
     return int(np.linalg.det(b.monte_carlo[block]) < np.linalg.det(a.monte_carlo[block]))
 
 
-def _conclude(plan, method, chains, grid, pilots):
+def _conclude(plan, method, chains, grid, pilots, n_left):
     """The curve and its maximum, the last sweeps at the maximum, and the diagnostics."""
     observed = [chain for chain in chains if chain.observations]
     curve = build_curve(observed, grid, plan.options)
@@ -301,7 +317,7 @@ def _conclude(plan, method, chains, grid, pilots):
 
     chains = plan.sweep(plan.tempered(chains, _at(plan, maximum), 3 + RESTARTS), plan.n_tuning)
     if not apart and plan.options == Options():
-        maximum = _refine(chains, curve, maximum, search)
+        chains, maximum = _at_maximum(plan, chains, curve, maximum, search, n_left)
     warn(method, maximum, search, apart, r_hat, occupancy, grid, pilots)
     return Estimate(
         method,
@@ -332,21 +348,40 @@ def _at(plan, maximum):
     return Grid(plan.corpus, plan.priors.n_components, *np.array(maximum.h)[:, None])
 
 
-def _refine(chains, curve, maximum, search):
-    """Take in the last sweeps, which are too few to tell how slowly they forget: that is taken from the curve's draws.
+def _at_maximum(plan, chains, curve, maximum, search, n_left):
+    """The chains after further sweeps at the maximum, until that is precise enough with them, and what it is then."""
+    for chain in chains:
+        # On their way from where they were on the grid.
+        del chain.observations[: len(chain.observations) // 4]
+    done, refined = plan.n_tuning, _refine(chains, curve, maximum, search)
+    while n_left and refined.interior.any() and refined.share > plan.tol and len(plan.ended) < len(chains):
+        n_sweeps = min(_wanted(done, refined.share, plan.tol), n_left)
+        chains = _on(plan, chains, n_sweeps)
+        done, n_left = done + n_sweeps, n_left - n_sweeps
+        refined = _refine(chains, curve, maximum, search)
+    return chains, refined
 
-    Chains that stay at one h forget no more slowly than those that move in h as well.
+
+def _refine(chains, curve, maximum, search):
+    """Take in the sweeps at the maximum.
+
+    Where they are too few to tell how slowly they forget, that is taken from the curve's draws: chains that stay at one
+    h forget no more slowly than those that move in h as well.
     """
     observed = [chain.observations for chain in chains if chain.observations]
     if not observed:
         return maximum
-    weights, gradients = curve.derivatives(maximum.log_h)
-    independent = np.diag(_independent(weights, gradients))
-    slowness = np.divide(np.diag(maximum.score), independent, out=np.ones(2), where=independent > 0).max()
-    last, _ = _draws(observed, False).derivatives(*np.exp(maximum.log_h)[:, None])
-    last = last[:, 0]
+    lengths = [len(each) for each in observed]
+    last = _draws(observed, False).derivatives(*np.exp(maximum.log_h)[:, None])[0][:, 0]
     equal = np.full(len(last), 1 / len(last))
-    return refine(maximum, last.mean(axis=0), max(slowness, 1.0) * _independent(equal, last), search)
+    if min(lengths) >= _TELLING:
+        score = covariance_of_sums(equal[:, None] * (last - last.mean(axis=0)), lengths)
+    else:
+        weights, gradients = curve.derivatives(maximum.log_h)
+        independent = np.diag(_independent(weights, gradients))
+        slowness = np.divide(np.diag(maximum.score), independent, out=np.ones(2), where=independent > 0).max()
+        score = max(slowness, 1.0) * _independent(equal, last)
+    return refine(maximum, last.mean(axis=0), score, search)
 
 
 def _independent(weights, gradients):

@@ -50,6 +50,13 @@ class Maximum:
         """Which of the two have finite errors, (2,)."""
         return np.isfinite(np.diag(self.statistical))
 
+    @property
+    def share(self):
+        """The Monte Carlo error by the statistical one, of the prior for which that is larger; infinite if of none."""
+        inside = self.interior
+        shares = np.diag(self.monte_carlo)[inside] / np.diag(self.statistical)[inside]
+        return float(np.sqrt(shares.max(initial=0))) if inside.any() else np.inf
+
 
 def maximum_of(curve, region):
     """Find the maximum of a `Curve` on a region.

@@ -28,11 +28,11 @@ WIDEST = ((1e-5, 1e4), (1e-5, 1e4))
 _COARSE, _FINE, _REACH = 128, 100, 8.0
 # Nats below the maximum at which the grid ends: 3.5 standard deviations.
 _DROP = 3.5**2 / 2
-# Climbing: rounds at most, each twice as long; chains agree below this R-hat. That of slow chains falls as the root of
+# Climbing: rounds at most, each as long as all before; chains agree in the last one below this R-hat. That of slow chains falls as the root of
 # the length: where it will not get there, it is not tried.
-_ROUNDS, _AGREE, _SLACK = 4, 1.3, 2.0
-# Tokens drawn in a round, at most.
-_LONGEST_ROUND = 1e9
+_ROUNDS, _AGREE, _SLACK = 5, 1.3, 2.0
+# Tokens drawn by a chain that climbs, at most.
+_LONGEST_CLIMB = 1e9
 # Starts that are screened for every chain, tokens times starts above which they are fewer, and how many of the best
 # for every chain find their h and are weighed, by so many runs of annealing this many times as long.
 _SCREENED, _MOST_TOKENS, _WEIGHED, _RUNS, _LONGER = 12, 1.2e6, 2, 2, 2
@@ -204,7 +204,7 @@ def _walk(chain, grid, n_sweeps, rng, stop):
 
 
 def _climb(found, within, n_sweeps, seed, n_jobs):
-    """Sweep chains on one grid, longer and longer, until they agree or cannot be hoped to.
+    """Sweep chains on one grid, then as long again, and again, until they agree or cannot be hoped to.
 
     Returns
     -------
@@ -216,10 +216,12 @@ def _climb(found, within, n_sweeps, seed, n_jobs):
     corpus, K = found[0].chain.corpus, found[0].chain.priors.n_components
     for climb in range(_ROUNDS):
         grid = _around(_union(found), within, corpus, K)
-        tasks = [(each.chain, grid, n_sweeps << climb, random.child(seed, 7, climb, c)) for c, each in enumerate(found)]
+        more = n_sweeps << max(climb - 1, 0)
+        tasks = [(each.chain, grid, more, random.child(seed, 7, climb, c)) for c, each in enumerate(found)]
         chains = side_by_side(_walk, tasks, n_jobs)
-        for chain in chains:
-            del chain.observations[: len(chain.observations) // 2]
+        if not climb:
+            for chain in chains:
+                del chain.observations[: len(chain.observations) // 2]
         observed = [chain.observations for chain in chains]
         draws = CountHistograms.stack([seen.counts for each in observed for seen in each])
         curve = Curve(draws, mixture_denominators(draws, grid), [len(each) for each in observed])
@@ -229,7 +231,7 @@ def _climb(found, within, n_sweeps, seed, n_jobs):
         found = [_Found(chain, curve.of_chain(c), region, None) for c, chain in enumerate(chains)]
         if spread < _AGREE**2 - 1:
             return found, curve, True
-        too_long = corpus.n_tokens * (n_sweeps << (climb + 1)) > _LONGEST_ROUND
+        too_long = corpus.n_tokens * (n_sweeps << (climb + 1)) > _LONGEST_CLIMB
         if too_long or spread / 2 ** (_ROUNDS - 1 - climb) > _SLACK * (_AGREE**2 - 1):
             break
     return [_Found.of(each.chain) for each in found], curve, False

@@ -269,11 +269,9 @@ class CountHistograms:
         """Of the present draw of a `GibbsChain`."""
         word = np.zeros(int(chain.word_topic_counts.max()) + 1, np.int64)
         _histograms.words(chain.word_topic_counts, word)
-        lengths = np.bincount(chain.corpus.lengths)
-        lengths[0] = 0
         return cls(
             chain.corpus.n_features,
-            Histograms.from_dense(lengths),
+            Histograms.from_dense(chain.corpus.length_histogram),
             Histograms.from_dense(doc_histogram(chain)[0]),
             Histograms.from_dense(word),
             chain.topic_totals[None].copy(),
@@ -334,7 +332,7 @@ class CountHistograms:
 def doc_histogram(chain, by_topic=False):
     """How often each n_dk > 0 occurs in the present draw, int64 (1 or n_components, longest document + 1)."""
     rows = chain.priors.n_components if by_topic else 1
-    histogram = np.zeros((rows, int(chain.corpus.lengths.max()) + 1), np.int64)
+    histogram = np.zeros((rows, len(chain.corpus.length_histogram)), np.int64)
     _histograms.documents(chain.corpus.offsets, chain.topics, histogram, np.empty(chain.priors.n_components, np.int32))
     return histogram
 

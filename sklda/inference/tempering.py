@@ -35,8 +35,7 @@ class Grid:
         V, K = corpus.n_features, n_components
         self._by_eta = [Priors.make(1.0, eta, K, V) for eta in self.etas]
         self._by_alpha = [np.full((1, K), alpha) for alpha in self.alphas]
-        lengths = np.bincount(corpus.lengths)
-        lengths[0] = 0
+        lengths = corpus.length_histogram
         self._lengths = log_rising(self.alphas * K, np.arange(len(lengths))) @ lengths
         self._doc_table = _table(self.alphas, len(lengths))
         self._word_table = _table(self.etas, int(np.bincount(corpus.words).max(initial=0)) + 1)
