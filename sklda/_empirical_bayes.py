@@ -356,12 +356,13 @@ class EmpiricalBayesLDA(GibbsLDA):
         topic_word_prior, doc_topic_prior : float or array-like
             eta and alpha, of shapes that broadcast, on the grid's region.
         level : float, default=0.95
-            Confidence that the band contains the whole function on the grid's region.
+            Confidence that the band contains the whole function, as far as draws reach on the grid's region.
 
         Returns
         -------
         value, low, high : float or ndarray
-            Equation 2.14 of George & Doss (2018), and the band of equation 2.19.
+            Equation 2.14 of George & Doss (2018), and a band as that of equation 2.19, but wider where fewer draws
+            reach; infinite where fewer than ten effective ones do.
 
         Raises
         ------
@@ -375,9 +376,9 @@ class EmpiricalBayesLDA(GibbsLDA):
             raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
         values = found.functional_values[:, self._functional_names.index(name)]
         eta, alpha = _pairs(topic_word_prior, doc_topic_prior)
-        mean = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel()).reshape(eta.shape)[()]
-        half = global_band(found.functional_curve, values, found.grid.region, level)
-        return mean, mean - half, mean + half
+        mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())
+        half = global_band(found.functional_curve, values, found.grid.region, level) * std
+        return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
 
 
 def _pairs(*h):

@@ -219,9 +219,38 @@ class Curve:
         return self.weights(eta, alpha)[:, 0], gradients
 
     def expectations(self, values, eta, alpha):
-        """Weighted means of `values` (n_draws,) under every h, (n_priors,): equation 2.14."""
-        parts = [self.weights(eta[part], alpha[part]).T @ values for part in _slices(len(eta), len(self.draws))]
-        return np.concatenate(parts) if parts else np.empty(0)
+        """Posterior expectations of a functional and their Monte Carlo standard errors by batch means.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_draws,)
+            The functional at every draw.
+        eta, alpha : array-like of shape (n_priors,)
+
+        Returns
+        -------
+        mean, std : ndarray of shape (n_priors,)
+            Equation 2.14. The error is infinite where fewer than ten effective draws reach.
+        """
+        mean, std = np.empty(len(eta)), np.empty(len(eta))
+        for part in _slices(len(eta), len(self.draws)):
+            mean[part], terms, reached = self.influences(values, eta[part], alpha[part])
+            std[part] = np.where(reached, np.sqrt(variance_of_sums(terms, self.lengths)), np.inf)
+        return mean, std
+
+    def influences(self, values, eta, alpha):
+        """What every draw adds to the error of an expectation, to leading order.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_priors,)
+        terms : ndarray of shape (n_draws, n_priors)
+        reached : ndarray of bool, shape (n_priors,)
+            Whether ten effective draws reach.
+        """
+        weights = self.weights(eta, alpha)
+        mean = values @ weights
+        return mean, weights * (values[:, None] - mean), 1 / (weights**2).sum(axis=0) >= _FEWEST
 
     def maximise(self, region, n_points=25):
         """The log of the h that maximises the estimate on the region: the best of a grid, then by its gradient."""
@@ -269,36 +298,37 @@ def region_of(curve, within, drop, n_points=41):
     return tuple(result)
 
 
-def global_band(curve, values, region, level, n_points=15):
-    """Half the width of a band that covers a posterior expectation for all h of a region at once: equation 2.19.
+def global_band(curve, values, region, level, n_points=15, n_replicates=2000):
+    """Half the width of a band that covers a posterior expectation for all h of a region, by its standard errors.
 
-    The largest deviation over the region of each batch from all draws together, as many batches as the root of the
-    number of draws; its quantile, scaled from a batch to all draws.
+    The errors at different h are normal together, with the covariance of the batch sums; the factor is the quantile of
+    the largest of them by its own standard error, which has as few degrees of freedom as there are batches. It is
+    equation 2.19 of George & Doss (2018) but for this division: their band is as wide where all draws reach as where
+    hardly any does.
 
     Parameters
     ----------
     curve : Curve
     values : ndarray of shape (n_draws,)
     region : pair of pairs of float
+        What ten effective draws reach of it counts.
     level : float
     n_points : int, default=15
-        Values of each prior at which the deviations are taken.
+        Values of each prior at which the errors are taken.
+    n_replicates : int, default=2000
 
     Returns
     -------
     float
     """
     eta, alpha = (x.ravel() for x in np.meshgrid(*(np.geomspace(*ends, n_points) for ends in region)))
-    n_draws = len(values)
-    n_parts = max(int(np.sqrt(n_draws)), 2)
-    starts = np.array([part[0] for part in np.array_split(np.arange(n_draws), n_parts)])
-    largest = np.zeros(n_parts)
-    for part in _slices(len(eta), n_draws):
-        weights = curve.weights(eta[part], alpha[part])
-        mean = values @ weights
-        shares = np.add.reduceat(weights, starts, axis=0)
-        sums = np.add.reduceat(weights * values[:, None], starts, axis=0)
-        # A batch that has no weight at some h says nothing of it.
-        away = np.abs(np.divide(sums, shares, out=np.broadcast_to(mean, sums.shape).copy(), where=shares > 0) - mean)
-        largest = np.maximum(largest, away.max(axis=1))
-    return float(np.quantile(largest, level, method="higher") / np.sqrt(n_parts))
+    sums = []
+    for part in _slices(len(eta), len(values)):
+        _, terms, reached = curve.influences(values, eta[part], alpha[part])
+        sums.append(_batch_sums(terms[:, reached], curve.lengths, 1))
+    sums = np.concatenate(sums, axis=1)
+    scale = np.sqrt((sums**2).sum(axis=0))
+    sums, freedom = sums[:, scale > 0] / scale[scale > 0], max(len(sums) - len(curve.lengths), 1)
+    rng = np.random.default_rng(0)
+    errors = np.abs(rng.standard_normal((n_replicates, len(sums))) @ sums).max(axis=1, initial=0)
+    return float(np.quantile(errors * np.sqrt(freedom / rng.chisquare(freedom, n_replicates)), level))

@@ -14,6 +14,8 @@ _MARGIN = 1.05
 # Contours: nats below the maximum.
 _DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
 _LINE, _ACCENT, _MUTED = "#1f5a91", "#c1440e", "#444444"
+# Area of the grid point at which the median visit was, square points.
+_DOT = 10
 # Pale, so that what lies on top can be seen.
 _DEEPEST = 0.6
 
@@ -50,7 +52,7 @@ def _log_axis(axis):
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     low, high = axis.get_view_interval()
-    steps = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0) if high < 5 * low else (1.0, 2.0, 5.0)
+    steps = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0) if high < 5 * low else (1.0, 2.0, 5.0)
     axis.set_major_locator(LogLocator(subs=steps if high < 100 * low else (1.0,), numticks=8))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())
@@ -224,7 +226,10 @@ class MarginalLikelihoodDisplay:
         eta, alpha = (part.ravel() for part in np.meshgrid(*self.grid, indexing="ij"))
         share = np.full(eta.shape, 1 / len(eta)) if self.occupancy is None else np.ravel(self.occupancy)
         seen = share > 0
-        size = 12 * share[seen] / share[seen].mean()
+        # Not so large that neighbours on a fine grid run together, nor small beside one that was visited too often.
+        ascending = np.sort(share)
+        typical = ascending[np.searchsorted(np.cumsum(ascending), 0.5 * share.sum())]
+        size = np.minimum(_DOT * share[seen] / typical, 2 * _DOT)
         label = "grid" if self.occupancy is None else "grid, area by visits"
         self.ax_.scatter(eta[seen], alpha[seen], size, color=_MUTED, lw=0, label=label)
         if not seen.all():
@@ -254,6 +259,8 @@ class MarginalLikelihoodDisplay:
 
 class PosteriorExpectationDisplay:
     """How a posterior expectation I(h) changes with one of the priors, with bands that hold for all h at once.
+
+    Where the band is infinite, for too few draws reach, the line is dotted.
 
     Use `from_estimator`; the constructor takes what is drawn.
 
@@ -370,8 +377,9 @@ class PosteriorExpectationDisplay:
         other = _LABELS[PRIORS[1 - axis]].split()[1]
         ax.set_xscale("log")
         for at, value, low, high in zip(self.fixed, self.value, self.low, self.high, strict=True):
-            (line,) = ax.plot(x, value, lw=1.8, label=f"{other} = {at:.3g}")
             known = np.isfinite(low) & np.isfinite(high)
+            (line,) = ax.plot(x, np.where(known, value, np.nan), lw=1.8, label=f"{other} = {at:.3g}")
+            ax.plot(x, value, ":", color=line.get_color(), lw=0.8)
             band = ax.fill_between(x, low, high, where=known, color=line.get_color(), alpha=0.2, lw=0)
             self.lines_.append(line)
             self.bands_.append(band)
