@@ -29,8 +29,8 @@ _REFINED = 4
 _STEADY, _MOST_DRAWS = 1.1, 1500
 # A grid whose ends have this part of the draws of its best values cuts m(h) off.
 _CUT = 0.03
-# At one h chains forget ten times sooner than on (h, z), and tell the maximum as precisely in a fifth of the sweeps: the
-# curve's own maximum may be this many times less precise than what is asked for, after this part of the sweeps at most.
+# At one h chains forget ten times sooner than on (h, z), and tell the maximum as precisely in a fifth of the sweeps:
+# the curve's own may be this many times less precise than what is asked for, and gets this part of the sweeps at most.
 _ROUGH, _PART = 2.0, 0.5
 # Draws of every chain at one h from which on they tell themselves how slowly they forget.
 _TELLING = 200

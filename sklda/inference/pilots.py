@@ -28,8 +28,8 @@ WIDEST = ((1e-5, 1e4), (1e-5, 1e4))
 _COARSE, _FINE, _REACH = 128, 100, 8.0
 # Nats below the maximum at which the grid ends: 3.5 standard deviations.
 _DROP = 3.5**2 / 2
-# Climbing: rounds at most, each as long as all before; chains agree in the last one below this R-hat. That of slow chains falls as the root of
-# the length: where it will not get there, it is not tried.
+# Climbing: rounds at most, each as long as all before; chains agree in the last one below this R-hat. That of slow
+# chains falls as the root of the length: where it will not get there, it is not tried.
 _ROUNDS, _AGREE, _SLACK = 5, 1.3, 2.0
 # Tokens drawn by a chain that climbs, at most.
 _LONGEST_CLIMB = 1e9
