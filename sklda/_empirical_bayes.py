@@ -44,14 +44,16 @@ class EmpiricalBayesLDA(GibbsLDA):
         on with the one whose Monte Carlo error of log h is smaller after equally many sweeps, which cost the same. The
         two EM methods are for comparison: neither has a theory that ensures the maximum, and they give no m(h).
     n_tuning : int, default=None
-        Sweeps of each chain that find the grid, as many that tune, and as many at the maximum in the end. None: 300,
-        and fewer, but not less than 50, for more than 500,000 tokens.
+        Sweeps of each chain that find the grid, as many that tune, and as many, at least, at the maximum in the end.
+        None: 300, and fewer, but not less than 50, for more than 500,000 tokens.
     max_iter : int, default=None
-        Sweeps of each chain that estimate m(h), at most; of the EM methods, all. None: 5000, and fewer, but not less
-        than 150, for more than 200,000 tokens; of the EM methods a fifth.
+        Sweeps of each chain that estimate m(h) and its maximum, at most; of Gibbs-EM all of the chain's, of variational
+        EM steps. None: 5000, and fewer, but not less than 150, for more than 200,000 tokens; of the EM methods a fifth.
     tol : float, default=0.1
         The chains end before `max_iter` where the Monte Carlo standard errors of log h are below this share of the
-        statistical ones, which more sweeps do not change. 0: after `max_iter` sweeps.
+        statistical ones, which more sweeps do not change. Where chains agree, m(h) itself is known to twice that, and
+        the rest of the sweeps are made at its maximum, unless there are `functionals`. 0: after `max_iter` sweeps, all
+        for m(h).
     grid_shape : (int, int), default=(11, 11)
         Values of eta and of alpha on the grid of serial tempering. That of full Bayes is
         wider, with three more between each two.
