@@ -297,6 +297,18 @@ def test_chains_end_when_they_are_precise_enough(X, fitted):
     assert ends[0.5] < ends[0.0] == 100 + 1500
 
 
+def test_the_last_precision_comes_from_sweeps_at_the_maximum(X, fitted):
+    """More of them than n_tuning, and a maximum that agrees with what the curve alone says: a chi-square, 1e-4."""
+    lda = EmpiricalBayesLDA(2, method="full_bayes", n_tuning=100, max_iter=4000, tol=0.04, random_state=1).fit(X)
+    at_the_end = (lda.prior_trace_[0] == lda.prior_trace_[0, -1]).all(axis=1)
+    assert 100 < at_the_end[::-1].argmin() < lda.n_iter_
+    errors = [lda.confidence_region(kind=kind).standard_errors for kind in ("monte_carlo", "statistical")]
+    assert (errors[0] < 0.04 * errors[1]).all()
+    away = np.log([lda.topic_word_prior_ / fitted.topic_word_prior_, lda.doc_topic_prior_ / fitted.doc_topic_prior_])
+    covariance = lda.confidence_region().covariance + fitted.confidence_region().covariance
+    assert away @ np.linalg.solve(covariance, away) < 18.4
+
+
 def test_lengths_follow_the_size_of_the_corpus():
     lengths = [EmpiricalBayesLDA()._lengths(n) for n in (10**4, 10**6, 10**9)]
     assert lengths == [(300, 5000), (150, 1000), (50, 150)]
