@@ -104,7 +104,8 @@ class EmpiricalBayesLDA(GibbsLDA):
     -----
     sklearn.exceptions.ConvergenceWarning
         If a prior's maximum cannot be told from an edge (the warning names it; the prior's errors are then infinite),
-        if chains disagree about h or a single start had the best evidence, or if part of the grid was not visited.
+        if chains disagree about h, if few starts came within reach of the best evidence, or if part of the grid was not
+        visited.
 
     References
     ----------

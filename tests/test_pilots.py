@@ -1,11 +1,15 @@
 """Where the chains of EmpiricalBayesLDA begin: they climb until they agree, or keep the best of many modes."""
 
+import warnings
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from sklda.datasets import make_lda_corpus
 from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain
+from sklda.inference.convergence import warn
 from sklda.inference.corpus import Corpus
 from sklda.inference.pilots import _climb, _settle, find_pilots, mode_evidence, weigh
 from sklda.inference.priors import Priors
@@ -45,6 +49,16 @@ def climb(alone):
         _settle(in_mode(kind, c), WITHIN, 60, random.child(SEED, 9, c), lambda: False) for c, kind in enumerate(alone)
     ]
     return _climb(found, WITHIN, 100, SEED, None)
+
+
+@pytest.mark.parametrize(("n_within", "warned"), [(1, True), (4, True), (5, False)])
+def test_few_starts_within_reach_are_worth_a_warning(n_within, warned):
+    nothing = SimpleNamespace(edges={})
+    pilots = SimpleNamespace(agree=False, chains=[None] * 4, log_evidence=np.zeros(52), n_weighed=8, n_within=n_within)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn("full_bayes", nothing, WITHIN, False, np.ones(2), np.ones((2, 2)) / 4, None, pilots)
+    assert [f"only {n_within} came within reach" in str(each.message) for each in caught] == [True] * warned
 
 
 def test_chains_that_agree_need_no_evidence():

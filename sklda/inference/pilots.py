@@ -62,6 +62,8 @@ class Pilots:
         where it was not asked.
     log_evidence_std : float
         Standard deviation of the logarithm of a longer run.
+    n_weighed, n_within : int
+        Starts that were weighed by longer annealing, and those of them that it does not rule out.
     """
 
     chains: list
@@ -71,6 +73,8 @@ class Pilots:
     region: tuple
     log_evidence: np.ndarray
     log_evidence_std: float
+    n_weighed: int
+    n_within: int
 
 
 def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None):
@@ -114,7 +118,7 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
         agree = n_chains > 1 and not weigh(evidence, error).any()
     if agree or not weighable:
         chains = [_plain(each.chain, priors, each.chain.topics, seed, c) for c, each in enumerate(found)]
-        return Pilots(chains, agree, np.arange(n_chains), curve, region, evidence, error)
+        return Pilots(chains, agree, np.arange(n_chains), curve, region, evidence, error, n_chains, n_chains)
 
     most = int(_MOST_TOKENS / max(corpus.n_tokens, 1))
     n_screened = min(max(most, n_chains), _SCREENED * n_chains)
@@ -133,7 +137,8 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
     rises = [each.curve.log_ratio(*np.exp(each.maximum)[:, None], reference)[0][0] for each in found]
     log_weights = weigh(evidence + rises, error)
     order = np.argsort(-log_weights, kind="stable")
-    kept = [c for c in order if log_weights[c] > np.log(DOMINATED)][:n_chains]
+    within = [c for c in order if log_weights[c] > np.log(DOMINATED)]
+    kept = within[:n_chains]
     chosen = [kept[c % len(kept)] for c in range(n_chains)]
     states = {c: [found[c].chain.topics] + ends[c] for c in kept}
     going_on = [
@@ -150,7 +155,7 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
     )
     region = _union([found[c] for c in kept])
     screened[best] = evidence
-    return Pilots(going_on, False, best[chosen], curve, region, screened, error)
+    return Pilots(going_on, False, best[chosen], curve, region, screened, error, len(best), len(within))
 
 
 @dataclass(frozen=True, eq=False)
