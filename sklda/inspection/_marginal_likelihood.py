@@ -52,7 +52,7 @@ def _log_axis(axis):
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     low, high = axis.get_view_interval()
-    steps = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0) if high < 5 * low else (1.0, 2.0, 5.0)
+    steps = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0) if high < 5 * low else (1.0, 2.0, 5.0)
     axis.set_major_locator(LogLocator(subs=steps if high < 100 * low else (1.0,), numticks=8))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())
