@@ -302,11 +302,12 @@ def _smaller_error(plan, full, tuned):
 
 def _conclude(plan, method, chains, grid, pilots, n_left):
     """The curve and its maximum, the last sweeps at the maximum, and the diagnostics."""
-    observed = [chain for chain in chains if chain.observations]
-    curve = build_curve(observed, grid, plan.options)
     search = plan.search(grid)
-    maximum = maximum_of(curve, search)
-    apart = disagree(curve, maximum)
+    observed, curve, maximum, apart = _together(plan, chains, grid, search)
+    if apart and n_left:
+        # What chains are apart by, sweeps at the maximum do not make up for: as many on the grid again.
+        chains, n_left = _on(plan, chains, min(n_left, plan.max_iter - n_left)), 0
+        observed, curve, maximum, apart = _together(plan, chains, grid, search)
     log_shares = np.zeros(len(observed))
     if apart:
         log_shares, curve, maximum = _tie(plan, observed, curve, maximum, search)
@@ -337,6 +338,14 @@ def _conclude(plan, method, chains, grid, pilots, n_left):
         functional_curve,
         values,
     )
+
+
+def _together(plan, chains, grid, search):
+    """The chains that have draws, their curve and its maximum, and whether they disagree about that."""
+    observed = [chain for chain in chains if chain.observations]
+    curve = build_curve(observed, grid, plan.options)
+    maximum = maximum_of(curve, search)
+    return observed, curve, maximum, disagree(curve, maximum)
 
 
 def _moves(chain):
