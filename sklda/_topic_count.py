@@ -151,7 +151,7 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         **{name: value for name, value in BaseLDA._parameter_constraints.items() if name != "n_components"},
         "min_components": [Interval(Integral, 1, None, closed="left")],
         "max_components": [None, Interval(Integral, 1, None, closed="left")],
-        "topic_count_prior": [None, "array-like", HasMethods("pmf"), HasMethods("logpmf")],
+        "topic_count_prior": [None, "array-like", HasMethods("pmf")],
         "method": [StrOptions({"scan", "pmmh"})],
         "evidence": [StrOptions(set(evidence.METHODS))],
         "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), StrOptions({_LEARN})],
@@ -297,8 +297,7 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
                 ConvergenceWarning,
                 stacklevel=6,
             )
-        open_end = self.topic_count_prior is None or hasattr(self.topic_count_prior, "pmf")
-        if open_end and len(result.counts) > 1 and result.posterior[-1] > _AT_THE_END:
+        if len(result.counts) > 1 and result.posterior[-1] > _AT_THE_END and self._goes_on(int(result.counts[-1])):
             warnings.warn(
                 f"p(T | w) is {result.posterior[-1]:.2g} at the end of the range, {result.counts[-1]} topics: "
                 "more may be likelier. Raise max_components.",
@@ -342,6 +341,11 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
                 "it must be finite and not negative."
             )
         return {T: float(np.log(p)) for T, p in zip(counts, values, strict=True) if p > 0}
+
+    def _goes_on(self, last):
+        """Whether more than `last` topics are possible, but for max_components."""
+        given = self.topic_count_prior
+        return given is None or (hasattr(given, "pmf") and bool(self._log_prior([last + 1])))
 
     def _prior_rule(self, corpus):
         given = {"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior}

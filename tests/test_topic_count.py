@@ -2,12 +2,13 @@
 
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from enumeration import make_corpus
-from scipy.stats import poisson
+from scipy.stats import poisson, randint
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -178,6 +179,12 @@ def test_warnings(X, tiny):
         TopicCountLDA(1, 3, evidence="chib", n_inner=5, **QUICK).fit(tiny)
     with pytest.warns(ConvergenceWarning, match="at the end of the range, 3 topics"):
         TopicCountLDA(2, 3, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=40, random_state=0).fit(X)
+    # Where the prior ends there is nothing to raise.
+    for prior in (randint(1, 4), [1, 1, 1]):
+        lda = TopicCountLDA(1, 3, topic_count_prior=prior, n_temperatures=50, n_runs=8, **TINY)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert lda.fit(tiny).topic_count_posterior_[-1] > 0.1
 
 
 @ignore

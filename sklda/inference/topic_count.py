@@ -327,7 +327,7 @@ class Scan:
         """For each number of topics: variance between runs, its degrees of freedom, and values of neighbours' pilots.
 
         Runs of one length share what is known: their variance grows as a power of T, and pilots differ by as much as
-        those of their neighbours.
+        those of their neighbours. One topic leaves nothing to chance, and says nothing of others.
         """
         counts = np.array(sorted(self.levels))
         levels = [self.levels[T] for T in counts]
@@ -335,14 +335,14 @@ class Scan:
         repeated = np.array([level.log_weights.shape[1] > 1 for level in levels])
         within, freedom, beside = np.zeros(len(counts)), np.zeros(len(counts)), []
         for n in np.unique(length):
-            here = np.flatnonzero((length == n) & repeated)
+            here = np.flatnonzero((length == n) & repeated & (counts > 1))
             if len(here):
                 own = np.array([levels[i].log_weights.var(axis=1, ddof=1).mean() for i in here])
                 free = np.array([levels[i].log_weights.size - len(levels[i].log_weights) for i in here])
                 within[here], freedom[here] = _power_law(counts[here], own, free), free.sum()
-        for i in range(len(levels)):
-            near = levels[max(i - _NEIGHBOURS, 0) : i] + levels[i + 1 : i + _NEIGHBOURS + 1]
-            beside.append([log_mean.pilots(each.log_weights) for each in near])
+        for i, T in enumerate(counts):
+            near = [j for j in range(i - _NEIGHBOURS, i + _NEIGHBOURS + 1) if 0 <= j < len(counts) and j != i]
+            beside.append([log_mean.pilots(levels[j].log_weights) for j in near if min(T, counts[j]) > 1])
         return within, freedom, beside
 
     def table(self):
