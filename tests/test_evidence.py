@@ -7,7 +7,7 @@ once in 10,000 times; at 4.5, which would do for normal values, some fail once i
 
 import numpy as np
 import pytest
-from enumeration import DOCS, PRIORS, Enumeration, make_chain, make_corpus, rising
+from enumeration import DOCS, EXACT, PRIORS, Enumeration, make_chain, make_corpus, rising
 from enumeration import K as TWO
 from enumeration import V as FOUR
 from scipy.special import gammaln, logsumexp
@@ -18,37 +18,7 @@ from sklda.inference.log_mean import combine
 from sklda.inference.priors import Priors
 
 LIMIT = 7
-# Documents, V, alpha, eta, and log p(w | K) for K = 1..4, exact by rational arithmetic.
-EXACT = {
-    "mixed": (
-        [[0, 0, 1], [1, 2, 2], [0, 2, 1, 1]],
-        3,
-        0.1,
-        0.5,
-        [-13.27419376743999613366, -12.85326885409174861786, -12.64162834129544372648, -12.48111219555387052362],
-    ),
-    "three words": (
-        [[0, 0, 0], [1, 1, 1], [2, 2, 3]],
-        4,
-        0.5,
-        0.25,
-        [-16.05571383818574529133, -12.88556060164527516767, -11.75522599145879898807, -11.51984428510699432293],
-    ),
-    "two words": (
-        [[0] * 5, [1] * 5],
-        2,
-        0.1,
-        0.5,
-        [-8.333514523687482881614, -3.843116272966090084324, -3.714007201788187847304, -3.739494258328253271765],
-    ),
-    "flat": (
-        [[0, 0, 0], [1, 1, 1], [2, 2, 3]],
-        4,
-        1.0,
-        1.0,
-        [-13.91878890741777583766, -12.66408149648728048895, -12.39263176359665509124, -12.32161118619397759031],
-    ),
-}
+FLAT = "three words, 1, 1"
 # Three topics, of which all, two or none have the same priors.
 OWN_PRIORS = {
     "alpha per topic": (np.array([0.3, 0.9, 0.3]), 0.4),
@@ -93,16 +63,13 @@ def score(method, case, K, n_runs=500, **options):
     return standard_score(np.exp(found - exact[K - 1]), 1.0)
 
 
-# Of the transition single weights reach 100,000 times the mean on the other cases: no affordable number of runs tells.
-CASES = [
-    (method, case) for method in evidence.UNBIASED for case in EXACT if method in evidence.ANNEALED or case == "flat"
-]
-
-
-@pytest.mark.parametrize("method, case", CASES)
-@pytest.mark.parametrize("K", [1, 2, 3, 4])
-def test_p_hat_is_unbiased(method, K, case):
-    assert abs(score(method, case, K)) < LIMIT
+@pytest.mark.parametrize("case", EXACT)
+@pytest.mark.parametrize("method", evidence.UNBIASED)
+def test_p_hat_is_unbiased(method, case):
+    for K in (1, 2, 3, 4):
+        # Elsewhere single weights of the transition reach 100,000 times the mean: no affordable number of runs tells.
+        if method in evidence.ANNEALED or case == FLAT or K == 1:
+            assert abs(score(method, case, K, n_runs=250)) < LIMIT, K
 
 
 @pytest.mark.parametrize("name", OWN_PRIORS)
@@ -128,7 +95,7 @@ def test_p_hat_is_unbiased_with_priors_of_every_shape(method, name):
 @pytest.mark.parametrize("method", evidence.UNBIASED)
 def test_a_few_temperatures_do_for_unbiasedness(method):
     """Short runs have weights of their own to get right, which long ones hide."""
-    assert abs(score(method, "flat", 3, n_runs=600, n_temperatures=4, n_inner=3)) < LIMIT
+    assert abs(score(method, FLAT, 3, n_runs=600, n_temperatures=4, n_inner=3)) < LIMIT
 
 
 # What these tests would find.
@@ -159,7 +126,7 @@ def test_topics_that_do_not_change_places(K, monkeypatch):
 
 
 def test_the_sum_over_counts():
-    exact = EXACT["two words"][4]
+    exact = EXACT["two words, 0.1, 0.5"][4]
     np.testing.assert_allclose([of_one_word_each(K, 5, 0.1, 0.5)[1] for K in (1, 2, 3, 4)], exact, rtol=1e-12)
 
 
@@ -186,7 +153,7 @@ def _sweep_first(chain, priors):
 @pytest.mark.parametrize("method", evidence.ANNEALED)
 def test_a_weight_taken_after_the_sweep_is_found(method, monkeypatch):
     monkeypatch.setattr(evidence, "_move", _sweep_first)
-    assert abs(score(method, "flat", 3, n_runs=800, n_temperatures=4)) > LIMIT
+    assert abs(score(method, FLAT, 3, n_runs=800, n_temperatures=4)) > LIMIT
 
 
 def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
@@ -206,7 +173,7 @@ def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
 
     monkeypatch.setattr(evidence.Guide, "tilted", remember)
     monkeypatch.setattr(GibbsChain, "sweep", sweep_under_the_other)
-    assert abs(score("guided_ais", "flat", 3, n_temperatures=10)) > LIMIT
+    assert abs(score("guided_ais", FLAT, 3, n_temperatures=10)) > LIMIT
 
 
 def test_the_transition_back_is_not_the_transition(monkeypatch):
@@ -216,7 +183,7 @@ def test_the_transition_back_is_not_the_transition(monkeypatch):
         return transition(make_chain(chain.corpus, chain.priors, before), chain.topics)
 
     monkeypatch.setattr(evidence, "transition", back)
-    assert abs(score("cgs_transition", "flat", 3, n_runs=2000, n_inner=3)) > LIMIT
+    assert abs(score("cgs_transition", FLAT, 3, n_runs=2000, n_inner=3)) > LIMIT
 
 
 # The parts

@@ -1,5 +1,6 @@
 """The posterior over the number of topics: a scan of the evidence, from above."""
 
+import bisect
 import itertools
 from dataclasses import dataclass, replace
 from math import ceil
@@ -13,14 +14,14 @@ from sklda.inference.starts import ANNEAL_SWEEPS, longest_start, merge, start_ch
 
 # Pruning: topics at first, relative to the most that are asked for; restarts and their sweeps; sweeps after a merge.
 _FROM_ABOVE, _RESTARTS, _FIRST_SWEEPS, _BETWEEN = 1.4, 2, 100, 15
-# Temperatures of the first look at every number of topics.
-_FIRST_TEMPERATURES = 20
+# Temperatures of the first look; and numbers of topics are first looked at with at most this share of them in between.
+_FIRST_TEMPERATURES, _BETWEEN_LOOKS = 20, 1 / 8
 # A number of topics is given up when at best it is this many nats below the best.
 _HOPELESS = 20.0
 # Effort goes on while a posterior probability has a larger standard error, for numbers of topics at least this likely.
 _VAGUE, _NEGLIGIBLE = 0.05, 1e-3
-# Variances are pooled over this many neighbours on either side.
-_NEIGHBOURS = 2
+# Pilots are compared over this many neighbours on either side, and a variance with fewer degrees of freedom is pooled.
+_NEIGHBOURS, _ENOUGH = 2, 30
 # How far off, relatively, what one doubling of the temperatures says about the next may be.
 _DOUBT = 0.25
 _DRAWS = 4000
@@ -69,6 +70,7 @@ class Result:
     interval : tuple of (int, int)
         Credible interval of 0.95, over the Monte Carlo error as well.
     log_evidence, log_evidence_std, log_evidence_shortfall : ndarray of shape (n_counts,)
+        NaN where nothing was estimated.
     runs : ndarray of shape (n_runs,)
         Fields ``n_components``, ``pilot``, ``n_sweeps``, ``log_evidence``.
     draws : dict of {int: (Priors, list of ChainState, list of ChainState, ndarray)}
@@ -104,7 +106,7 @@ class _Stopped(Exception):
 
 
 class Scan:
-    """log p(w | T) for a range of T: every T at first, then those that matter.
+    """log p(w | T) for a range of T: wide apart at first, then those that matter.
 
     Parameters
     ----------
@@ -129,6 +131,7 @@ class Scan:
     Attributes
     ----------
     levels : dict of {int: Level}
+        Those without log weights were passed over: neither neighbour that was looked at came near the best.
     runs : list of (int, int, int, float)
         Number of topics, pilot, sweeps and log weight of every run.
     spent : int
@@ -157,7 +160,7 @@ class Scan:
         self.levels, self.runs, self.spent, self._prunings, self._rounds = {}, [], 0, 0, 0
 
     def run(self, limit=None, log_prior_of=None):
-        """Look at every number of topics, then at those that matter.
+        """Look over the range, then at what matters.
 
         With `limit` the range is widened up to there while its end is not hopeless; ``log_prior_of(counts)`` is then
         log p(T) of the new ones, as a dict.
@@ -188,7 +191,7 @@ class Scan:
                 break
         # The neighbours of the mode too, for they are what it is compared with.
         counts = sorted(self.levels)
-        mode = int(np.argmax(self.posterior()[0]))
+        mode = counts.index(self._seen()[np.argmax(self.posterior()[0])])
         beside = counts[max(mode - _NEIGHBOURS, 0) : mode + _NEIGHBOURS + 1]
         self._settle(sorted({*self._likely(), *beside}))
         while self.posterior()[1].std(axis=0).max() > _VAGUE and self._refine(self._likely()):
@@ -199,18 +202,25 @@ class Scan:
         self._anneal(counts, self.n_pilots)
         self._round(counts, [self.n_temperatures] * self.n_runs)
 
+    def _seen(self):
+        """Numbers of topics with runs, ascending."""
+        return sorted(T for T, level in self.levels.items() if level.log_weights is not None)
+
     def _likely(self):
         """Numbers of topics that matter to the posterior as far as it is known, ascending."""
-        return np.array(sorted(self.levels))[self.posterior()[1].mean(axis=0) > _NEGLIGIBLE].tolist()
+        return np.array(self._seen())[self.posterior()[1].mean(axis=0) > _NEGLIGIBLE].tolist()
 
     def _look(self, counts):
-        """Pilots for numbers of topics not seen yet, and their first runs."""
+        """Pilots for numbers of topics not seen yet, and first runs: of some, then of all near which it may be best."""
         self._prune(counts, self.n_pilots)
-        if self.method in evidence.ANNEALED:
-            first = min(_FIRST_TEMPERATURES, self.n_temperatures)
-            self._round(counts, [max(first // 2, 1), first])
-        else:
+        if self.method not in evidence.ANNEALED:
             self._round(counts, [0] * self.n_runs)
+            return
+        first = min(_FIRST_TEMPERATURES, self.n_temperatures)
+        looks = wide_apart(counts)
+        while looks:
+            self._round(looks, [max(first // 2, 1), first])
+            looks = self._between()
 
     def _prune(self, counts, n_pilots):
         """Add pilots to the levels `counts`."""
@@ -284,8 +294,7 @@ class Scan:
         self._end(f"{len(counts)} numbers of topics from {min(counts)} to {max(counts)}, {each}")
 
     def _end(self, text):
-        known = all(level.log_weights is not None for level in self.levels.values())
-        if self.report(text) and known:
+        if self.report(text) and self._seen():
             raise _Stopped
 
     def _refine(self, alive):
@@ -299,7 +308,7 @@ class Scan:
             return True
         temperatures = max(self.levels[T].temperatures for T in alive)
         n_pilots = max(len(self.levels[T].states) for T in alive)
-        within = self._variances()[0][np.isin(sorted(self.levels), alive)].mean()
+        within = self._variances()[0][np.isin(self._seen(), alive)].mean()
         apart, _ = log_mean.better_half([log_mean.pilots(self.levels[T].log_weights) for T in alive])
         disagree = apart > 2 * within / self.n_runs
         n_temperatures = temperatures if disagree else 2 * temperatures
@@ -316,20 +325,36 @@ class Scan:
 
     def _alive(self):
         """Numbers of topics that may still be likely, ascending."""
+        counts, reach, least = self._reach()
+        return [T for T, value in zip(counts, reach, strict=True) if self.log_prior[T] + value > least]
+
+    def _between(self):
+        """Numbers of topics passed over so far that may be likely if as good as a neighbour, ascending."""
+        counts, reach, least = self._reach()
+        looks = []
+        for T in sorted(self.levels.keys() - set(counts)):
+            above = bisect.bisect(counts, T)
+            if self.log_prior[T] + max(reach[above - 1 : above + 1]) > least:
+                looks.append(T)
+        return looks
+
+    def _reach(self):
+        """Numbers of topics seen, what their log evidence is at best, and the log posterior from which on one counts."""
         counts, value, std, shortfall, common = self._table()
-        hope = np.array([self.log_prior[T] for T in counts]) + value + shortfall
+        value = value + shortfall
+        hope = np.array([self.log_prior[T] for T in counts]) + value
         own = np.sqrt(np.maximum(np.nan_to_num(std) ** 2 - common**2, 0))
         best = np.argmax(hope)
         doubt = np.hypot(own, own[best]) + np.abs(common - common[best])
-        return counts[hope + 3 * doubt > hope[best] - _HOPELESS].tolist()
+        return counts.tolist(), value + 3 * doubt, hope[best] - _HOPELESS
 
     def _variances(self):
-        """For each number of topics: variance between runs, its degrees of freedom, and values of neighbours' pilots.
+        """For each number of topics: variance between runs, degrees of freedom shared with others, neighbours' pilots.
 
-        Runs of one length share what is known: their variance grows as a power of T, and pilots differ by as much as
-        those of their neighbours. One topic leaves nothing to chance, and says nothing of others.
+        Few runs share what is known with others of their length: variance grows as a power of T. Pilots differ by as
+        much as those of their neighbours. One topic leaves nothing to chance, and says nothing of others.
         """
-        counts = np.array(sorted(self.levels))
+        counts = np.array(self._seen())
         levels = [self.levels[T] for T in counts]
         length = np.array([level.temperatures for level in levels])
         repeated = np.array([level.log_weights.shape[1] > 1 for level in levels])
@@ -339,7 +364,9 @@ class Scan:
             if len(here):
                 own = np.array([levels[i].log_weights.var(axis=1, ddof=1).mean() for i in here])
                 free = np.array([levels[i].log_weights.size - len(levels[i].log_weights) for i in here])
-                within[here], freedom[here] = _power_law(counts[here], own, free), free.sum()
+                few = free < _ENOUGH
+                within[here] = np.where(few, _power_law(counts[here], own, free), own)
+                freedom[here] = np.where(few, free.sum(), 0)
         for i, T in enumerate(counts):
             near = [j for j in range(i - _NEIGHBOURS, i + _NEIGHBOURS + 1) if 0 <= j < len(counts) and j != i]
             beside.append([log_mean.pilots(levels[j].log_weights) for j in near if min(T, counts[j]) > 1])
@@ -351,7 +378,7 @@ class Scan:
 
     def _table(self):
         """`table`, and the part of the error that runs of one length have in common."""
-        counts, rows = sorted(self.levels), []
+        counts, rows = self._seen(), []
         for T, within, freedom, beside in zip(counts, *self._variances(), strict=True):
             level = self.levels[T]
             if level.log_weights.shape[1] == 1 and np.isfinite(level.shorter):
@@ -360,7 +387,8 @@ class Scan:
                 shortfall = max(value - level.shorter, 0.0)
                 common = _DOUBT * shortfall
             else:
-                value, std, shortfall = log_mean.combine(level.log_weights, within, beside=beside)
+                pooled = within if freedom else None
+                value, std, shortfall = log_mean.combine(level.log_weights, pooled, beside=beside)
                 common = within / np.sqrt(2 * freedom) if freedom and shortfall else 0.0
             rows.append((value, np.sqrt(std**2 + common**2 + level.left_out**2), shortfall, common))
         return np.array(counts), *np.array(rows).T
@@ -376,15 +404,23 @@ class Scan:
 
     def result(self):
         """What the scan has found."""
-        counts, *log_evidence = self.table()
+        seen, *log_evidence = self.table()
         posterior, draws = self.posterior()
-        likely = counts[draws.mean(axis=0) > _UNLIKELY]
+        likely = seen[draws.mean(axis=0) > _UNLIKELY]
+        counts = np.array(sorted(self.levels))
+        known = np.isin(counts, seen)
+
+        def spread(values, elsewhere):
+            full = np.full(len(counts), elsewhere)
+            full[known] = values
+            return full
+
         return Result(
             counts,
-            posterior,
-            draws.std(axis=0),
-            credible_interval(counts, draws.mean(axis=0)),
-            *log_evidence,
+            spread(posterior, 0.0),
+            spread(draws.std(axis=0), 0.0),
+            credible_interval(seen, draws.mean(axis=0)),
+            *(spread(values, np.nan) for values in log_evidence),
             np.array(self.runs, RUN),
             {
                 int(T): (level.priors, level.states, level.ends, level.log_weights.ravel())
@@ -408,6 +444,15 @@ def prunings(corpus, priors_of, counts, seeds, n_jobs=None):
     found = side_by_side(_pruning, [(corpus, priors_of, counts, seed) for seed in seeds], n_jobs)
     priors = {T: priors_of.mean([rules[T] for _, rules in found])(T) for T in counts}
     return priors, [states for states, _ in found]
+
+
+def wide_apart(counts):
+    """Some of `counts`, ascending: all small ones, then with up to an eighth of them in between; and both ends."""
+    chosen = counts[:1]
+    for T, following in itertools.pairwise(counts[1:]):
+        if following - chosen[-1] > max(1, int(_BETWEEN_LOOKS * chosen[-1])):
+            chosen.append(T)
+    return chosen + counts[-1:] if len(counts) > 1 else chosen
 
 
 def _above(counts):

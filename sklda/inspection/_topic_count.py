@@ -151,11 +151,12 @@ class TopicCountDisplay:
         from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
         value = np.asarray(self.log_evidence, dtype=np.float64)
-        below = value - np.nanmax(value)
+        known = np.isfinite(value)
+        counts, below = counts[known], value[known] - value[known].max()
         (self.line_,) = ax.plot(counts, below, "o-", color=_LINE, lw=1.2, ms=3.5)
         self.errors_ = None
         if self.log_evidence_std is not None:
-            reach = 2 * np.nan_to_num(np.asarray(self.log_evidence_std, dtype=np.float64))
+            reach = 2 * np.nan_to_num(np.asarray(self.log_evidence_std, dtype=np.float64))[known]
             self.errors_ = ax.vlines(counts, below - reach, below + reach, color=_ACCENT, lw=1.4)
         ax.set_yscale("symlog", linthresh=_LINEAR, linscale=1.0)
         ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
