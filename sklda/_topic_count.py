@@ -38,7 +38,7 @@ _VAGUE, _AT_THE_END = 0.1, 0.1
 class TopicCountLDA(BaseLDA):
     """Latent Dirichlet allocation with a posterior over the number of topics, and topics at its mode.
 
-    The evidence p(w | T) of every number of topics T is estimated by annealing, from chains that were pruned from more
+    The evidence p(w | T) of numbers of topics T is estimated by annealing, from chains that were pruned from more
     topics down to T or annealed. The result says how precise it is: standard errors contain the differences between
     independent starts, and where they leave neighbours undecided, there is a warning.
 
@@ -52,8 +52,9 @@ class TopicCountLDA(BaseLDA):
 default=None
         p(T), up to a factor. None: uniform.
     method : {"scan", "pmmh"}, default="scan"
-        ``"scan"``: evidence of every T, roughly at first and more precisely where it matters. ``"pmmh"``:
-        pseudo-marginal Metropolis-Hastings over T (Chen & Doss 2018, section 4.2), proposing neighbours.
+        ``"scan"``: the evidence, roughly at first and at T up to an eighth apart, then between those that come near the
+        best, more precisely where it matters. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T (Chen & Doss 2018,
+        section 4.2), proposing neighbours.
     evidence : str, default="guided_ais"
         How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"cgs_transition"`` is the estimator of Chen &
         Doss: unbiased for p, but its logarithm is too low by hundreds of nats and more the more topics there are, so
@@ -93,7 +94,7 @@ default=None
     Attributes
     ----------
     topic_counts_ : ndarray of shape (n_counts,), int
-        The numbers of topics looked at, ascending.
+        The numbers of topics, ascending.
     topic_count_posterior_ : ndarray of shape (n_counts,)
         p(T | w). With the scan, from `log_evidence_` plus `log_evidence_shortfall_`; with ``method="pmmh"``, the share
         of its steps.
@@ -104,8 +105,8 @@ default=None
     n_components_ : int
         The mode of the posterior.
     log_evidence_ : ndarray of shape (n_counts,)
-        log of the mean of unbiased estimates of p(w | T), in nats; a lower bound in probability. NaN where pmmh
-        proposed nothing.
+        log of the mean of unbiased estimates of p(w | T), in nats; a lower bound in probability. NaN where nothing was
+        estimated: between numbers of topics that are out of the question, and where pmmh proposed nothing.
     log_evidence_std_ : ndarray of shape (n_counts,)
         Its standard error: spread between runs, and between pilots.
     log_evidence_shortfall_ : ndarray of shape (n_counts,)

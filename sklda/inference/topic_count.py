@@ -339,7 +339,7 @@ class Scan:
         return looks
 
     def _reach(self):
-        """Numbers of topics seen, what their log evidence is at best, and the log posterior from which on one counts."""
+        """Numbers of topics seen, their log evidence at best, and the log posterior from which on one counts."""
         counts, value, std, shortfall, common = self._table()
         value = value + shortfall
         hope = np.array([self.log_prior[T] for T in counts]) + value
