@@ -346,6 +346,19 @@ def test_pilots_in_different_modes_show_how_far_others_would_be(n_pilots, sigma)
     assert not agree(value[:, 0] - value[:, 1], means.std(axis=2, ddof=1).mean(axis=1) * (2 / n_pilots) ** 0.5)
 
 
+def test_what_sets_pilots_apart_is_not_made_up_for():
+    """Half the variance of runs is, 648 nats; of modes 45 nats apart the best of four counts, 35 to 46 above the mean.
+
+    Means of 1,000 sets have an error of 1.2. Were all variance made up for, they would be 245.
+    """
+    rng = np.random.default_rng(0)
+    log_weights = 45 * rng.standard_normal((1000, 4, 1)) + 36 * rng.standard_normal((1000, 4, 2))
+    value, std, shortfall = np.array([combine(each, 36.0**2) for each in log_weights]).T
+    found = value + shortfall - 648
+    assert 25 < found.mean() < 46
+    assert agree(found[::2] - found[1::2], np.hypot(std[::2], std[1::2]))
+
+
 def test_starts_that_failed_are_no_doubt_about_the_best_mode():
     rng = np.random.default_rng(0)
     log_weights = 0.3 * rng.standard_normal((8, 4)) + np.repeat([0, -2000], 4)[:, None]

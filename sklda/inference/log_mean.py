@@ -42,22 +42,22 @@ def combine(log_weights, variance=None, freedom=None, beside=()):
     """
     n_pilots, n_runs = log_weights.shape
     value = logsumexp(log_weights) - np.log(log_weights.size)
-    if log_weights.size == 1:
-        return float(value), np.nan, 0.0
     if variance is None:
         variance = log_weights.var(axis=1, ddof=1).mean() if n_runs > 1 else 0.0
         freedom = n_pilots * (n_runs - 1)
     spread, spread_freedom = pooled([pilots(log_weights)])
     if spread_freedom < _ENOUGH or spread > _APART * variance / n_runs:
         spread, spread_freedom = pooled([pilots(log_weights), *beside])
+    if log_weights.size == 1 and not spread_freedom:
+        return float(value), np.nan, 0.0
     (best,), error, doubt = _means(log_weights.reshape(1, -1), variance, freedom)
     per_pilot, within, _ = _means(log_weights, variance, freedom)
     if spread > within:
         # What runs do not explain is in which modes pilots are: the best of these count. By no normal law, though, are
         # there better ones in proportion to the variance between pilots, so that is not made up for.
-        modes = 1 - within / spread
-        best = logsumexp(best + modes * (per_pilot - best)) - np.log(n_pilots)
-        error = (1 - modes) * error + modes * _modes_error([per_pilot, *beside], within) ** 2
+        explained = within / spread
+        best = logsumexp(per_pilot + explained * (best - per_pilot)) - np.log(n_pilots)
+        error = explained**2 * error + (1 - explained**2) * _modes_error([per_pilot, *beside], within) ** 2
     return float(value), float(np.sqrt(error + doubt**2)), float(max(best - value, 0.0))
 
 

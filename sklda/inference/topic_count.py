@@ -19,7 +19,8 @@ _FIRST_TEMPERATURES, _BETWEEN_LOOKS = 20, 1 / 8
 # A number of topics is given up when at best it is this many nats below the best.
 _HOPELESS = 20.0
 # Effort goes on while a posterior probability has a larger standard error, for numbers of topics at least this likely.
-_VAGUE, _NEGLIGIBLE = 0.05, 1e-3
+# It is 0.037 where the two best are three standard errors of their difference apart.
+_VAGUE, _NEGLIGIBLE = 0.03, 1e-3
 # Pilots are compared over this many neighbours on either side, and a variance with fewer degrees of freedom is pooled.
 _NEIGHBOURS, _ENOUGH = 2, 30
 # How far off, relatively, what one doubling of the temperatures says about the next may be.
