@@ -119,10 +119,12 @@ def paper(options):
     say(describe(X))
     lda, taken = fitted("scan", X, 2, 100, **given, n_jobs=options.jobs, random_state=options.seed, verbose=1)
     value = lda.log_evidence_ + lda.log_evidence_shortfall_
-    mode, rows = int(np.argmax(value)), []
+    mode, rows = int(np.nanargmax(value)), []
     best, length = longest(lda, lda.n_components_)
-    for T in (5, 10, 15, 17, 18, 19, 20, 21, 22, 23, 25, 30, 50, 100):
+    for T in (5, 10, 15, 16, 18, 19, 20, 21, 22, 24, 30, 51, 100):
         i = T - 2
+        if np.isnan(value[i]):
+            continue
         pilots, n_sweeps = longest(lda, T)
         apart = "" if i == mode or n_sweeps != length else f"{_apart(best, pilots):.1f}"
         rows.append([str(T), *map(nats, by_count(lda, T)), nats(value[mode] - value[i]), f"{n_sweeps}", apart])
