@@ -262,6 +262,21 @@ def test_the_range_widens(X, monkeypatch):
 
 
 @ignore
+def test_what_is_out_of_the_question_is_passed_over(X):
+    options = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1, "n_temperatures": 20, "n_pilots": 1, "random_state": 0}
+    lda = TopicCountLDA(10, 30, **options).fit(X[:90])
+    assert lda.topic_counts_.tolist() == list(range(10, 31))
+    passed_over = np.isnan(lda.log_evidence_)
+    assert lda.topic_counts_[passed_over].tolist() == [17, 19, 21, 23, 25, 26, 28, 29]
+    for values in (lda.topic_count_posterior_, lda.topic_count_posterior_std_):
+        assert (values[passed_over] == 0).all()
+    # Not so where the prior makes up for the evidence.
+    prior = np.where(lda.topic_counts_ == 19, 1, 1e-300)
+    likely = TopicCountLDA(10, 30, topic_count_prior=prior, **options).fit(X[:90])
+    assert np.isfinite(likely.log_evidence_[lda.topic_counts_ == 19])
+
+
+@ignore
 def test_a_callback_ends_the_fit_early(X):
     pytest.importorskip("sklearn.callback")
 
