@@ -23,8 +23,9 @@ _HOPELESS = 20.0
 _VAGUE, _NEGLIGIBLE = 0.03, 1e-3
 # Pilots are compared over this many neighbours on either side, and a variance with fewer degrees of freedom is pooled.
 _NEIGHBOURS, _ENOUGH = 2, 30
-# How far off, relatively, what one doubling of the temperatures says about the next may be.
-_DOUBT = 0.25
+# What short runs fall short by, over what the last doubling of their temperatures gained, and how far off that may be:
+# 1.0 to 1.8 were measured on corpora of 2,400 to 600,000 tokens.
+_LOST, _DOUBT = 1.4, 0.4
 _DRAWS = 4000
 _CREDIBLE = 0.95
 # Draws are kept for numbers of topics at least this likely.
@@ -385,8 +386,8 @@ class Scan:
             if level.log_weights.shape[1] == 1 and np.isfinite(level.shorter):
                 # Short runs are not repeated: what half as many temperatures lost tells what is lost still.
                 value, std, _ = log_mean.combine(level.log_weights, 0.0, beside=beside)
-                shortfall = max(value - level.shorter, 0.0)
-                common = _DOUBT * shortfall
+                gained = max(value - level.shorter, 0.0)
+                shortfall, common = _LOST * gained, _DOUBT * gained
             else:
                 pooled = within if freedom else None
                 value, std, shortfall = log_mean.combine(level.log_weights, pooled, beside=beside)
