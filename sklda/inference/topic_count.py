@@ -191,11 +191,12 @@ class Scan:
             if alive == before:
                 # Longer looks would give up nothing either.
                 break
-        # The neighbours of the mode too, for they are what it is compared with.
-        counts = sorted(self.levels)
+        # The neighbours too: of the mode, for they are what it is compared with, and of all, for short looks miss some.
+        counts, likely = sorted(self.levels), self._likely()
         mode = counts.index(self._seen()[np.argmax(self.posterior()[0])])
-        beside = counts[max(mode - _NEIGHBOURS, 0) : mode + _NEIGHBOURS + 1]
-        self._settle(sorted({*self._likely(), *beside}))
+        first = min(mode - _NEIGHBOURS, counts.index(likely[0]) - 1)
+        last = max(mode + _NEIGHBOURS, counts.index(likely[-1]) + 1)
+        self._settle(counts[max(first, 0) : last + 1])
         while self.posterior()[1].std(axis=0).max() > _VAGUE and self._refine(self._likely()):
             pass
 
@@ -209,8 +210,9 @@ class Scan:
         return sorted(T for T, level in self.levels.items() if level.log_weights is not None)
 
     def _likely(self):
-        """Numbers of topics that matter to the posterior as far as it is known, ascending."""
-        return np.array(self._seen())[self.posterior()[1].mean(axis=0) > _NEGLIGIBLE].tolist()
+        """Numbers of topics that matter to the posterior as far as it is known, and those in between, ascending."""
+        likely = np.array(self._seen())[self.posterior()[1].mean(axis=0) > _NEGLIGIBLE]
+        return [T for T in sorted(self.levels) if likely[0] <= T <= likely[-1]]
 
     def _look(self, counts):
         """Pilots for numbers of topics not seen yet, and first runs: of some, then of all near which it may be best."""
