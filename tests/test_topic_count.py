@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklda import TopicCountLDA
 from sklda.datasets import make_lda_corpus
 from sklda.inference.pmmh import _neighbour
+from sklda.inference.topic_count import Level, Scan
 
 FLAT = "three words, 1, 1"
 TINY = {"doc_topic_prior": 1.0, "topic_word_prior": 1.0, "random_state": 0}
@@ -274,6 +275,17 @@ def test_what_is_out_of_the_question_is_passed_over(X):
     prior = np.where(lda.topic_counts_ == 19, 1, 1e-300)
     likely = TopicCountLDA(10, 30, topic_count_prior=prior, **options).fit(X[:90])
     assert np.isfinite(likely.log_evidence_[lda.topic_counts_ == 19])
+
+
+def test_what_lies_between_likely_numbers_is_not_given_up():
+    """Where short looks say that 5 and 7 topics are likely and 6 are not, 6 may yet be."""
+    seed = np.random.SeedSequence(0)
+    options = {"n_temperatures": 99, "n_runs": 2, "n_inner": 2, "n_pilots": 2, "budget": 9, "n_jobs": 1}
+    scan = Scan(None, None, dict.fromkeys(range(4, 9), 0.0), method="ais", seed=seed, report=None, **options)
+    values = {4: -90.0, 5: 0.0, 6: -60.0, 7: 0.0, 8: -80.0}
+    scan.levels = {T: Level(None, [], 20, np.array([[v], [v - 1]]), shorter=v) for T, v in values.items()}
+    assert scan.posterior()[0][2] < 1e-9
+    assert scan._likely() == [5, 6, 7]
 
 
 @ignore
