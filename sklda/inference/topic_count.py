@@ -403,6 +403,8 @@ class Scan:
         log_posterior = np.array([self.log_prior[T] for T in counts]) + value + shortfall
         rng = np.random.default_rng(random.child(self.seed, 2))
         own = np.sqrt(np.maximum(np.nan_to_num(std) ** 2 - common**2, 0))
+        # Shorter runs have more in common, but were compared with the best when that was as short.
+        common = np.minimum(common, common[np.argmax(log_posterior)])
         noise = own * rng.standard_normal((_DRAWS, len(counts))) + common * rng.standard_normal((_DRAWS, 1))
         return normalised(log_posterior), normalised(log_posterior + noise)
 
