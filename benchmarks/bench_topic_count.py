@@ -24,9 +24,10 @@ from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda.datasets import make_lda_corpus
 from sklda.inference import evidence, random
 from sklda.inference.corpus import Corpus
+from sklda.inference.levels import normalised
 from sklda.inference.log_mean import combine
 from sklda.inference.prior_rules import LearntRule, PriorRule
-from sklda.inference.topic_count import normalised, prunings
+from sklda.inference.topic_count import prunings
 
 LEARNT = ("doc_topic_prior", "topic_word_prior")
 

@@ -17,8 +17,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sklda import TopicCountLDA
 from sklda.datasets import make_lda_corpus
+from sklda.inference.levels import Level
 from sklda.inference.pmmh import _neighbour
-from sklda.inference.topic_count import Level, Scan
+from sklda.inference.topic_count import Scan
 
 FLAT = "three words, 1, 1"
 TINY = {"doc_topic_prior": 1.0, "topic_word_prior": 1.0, "random_state": 0}

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda.inference import evidence, random
+from sklda.inference.levels import credible_interval, normalised
 from sklda.inference.log_mean import combine
-from sklda.inference.topic_count import RUN, Result, credible_interval, normalised, prunings
+from sklda.inference.topic_count import RUN, Result, prunings
 
 # States of z that are kept for each number of topics.
 _KEPT = 16

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
-from scipy.special import logsumexp
 
 from sklda.inference import evidence, log_mean, random
 from sklda.inference.chain import side_by_side
+from sklda.inference.levels import NEIGHBOURS, Level, Table, credible_interval, variances
 from sklda.inference.starts import ANNEAL_SWEEPS, longest_start, merge, start_chains
 
 # Pruning: topics at first, relative to the most that are asked for; restarts and their sweeps; sweeps after a merge.
@@ -21,43 +21,8 @@ _HOPELESS = 20.0
 # Effort goes on while a posterior probability has a larger standard error, for numbers of topics at least this likely.
 # It is 0.037 where the two best are three standard errors of their difference apart.
 _VAGUE, _NEGLIGIBLE = 0.03, 1e-3
-# Pilots are compared over this many neighbours on either side, and a variance with fewer degrees of freedom is pooled.
-_NEIGHBOURS, _ENOUGH = 2, 30
-# What short runs fall short by, over what the last doubling of their temperatures gained, and how far off that may be:
-# 1.0 to 1.8 were measured on corpora of 2,400 to 600,000 tokens.
-_LOST, _DOUBT = 1.4, 0.4
-_DRAWS = 4000
-_CREDIBLE = 0.95
 # Draws are kept for numbers of topics at least this likely.
 _UNLIKELY = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Level:
-    """What is known about one number of topics.
-
-    Attributes
-    ----------
-    priors : Priors
-    states : list of ChainState
-        The pilots'.
-    temperatures : int
-        Length of the longest runs so far, which the next three are about.
-    log_weights : ndarray of shape (n_pilots, n_runs)
-    ends : list of ChainState
-        Where the runs ended, pilot by pilot.
-    left_out : float
-    shorter : float
-        Log evidence by half as many temperatures; -inf where there were none.
-    """
-
-    priors: object
-    states: list
-    temperatures: int = 0
-    log_weights: np.ndarray = None
-    ends: tuple = ()
-    left_out: float = 0.0
-    shorter: float = -np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +58,6 @@ class Result:
 
 
 RUN = np.dtype([("n_components", int), ("pilot", int), ("n_sweeps", int), ("log_evidence", float)])
-
-
-def credible_interval(counts, posterior):
-    """Smallest and largest count after at most 0.025 is cut from either end."""
-    tail = (1 - _CREDIBLE) / 2
-    low = np.argmax(np.cumsum(posterior) > tail)
-    high = len(counts) - 1 - np.argmax(np.cumsum(posterior[::-1]) > tail)
-    return int(counts[low]), int(counts[high])
 
 
 class _Stopped(Exception):
@@ -193,9 +150,9 @@ class Scan:
                 break
         # The neighbours too: of the mode, for they are what it is compared with, and of all, for short looks miss some.
         counts, likely = sorted(self.levels), self._likely()
-        mode = counts.index(self._seen()[np.argmax(self.posterior()[0])])
-        first = min(mode - _NEIGHBOURS, counts.index(likely[0]) - 1)
-        last = max(mode + _NEIGHBOURS, counts.index(likely[-1]) + 1)
+        mode = counts.index(list(self._seen())[np.argmax(self.posterior()[0])])
+        first = min(mode - NEIGHBOURS, counts.index(likely[0]) - 1)
+        last = max(mode + NEIGHBOURS, counts.index(likely[-1]) + 1)
         self._settle(counts[max(first, 0) : last + 1])
         while self.posterior()[1].std(axis=0).max() > _VAGUE and self._refine(self._likely()):
             pass
@@ -206,12 +163,12 @@ class Scan:
         self._round(counts, [self.n_temperatures] * self.n_runs)
 
     def _seen(self):
-        """Numbers of topics with runs, ascending."""
-        return sorted(T for T, level in self.levels.items() if level.log_weights is not None)
+        """The levels with runs, by ascending number of topics."""
+        return {T: self.levels[T] for T in sorted(self.levels) if self.levels[T].log_weights is not None}
 
     def _likely(self):
         """Numbers of topics that matter to the posterior as far as it is known, and those in between, ascending."""
-        likely = np.array(self._seen())[self.posterior()[1].mean(axis=0) > _NEGLIGIBLE]
+        likely = np.array(list(self._seen()))[self.posterior()[1].mean(axis=0) > _NEGLIGIBLE]
         return [T for T in sorted(self.levels) if likely[0] <= T <= likely[-1]]
 
     def _look(self, counts):
@@ -306,13 +263,16 @@ class Scan:
 
         What was given up, but turns out to be likely as the others are known better, gets its full runs first.
         """
+        if self.spent > self.budget:
+            return False
         passed_over = [T for T in alive if self.levels[T].temperatures < self.n_temperatures]
         if passed_over:
             self._settle(passed_over)
             return True
         temperatures = max(self.levels[T].temperatures for T in alive)
         n_pilots = max(len(self.levels[T].states) for T in alive)
-        within = self._variances()[0][np.isin(self._seen(), alive)].mean()
+        seen = self._seen()
+        within = variances(seen)[0][np.isin(list(seen), alive)].mean()
         apart, _ = log_mean.better_half([log_mean.pilots(self.levels[T].log_weights) for T in alive])
         disagree = apart > 2 * within / self.n_runs
         n_temperatures = temperatures if disagree else 2 * temperatures
@@ -344,74 +304,28 @@ class Scan:
 
     def _reach(self):
         """Numbers of topics seen, their log evidence at best, and the log posterior from which on one counts."""
-        counts, value, std, shortfall, common = self._table()
-        value = value + shortfall
-        hope = np.array([self.log_prior[T] for T in counts]) + value
-        own = np.sqrt(np.maximum(np.nan_to_num(std) ** 2 - common**2, 0))
+        table = self.table()
+        hope = self._log_prior(table.counts) + table.best
         best = np.argmax(hope)
-        doubt = np.hypot(own, own[best]) + np.abs(common - common[best])
-        return counts.tolist(), value + 3 * doubt, hope[best] - _HOPELESS
+        doubt = np.hypot(table.own, table.own[best]) + np.abs(table.common - table.common[best])
+        return table.counts.tolist(), table.best + 3 * doubt, hope[best] - _HOPELESS
 
-    def _variances(self):
-        """For each number of topics: variance between runs, degrees of freedom shared with others, neighbours' pilots.
-
-        Few runs share what is known with others of their length: variance grows as a power of T. Pilots differ by as
-        much as those of their neighbours. One topic leaves nothing to chance, and says nothing of others.
-        """
-        counts = np.array(self._seen())
-        levels = [self.levels[T] for T in counts]
-        length = np.array([level.temperatures for level in levels])
-        repeated = np.array([level.log_weights.shape[1] > 1 for level in levels])
-        within, freedom, beside = np.zeros(len(counts)), np.zeros(len(counts)), []
-        for n in np.unique(length):
-            here = np.flatnonzero((length == n) & repeated & (counts > 1))
-            if len(here):
-                own = np.array([levels[i].log_weights.var(axis=1, ddof=1).mean() for i in here])
-                free = np.array([levels[i].log_weights.size - len(levels[i].log_weights) for i in here])
-                few = free < _ENOUGH
-                within[here] = np.where(few, _power_law(counts[here], own, free), own)
-                freedom[here] = np.where(few, free.sum(), 0)
-        for i, T in enumerate(counts):
-            near = [j for j in range(i - _NEIGHBOURS, i + _NEIGHBOURS + 1) if 0 <= j < len(counts) and j != i]
-            beside.append([log_mean.pilots(levels[j].log_weights) for j in near if min(T, counts[j]) > 1])
-        return within, freedom, beside
+    def _log_prior(self, counts):
+        return np.array([self.log_prior[T] for T in counts])
 
     def table(self):
-        """Numbers of topics, log evidence, its standard error, and by how much it is probably too low."""
-        return self._table()[:4]
-
-    def _table(self):
-        """`table`, and the part of the error that runs of one length have in common."""
-        counts, rows = self._seen(), []
-        for T, within, freedom, beside in zip(counts, *self._variances(), strict=True):
-            level = self.levels[T]
-            if level.log_weights.shape[1] == 1 and np.isfinite(level.shorter):
-                # Short runs are not repeated: what half as many temperatures lost tells what is lost still.
-                value, std, _ = log_mean.combine(level.log_weights, 0.0, beside=beside)
-                gained = max(value - level.shorter, 0.0)
-                shortfall, common = _LOST * gained, _DOUBT * gained
-            else:
-                pooled = within if freedom else None
-                value, std, shortfall = log_mean.combine(level.log_weights, pooled, beside=beside)
-                common = within / np.sqrt(2 * freedom) if freedom and shortfall else 0.0
-            rows.append((value, np.sqrt(std**2 + common**2 + level.left_out**2), shortfall, common))
-        return np.array(counts), *np.array(rows).T
+        """The evidence of the numbers of topics seen."""
+        return Table.of(self._seen())
 
     def posterior(self):
-        """p(T | w) as the evidence stands, and draws of it over the error of the evidence, (n_draws, n_counts)."""
-        counts, value, std, shortfall, common = self._table()
-        log_posterior = np.array([self.log_prior[T] for T in counts]) + value + shortfall
-        rng = np.random.default_rng(random.child(self.seed, 2))
-        own = np.sqrt(np.maximum(np.nan_to_num(std) ** 2 - common**2, 0))
-        # Shorter runs have more in common, but were compared with the best when that was as short.
-        common = np.minimum(common, common[np.argmax(log_posterior)])
-        noise = own * rng.standard_normal((_DRAWS, len(counts))) + common * rng.standard_normal((_DRAWS, 1))
-        return normalised(log_posterior), normalised(log_posterior + noise)
+        """p(T | w) of the numbers of topics seen, and draws of it over the error of the evidence."""
+        table = self.table()
+        return table.posterior(self._log_prior(table.counts), random.child(self.seed, 2))
 
     def result(self):
         """What the scan has found."""
-        seen, *log_evidence = self.table()
-        posterior, draws = self.posterior()
+        table, (posterior, draws) = self.table(), self.posterior()
+        seen = table.counts
         likely = seen[draws.mean(axis=0) > _UNLIKELY]
         counts = np.array(sorted(self.levels))
         known = np.isin(counts, seen)
@@ -426,7 +340,7 @@ class Scan:
             spread(posterior, 0.0),
             spread(draws.std(axis=0), 0.0),
             credible_interval(seen, draws.mean(axis=0)),
-            *(spread(values, np.nan) for values in log_evidence),
+            *(spread(values, np.nan) for values in (table.value, table.std, table.shortfall)),
             np.array(self.runs, RUN),
             {
                 int(T): (level.priors, level.states, level.ends, level.log_weights.ravel())
@@ -480,20 +394,3 @@ def _pruning(corpus, rule, counts, seed, stop):
             break
         chain = merge(chain, rule(T - 1), _BETWEEN, stop)
     return states, rules
-
-
-def _power_law(counts, variances, freedom):
-    """Variances as a power of the number of topics, by least squares on logarithms; the exponent leans to 1."""
-    x, y = np.log(counts), np.log(np.maximum(variances, 1e-12))
-    weight = freedom / freedom.sum()
-    dx, dy = x - weight @ x, y - weight @ y
-    # The logarithm of a variance with f degrees of freedom has variance 2 / f; the exponent, 1 give or take 1.
-    precision = freedom / 2
-    slope = (1 + (precision * dx) @ dy) / (1 + (precision * dx) @ dx)
-    law = np.exp(slope * dx)
-    return law * (weight @ variances) / (weight @ law)
-
-
-def normalised(log_weights):
-    """Weights that sum to one over the last axis."""
-    return np.exp(log_weights - logsumexp(log_weights, axis=-1, keepdims=True))
