@@ -24,7 +24,7 @@ from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda.datasets import make_lda_corpus
 from sklda.inference import evidence, random
 from sklda.inference.corpus import Corpus
-from sklda.inference.levels import normalised
+from sklda.inference.levels import Level, Table, normalised
 from sklda.inference.log_mean import combine
 from sklda.inference.prior_rules import LearntRule, PriorRule
 from sklda.inference.topic_count import prunings
@@ -72,18 +72,17 @@ def by_count(lda, T):
     return lda.log_evidence_[i], lda.log_evidence_std_[i], lda.log_evidence_shortfall_[i]
 
 
-def longest(lda, T):
-    """Means over the longest runs of each pilot, without the worse half of the pilots; and the length of these runs."""
-    trace = lda.evidence_trace_[lda.evidence_trace_["n_components"] == T]
+def apart(lda):
+    """How far below the best each number of topics with runs of full length is, in errors that it does not share."""
+    trace, levels = lda.evidence_trace_, {}
     n_sweeps = trace["n_sweeps"].max()
-    trace = trace[trace["n_sweeps"] == n_sweeps]
-    means = [trace["log_evidence"][trace["pilot"] == p].mean() for p in np.unique(trace["pilot"])]
-    return np.sort(means)[len(means) // 2 :], n_sweeps
-
-
-def _apart(a, b):
-    """Difference of two means in its standard errors."""
-    return (a.mean() - b.mean()) / np.hypot(*(each.std(ddof=1) / len(each) ** 0.5 for each in (a, b)))
+    for T in np.unique(trace["n_components"][trace["n_sweeps"] == n_sweeps]).tolist():
+        runs = trace[(trace["n_components"] == T) & (trace["n_sweeps"] == n_sweeps)]
+        levels[T] = Level(None, [], n_sweeps, runs["log_evidence"].reshape(len(np.unique(runs["pilot"])), -1))
+    found = Table.of(levels)
+    best = np.argmax(found.best)
+    errors = np.hypot(found.own, found.own[best])
+    return {T: value for T, value in zip(levels, (found.best[best] - found.best) / errors, strict=True) if value > 0}
 
 
 def nats(value):
@@ -120,16 +119,14 @@ def paper(options):
     say(describe(X))
     lda, taken = fitted("scan", X, 2, 100, **given, n_jobs=options.jobs, random_state=options.seed, verbose=1)
     value = lda.log_evidence_ + lda.log_evidence_shortfall_
-    mode, rows = int(np.nanargmax(value)), []
-    best, length = longest(lda, lda.n_components_)
+    best, rows, errors = np.nanmax(value), [], apart(lda)
     for T in (5, 10, 15, 16, 18, 19, 20, 21, 22, 24, 30, 51, 100):
         i = T - 2
         if np.isnan(value[i]):
             continue
-        pilots, n_sweeps = longest(lda, T)
-        apart = "" if i == mode or n_sweeps != length else f"{_apart(best, pilots):.1f}"
-        rows.append([str(T), *map(nats, by_count(lda, T)), nats(value[mode] - value[i]), f"{n_sweeps}", apart])
-    header = ["T", "scan", "error", "too low by", "below the best", "sweeps a run", "pilots apart, in errors"]
+        below = f"{errors[T]:.1f}" if T in errors else ""
+        rows.append([str(T), *map(nats, by_count(lda, T)), nats(best - value[i]), below])
+    header = ["T", "scan", "error", "too low by", "below the best", "in errors not shared"]
     table("log evidence", header, rows)
     return {"seconds": taken, "mode": lda.n_components_, "rows": rows}
 

@@ -11,7 +11,7 @@ from sklda.inference import log_mean
 NEIGHBOURS, _ENOUGH = 2, 30
 # What short runs fall short by, over what the last doubling of their temperatures gained, and how far off that may be:
 # 1.0 to 1.8 were measured on corpora of 2,400 to 600,000 tokens.
-_LOST, _DOUBT = 1.4, 0.4
+_LOST, _DOUBT = 1.4, 0.25
 _DRAWS = 4000
 _CREDIBLE = 0.95
 
