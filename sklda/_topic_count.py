@@ -96,8 +96,8 @@ default=None
     topic_counts_ : ndarray of shape (n_counts,), int
         The numbers of topics, ascending.
     topic_count_posterior_ : ndarray of shape (n_counts,)
-        p(T | w). With the scan, from `log_evidence_` plus `log_evidence_shortfall_`; with ``method="pmmh"``, the share
-        of its steps.
+        p(T | w). With the scan, from `log_evidence_` plus `log_evidence_shortfall_`, as a mean over their errors; with
+        ``method="pmmh"``, the share of its steps.
     topic_count_posterior_std_ : ndarray of shape (n_counts,)
         Its Monte Carlo standard error.
     topic_count_interval_ : tuple of (int, int)

@@ -285,7 +285,7 @@ def test_what_lies_between_likely_numbers_is_not_given_up():
     scan = Scan(None, None, dict.fromkeys(range(4, 9), 0.0), method="ais", seed=seed, report=None, **options)
     values = {4: -90.0, 5: 0.0, 6: -60.0, 7: 0.0, 8: -80.0}
     scan.levels = {T: Level(None, [], 20, np.array([[v], [v - 1]]), shorter=v) for T, v in values.items()}
-    assert scan.posterior()[0][2] < 1e-9
+    assert scan.posterior().mean(axis=0)[2] < 1e-9
     assert scan._likely() == [5, 6, 7]
 
 

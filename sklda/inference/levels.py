@@ -91,12 +91,12 @@ class Table:
         return np.sqrt(np.maximum(np.nan_to_num(self.std) ** 2 - self.common**2, 0))
 
     def posterior(self, log_prior, seed):
-        """p(T | w) by `log_prior` (n_counts,), and draws of it over the errors, (n_draws, n_counts)."""
+        """Draws of p(T | w) over the errors of the evidence, (n_draws, n_counts), by `log_prior` (n_counts,)."""
         rng, log_posterior = np.random.default_rng(seed), log_prior + self.best
         # Shorter runs have more in common, but were compared with the best when that was as short.
         common = np.minimum(self.common, self.common[np.argmax(log_posterior)])
         noise = self.own * rng.standard_normal((_DRAWS, len(common))) + common * rng.standard_normal((_DRAWS, 1))
-        return normalised(log_posterior), normalised(log_posterior + noise)
+        return normalised(log_posterior + noise)
 
 
 def variances(levels):

@@ -150,11 +150,11 @@ class Scan:
                 break
         # The neighbours too: of the mode, for they are what it is compared with, and of all, for short looks miss some.
         counts, likely = sorted(self.levels), self._likely()
-        mode = counts.index(list(self._seen())[np.argmax(self.posterior()[0])])
+        mode = counts.index(list(self._seen())[np.argmax(self.posterior().mean(axis=0))])
         first = min(mode - NEIGHBOURS, counts.index(likely[0]) - 1)
         last = max(mode + NEIGHBOURS, counts.index(likely[-1]) + 1)
         self._settle(counts[max(first, 0) : last + 1])
-        while self.posterior()[1].std(axis=0).max() > _VAGUE and self._refine(self._likely()):
+        while self.posterior().std(axis=0).max() > _VAGUE and self._refine(self._likely()):
             pass
 
     def _settle(self, counts):
@@ -168,7 +168,7 @@ class Scan:
 
     def _likely(self):
         """Numbers of topics that matter to the posterior as far as it is known, and those in between, ascending."""
-        likely = np.array(list(self._seen()))[self.posterior()[1].mean(axis=0) > _NEGLIGIBLE]
+        likely = np.array(list(self._seen()))[self.posterior().mean(axis=0) > _NEGLIGIBLE]
         return [T for T in sorted(self.levels) if likely[0] <= T <= likely[-1]]
 
     def _look(self, counts):
@@ -318,15 +318,15 @@ class Scan:
         return Table.of(self._seen())
 
     def posterior(self):
-        """p(T | w) of the numbers of topics seen, and draws of it over the error of the evidence."""
+        """Draws of p(T | w) over the error of the evidence, (n_draws, n_seen)."""
         table = self.table()
         return table.posterior(self._log_prior(table.counts), random.child(self.seed, 2))
 
     def result(self):
         """What the scan has found."""
-        table, (posterior, draws) = self.table(), self.posterior()
-        seen = table.counts
-        likely = seen[draws.mean(axis=0) > _UNLIKELY]
+        table, draws = self.table(), self.posterior()
+        seen, posterior = table.counts, draws.mean(axis=0)
+        likely = seen[posterior > _UNLIKELY]
         counts = np.array(sorted(self.levels))
         known = np.isin(counts, seen)
 
@@ -339,7 +339,7 @@ class Scan:
             counts,
             spread(posterior, 0.0),
             spread(draws.std(axis=0), 0.0),
-            credible_interval(seen, draws.mean(axis=0)),
+            credible_interval(seen, posterior),
             *(spread(values, np.nan) for values in (table.value, table.std, table.shortfall)),
             np.array(self.runs, RUN),
             {
