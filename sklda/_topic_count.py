@@ -99,7 +99,7 @@ default=None
         p(T | w). With the scan, from `log_evidence_` plus `log_evidence_shortfall_`, as a mean over their errors; with
         ``method="pmmh"``, the share of its steps.
     topic_count_posterior_std_ : ndarray of shape (n_counts,)
-        Its Monte Carlo standard error.
+        Its Monte Carlo standard error; with the scan, two cover what 0.95 of the errors of the evidence make of it.
     topic_count_interval_ : tuple of (int, int)
         Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error.
     n_components_ : int

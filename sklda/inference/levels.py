@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtr
 
 from sklda.inference import log_mean
 
@@ -138,6 +138,15 @@ def _power_law(counts, variances, freedom):
 def normalised(log_weights):
     """Weights that sum to one over the last axis."""
     return np.exp(log_weights - logsumexp(log_weights, axis=-1, keepdims=True))
+
+
+def deviation(draws):
+    """Standard errors of the mean of `draws` over the first axis, of which two reach as far as 0.95 of the draws do.
+
+    A small probability of which little is known may be large: its draws reach farther up than twice their deviation.
+    """
+    mean, (low, high) = draws.mean(axis=0), np.quantile(draws, ndtr([-2, 2]), axis=0)
+    return np.maximum(draws.std(axis=0), np.maximum(mean - low, high - mean) / 2)
 
 
 def credible_interval(counts, posterior):

@@ -9,7 +9,7 @@ import numpy as np
 
 from sklda.inference import evidence, log_mean, random
 from sklda.inference.chain import side_by_side
-from sklda.inference.levels import NEIGHBOURS, Level, Table, credible_interval, variances
+from sklda.inference.levels import NEIGHBOURS, Level, Table, credible_interval, deviation, variances
 from sklda.inference.starts import ANNEAL_SWEEPS, longest_start, merge, start_chains
 
 # Pruning: topics at first, relative to the most that are asked for; restarts and their sweeps; sweeps after a merge.
@@ -338,7 +338,7 @@ class Scan:
         return Result(
             counts,
             spread(posterior, 0.0),
-            spread(draws.std(axis=0), 0.0),
+            spread(deviation(draws), 0.0),
             credible_interval(seen, posterior),
             *(spread(values, np.nan) for values in (table.value, table.std, table.shortfall)),
             np.array(self.runs, RUN),
