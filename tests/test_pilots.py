@@ -11,7 +11,8 @@ from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain
 from sklda.inference.convergence import warn
 from sklda.inference.corpus import Corpus
-from sklda.inference.pilots import _climb, _settle, find_pilots, mode_evidence, weigh
+from sklda.inference.maximum import Maximum
+from sklda.inference.pilots import Pilots, _climb, _settle, find_pilots, mode_evidence, weigh
 from sklda.inference.priors import Priors
 
 WITHIN = ((1e-3, 1e2), (1e-3, 1e2))
@@ -54,11 +55,17 @@ def climb(alone):
 @pytest.mark.parametrize(("n_within", "warned"), [(1, True), (4, True), (5, False)])
 def test_few_starts_within_reach_are_worth_a_warning(n_within, warned):
     nothing = SimpleNamespace(edges={})
-    pilots = SimpleNamespace(agree=False, chains=[None] * 4, log_evidence=np.zeros(52), n_weighed=8, n_within=n_within)
+    pilots = Pilots([None] * 4, False, None, None, None, np.zeros(52), 1.0, 8, n_within, np.zeros((2, 2)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn("full_bayes", nothing, WITHIN, False, np.ones(2), np.ones((2, 2)) / 4, None, pilots)
     assert [f"only {n_within} came within reach" in str(each.message) for each in caught] == [True] * warned
+
+
+def test_modes_that_may_have_been_missed_are_in_the_error():
+    errors, doubt = np.diag([0.01, np.inf]), np.array([[0.04, 0.01], [0.01, 0.09]])
+    maximum = Maximum(np.zeros(2), errors, errors, np.eye(2), -np.eye(2), {1: "lower"}).in_doubt(doubt)
+    np.testing.assert_allclose(maximum.monte_carlo, np.diag([0.05, np.inf]))
 
 
 def test_chains_that_agree_need_no_evidence():

@@ -61,11 +61,11 @@ def disagree(curve, maximum):
 
 def warn(method, maximum, search, disagree, r_hat, occupancy, grid, pilots):
     """A `ConvergenceWarning` for everything that keeps the result from being what was asked for."""
-    if pilots is not None and not pilots.agree and len(pilots.chains) > 1 and 2 * pilots.n_within <= pilots.n_weighed:
+    if pilots is not None and pilots.few:
         warnings.warn(
             f"Of {len(pilots.log_evidence)} starts, only {pilots.n_within} came within reach of the best evidence, and "
             "all chains go on from there. A mode of the topic assignments that no start found may be better and have "
-            "its maximum elsewhere: the errors do not contain that. "
+            "its maximum elsewhere: the errors contain how far apart the modes that were found have theirs. "
             "More starts (n_chains) or longer tuning (n_tuning) may find others as good.",
             ConvergenceWarning,
             stacklevel=2,

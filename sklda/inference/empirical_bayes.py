@@ -319,6 +319,8 @@ def _conclude(plan, method, chains, grid, pilots, n_left):
     chains = plan.sweep(plan.tempered(chains, _at(plan, maximum), 3 + RESTARTS), plan.n_tuning)
     if not apart and plan.options == Options():
         chains, maximum = _at_maximum(plan, chains, curve, maximum, search, n_left)
+    if pilots is not None:
+        maximum = maximum.in_doubt(pilots.doubt)
     warn(method, maximum, search, apart, r_hat, occupancy, grid, pilots)
     return Estimate(
         method,

@@ -1,6 +1,6 @@
 """Where an estimate of m(h) is largest, how sure that is, and confidence regions for it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import chi2
@@ -49,6 +49,10 @@ class Maximum:
     def interior(self):
         """Which of the two have finite errors, (2,)."""
         return np.isfinite(np.diag(self.statistical))
+
+    def in_doubt(self, covariance):
+        """With a covariance of log h added to the Monte Carlo one."""
+        return replace(self, monte_carlo=self.monte_carlo + covariance * np.outer(self.interior, self.interior))
 
     @property
     def share(self):

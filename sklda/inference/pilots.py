@@ -6,7 +6,7 @@ not leave, and each has a maximum of m(h) of its own. Then many starts are scree
 their h, longer annealing says what each mode weighs, and those that weigh nothing are dropped.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,6 +64,8 @@ class Pilots:
         Standard deviation of the logarithm of a longer run.
     n_weighed, n_within : int
         Starts that were weighed by longer annealing, and those of them that it does not rule out.
+    doubt : ndarray of shape (2, 2)
+        Covariance of the starts' own maxima of (log eta, log alpha), if few are within reach; otherwise zero.
     """
 
     chains: list
@@ -75,6 +77,12 @@ class Pilots:
     log_evidence_std: float
     n_weighed: int
     n_within: int
+    doubt: np.ndarray
+
+    @property
+    def few(self):
+        """Whether so few starts are within reach of the best evidence that better modes may have been missed."""
+        return not self.agree and len(self.chains) > 1 and 2 * self.n_within <= self.n_weighed
 
 
 def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None):
@@ -118,7 +126,8 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
         agree = n_chains > 1 and not weigh(evidence, error).any()
     if agree or not weighable:
         chains = [_plain(each.chain, priors, each.chain.topics, seed, c) for c, each in enumerate(found)]
-        return Pilots(chains, agree, np.arange(n_chains), curve, region, evidence, error, n_chains, n_chains)
+        mode_of, doubt = np.arange(n_chains), np.zeros((2, 2))
+        return Pilots(chains, agree, mode_of, curve, region, evidence, error, n_chains, n_chains, doubt)
 
     most = int(_MOST_TOKENS / max(corpus.n_tokens, 1))
     n_screened = min(max(most, n_chains), _SCREENED * n_chains)
@@ -155,7 +164,9 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
     )
     region = _union([found[c] for c in kept])
     screened[best] = evidence
-    return Pilots(going_on, False, best[chosen], curve, region, screened, error, len(best), len(within))
+    doubt = np.cov([each.maximum for each in found], rowvar=False) if len(found) > 1 else np.zeros((2, 2))
+    pilots = Pilots(going_on, False, best[chosen], curve, region, screened, error, len(best), len(within), doubt)
+    return pilots if pilots.few else replace(pilots, doubt=np.zeros((2, 2)))
 
 
 @dataclass(frozen=True, eq=False)
