@@ -365,6 +365,13 @@ def test_starts_that_failed_are_no_doubt_about_the_best_mode():
     value, std, _ = combine(log_weights)
     assert value == pytest.approx(-np.log(2), abs=0.6)
     assert std < 1
+    # Nor do its runs say how much those of the others vary.
+    normal = 30 * rng.standard_normal((4, 2))
+    normal[0] = -3000, -3600
+    value, std, shortfall = combine(normal, 900.0)
+    assert value + shortfall == pytest.approx(450 + np.log(3 / 4), abs=4.5 * std)
+    assert std < 80
+    assert combine(normal)[2] < 2000
     # One that is alone in its mode is another matter.
     assert combine(log_weights - np.arange(8)[:, None] * 100)[1] > 30
 

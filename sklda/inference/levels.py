@@ -106,20 +106,21 @@ def variances(levels):
     much as those of their neighbours. One topic leaves nothing to chance, and says nothing of others.
     """
     counts, levels = np.array(list(levels)), list(levels.values())
+    log_weights = [log_mean.that_count(level.log_weights) for level in levels]
     length = np.array([level.temperatures for level in levels])
-    repeated = np.array([level.log_weights.shape[1] > 1 for level in levels])
+    repeated = np.array([each.shape[1] > 1 for each in log_weights])
     within, freedom, beside = np.zeros(len(counts)), np.zeros(len(counts)), []
     for n in np.unique(length):
         here = np.flatnonzero((length == n) & repeated & (counts > 1))
         if len(here):
-            own = np.array([levels[i].log_weights.var(axis=1, ddof=1).mean() for i in here])
-            free = np.array([levels[i].log_weights.size - len(levels[i].log_weights) for i in here])
+            own = np.array([log_weights[i].var(axis=1, ddof=1).mean() for i in here])
+            free = np.array([log_weights[i].size - len(log_weights[i]) for i in here])
             few = free < _ENOUGH
             within[here] = np.where(few, _power_law(counts[here], own, free), own)
             freedom[here] = np.where(few, free.sum(), 0)
     for i, T in enumerate(counts):
         near = [j for j in range(i - NEIGHBOURS, i + NEIGHBOURS + 1) if 0 <= j < len(counts) and j != i]
-        beside.append([log_mean.pilots(levels[j].log_weights) for j in near if min(T, counts[j]) > 1])
+        beside.append([log_mean.pilots(log_weights[j]) for j in near if min(T, counts[j]) > 1])
     return within, freedom, beside
 
 

@@ -10,12 +10,23 @@ _FEW = 0.5
 # Variance between pilots over what their runs explain, from which on they are taken to be in different modes.
 _APART = 4.0
 # So many pilots that agree, less one, do without those of other targets.
-_ENOUGH = 3
+_ENOUGH = 2
+# A pilot counts for nothing this many nats, and deviations of runs, below the best.
+_FAR, _DEVIATIONS = 20.0, 5.0
 
 
 def pilots(log_weights):
     """log of the mean over the runs of each pilot, (n_pilots,)."""
     return logsumexp(log_weights, axis=1) - np.log(log_weights.shape[1])
+
+
+def that_count(log_weights):
+    """The rows of pilots that count: without those far below the best, unless half of them or more are."""
+    values, half = pilots(log_weights), len(log_weights) // 2
+    better = log_weights[np.argsort(values)[half:]]
+    deviation = better.std(axis=1, ddof=1).mean() if better.shape[1] > 1 else 0.0
+    near = values > values.max() - _FAR - _DEVIATIONS * deviation
+    return log_weights[near] if near.sum() > half else log_weights
 
 
 def combine(log_weights, variance=None, freedom=None, beside=()):
@@ -42,23 +53,28 @@ def combine(log_weights, variance=None, freedom=None, beside=()):
     """
     n_pilots, n_runs = log_weights.shape
     value = logsumexp(log_weights) - np.log(log_weights.size)
+    log_weights = that_count(log_weights)
+    share = np.log(len(log_weights) / n_pilots)
+    n_pilots = len(log_weights)
     if variance is None:
         variance = log_weights.var(axis=1, ddof=1).mean() if n_runs > 1 else 0.0
         freedom = n_pilots * (n_runs - 1)
-    spread, spread_freedom = pooled([pilots(log_weights)])
-    if spread_freedom < _ENOUGH or spread > _APART * variance / n_runs:
-        spread, spread_freedom = pooled([pilots(log_weights), *beside])
+    per_pilot, within, _ = _means(log_weights, variance, freedom)
+    values = [per_pilot]
+    spread, spread_freedom = pooled(values)
+    if spread_freedom < _ENOUGH or spread > _APART * within:
+        values = [per_pilot, *beside]
+        spread, spread_freedom = pooled(values)
     if log_weights.size == 1 and not spread_freedom:
         return float(value), np.nan, 0.0
     (best,), error, doubt = _means(log_weights.reshape(1, -1), variance, freedom)
-    per_pilot, within, _ = _means(log_weights, variance, freedom)
     if spread > within:
         # What runs do not explain is in which modes pilots are: the best of these count. By no normal law, though, are
         # there better ones in proportion to the variance between pilots, so that is not made up for.
         explained = within / spread
         best = logsumexp(per_pilot + explained * (best - per_pilot)) - np.log(n_pilots)
-        error = explained**2 * error + (1 - explained**2) * _modes_error([per_pilot, *beside], within) ** 2
-    return float(value), float(np.sqrt(error + doubt**2)), float(max(best - value, 0.0))
+        error = explained**2 * error + (1 - explained**2) * _modes_error(values, within) ** 2
+    return float(value), float(np.sqrt(error + doubt**2)), float(max(best + share - value, 0.0))
 
 
 def _means(log_weights, variance, freedom):
