@@ -163,10 +163,12 @@ def test_an_interrupted_fit_changes_nothing(counts, same, sampler, n_chains, n_j
 
 
 CTRL_C = """
-    import sys, threading, time
+    import signal, sys, threading, time
     import numpy as np
     from sklda import GibbsLDA
 
+    # What runs the tests in the background may have it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # Half a second a sweep, days a fit.
     X = np.random.default_rng(0).poisson(1.0, size=(2000, 500))
     n_chains, sampler, fitted = int(sys.argv[1]), sys.argv[2], sys.argv[3] == "fitted"

@@ -36,7 +36,9 @@ class PartitionedChain(ThreadedChain):
         ends = _cut(np.bincount(corpus.words, minlength=corpus.n_features), L)[1:-1]
         part = np.searchsorted(ends, corpus.words, side="right")
         n_tokens = np.bincount(corpus.token_documents * L + part, minlength=corpus.n_documents * L).reshape(-1, L)
-        self._cuts = corpus.offsets[:-1, None] + np.pad(n_tokens.cumsum(axis=1), ((0, 0), (1, 0)))
+        self._cuts = np.empty((corpus.n_documents, L + 1), np.int64)
+        self._cuts[:, 0] = corpus.offsets[:-1]
+        self._cuts[:, 1:] = n_tokens.cumsum(axis=1) + corpus.offsets[:-1, None]
         self._edges, longest = _steps(n_tokens, _cut(corpus.lengths, L), _STEP * np.sqrt(corpus.n_tokens))
         self._shared = (
             np.empty((2, L, K), np.int32),
@@ -117,11 +119,13 @@ def _steps(n_tokens, lanes, step):
         first, last = running[lanes[:-1], parts], running[lanes[1:], parts]
         n_steps = max(round((last - first).max() / step), 1)
         edges = np.empty((L, n_steps + 1), np.int64)
+        marks = first[:, None] + (last - first)[:, None] * np.arange(n_steps + 1) / n_steps
         for lane, part in enumerate(parts):
-            edges[lane] = np.searchsorted(running[:, part], np.linspace(first[lane], last[lane], n_steps + 1))
+            edges[lane] = running[:, part].searchsorted(marks[lane])
         # Documents without a token of the part may stand at the ends.
-        edges = np.clip(edges, lanes[:-1, None], lanes[1:, None])
+        edges = np.minimum(np.maximum(edges, lanes[:-1, None]), lanes[1:, None])
         edges[:, 0], edges[:, -1] = lanes[:-1], lanes[1:]
-        longest = max(longest, int(np.diff(running[edges, parts[:, None]]).max()))
+        passed = running[edges, parts[:, None]]
+        longest = max(longest, int((passed[:, 1:] - passed[:, :-1]).max()))
         result.append(edges)
     return result, longest
