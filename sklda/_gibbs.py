@@ -36,11 +36,11 @@ class GibbsLDA(BaseLDA):
         cores serve a single chain.
     init : {"random", "sequential", "anneal", "prune"}, default="random"
         Where chains begin; the posterior has modes that sweeps do not leave. ``"random"``: topics drawn at random.
-        ``"sequential"``: every token drawn given those before it, documents in random order, in the time of a sweep:
-        on large corpora with many topics that saves most of the way (Griffiths & Steyvers 2004). ``"anneal"``: 300
-        sweeps more, in which both priors fall from ten times their values. ``"prune"``: begin with twice as many topics
-        and merge the closest pair again and again, with 60 sweeps at first and 15 after each merge; this needs priors
-        that are the same for all topics.
+        ``"sequential"``: every token drawn given those before it, documents in random order, in the time of a sweep
+        and with ``4 * n_components * n_features`` bytes meanwhile: on large corpora with many topics that saves most of
+        the way (Griffiths & Steyvers 2004). ``"anneal"``: 300 sweeps more, in which both priors fall from ten times
+        their values. ``"prune"``: begin with twice as many topics and merge the closest pair again and again, with 60
+        sweeps at first and 15 after each merge; this needs priors that are the same for all topics.
     max_iter : int, default=500
         Sweeps over the corpus, each chain; with `warm_start`, further sweeps.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
