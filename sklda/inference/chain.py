@@ -81,12 +81,8 @@ class GibbsChain:
         self._blocks = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // width)
         self._order = np.arange(corpus.n_documents)
         self._wide = width >= _WIDE and _collapsed.wide_vectors()
-        self._scratch = (
-            np.empty(width),
-            np.empty((2, width), np.float32),
-            np.empty(width, np.int32),
-            np.empty(width // LANES),
-        )
+        self._counts = np.empty(width, np.int32)
+        self._scratch = np.empty(width), np.empty((2, width), np.float32), self._counts, np.empty(width // LANES)
 
     def __reduce__(self):
         # Made anew from its state: arrays that reach another process may be read-only there.
@@ -150,7 +146,7 @@ class GibbsChain:
 
     def log_topics(self):
         """log p(z | alpha)."""
-        return _log_joint.documents(self.corpus.offsets, self.topics, self.priors.doc, self._scratch[2])
+        return _log_joint.documents(self.corpus.offsets, self.topics, self.priors.doc, self._counts)
 
     def log_words(self):
         """log p(w | z, eta)."""

@@ -197,12 +197,12 @@ class CompoundChain(GibbsChain):
             self.priors.doc,
             self.stream,
             tables,
-            self._scratch[2],
+            self._counts,
         )
         return tables
 
     def tails(self):
-        return Tails.count(self.corpus, self.topics, self.model.collections, self.log_pi.shape, self._scratch[2])
+        return Tails.count(self.corpus, self.topics, self.model.collections, self.log_pi.shape, self._counts)
 
     def _langevin(self, rng):
         """One Metropolis-adjusted step of all collections, each accepted or not."""

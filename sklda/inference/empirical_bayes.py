@@ -228,9 +228,7 @@ def _precision(plan, chains, grid, pilots):
 
     Chains in modes of their own are compared with themselves alone.
     """
-    observed = [chain for chain in chains if chain.observations]
-    curve = build_curve(observed, grid, plan.options)
-    maximum = maximum_of(curve, plan.search(grid))
+    _, curve, maximum = _together(plan, chains, grid)
     series = _series(curve, grid)
     if pilots is not None and not pilots.agree:
         series = [each - each.mean(axis=0) for each in series]
@@ -303,11 +301,13 @@ def _smaller_error(plan, full, tuned):
 def _conclude(plan, method, chains, grid, pilots, n_left):
     """The curve and its maximum, the last sweeps at the maximum, and the diagnostics."""
     search = plan.search(grid)
-    observed, curve, maximum, apart = _together(plan, chains, grid, search)
+    observed, curve, maximum = _together(plan, chains, grid)
+    apart = disagree(curve, maximum)
     if apart and n_left:
         # What chains are apart by, sweeps at the maximum do not make up for: as many on the grid again.
         chains, n_left = _on(plan, chains, min(n_left, plan.max_iter - n_left)), 0
-        observed, curve, maximum, apart = _together(plan, chains, grid, search)
+        observed, curve, maximum = _together(plan, chains, grid)
+        apart = disagree(curve, maximum)
     log_shares = np.zeros(len(observed))
     if apart:
         log_shares, curve, maximum = _tie(plan, observed, curve, maximum, search)
@@ -342,12 +342,11 @@ def _conclude(plan, method, chains, grid, pilots, n_left):
     )
 
 
-def _together(plan, chains, grid, search):
-    """The chains that have draws, their curve and its maximum, and whether they disagree about that."""
+def _together(plan, chains, grid):
+    """The chains that have draws, their curve and its maximum."""
     observed = [chain for chain in chains if chain.observations]
     curve = build_curve(observed, grid, plan.options)
-    maximum = maximum_of(curve, search)
-    return observed, curve, maximum, disagree(curve, maximum)
+    return observed, curve, maximum_of(curve, plan.search(grid))
 
 
 def _moves(chain):
