@@ -22,14 +22,14 @@ from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
 from sklda import CompoundLDA, GibbsLDA
+from sklda._inference import random
+from sklda._inference.compound.chain import CompoundChain, Model
+from sklda._inference.compound.variational import VariationalFit
+from sklda._inference.corpus import Corpus
+from sklda._inference.held_out.methods import split_tokens
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.datasets import load_docstrings, make_compound_lda_corpus
-from sklda.inference import random
-from sklda.inference.chain import GibbsChain
-from sklda.inference.compound import CompoundChain, Model
-from sklda.inference.compound_variational import VariationalFit
-from sklda.inference.corpus import Corpus
-from sklda.inference.held_out import split_tokens
-from sklda.inference.priors import Priors
 from sklda.metrics import predictive_perplexity, topic_coherence
 
 PARTS = ("sweep", "recovery", "priors", "perplexity")

@@ -23,11 +23,11 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sklda import EmpiricalBayesLDA, GibbsLDA
+from sklda._inference.corpus import Corpus
+from sklda._inference.hyperparameters.gibbs_em import EMChain, variational_em
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import GibbsChain, run_chains
 from sklda.datasets import load_docstrings, make_lda_corpus
-from sklda.inference.chain import GibbsChain, run_chains
-from sklda.inference.corpus import Corpus
-from sklda.inference.expectation import EMChain, variational_em
-from sklda.inference.priors import Priors
 from sklda.metrics import leave_one_out_score
 
 PARTS = ("recovery", "em", "seeds", "scores", "cost")

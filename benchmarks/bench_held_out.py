@@ -19,8 +19,8 @@ from peers import ALPHA, ETA, describe, read_ldac, stopwatch
 from threadpoolctl import threadpool_limits
 
 from sklda import point_estimates
+from sklda._inference.held_out.methods import combine
 from sklda.datasets import load_docstrings
-from sklda.inference.held_out import combine
 from sklda.metrics import compare_topic_models, held_out_log_likelihood
 
 PARTS = ("errors", "rate", "perturbed")

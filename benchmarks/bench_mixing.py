@@ -20,12 +20,12 @@ import numpy as np
 from bench_sampler import say, table, time_of
 from peers import ALPHA, ETA, Tomotopy, describe, log_joint, stopwatch, synthetic
 
+from sklda._inference.corpus import Corpus
+from sklda._inference.hyperparameters.convergence import effective_draws
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.choice import SAMPLERS, chain_class
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.datasets import load_docstrings
-from sklda.inference.chain import GibbsChain
-from sklda.inference.convergence import effective_draws
-from sklda.inference.corpus import Corpus
-from sklda.inference.priors import Priors
-from sklda.inference.samplers import SAMPLERS, chain_class
 
 PARTS = ("threads", "joint", "mixing", "cluster")
 IN_BLOCKS = [name for name in SAMPLERS if name != "collapsed"]

@@ -21,13 +21,14 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sklda import GibbsLDA, TopicCountLDA, metrics
+from sklda._inference import random
+from sklda._inference.corpus import Corpus
+from sklda._inference.evidence import annealing as evidence
+from sklda._inference.evidence.combining import combine
+from sklda._inference.topic_count.evidence_by_count import Level, Table, normalised
+from sklda._inference.topic_count.prior_rules import LearntRule, PriorRule
+from sklda._inference.topic_count.scan import prunings
 from sklda.datasets import make_lda_corpus
-from sklda.inference import evidence, random
-from sklda.inference.corpus import Corpus
-from sklda.inference.levels import Level, Table, normalised
-from sklda.inference.log_mean import combine
-from sklda.inference.prior_rules import LearntRule, PriorRule
-from sklda.inference.topic_count import prunings
 
 LEARNT = ("doc_topic_prior", "topic_word_prior")
 

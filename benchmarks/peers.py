@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from scipy.special import gammaln
 
 import sklda
-from sklda.inference.corpus import Corpus
-from sklda.inference.priors import Priors
-from sklda.inference.samplers import chain_class
+from sklda._inference.corpus import Corpus
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.choice import chain_class
 
 ALPHA, ETA = 0.1, 0.01
 

@@ -1,31 +1,29 @@
 """Latent Dirichlet allocation with honest uncertainty, as scikit-learn estimators over exact Gibbs kernels.
 
-Three floors; imports go down only::
+Three floors; imports go down only, and on the middle floor a room imports from the rooms above it in this list::
 
-    estimators     _base  _gibbs  _empirical_bayes        parameters and fitted results; they decide nothing of sampling
-                   _topic_count  _compound
-                   metrics                                held-out likelihood, scorers, comparison; of any topic model
-                   inspection                             pictures of results
-                   datasets                               corpora, bundled and simulated
+    sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound
+                     their progress      _callbacks
+                     collection labels   _labels
+      metrics        scores of models    _held_out  _evidence  _coherence  _scorers  _checks
+      inspection     pictures            _axes  _collections  _marginal_likelihood  _topic_count
+      datasets       corpora             _docstrings  _synthetic
+        data         the script for one  make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
-    inference      topic_count  pmmh                      the posterior over the number of topics
-                   evidence  permanent                    log p(w | alpha, eta, K) of a corpus
-                   starts                                 where chains begin: random, annealed, merged from above
-                   corpus  priors  random                 what a chain is made of
-                   chain                                  GibbsChain: z, counts, priors, stream; chains side by side
-                   word_major  blocks                     the same for many topics; for several cores, phi drawn given z
-                   samplers                               which of them a name stands for
-                   point_estimates  fold_in               theta and phi from z; theta of new documents
-                   compound                               collections: their mixtures by chains,
-                   compound_priors                        gamma, eta and alpha, and
-                   compound_variational                   a variational bound
-                   held_out  model_comparison  coherence  log p(w_d | phi, alpha) of documents, and what scores topics
-                   predictive                             p(w_d | the other documents), topics integrated out
-                   tempering  pilots  subsampling         chains on (priors, z); where they start, and on what grid
-                   marginal_likelihood  maximum           m(h) from their draws, its maximum and errors
-                   empirical_bayes  expectation           what is run for that; both priors by EM
+      _inference     shared by all       corpus  priors  random
+        sampling     chains of z         collapsed  word_major  threaded  partitioned  blocked  choice
+                     their beginning     initialisation
+                     theta and phi       point_estimates
+        held_out     new documents       fold_in  methods  ratio_ais
+                     leave-one-out       leave_one_out
+        evidence     log p(w | K)        annealing  permanent  combining
+        hyperparameters  m(eta, alpha)   settings  mode_search  serial_tempering  subsampling  marginal_likelihood
+                                         maximum  convergence  empirical_bayes
+                     by EM               gibbs_em
+        topic_count  p(T | w)            scan  evidence_by_count  pmmh  prior_rules
+        compound     collections         chain  priors  variational
     ---------------------------------------------------------------------------------------------------------------------
-    _kernels       Cython, no GIL, arrays in and arrays out
+      _kernels       Cython, no GIL, arrays in and arrays out
 
 The way of the data: text, ``CountVectorizer``, counts, ``Corpus``, ``GibbsChain``, point estimates, fitted attributes.
 """
@@ -36,8 +34,8 @@ from sklda import datasets, inspection, metrics
 from sklda._compound import CompoundLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
+from sklda._inference.sampling.point_estimates import point_estimates
 from sklda._topic_count import TopicCountLDA
-from sklda.inference.point_estimates import point_estimates
 
 __version__ = version("sklda")
 __all__ = [

@@ -10,12 +10,12 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
-from sklda.inference import random
-from sklda.inference.corpus import Corpus
-from sklda.inference.fold_in import fold_in
-from sklda.inference.held_out import log_likelihoods, per_token
-from sklda.inference.point_estimates import estimate_counts
-from sklda.inference.priors import Priors
+from sklda._inference import random
+from sklda._inference.corpus import Corpus
+from sklda._inference.held_out.fold_in import fold_in
+from sklda._inference.held_out.methods import log_likelihoods, per_token
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.point_estimates import estimate_counts
 
 
 def _all_or_nothing(fit):

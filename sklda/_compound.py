@@ -9,14 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA, _all_or_nothing
 from sklda._callbacks import Progress, with_callbacks
+from sklda._inference import random
+from sklda._inference.compound.chain import CompoundChain, Model, bounded
+from sklda._inference.compound.variational import VariationalFit
+from sklda._inference.held_out.methods import per_token
+from sklda._inference.priors import LARGEST, Priors, check_prior
+from sklda._inference.sampling.collapsed import run_chains
+from sklda._inference.sampling.point_estimates import METHODS
 from sklda._labels import as_list, check_length, encode, some
-from sklda.inference import random
-from sklda.inference.chain import run_chains
-from sklda.inference.compound import CompoundChain, Model, bounded
-from sklda.inference.compound_variational import VariationalFit
-from sklda.inference.held_out import per_token
-from sklda.inference.point_estimates import METHODS
-from sklda.inference.priors import LARGEST, Priors, check_prior
 
 # Below this the bound on gamma pi (1e-12) would be felt.
 _SMALLEST_CONCENTRATION = 1e-6

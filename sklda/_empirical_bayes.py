@@ -10,15 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._callbacks import Progress
 from sklda._gibbs import GibbsLDA
-from sklda.inference import random
-from sklda.inference.empirical_bayes import estimate
-from sklda.inference.expectation import expectation_maximisation
-from sklda.inference.marginal_likelihood import global_band
-from sklda.inference.maximum import NAMES, Ellipse
-from sklda.inference.pilots import WIDEST
-from sklda.inference.plan import EM_METHODS, METHODS, Options, Plan, most_sweeps
-from sklda.inference.priors import LARGEST, SMALLEST, Priors
-from sklda.inference.tempering import TemperedChain
+from sklda._inference import random
+from sklda._inference.hyperparameters.empirical_bayes import estimate
+from sklda._inference.hyperparameters.gibbs_em import expectation_maximisation
+from sklda._inference.hyperparameters.marginal_likelihood import global_band
+from sklda._inference.hyperparameters.maximum import NAMES, Ellipse
+from sklda._inference.hyperparameters.mode_search import WIDEST
+from sklda._inference.hyperparameters.serial_tempering import TemperedChain
+from sklda._inference.hyperparameters.settings import EM_METHODS, METHODS, Options, Plan, most_sweeps
+from sklda._inference.priors import LARGEST, SMALLEST, Priors
 
 KINDS = ("monte_carlo", "statistical")
 

@@ -7,11 +7,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress
-from sklda.inference import random
-from sklda.inference.chain import run_chains
-from sklda.inference.point_estimates import METHODS
-from sklda.inference.samplers import SAMPLERS, chain_class
-from sklda.inference.starts import INITS, start_chains
+from sklda._inference import random
+from sklda._inference.sampling.choice import SAMPLERS, chain_class
+from sklda._inference.sampling.collapsed import run_chains
+from sklda._inference.sampling.initialisation import INITS, start_chains
+from sklda._inference.sampling.point_estimates import METHODS
 
 
 class GibbsLDA(BaseLDA):

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Stages
-from sklda._evidence import COMPARATOR
-from sklda.inference import evidence, random
-from sklda.inference.chain import ChainState, GibbsChain, run_chains
-from sklda.inference.pmmh import pmmh
-from sklda.inference.point_estimates import METHODS
-from sklda.inference.prior_rules import LearntRule, PriorRule
-from sklda.inference.topic_count import Scan
+from sklda._inference import random
+from sklda._inference.evidence import annealing as evidence
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain, run_chains
+from sklda._inference.sampling.point_estimates import METHODS
+from sklda._inference.topic_count.pmmh import pmmh
+from sklda._inference.topic_count.prior_rules import LearntRule, PriorRule
+from sklda._inference.topic_count.scan import Scan
+from sklda.metrics._evidence import COMPARATOR
 
 _LEARN = "empirical_bayes"
 # Where the range is open: its first end, and the last that it may be widened to.

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 from scipy.stats import chi2
 
-from sklda.inference.chain import ChainState, GibbsChain
-from sklda.inference.corpus import Corpus
-from sklda.inference.priors import Priors
+from sklda._inference.corpus import Corpus
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
 
 def make_corpus(docs, n_features):

@@ -9,7 +9,7 @@ import pytest
 
 # The sources: an installed package has no .pyx files.
 ROOT = Path(__file__).parents[1] / "sklda"
-GROUND, MIDDLE, DATASETS, TOP = "sklda._kernels", "sklda.inference", "sklda.datasets", "sklda"
+GROUND, MIDDLE, DATASETS, TOP = "sklda._kernels", "sklda._inference", "sklda.datasets", "sklda"
 # What a module may import from, by the floor it is on.
 ALLOWED = {
     GROUND: {GROUND},
@@ -17,12 +17,21 @@ ALLOWED = {
     DATASETS: {DATASETS, MIDDLE},
     TOP: {TOP, DATASETS, MIDDLE, GROUND},
 }
+# The rooms of the middle floor; a room imports from itself, from those before it, and from what all rooms share.
+ROOMS = ("sampling", "held_out", "evidence", "hyperparameters", "topic_count", "compound")
 CIMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import\b|c?import[ \t]+([\w., \t]+))", re.MULTILINE)
 
 
 def floor(module):
     """The floor that a module of the package is on."""
     return next(each for each in (GROUND, MIDDLE, DATASETS, TOP) if f"{module}.".startswith(f"{each}."))
+
+
+def room(module):
+    """The place of a module's room in the order of the rooms; -1 for what all rooms share."""
+    parts = module.split(".")
+    inside = module.startswith(f"{MIDDLE}.") and parts[2] in ROOMS
+    return ROOMS.index(parts[2]) if inside else -1
 
 
 def python_imports(source, package):
@@ -59,6 +68,8 @@ def violations(module, imports):
             yield f"{module} imports the whole package"
         elif name.split(".")[0] == TOP and name != TOP and floor(name) not in ALLOWED[here]:
             yield f"{module} imports {name}"
+        elif here == MIDDLE and room(name) > room(module):
+            yield f"{module} imports {name}, of a later room"
 
 
 def kernel_violations(module, imports):
@@ -93,25 +104,34 @@ def test_imports_go_down(module, path):
 
 def test_every_floor_is_looked_at():
     names = {name for name, _ in modules()}
-    assert {"sklda", "sklda._base", "sklda._gibbs", "sklda.inference.chain", "sklda.datasets._synthetic"} <= names
+    assert {
+        "sklda",
+        "sklda._base",
+        "sklda._gibbs",
+        "sklda._inference.sampling.collapsed",
+        "sklda.datasets._synthetic",
+    } <= names
     assert {"sklda._kernels", "sklda._kernels._collapsed", "sklda._kernels._lanes"} <= names
 
 
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("sklda.inference.chain", "from sklda._gibbs import GibbsLDA"),
-        ("sklda.inference.chain", "import sklda._base"),
-        ("sklda.inference.chain", "import sklda"),
-        ("sklda.inference.chain", "from sklda import GibbsLDA"),
-        ("sklda.inference.chain", "from sklda import datasets"),
-        ("sklda.inference.chain", "from sklda.datasets import load_docstrings"),
-        ("sklda.inference.chain", "from .._gibbs import GibbsLDA"),
-        ("sklda.inference.chain", "def run():\n    from sklda import _callbacks"),
+        ("sklda._inference.sampling.collapsed", "from sklda._gibbs import GibbsLDA"),
+        ("sklda._inference.sampling.collapsed", "import sklda._base"),
+        ("sklda._inference.sampling.collapsed", "import sklda"),
+        ("sklda._inference.sampling.collapsed", "from sklda import GibbsLDA"),
+        ("sklda._inference.sampling.collapsed", "from sklda import datasets"),
+        ("sklda._inference.sampling.collapsed", "from sklda.datasets import load_docstrings"),
+        ("sklda._inference.sampling.collapsed", "from ..._gibbs import GibbsLDA"),
+        ("sklda._inference.sampling.collapsed", "def run():\n    from sklda import _callbacks"),
         ("sklda.datasets._synthetic", "from sklda._gibbs import GibbsLDA"),
         ("sklda.datasets._synthetic", "from .. import _base"),
-        ("sklda._kernels", "from sklda.inference import corpus"),
-        ("sklda._kernels", "import numpy, sklda.inference.random"),
+        ("sklda._inference.sampling.collapsed", "from sklda._inference.evidence import annealing"),
+        ("sklda._inference.hyperparameters.maximum", "import sklda._inference.compound.chain"),
+        ("sklda._inference.corpus", "from sklda._inference.sampling.collapsed import GibbsChain"),
+        ("sklda._kernels", "from sklda._inference import corpus"),
+        ("sklda._kernels", "import numpy, sklda._inference.random"),
     ],
 )
 def test_a_python_import_that_goes_up_is_found(module, source):
@@ -122,8 +142,8 @@ def test_a_python_import_that_goes_up_is_found(module, source):
 @pytest.mark.parametrize(
     "source",
     [
-        "from sklda.inference.corpus cimport tokens",
-        "from sklda.inference import corpus",
+        "from sklda._inference.corpus cimport tokens",
+        "from sklda._inference import corpus",
         "import sklda",
         "import sklda._kernels",
         "cimport numpy, scipy.special.cython_special",
@@ -141,9 +161,12 @@ def test_a_kernel_import_that_goes_up_is_found(source):
     ("module", "source"),
     [
         ("sklda", "from sklda import datasets\nfrom sklda._gibbs import GibbsLDA"),
-        ("sklda._gibbs", "from sklda.inference import random\nfrom sklda._base import BaseLDA"),
-        ("sklda.inference.chain", "from sklda._kernels import LANES, _collapsed\nfrom sklda.inference import random"),
-        ("sklda.datasets._synthetic", "import numpy\nfrom sklda.inference.random import stream"),
+        ("sklda._gibbs", "from sklda._inference import random\nfrom sklda._base import BaseLDA"),
+        (
+            "sklda._inference.sampling.collapsed",
+            "from sklda._kernels import LANES, _collapsed\nfrom sklda._inference import random",
+        ),
+        ("sklda.datasets._synthetic", "import numpy\nfrom sklda._inference.random import stream"),
     ],
 )
 def test_imports_that_go_down_are_let_through(module, source):
@@ -155,3 +178,17 @@ def test_kernel_imports_that_stay_down_are_let_through():
     source = '"""from sklda import x"""\nfrom libc.math cimport log\nfrom sklda._kernels._lanes cimport LANES, walk\n'
     assert list(cython_imports(source)) == ["libc.math", "sklda._kernels._lanes"]
     assert not list(kernel_violations("sklda._kernels._collapsed", list(cython_imports(source))))
+
+
+def test_the_map_of_the_package_is_complete():
+    """Every Python module has its name in the docstring of the package, under its folder."""
+    text = (ROOT / "__init__.py").read_text(encoding="utf-8").split('"""')[1]
+    folder, listed = "", {}
+    for line in text.splitlines():
+        found = re.match(r" {4,8}(sklda|\w+) {2,}", line)
+        folder = found.group(1) if found else folder
+        listed.setdefault(folder, set()).update(re.findall(r"\w+", line))
+    for module, path in modules():
+        if path.suffix == ".py" and path.name != "__init__.py":
+            *_, parent, name = module.split(".")
+            assert name in listed.get(parent, ()), f"{module} is not on the map in sklda/__init__.py"

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
-from sklda.inference.random import log_dirichlet
+from sklda._inference.random import log_dirichlet
 
 
 def make_lda_corpus(

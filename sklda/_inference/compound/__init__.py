@@ -1,0 +1,1 @@
+"""Compound LDA: topics shared by collections, and a mixture of them for each collection."""

@@ -1,0 +1,1 @@
+"""The evidence log p(w | alpha, eta, K) of a corpus."""

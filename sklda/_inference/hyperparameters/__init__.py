@@ -1,0 +1,1 @@
+"""The priors h = (eta, alpha) by maximum marginal likelihood, and by EM."""

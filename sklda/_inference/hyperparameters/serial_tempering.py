@@ -1,0 +1,277 @@
+"""Chains on (h, z), h = (eta, alpha) on a grid: serial tempering (George & Doss 2018, section 2.3) and full Bayes.
+
+Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 the prior of h is uniform on the grid:
+full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) every point is visited equally: serial tempering.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sklda._inference import random
+from sklda._inference.priors import CountHistograms, Priors, dirichlet_part, log_rising
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+
+# Entries that a table of rising factorials may have.
+_LARGEST_TABLE = 2**22
+
+
+class Grid:
+    """Values of eta and alpha, log zeta at every pair, and what makes log p(w, z | h) cheap on all of them.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    n_components : int
+    etas, alphas : array-like of shape (n_etas,) and (n_alphas,)
+        Ascending.
+    """
+
+    def __init__(self, corpus, n_components, etas, alphas):
+        self.etas, self.alphas = np.asarray(etas, dtype=np.float64), np.asarray(alphas, dtype=np.float64)
+        self.shape = len(self.etas), len(self.alphas)
+        self.log_zeta = np.zeros(self.shape)
+        self.n_features = corpus.n_features
+        V, K = corpus.n_features, n_components
+        self._by_eta = [Priors.make(1.0, eta, K, V) for eta in self.etas]
+        self._by_alpha = [np.full((1, K), alpha) for alpha in self.alphas]
+        lengths = corpus.length_histogram
+        self._lengths = log_rising(self.alphas * K, np.arange(len(lengths))) @ lengths
+        self._doc_table = _table(self.alphas, len(lengths))
+        self._word_table = _table(self.etas, int(np.bincount(corpus.words).max(initial=0)) + 1)
+
+    @classmethod
+    def over(cls, corpus, n_components, region, shape):
+        """Logarithmically spaced points over ((eta_low, eta_high), (alpha_low, alpha_high))."""
+        return cls(corpus, n_components, *(np.geomspace(*ends, n) for ends, n in zip(region, shape, strict=True)))
+
+    def with_log_zeta(self, log_zeta):
+        other = object.__new__(Grid)
+        vars(other).update(vars(self), log_zeta=log_zeta)
+        return other
+
+    @property
+    def flat(self):
+        """Whether zeta is the same everywhere: eta and alpha are then independent given z."""
+        return not np.ptp(self.log_zeta)
+
+    @property
+    def region(self):
+        return (self.etas[0], self.etas[-1]), (self.alphas[0], self.alphas[-1])
+
+    @property
+    def points(self):
+        """(eta, alpha) of every grid point, in the order of ``log_zeta.ravel()``; (n_points, 2)."""
+        return np.stack(np.meshgrid(self.etas, self.alphas, indexing="ij"), axis=2).reshape(-1, 2)
+
+    def priors(self, at):
+        """`Priors` of the grid point ``at`` = (index of eta, index of alpha)."""
+        return replace(self._by_eta[at[0]], doc=self._by_alpha[at[1]])
+
+    def parts(self, draw):
+        """log p(w, z | h) of one draw: a part for every eta and a part for every alpha, to be added."""
+        if isinstance(draw, DirichletDraws):
+            return draw.word_part(self.etas)[0], draw.doc_part(self.alphas)[0]
+        word = _rising(self._word_table, self.etas, draw.word)
+        word -= log_rising(self.etas * self.n_features, draw.totals[0]).sum(axis=1)
+        return word, _rising(self._doc_table, self.alphas, draw.doc) - self._lengths
+
+    def neighbours(self, at):
+        """The points at most one step away in either direction, itself left out."""
+        return [
+            (i, j)
+            for i in range(max(at[0] - 1, 0), min(at[0] + 2, self.shape[0]))
+            for j in range(max(at[1] - 1, 0), min(at[1] + 2, self.shape[1]))
+            if (i, j) != at
+        ]
+
+
+def _table(priors, n_counts):
+    return log_rising(priors, np.arange(n_counts)).T if n_counts * len(priors) <= _LARGEST_TABLE else None
+
+
+def _rising(table, priors, histogram):
+    if table is None:
+        return log_rising(priors, histogram.values) @ histogram.counts
+    return histogram.counts @ table[histogram.values]
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletDraws:
+    """Draws of (theta, beta) as far as log nu_h(theta, beta) depends on them; stands in for `CountHistograms`.
+
+    The paper's own ratio (equation 2.2), where theta and beta are drawn and not integrated out.
+
+    Attributes
+    ----------
+    n_documents, n_components, n_features : int
+    log_theta, log_beta : ndarray of shape (n_draws,)
+        Sums over all entries of log theta and of log beta.
+    """
+
+    n_documents: int
+    n_components: int
+    n_features: int
+    log_theta: np.ndarray
+    log_beta: np.ndarray
+
+    @classmethod
+    def stack(cls, parts):
+        sums = (np.concatenate([getattr(part, name) for part in parts]) for name in ("log_theta", "log_beta"))
+        return cls(parts[0].n_documents, parts[0].n_components, parts[0].n_features, *sums)
+
+    def __len__(self):
+        return len(self.log_theta)
+
+    def __getitem__(self, draws):
+        return replace(self, log_theta=self.log_theta[draws], log_beta=self.log_beta[draws])
+
+    def word_part(self, eta, order=0):
+        """log density of beta, or its derivative of that order with respect to log eta; (n_draws, n_etas)."""
+        return dirichlet_part(eta, self.n_components, self.n_features, self.log_beta, order)
+
+    def doc_part(self, alpha, order=0):
+        """log density of theta, or its derivative of that order with respect to log alpha; (n_draws, n_alphas)."""
+        return dirichlet_part(alpha, self.n_documents, self.n_components, self.log_theta, order)
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """What is kept of one sweep.
+
+    Attributes
+    ----------
+    at : tuple of int
+        The grid point at which the sweep was made.
+    counts : CountHistograms
+    parameters : DirichletDraws or None
+    values : tuple of float
+        Of the functionals at the draw of theta and beta.
+    """
+
+    at: tuple
+    counts: CountHistograms
+    parameters: DirichletDraws | None = None
+    values: tuple = ()
+
+
+class TemperedChain(GibbsChain):
+    """A `GibbsChain` that draws a grid point before every sweep and sweeps with its priors.
+
+    Parameters
+    ----------
+    chain : GibbsChain
+        Where it goes on from.
+    grid : Grid
+    rng : numpy.random.Generator
+    index : {"full_conditional", "neighbours"}
+        How the grid point is drawn: from its full conditional, or by Metropolis-Hastings with uniform proposals among
+        its neighbours (equation 2.8).
+    augmented : bool
+        Whether the grid point is drawn given (theta, beta), as in the paper, and not given z alone.
+    functionals : tuple of callable
+        Of (doc_topic, topic_word); evaluated after every sweep.
+    gain : float, default=None
+        If given, log zeta moves after every sweep: by stochastic approximation with gain 1 / (gain + sweeps).
+
+    Attributes
+    ----------
+    at : tuple of int
+        The grid point.
+    observations : list of Observation
+        One every `every` sweeps.
+    every : int
+    visited : list of (float, float)
+        eta and alpha of every sweep, those of the `TemperedChain` that it goes on from included.
+    """
+
+    def __init__(self, chain, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
+        super().__init__(chain.corpus, chain.priors, chain.snapshot())
+        self.grid, self.rng = grid, rng
+        self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
+        self.log_zeta = grid.log_zeta.copy()
+        self._by_axis = grid.flat and gain is None
+        self.observations, self.at, self.every, self._passed = [], None, 1, 0
+        self.visited = list(getattr(chain, "visited", ()))
+        self._parts = grid.parts(self._look().counts) if not augmented else grid.parts(self._look().parameters)
+
+    def __reduce__(self):
+        return _again, (type(self), vars(self))
+
+    def sweep(self, should_stop=lambda: False):
+        """Draw a grid point, then every token under its priors; what the draw leaves goes into `observations`."""
+        self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
+        self.priors = self.grid.priors(self.at)
+        before = self.n_sweeps
+        super().sweep(should_stop)
+        if self.n_sweeps == before:
+            return
+        seen = self._look()
+        self._passed += 1
+        if self._passed % self.every == 0:
+            self.observations.append(seen)
+        self.visited.append((self.grid.etas[self.at[0]], self.grid.alphas[self.at[1]]))
+        self._parts = self.grid.parts(seen.parameters if self.augmented else seen.counts)
+        if self.gain is not None:
+            self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + self._passed)
+
+    def thin(self, most):
+        """Keep every second observation, of those to come too, until there are no more than `most`."""
+        while len(self.observations) > most:
+            self.observations, self.every = self.observations[1::2], 2 * self.every
+
+    def log_joint(self):
+        """log p(w, z | h) at the present h, in nats."""
+        if self.augmented or self.at is None:
+            return super().log_joint()
+        return float(self._parts[0][self.at[0]] + self._parts[1][self.at[1]])
+
+    def conditional(self):
+        """Probabilities of the grid points given the rest, (n_etas, n_alphas)."""
+        log_p = self._parts[0][:, None] + self._parts[1] - self.log_zeta
+        p = np.exp(log_p - log_p.max())
+        return p / p.sum()
+
+    def _draw(self):
+        if self._by_axis:
+            return tuple(_drawn(np.exp(part - part.max()), self.rng) for part in self._parts)
+        return divmod(_drawn(self.conditional().ravel(), self.rng), self.grid.shape[1])
+
+    def _propose(self):
+        around = self.grid.neighbours(self.at)
+        if not around:
+            return self.at
+        new = around[self.rng.integers(len(around))]
+        log_ratio = np.log(len(around)) - np.log(len(self.grid.neighbours(new)))
+        for at, sign in ((new, 1), (self.at, -1)):
+            log_ratio += sign * (self._parts[0][at[0]] + self._parts[1][at[1]] - self.log_zeta[at])
+        return new if np.log1p(-self.rng.random()) < log_ratio else self.at
+
+    def _look(self):
+        counts = CountHistograms.of(self)
+        if not (self.augmented or self.functionals):
+            return Observation(self.at, counts)
+        K = self.priors.n_components
+        log_theta = random.log_dirichlet(self.rng, self.doc_topic_counts() + self.priors.doc)
+        log_beta = random.log_dirichlet(self.rng, self.word_topic_counts[:, :K].T + self.priors.topic_word())
+        sums = (np.array([part.sum()]) for part in (log_theta, log_beta))
+        parameters = DirichletDraws(self.corpus.n_documents, K, self.corpus.n_features, *sums)
+        theta, beta = np.exp(log_theta), np.exp(log_beta)
+        return Observation(self.at, counts, parameters, tuple(float(g(theta, beta)) for g in self.functionals))
+
+
+def _drawn(weights, rng):
+    """An index with probability proportional to its weight."""
+    running = np.cumsum(weights)
+    return min(int(np.searchsorted(running, rng.random() * running[-1], side="right")), len(weights) - 1)
+
+
+def _again(cls, attributes):
+    """A chain in another process: counts are made anew, for arrays that reach it may be read-only."""
+    chain = object.__new__(cls)
+    state = ChainState(*(attributes[name] for name in ("topics", "stream", "n_sweeps")))
+    vars(chain).update(attributes)
+    GibbsChain.__init__(chain, attributes["corpus"], attributes["priors"], state)
+    chain.trace, chain.kept = list(attributes["trace"]), list(attributes["kept"])
+    chain.log_zeta = attributes["log_zeta"].copy()
+    return chain

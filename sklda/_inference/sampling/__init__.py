@@ -1,0 +1,1 @@
+"""Chains of Gibbs samplers, their initialisation, and point estimates from their draws."""

@@ -1,0 +1,239 @@
+"""A chain of the collapsed Gibbs sampler, and chains side by side."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from sklda._inference import random
+from sklda._kernels import LANES, _collapsed, _log_joint, _tokens
+
+# Python looks in between blocks of about this many weights: a tenth of a second.
+_BLOCK_WEIGHTS = 2**27
+# Wider vectors pay from about so many topics on.
+_WIDE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class ChainState:
+    """All that a chain needs to go on, and what it has gathered on its way.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (n_tokens,), int32
+    stream : ndarray of shape (4,), uint64
+    n_sweeps : int
+    trace : tuple of float
+        ``log_joint()`` after every sweep made with ``run_chains``.
+    kept : tuple of (int, ndarray of shape (n_components, n_features), float32)
+        Sweeps at which topics were kept, and the topics.
+    """
+
+    topics: np.ndarray
+    stream: np.ndarray
+    n_sweeps: int = 0
+    trace: tuple = ()
+    kept: tuple = ()
+
+    def small(self, n_components):
+        """Topics in as few bytes as they take, without trace and topics kept: for states of which there are many."""
+        return ChainState(self.topics.astype(np.min_scalar_type(n_components)), self.stream, self.n_sweeps)
+
+
+class GibbsChain:
+    """z, its counts, the priors and the stream of one Markov chain with target p(z | w, alpha, eta).
+
+    Parameters
+    ----------
+    corpus : Corpus
+    priors : Priors
+    state : ChainState
+        Where it starts; the arrays are copied.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (n_tokens,), int32
+        The assignments z.
+    word_topic_counts : ndarray of shape (n_features, width), int32
+        m_kv by word, zero in the columns past ``n_components``.
+    topic_totals : ndarray of shape (n_components,), int64
+    trace, kept : list
+        As in `ChainState`.
+    """
+
+    sampler = "dense"
+
+    def __init__(self, corpus, priors, state):
+        self.corpus, self.priors = corpus, priors
+        self.stream = np.array(state.stream, np.uint64)
+        self.n_sweeps = state.n_sweeps
+        self.trace, self.kept = list(state.trace), list(state.kept)
+        self._arrange(state.topics)
+
+    def _arrange(self, topics):
+        """Set up what a sweep needs to begin at `topics`."""
+        corpus, K, width = self.corpus, self.priors.n_components, self.priors.topic.shape[1]
+        self.topics = np.array(topics, np.int32)
+        self.word_topic_counts = np.zeros((corpus.n_features, width), np.int32)
+        self.topic_totals = np.zeros(K, np.int64)
+        _tokens.count_topics(corpus.words, self.topics, self.word_topic_counts, self.topic_totals)
+        self._blocks = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // width)
+        self._order = np.arange(corpus.n_documents)
+        self._wide = width >= _WIDE and _collapsed.wide_vectors()
+        self._counts = np.empty(width, np.int32)
+        self._scratch = np.empty(width), np.empty((2, width), np.float32), self._counts, np.empty(width // LANES)
+
+    def __reduce__(self):
+        # Made anew from its state: arrays that reach another process may be read-only there.
+        return type(self), (self.corpus, self.priors, self.snapshot())
+
+    @classmethod
+    def start(cls, corpus, priors, seed):
+        """Begin with random topics: uniform ones, or where each topic has its own eta, drawn by the word's prior."""
+        rng = np.random.default_rng(random.child(seed, 0))
+        if len(priors.topic):
+            weights = np.cumsum(priors.topic[:, : priors.n_components] / priors.totals, axis=1)
+            # In slices, so that no tokens x topics array is formed.
+            parts = np.array_split(corpus.words, 1 + corpus.n_tokens // 2**16)
+            topics = [
+                (rng.random((len(w), 1)) * weights[w, -1:] >= weights[w, :-1]).sum(axis=1, dtype=np.int32)
+                for w in parts
+            ]
+            topics = np.concatenate(topics)
+        else:
+            topics = rng.integers(priors.n_components, size=corpus.n_tokens, dtype=np.int32)
+        return cls(corpus, priors, ChainState(topics, random.stream(random.child(seed, 1))))
+
+    @classmethod
+    def start_in_turn(cls, corpus, priors, seed, stop=lambda: False):
+        """Begin with every token drawn from its conditional given those before it, documents in random order."""
+        state = ChainState(np.full(corpus.n_tokens, -1, np.int32), random.stream(random.child(seed, 1)))
+        chain = GibbsChain(corpus, priors, state)
+        chain._order = np.random.default_rng(random.child(seed, 0)).permutation(corpus.n_documents)
+        chain.sweep(stop)
+        return chain if stop() else cls(corpus, priors, ChainState(chain.topics, chain.stream))
+
+    def on_cores(self, n_jobs):
+        """A context in which sweeps take `n_jobs` blocks at a time, if the sampler is made of such; this one is not."""
+        return nullcontext()
+
+    def sweep(self, should_stop=lambda: False):
+        """Draw every token once from its full conditional; between blocks, end early if ``should_stop()``."""
+        for first, last in self._blocks:
+            if should_stop():
+                return
+            _collapsed.sweep(
+                self.corpus.words,
+                self.corpus.offsets,
+                self._order[first:last],
+                self.priors.doc,
+                self.priors.word,
+                self.priors.topic,
+                self.priors.totals,
+                self.topics,
+                self.word_topic_counts,
+                self.topic_totals,
+                self.stream,
+                self._wide,
+                *self._scratch,
+            )
+        self.n_sweeps += 1
+
+    def log_joint(self):
+        """log p(w, z | alpha, eta) with theta and phi integrated out, in nats."""
+        return self.log_topics() + self.log_words()
+
+    def log_topics(self):
+        """log p(z | alpha)."""
+        return _log_joint.documents(self.corpus.offsets, self.topics, self.priors.doc, self._counts)
+
+    def log_words(self):
+        """log p(w | z, eta)."""
+        return _log_joint.words(
+            self.word_topic_counts, self.topic_totals, self.priors.word, self.priors.topic, self.priors.totals
+        )
+
+    def add_doc_topic_counts(self, counts):
+        """Add n_dk to the float64 array `counts` (n_documents, n_components)."""
+        _tokens.count_documents(self.corpus.offsets, self.topics, counts)
+
+    def doc_topic_counts(self):
+        """n_dk, float64 (n_documents, n_components)."""
+        counts = np.zeros((self.corpus.n_documents, self.priors.n_components))
+        self.add_doc_topic_counts(counts)
+        return counts
+
+    def topic_word(self):
+        """phi by the counts of the present draw, float32 (n_components, n_features)."""
+        K = self.priors.n_components
+        phi = self.word_topic_counts[:, :K].T + self.priors.topic_word()
+        return (phi / phi.sum(axis=1, keepdims=True)).astype(np.float32)
+
+    def snapshot(self):
+        """A copy of the state, from which ``GibbsChain(corpus, priors, state)`` goes on draw for draw."""
+        return ChainState(self.topics.copy(), self.stream.copy(), self.n_sweeps, tuple(self.trace), tuple(self.kept))
+
+
+class _Flag:
+    """Whether to stop; shared by threads. A process gets a copy of its own, which nothing raises."""
+
+    raised = False
+
+    def __call__(self):
+        return self.raised
+
+
+def side_by_side(function, tasks, n_jobs=None):
+    """``[function(*task, stop) for task in tasks]``, `n_jobs` at a time; ``stop()`` is true once one has failed."""
+    stop = _Flag()
+    try:
+        return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*task, stop) for task in tasks)
+    except BaseException:
+        stop.raised = True
+        raise
+
+
+def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None):
+    """Sweep chains side by side.
+
+    Parameters
+    ----------
+    chains : list of GibbsChain
+    n_sweeps : int
+        Sweeps of each chain.
+    n_jobs : int, default=None
+        Chains at a time, as in joblib, or blocks of documents of a single chain; the draws do not depend on it.
+    keep_every : int, default=None
+        Sweeps between the topics that go into ``chain.kept``.
+    listener : object, default=None
+        ``listener.before(index)`` is called before every sweep of chain `index`, and ``listener.after(index, chain)``
+        after it; that chain ends when the latter returns True.
+
+    Returns
+    -------
+    list of GibbsChain
+        The chains after their sweeps (other objects than went in, where joblib's backend uses processes).
+    """
+    if len(chains) == 1:
+        # It has all cores to itself.
+        with chains[0].on_cores(n_jobs):
+            return [_run(0, chains[0], n_sweeps, listener, keep_every, lambda: False)]
+    return side_by_side(
+        _run, [(index, chain, n_sweeps, listener, keep_every) for index, chain in enumerate(chains)], n_jobs
+    )
+
+
+def _run(index, chain, n_sweeps, listener, keep_every, stop):
+    for _ in range(n_sweeps):
+        if listener is not None:
+            listener.before(index)
+        chain.sweep(stop)
+        if stop():
+            break
+        chain.trace.append(chain.log_joint())
+        if keep_every and chain.n_sweeps % keep_every == 0:
+            chain.kept.append((chain.n_sweeps, chain.topic_word()))
+        if listener is not None and listener.after(index, chain):
+            break
+    return chain

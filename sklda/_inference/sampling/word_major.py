@@ -1,0 +1,128 @@
+"""The collapsed Gibbs sampler for many topics: tokens word by word, documents as lists of the topics that they hold."""
+
+import itertools
+
+import numpy as np
+
+from sklda._inference.priors import padded
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._kernels import LANES, _tokens, _word_major
+
+# Entries of the lists, and topics in them, are 16 bits wide.
+_LARGEST = 2**16 - 1
+# Python looks in between runs of about this many tokens: a tenth of a second.
+_BLOCK_TOKENS = 2**20
+
+
+class WordMajorChain(GibbsChain):
+    """A `GibbsChain` without word-topic and document-topic matrices, for an alpha that all documents share and an eta
+    that all topics share.
+
+    Tokens are drawn in the order of their words, which is as good a scan as that of their documents. What memory there
+    is goes into 6 bytes a token, and 4 for each topic that a document may hold.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (n_tokens,), int32
+        The assignments z, put together on every access.
+    word_topic_counts : ndarray of shape (n_features, width), int32
+        m_kv likewise.
+    """
+
+    sampler = "sparse"
+
+    @staticmethod
+    def takes(corpus, priors):
+        """Whether it can work on this corpus with these priors."""
+        return (
+            len(priors.doc) == 1
+            and not len(priors.topic)
+            and priors.n_components <= _LARGEST
+            and corpus.lengths.max() <= _LARGEST
+        )
+
+    def _arrange(self, topics):
+        corpus, K = self.corpus, self.priors.n_components
+        topics = np.asarray(topics, np.int32)
+        self.topic_totals = np.zeros(K, np.int64)
+        self._word_offsets = np.zeros(corpus.n_features + 1, np.int64)
+        self._documents = np.empty(corpus.n_tokens, np.int32)
+        self._topics = np.empty(corpus.n_tokens, np.uint16)
+        _word_major.arrange(
+            corpus.words,
+            corpus.offsets,
+            topics,
+            self._word_offsets,
+            self._documents,
+            self._topics,
+            self.topic_totals,
+        )
+        lines = -(-np.minimum(corpus.lengths, K) // LANES)
+        self._begins = (np.cumsum(lines) - lines).astype(np.int32)
+        self._entries = np.zeros(int(lines.sum()) * LANES, np.uint32)
+        self._sizes = np.zeros(corpus.n_documents, np.int32)
+        _word_major.fill(corpus.offsets, topics, self._begins, self._entries, self._sizes)
+        width, longest = padded(K), int(lines.max())
+        n_spans = -(-width // LANES**2)
+        self._wide = _word_major.wide_vectors()
+        self._scratch = (
+            np.empty((4, width), np.float32),
+            np.empty(longest * LANES, np.float32),
+            np.empty(width, np.int32),
+            np.empty((n_spans, LANES)),
+            np.empty(longest + n_spans),
+        )
+        marks = np.searchsorted(self._word_offsets, np.arange(0, corpus.n_tokens, _BLOCK_TOKENS))
+        self._blocks = np.unique(np.append(marks, [0, corpus.n_features])).tolist()
+
+    def sweep(self, should_stop=lambda: False):
+        """Draw every token once from its full conditional; between blocks of words, end early if ``should_stop()``."""
+        _word_major.sort(self._begins, self._entries, self._sizes)
+        for first, last in itertools.pairwise(self._blocks):
+            if should_stop():
+                return
+            _word_major.sweep(
+                self._word_offsets,
+                self._documents,
+                first,
+                last,
+                self.priors.doc[0],
+                self.priors.word,
+                self.priors.totals[0],
+                self._topics,
+                self._begins,
+                self._entries,
+                self._sizes,
+                self.topic_totals,
+                self.stream,
+                self._wide,
+                *self._scratch,
+            )
+        self.n_sweeps += 1
+
+    def log_topics(self):
+        """log p(z | alpha)."""
+        return _word_major.log_topics(self.corpus.offsets, self.priors.doc[0], self._begins, self._entries, self._sizes)
+
+    def log_words(self):
+        """log p(w | z, eta)."""
+        return _word_major.log_words(
+            self._word_offsets,
+            self._topics,
+            self.priors.word,
+            self.priors.totals[0],
+            self.topic_totals,
+            self._scratch[2],
+        )
+
+    @property
+    def topics(self):
+        topics = np.empty(self.corpus.n_tokens, np.int32)
+        _word_major.restore(self.corpus.words, self._topics, self._word_offsets[:-1].copy(), topics)
+        return topics
+
+    @property
+    def word_topic_counts(self):
+        counts = np.zeros((self.corpus.n_features, padded(self.priors.n_components)), np.int32)
+        _tokens.count_topics(self.corpus.words, self.topics, counts, np.zeros_like(self.topic_totals))
+        return counts

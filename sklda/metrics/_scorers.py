@@ -1,0 +1,237 @@
+"""Scorers: callables for searches and cross-validation that find the topic model in what they are given."""
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from sklda._inference import random
+from sklda._inference.corpus import Corpus
+from sklda._inference.held_out.methods import log_likelihoods, per_token
+from sklda.metrics._checks import as_matrix, check_model, check_options, over_runs, prior, topics
+from sklda.metrics._coherence import topic_coherence, topic_diversity
+
+
+class _Scorer:
+    """A callable that looks through pipelines and searches to the topic model inside; equal and picklable by value."""
+
+    def __init__(self, **options):
+        self.options = options
+        self.requests = {}
+
+    def set_score_request(self, *, collections):
+        """Ask for `collections`, or not, where scikit-learn's metadata routing is on.
+
+        Parameters
+        ----------
+        collections : bool, str or None
+            True: pass what the caller has under this name; a str: under another name; False or None: nothing.
+
+        Returns
+        -------
+        callable
+            A scorer with this request; the present one stays as it is.
+        """
+        copy = type(self)(**self.options)
+        copy.requests = {"collections": collections}
+        return copy
+
+    def get_metadata_routing(self):
+        """The requests, as scikit-learn's `MetadataRequest`."""
+        routing = MetadataRequest(owner=repr(self))
+        for param, alias in self.requests.items():
+            routing.score.add_request(param=param, alias=alias)
+        return routing
+
+    def __call__(self, estimator, X, y=None, **metadata):
+        """Score a fitted estimator on raw data.
+
+        Parameters
+        ----------
+        estimator : estimator, Pipeline or search
+            Its last step has ``components_``.
+        X : array-like, sparse matrix or list of str
+            What `estimator` itself would take.
+        y : None
+            Not used.
+        **metadata : dict
+            ``collections``, the collections of the documents, for held-out likelihood under `sklda.CompoundLDA`.
+
+        Returns
+        -------
+        float or dict of {str: float}
+            Greater is better.
+        """
+        model, X = _topic_model(estimator, X)
+        return self._score(model, X, **self.options, **metadata)
+
+    def __repr__(self):
+        return f"{type(self).__name__[1:]}({', '.join(f'{k}={v!r}' for k, v in self.options.items())})"
+
+    def __eq__(self, other):
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self):
+        return hash(repr(self))
+
+
+class _HeldOutScorer(_Scorer):
+    def _score(self, model, X, *, metric, return_std, random_state, n_jobs, collections=None, **options):
+        corpus = Corpus.from_counts(as_matrix(X))
+        topic_word, alpha = check_model(topics(model), prior(model, collections), corpus)
+        seed = random.seed_sequence(random_state)
+        runs = log_likelihoods(corpus, topic_word, alpha, **options, seed=seed, n_jobs=n_jobs)
+        value, std = over_runs(options["method"], runs)
+        scored = corpus.lengths // 2 if options["method"] == "document_completion" else corpus.lengths
+        score = per_token(value, scored)
+        error = np.sqrt((std**2).sum()) / scored.sum()
+        name = "log_likelihood"
+        if metric == "perplexity":
+            name, score = "neg_perplexity", float(-np.exp(-score))
+            error *= -score
+        return {name: score, f"{name}_std": float(error)} if return_std else score
+
+
+def make_held_out_scorer(
+    *,
+    method="guided_ais",
+    metric="perplexity",
+    n_temperatures=100,
+    n_runs=None,
+    n_particles=None,
+    schedule="linear",
+    return_std=False,
+    random_state=0,
+    n_jobs=None,
+):
+    """A scorer of held-out likelihood per token, for searches and cross-validation.
+
+    Parameters
+    ----------
+    method, n_temperatures, n_particles, schedule, n_jobs
+        As in `held_out_log_likelihood`.
+    metric : {"perplexity", "log_likelihood"}, default="perplexity"
+        The negative of the perplexity, or the mean log-likelihood per token in nats: greater is better for both.
+    n_runs : int, default=None
+        Independent runs; None: 1, or 2 with `return_std`.
+    return_std : bool, default=False
+        Whether the scorer returns a dict of the score and its Monte Carlo standard error: ``neg_perplexity`` and
+        ``neg_perplexity_std``, or ``log_likelihood`` and ``log_likelihood_std``. Searches then need
+        ``refit="neg_perplexity"`` or the like.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=0
+        With an int, the same model on the same documents has the same score, in any order and for every `n_jobs`.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y=None)`` for a topic model, a pipeline that ends in one (X is then what the pipeline
+        takes, for instance raw text), or a search over either. The model may be scikit-learn's
+        `LatentDirichletAllocation`, or anything else with ``components_`` and ``doc_topic_prior_``. With
+        ``collections=``, the prior of each document is that of its collection (`sklda.CompoundLDA`);
+        ``scorer.set_score_request(collections=True)`` has searches pass them where metadata routing is on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.metrics import make_held_out_scorer
+    >>> X = make_lda_corpus(60, 30, 3, random_state=0).data
+    >>> lda = GibbsLDA(3, max_iter=30, random_state=0)
+    >>> scores = cross_val_score(lda, X, scoring=make_held_out_scorer(metric="log_likelihood"), cv=3)
+    >>> bool((scores < 0).all())
+    True
+    """
+    if metric not in ("perplexity", "log_likelihood"):
+        raise ValueError(f"metric must be 'perplexity' or 'log_likelihood', got {metric!r}.")
+    n_runs = (2 if return_std else 1) if n_runs is None else n_runs
+    options = check_options(method, n_temperatures, n_runs, n_particles, schedule, return_std)
+    return _HeldOutScorer(**options, metric=metric, return_std=return_std, random_state=random_state, n_jobs=n_jobs)
+
+
+neg_ais_perplexity_scorer = make_held_out_scorer()
+"""Negative held-out perplexity by guided annealed importance sampling: `make_held_out_scorer` with its defaults."""
+
+
+class _CoherenceScorer(_Scorer):
+    def _score(self, model, X, **options):
+        return topic_coherence(model.components_, X, **options)
+
+
+class _DiversityScorer(_Scorer):
+    def _score(self, model, X, **options):
+        return topic_diversity(model.components_, **options)
+
+
+def make_coherence_scorer(*, method="npmi", n_words=10):
+    """A scorer of `topic_coherence`, with the scored documents as reference corpus.
+
+    Parameters
+    ----------
+    method, n_words
+        As in `topic_coherence`.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y=None)``, as from `make_held_out_scorer`.
+
+    Examples
+    --------
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.metrics import make_coherence_scorer
+    >>> X = make_lda_corpus(60, 30, 3, random_state=0).data
+    >>> lda = GibbsLDA(3, max_iter=30, random_state=0).fit(X)
+    >>> bool(-1 <= make_coherence_scorer(n_words=5)(lda, X) <= 1)
+    True
+    """
+    return _CoherenceScorer(method=method, n_words=n_words)
+
+
+def make_diversity_scorer(*, n_words=25):
+    """A scorer of `topic_diversity`; the scored documents do not matter.
+
+    Parameters
+    ----------
+    n_words : int, default=25
+        As in `topic_diversity`.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y=None)``, as from `make_held_out_scorer`.
+
+    Examples
+    --------
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.metrics import make_diversity_scorer
+    >>> X = make_lda_corpus(60, 30, 3, random_state=0).data
+    >>> lda = GibbsLDA(3, max_iter=30, random_state=0).fit(X)
+    >>> bool(0 < make_diversity_scorer(n_words=5)(lda, X) <= 1)
+    True
+    """
+    return _DiversityScorer(n_words=n_words)
+
+
+def _topic_model(estimator, X):
+    """The topic model inside pipelines and searches, and X as it reaches it."""
+    while True:
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, Pipeline):
+            X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
+            estimator = estimator[-1]
+        else:
+            break
+    if not hasattr(estimator, "components_"):
+        raise TypeError(
+            f"{type(estimator).__name__} has no components_: a topic score needs a fitted topic model, or a "
+            "pipeline that ends in one."
+        )
+    return estimator, X

@@ -1,0 +1,266 @@
+"""What is refused and with which words; that a refusal leaves no trace; and what is legal though odd."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sklda import GibbsLDA
+from sklda._inference.corpus import Corpus
+
+TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
+
+
+def make(**parameters):
+    return GibbsLDA(**{"n_components": 3, "max_iter": 5, "random_state": 0, **parameters})
+
+
+def refuse(estimator, X, error, message, same):
+    """The fit fails with the message, and leaves the estimator as it was."""
+    before = dict(vars(estimator))
+    with pytest.raises(error, match=message):
+        estimator.fit(X)
+    assert same(vars(estimator), before)
+
+
+TFIDF = TfidfVectorizer().fit_transform(TEXTS).sorted_indices()
+BAD_X = {
+    "tf-idf": (TFIDF, r"X\[0, 0\] = 0\.8.* is not a whole number.* Use CountVectorizer rather than TfidfVectorizer"),
+    "fraction": ([[1, 0], [2, 0.5]], r"X\[1, 1\] = 0\.5 is not a whole number"),
+    "fraction, sparse": (sp.csc_array([[1, 0], [0, 0.5], [2.5, 0]]), r"X\[1, 1\] = 0\.5 is not a whole number"),
+    "float32": (np.array([[1, 1.5]], np.float32), r"X\[0, 1\] = 1\.5 is not a whole number"),
+    "negative": ([[1, 0], [0, -3]], r"X\[1, 1\] = -3 is negative. Negative values in data"),
+    "negative float": ([[1, -0.5]], r"X\[0, 1\] = -0\.5 is negative"),
+    "NaN": ([[1, 0], [np.nan, 1]], r"X\[1, 0\] = nan is not a count: neither NaN nor inf is"),
+    "NaN, sparse": (sp.csr_matrix([[1, np.nan]]), r"X\[0, 1\] = nan is not a count"),
+    "inf": ([[1, np.inf]], r"X\[0, 1\] = inf is not a count"),
+    "-inf": ([[1, -np.inf]], r"X\[0, 1\] = -inf is not a count"),
+    "None": (np.array([[1, None]], object), r"X\[0, 1\] = nan is not a count"),
+    "no token": (np.zeros((3, 2)), "X has 3 documents and no token at all: there is nothing to fit. Check the vocab"),
+    "no token, sparse": (sp.csr_array((2, 4)), "X has 2 documents and no token at all"),
+    "no document": (np.zeros((0, 3)), r"0 sample\(s\) .* while a minimum of 1 is required by GibbsLDA"),
+    "no word": (np.zeros((3, 0)), r"0 feature\(s\) .* while a minimum of 1 is required by GibbsLDA"),
+    "too large": ([[1, 2**31]], r"X\[0, 1\] = 2147483648 is too large: no word and no document may have more than"),
+    "too large, float": ([[1e300, 1]], r"X\[0, 0\] = 1e\+300 is too large"),
+    "too large, uint64": (np.array([[2**63]], np.uint64), r"X\[0, 0\] = 9223372036854775808 is too large"),
+    "too long a document": ([[1, 0], [2**30, 2**30]], "X has 2147483648 tokens of document 1, more than 2147483647"),
+    "too frequent a word": ([[0, 2**30], [0, 2**30]], "X has 2147483648 tokens of word 1, more than 2147483647"),
+    "texts": (TEXTS, "Expected 2D array, got 1D array instead"),
+    "strings": ([["a", "b"]], "not compatible with arrays of bytes/strings"),
+    "string objects": (np.array([[1, "b"]], object), "could not convert string to float"),
+    "complex": ([[1, 2j]], "Complex data not supported"),
+    "one row": ([1, 2], "Expected 2D array, got 1D array instead"),
+    "three dimensions": (np.ones((2, 2, 2)), "Found array with dim 3"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_X)
+def test_counts(name, same):
+    X, message = BAD_X[name]
+    lda = make()
+    refuse(lda, X, ValueError, message, same)
+    with pytest.raises(NotFittedError):
+        lda.transform([[1]])
+    refuse(lda.fit([[1, 0, 2], [0, 3, 1]]), X, ValueError, message, same)
+    assert lda.transform([[1, 1, 1]]).shape == (1, 3)
+
+
+@pytest.mark.parametrize("X", [7, None, "apple banana"])
+def test_no_matrix(X, same):
+    refuse(make(), X, ValueError, "Expected 2D array, got scalar array instead", same)
+
+
+BAD_PARAMETERS = [
+    ("n_components", 0, "'n_components' parameter of GibbsLDA must be an int in the range .1, inf"),
+    ("n_components", -2, "'n_components' parameter of GibbsLDA must be an int"),
+    ("n_components", 3.0, "'n_components' parameter of GibbsLDA must be an int"),
+    ("n_components", "3", "'n_components' parameter of GibbsLDA must be an int"),
+    ("n_components", None, "'n_components' parameter of GibbsLDA must be an int"),
+    *(
+        (
+            name,
+            value,
+            rf"'{name}' parameter of GibbsLDA must be None, a float in the range \(0.0, inf\) or an array-like",
+        )
+        for name in ("doc_topic_prior", "topic_word_prior")
+        for value in (0, -0.1, np.nan, np.inf, "auto", 1j)
+    ),
+    *(
+        (
+            name,
+            value,
+            rf"{name} = {re.escape(format(value, 'g'))}: a Dirichlet parameter must lie between 1e-12 and 1e\+12",
+        )
+        for name in ("doc_topic_prior", "topic_word_prior")
+        for value in (1e-13, 1e13)
+    ),
+    ("doc_topic_prior", [1, 1], r"doc_topic_prior has shape \(2,\); it must be a float, or an array of shape \(3,\)"),
+    ("doc_topic_prior", np.ones((3, 1)), r"doc_topic_prior has shape \(3, 1\)"),
+    ("doc_topic_prior", np.ones((2, 3)), r"doc_topic_prior has shape \(2, 3\)"),
+    ("doc_topic_prior", [1, 0, 1], r"doc_topic_prior\[1\] = 0: a Dirichlet parameter must lie between"),
+    ("doc_topic_prior", [1, 1, np.nan], r"doc_topic_prior\[2\] = nan: a Dirichlet parameter must lie between"),
+    ("doc_topic_prior", ["a", "b", "c"], "doc_topic_prior must hold real numbers"),
+    ("doc_topic_prior", [1, 1, 1j], "doc_topic_prior must hold real numbers"),
+    ("topic_word_prior", [1, 1, 1], r"topic_word_prior has shape \(3,\); .* \(4,\) \(one per word\) or \(3, 4\)"),
+    ("topic_word_prior", np.ones((4, 3)), r"topic_word_prior has shape \(4, 3\)"),
+    ("topic_word_prior", [1, 1, -1, 1], r"topic_word_prior\[2\] = -1: a Dirichlet parameter must lie between"),
+    ("topic_word_prior", np.eye(3, 4), r"topic_word_prior\[0, 1\] = 0: a Dirichlet parameter must lie between"),
+    ("topic_word_prior", [[1, 2], [1]], "topic_word_prior must hold real numbers"),
+    ("sampler", "variational", "'sampler' parameter of GibbsLDA must be a str among"),
+    ("point_estimate", "map", "'point_estimate' parameter of GibbsLDA must be a str among"),
+    ("max_iter", 0, r"'max_iter' parameter of GibbsLDA must be an int in the range \[1, inf\)"),
+    ("max_iter", 5.0, "'max_iter' parameter of GibbsLDA must be an int"),
+    ("n_chains", 0, r"'n_chains' parameter of GibbsLDA must be an int in the range \[1, inf\)"),
+    ("fold_in_iter", 0, r"'fold_in_iter' parameter of GibbsLDA must be an int in the range \[1, inf\)"),
+    ("warm_start", "yes", "'warm_start' parameter of GibbsLDA must be"),
+    ("n_jobs", 1.5, "'n_jobs' parameter of GibbsLDA must be None or an instance of 'int'"),
+    ("n_jobs", 0, "n_jobs == 0 in Parallel has no meaning"),
+    ("verbose", -1, "'verbose' parameter of GibbsLDA must be"),
+    ("random_state", -1, "'random_state' parameter of GibbsLDA must be"),
+    ("random_state", "seed", "'random_state' parameter of GibbsLDA must be"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), BAD_PARAMETERS)
+def test_parameters(name, value, message, same):
+    X = [[1, 0, 2, 1], [0, 3, 1, 1]]
+    refuse(make(**{name: value}), X, (ValueError, TypeError), message, same)
+    refuse(make().fit(X).set_params(**{name: value}), X, (ValueError, TypeError), message, same)
+
+
+@pytest.mark.parametrize("name", ["doc_topic_prior", "topic_word_prior"])
+@pytest.mark.parametrize("value", [["a", "b", "c"], [1, 1, 1j]])
+def test_priors_of_no_numbers_are_type_errors(name, value, same):
+    refuse(make(**{name: value}), [[1, 2, 3]], TypeError, f"{name} must hold real numbers", same)
+
+
+def test_transform(same):
+    lda = make()
+    with pytest.raises(NotFittedError, match="This GibbsLDA instance is not fitted yet"):
+        lda.transform([[1, 2]])
+    lda.fit([[1, 0, 2], [0, 3, 1]])
+    before = dict(vars(lda))
+    for X, message in [
+        ([[1, 2]], "X has 2 features, but GibbsLDA is expecting 3 features as input"),
+        ([[1, 0.5, 0]], r"X\[0, 1\] = 0\.5 is not a whole number.* Use CountVectorizer"),
+        ([[1, -1, 0]], r"X\[0, 1\] = -1 is negative"),
+        ([[1, np.nan, 0]], r"X\[0, 1\] = nan is not a count"),
+        (np.zeros((0, 3)), r"0 sample\(s\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            lda.transform(X)
+    assert same(vars(lda), before)
+    with pytest.raises(ValueError, match="'fold_in_iter' parameter of GibbsLDA must be an int in the range"):
+        lda.set_params(fold_in_iter=0).transform([[1, 2, 3]])
+
+
+def test_feature_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([[1, 0, 2], [0, 3, 1]], columns=["apple", "car", "wheel"])
+    lda = make().fit(frame)
+    assert lda.feature_names_in_.tolist() == ["apple", "car", "wheel"]
+    with pytest.raises(ValueError, match=r"(?s)feature names should match.*unseen at fit time:\n- engine"):
+        lda.transform(frame.rename(columns={"car": "engine"}))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        lda.transform(frame[["car", "apple", "wheel"]])
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        lda.transform(frame.to_numpy())
+    assert not hasattr(lda.fit(frame.to_numpy()), "feature_names_in_")
+
+
+def test_the_first_bad_entry_is_named():
+    X = sp.csr_array(([1.5, 2.5, 3.5], [2, 0, 1], [0, 0, 2, 3]), shape=(3, 3))
+    with pytest.raises(ValueError, match=r"X\[1, 0\] = 2\.5 is not a whole number"):
+        Corpus.from_counts(X)
+
+
+# Legal, though odd.
+
+
+def check(lda, X):
+    """Everything finite, positive and of the right sum."""
+    X = np.asarray(X)
+    theta = lda.fit_transform(X)
+    K, alpha = lda.n_components, np.broadcast_to(lda.doc_topic_prior_, lda.n_components)
+    assert lda.topic_assignments_.shape == (X.sum(),)
+    for rows in (theta, lda.doc_topic_):
+        assert rows.shape == (len(X), K)
+        assert (rows > 0).all()
+        np.testing.assert_allclose(rows.sum(axis=1), 1)
+        for row in rows[X.sum(axis=1) == 0]:
+            np.testing.assert_allclose(row, alpha / alpha.sum())
+    assert (lda.components_ > 0).all()
+    assert np.isfinite(lda.components_).all()
+    assert np.isfinite(lda.log_joint_trace_).all()
+    np.testing.assert_allclose(lda.topic_word_.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 16, 17, 40])
+@pytest.mark.parametrize(
+    "X",
+    [
+        [[1]],
+        [[5]],
+        [[1, 0, 0]],
+        [[2, 1, 0, 3]],
+        [[1], [2], [0]],
+        [[0, 0], [1, 0], [0, 0]],
+        [[0, 3], [0, 0], [2, 1], [0, 0]],
+    ],
+    ids=[
+        "one token",
+        "one word",
+        "one document of one token",
+        "one document",
+        "V = 1",
+        "empty around",
+        "empty between",
+    ],
+)
+def test_small_corpora(n_components, X):
+    for point_estimate in ("cgs_p", "cgs"):
+        check(make(n_components=n_components, point_estimate=point_estimate), X)
+    check(make(n_components=n_components, doc_topic_prior=np.arange(1, n_components + 1), n_chains=2), X)
+    check(make(n_components=n_components, topic_word_prior=np.ones((n_components, len(X[0])))), X)
+
+
+def test_one_component_is_the_word_frequencies(counts):
+    lda = make(n_components=1, topic_word_prior=0.5).fit(counts)
+    np.testing.assert_allclose(lda.components_[0], counts.toarray().sum(axis=0) + 0.5)
+    np.testing.assert_array_equal(lda.doc_topic_, 1)
+    np.testing.assert_array_equal(lda.transform(counts), 1)
+
+
+def test_empty_documents_get_the_prior_mean():
+    alpha = [0.1, 0.3, 0.6]
+    lda = make(doc_topic_prior=alpha).fit([[2, 1], [0, 0], [1, 3]])
+    np.testing.assert_allclose(lda.doc_topic_[1], alpha)
+    np.testing.assert_allclose(lda.transform(np.zeros((2, 2))), [alpha, alpha])
+    np.testing.assert_allclose(lda.transform(np.zeros((1, 2)), normalize=False), [alpha])
+
+
+def test_words_that_the_fit_never_saw():
+    """A word without a token in the fit has the prior in every topic and moves proportions by it alone."""
+    lda = make(max_iter=50).fit([[4, 0, 0], [0, 0, 5], [3, 0, 1]])
+    assert np.isfinite(lda.transform([[0, 9, 0], [1, 9, 0]])).all()
+
+
+def test_documents_without_a_known_word():
+    """A vectorizer drops unknown words: what is left is an empty document."""
+    pipeline = make_pipeline(CountVectorizer(), make(doc_topic_prior=[1, 2, 1])).fit(TEXTS)
+    np.testing.assert_allclose(pipeline.transform(["zebra giraffe", ""]), [[0.25, 0.5, 0.25]] * 2)
+
+
+def test_extreme_priors(counts):
+    for alpha in (1e-12, 1e12):
+        for eta in (1e-12, 1e12):
+            check(make(doc_topic_prior=alpha, topic_word_prior=eta), counts.toarray())
+            check(make(doc_topic_prior=alpha, topic_word_prior=np.full((3, 60), eta)), counts.toarray())
+
+
+def test_more_topics_than_tokens():
+    check(make(n_components=100), [[2, 1], [1, 0]])

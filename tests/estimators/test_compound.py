@@ -1,0 +1,432 @@
+"""CompoundLDA as an estimator: labels, edge cases, pipelines, metadata routing, displays, the variational bound."""
+
+import pickle
+
+import numpy as np
+import pytest
+from compound_cases import CASES, corpus_of
+from enumeration import Enumeration
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+
+from sklda import CompoundLDA, GibbsLDA
+from sklda._inference.compound.chain import CompoundChain, Model
+from sklda._inference.compound.variational import Mixtures, VariationalFit
+from sklda._inference.corpus import Corpus
+from sklda._inference.held_out.methods import split_tokens
+from sklda._inference.priors import Priors
+from sklda.datasets import make_compound_lda_corpus
+from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay
+from sklda.metrics import held_out_log_likelihood, make_held_out_scorer, predictive_perplexity
+
+DOCS_0 = [doc for docs in CASES[0][0] for doc in docs]
+KINDS = ["augmented", "langevin", "variational"]
+MIXTURES = [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_compound_lda_corpus(
+        [40, 30, 20], 40, 3, doc_length=50, doc_concentration=3, topic_word_prior=0.05, collection_topic=MIXTURES,
+        random_state=0,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def labels(corpus):
+    return np.array(["arts", "laws", "news"])[corpus.collections]
+
+
+def make(**options):
+    return CompoundLDA(3, **{"topic_word_prior": 0.1, "max_iter": 60, "random_state": 0} | options)
+
+
+@pytest.mark.parametrize("inference", KINDS)
+def test_collections_are_told_apart(corpus, labels, inference):
+    lda = make(inference=inference).fit(corpus.data, collections=labels)
+    assert lda.collections_.tolist() == ["arts", "laws", "news"]
+    assert lda.collection_topic_.shape == lda.collection_topic_std_.shape == (3, 3)
+    np.testing.assert_allclose(lda.collection_topic_.sum(axis=1), 1)
+    assert sorted(lda.collection_topic_.argmax(axis=1)) == [0, 1, 2]
+    assert (lda.collection_topic_.max(axis=1) > 0.6).all()
+    assert (lda.collection_topic_std_ > 0).all()
+    np.testing.assert_allclose(lda.corpus_topic_, np.array([4, 3, 2]) / 9 @ lda.collection_topic_)
+    np.testing.assert_allclose(lda.doc_topic_.sum(axis=1), 1)
+    assert lda.score(corpus.data, collections=labels) > lda.score(corpus.data)
+    assert lda.perplexity(corpus.data, collections=labels) < lda.perplexity(corpus.data)
+
+
+@pytest.mark.parametrize("inference", KINDS)
+@pytest.mark.parametrize("learn", [False, True])
+def test_the_same_every_time(corpus, labels, inference, learn, same_fit):
+    options = {"inference": inference, "learn_priors": learn, "n_chains": 2, "max_iter": 20}
+    fits = [make(n_jobs=n, **options).fit(corpus.data, collections=labels) for n in (None, 2)]
+    assert same_fit(*fits)
+    again = pickle.loads(pickle.dumps(fits[0]))
+    theta = fits[0].transform(corpus.data, collections=labels)
+    np.testing.assert_array_equal(again.transform(corpus.data, collections=labels), theta)
+    np.testing.assert_array_equal(fits[0].transform(corpus.data[50:], collections=labels[50:]), theta[50:])
+    fitted = clone(fits[0]).fit_transform(corpus.data, collections=labels)
+    np.testing.assert_array_equal(fitted, theta)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"burn_in": 10, "n_chains": 2, "draw_every": 3, "learn_priors": True, "collection_topic_prior": (2.0, 2.0)},
+        {"burn_in": 10, "inference": "langevin"},
+        {"inference": "variational", "learn_priors": True, "n_chains": 2},
+    ],
+    ids=KINDS,
+)
+def test_two_fits_are_one_longer_fit(corpus, labels, same_fit, options):
+    whole = make(max_iter=31, **options).fit(corpus.data, collections=labels)
+    lda = make(max_iter=14, warm_start=True, **options).fit(corpus.data, collections=labels)
+    early = lda.collection_topic_
+    lda = pickle.loads(pickle.dumps(lda))
+    # Another random_state has no say any more, and equal labels may come in another form.
+    lda.set_params(max_iter=17, random_state=9, n_jobs=2).fit(corpus.data.toarray(), collections=labels.tolist())
+    assert lda.n_iter_ == 31
+    assert same_fit(lda, whole)
+    assert not np.array_equal(lda.collection_topic_, early)
+
+
+@pytest.mark.parametrize("inference", KINDS[:2])
+def test_a_warm_start_has_no_burn_in_of_its_own(corpus, labels, same_fit, inference):
+    """By default half of the first fit is burn-in, and all of the second is averaged."""
+    lda = make(max_iter=20, inference=inference).fit(corpus.data, collections=labels)
+    lda.set_params(warm_start=True, max_iter=30, draw_every=1).fit(corpus.data, collections=labels)
+    whole = make(max_iter=50, inference=inference, burn_in=10).fit(corpus.data, collections=labels)
+    np.testing.assert_array_equal(lda.collection_topic_, whole.collection_topic_)
+    np.testing.assert_array_equal(lda.collection_topic_std_, whole.collection_topic_std_)
+    # Draws are kept from where they are asked for.
+    assert lda.collection_topic_draws_.shape == (30, 3, 3)
+
+
+def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, labels, same):
+    """What Gibbs-EM has gathered since its last M-step is a part of the state."""
+    model = Model(corpus.collections, 3, "augmented", learn_priors=True, burn_in=40)
+    priors = Priors.make(1.0, 0.1, 3, 40)
+    chain = CompoundChain.start(
+        Corpus.from_counts(corpus.data), priors, np.random.SeedSequence(0), model, 1.0, 1.0, 0.1
+    )
+    for _ in range(17):
+        chain.sweep()
+    copied = CompoundChain(chain.corpus, priors, chain.snapshot(), model)
+    for each in (chain, copied):
+        for _ in range(30):
+            each.sweep()
+    assert same(chain.snapshot(), copied.snapshot())
+
+
+def test_a_converged_ascent_makes_one_iteration_more():
+    X = np.array([[3, 1, 0], [0, 2, 2], [1, 1, 1]])
+    lda = CompoundLDA(2, inference="variational", max_iter=5000, warm_start=True, random_state=0).fit(X)
+    n, bound = lda.n_iter_, lda.log_joint_trace_[0, -1]
+    assert n < 5000
+    assert lda.fit(X).n_iter_ == n + 1
+    assert bound <= lda.log_joint_trace_[0, -1] < bound + 1e-5
+
+
+def test_what_a_warm_start_may_not_change(corpus, labels, same):
+    lda = make(max_iter=10, warm_start=True, n_chains=2).fit(corpus.data, collections=labels)
+    before = pickle.loads(pickle.dumps(vars(lda)))
+    moved = labels.copy()
+    moved[7] = "laws"
+    for X, own, message in [
+        (corpus.data[::-1], labels, "goes on with the X of the previous fit, and this X is another"),
+        (corpus.data[:-1], labels[:-1], "goes on with the X"),
+        (corpus.data, moved, r"collections\[7\] was 'arts'; now it is 'laws'"),
+        (corpus.data, np.char.upper(labels), r"collections\[0\] was 'arts'; now it is 'ARTS'"),
+        (corpus.data, None, r"collections\[0\] was 'arts'; now it is 'all'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            lda.fit(X, collections=own)
+        assert same(vars(lda), before)
+    for name, value in [
+        ("n_components", 4),
+        ("n_chains", 1),
+        ("inference", "langevin"),
+        ("burn_in", 3),
+        ("learn_priors", True),
+        ("doc_concentration", 2.0),
+        ("collection_topic_prior", (1.0, 1.0)),
+        ("topic_word_prior", np.full(40, 0.1)),
+    ]:
+        old = getattr(lda, name)
+        lda.set_params(**{name: value})
+        with pytest.raises(ValueError, match=f"warm_start=True goes on with {name}={old!r}, and {name} is now"):
+            lda.fit(corpus.data, collections=labels)
+        lda.set_params(**{name: old})
+        assert same(vars(lda), before)
+    assert lda.fit(corpus.data, collections=labels).n_iter_ == 20
+
+
+def test_draws_on_request(corpus, labels):
+    lda = make(draw_every=5, burn_in=10).fit(corpus.data, collections=labels)
+    assert lda.collection_topic_draws_.shape == (10, 3, 3)
+    dense = make(draw_every=1, burn_in=10).fit(corpus.data, collections=labels)
+    np.testing.assert_allclose(dense.collection_topic_draws_.mean(axis=0), dense.collection_topic_, rtol=1e-10)
+    np.testing.assert_allclose(dense.collection_topic_draws_.std(axis=0), dense.collection_topic_std_, rtol=1e-6)
+    np.testing.assert_array_equal(lda.collection_topic_draws_, dense.collection_topic_draws_[4::5])
+
+
+@pytest.mark.parametrize(
+    "names", [[1, 2, 3], [1.5, 2.5, -1.0], [("a", 1), ("b", 2), ("a", 3)], ["", "x", 7], [True, False, "?"]]
+)
+def test_labels_of_any_kind(corpus, names):
+    labels = [names[j] for j in corpus.collections]
+    lda = make(max_iter=10).fit(corpus.data, collections=labels)
+    assert set(lda.collections_.tolist()) == set(names)
+    theta = lda.transform(corpus.data[:3], collections=[names[0], None, names[2]])
+    np.testing.assert_array_equal(theta[1], lda.transform(corpus.data[1:2])[0])
+    with pytest.raises(ValueError, match=r"collections\[1\] = 'elsewhere' is not a collection"):
+        lda.transform(corpus.data[:2], collections=[names[0], "elsewhere"])
+
+
+def test_no_labels_is_one_collection(corpus):
+    lda = make().fit(corpus.data)
+    assert lda.collections_.tolist() == ["all"]
+    named = make().fit(corpus.data, collections=["x"] * 90)
+    np.testing.assert_array_equal(lda.components_, named.components_)
+    np.testing.assert_allclose(lda.corpus_topic_, lda.collection_topic_[0])
+    theta = lda.transform(corpus.data)
+    np.testing.assert_allclose(theta, lda.transform(corpus.data, collections=["all"] * 90), rtol=1e-5)
+
+
+def test_bad_input(corpus, labels):
+    X = corpus.data
+    for wrong, error, match in [
+        (labels[:5], ValueError, "5 labels; X has 90 documents"),
+        ("arts", TypeError, "one label for each document"),
+        ([[1]] * 90, TypeError, "not hashable"),
+        ([None] * 90, ValueError, "needs the label"),
+        ([np.nan] * 90, ValueError, "needs the label"),
+    ]:
+        with pytest.raises(error, match=match):
+            make().fit(X, collections=wrong)
+    for options, match in [
+        ({"doc_concentration": 1e-9}, "doc_concentration"),
+        ({"burn_in": 60}, "leaves none"),
+        ({"learn_priors": True, "topic_word_prior": np.ones(40)}, "one topic_word_prior"),
+        ({"learn_priors": True, "burn_in": 0}, "learns in the burn-in"),
+        ({"inference": "variational", "draw_every": 2}, "draws nothing"),
+        ({"inference": "variational", "collection_topic_prior": (1, 1)}, "does not draw alpha"),
+        ({"collection_topic_prior": (1, 0)}, "a pair"),
+        ({"collection_topic_prior": -1.0}, "collection_topic_prior"),
+    ]:
+        lda = make(**options)
+        with pytest.raises(ValueError, match=match):
+            lda.fit(X)
+        assert not hasattr(lda, "components_")
+    lda = make(max_iter=5).fit(X, collections=labels)
+    with pytest.raises(ValueError, match="2 labels; X has 90"):
+        lda.transform(X, collections=["arts", "arts"])
+
+
+@pytest.mark.parametrize("inference", KINDS)
+def test_edges(inference):
+    """Collections of one document, of empty documents only, and an empty label."""
+    X = np.array([[3, 1, 0], [0, 2, 2], [0, 0, 0], [0, 0, 0], [1, 1, 1]])
+    lda = CompoundLDA(2, inference=inference, learn_priors=True, max_iter=400, random_state=0)
+    lda.fit(X, collections=["a", "", "empty", "empty", "a"])
+    assert lda.collections_.tolist() == ["", "a", "empty"]
+    assert np.isfinite(lda.collection_topic_).all()
+    # Nothing is known of the collection without words: its mixture has the prior, uniform on the segment.
+    tolerance = 0.1 if inference == "variational" else 5 / np.sqrt(12 * 40)
+    np.testing.assert_allclose(lda.collection_topic_[2], 0.5, atol=tolerance)
+    assert lda.collection_topic_std_[2, 0] > 0.2
+    theta = lda.transform(X, collections=["a", "", "empty", None, "a"])
+    np.testing.assert_allclose(theta[2], lda.collection_topic_[2])
+    np.testing.assert_allclose(theta[3], lda.corpus_topic_)
+    one = CompoundLDA(1, inference=inference, max_iter=4, random_state=0).fit(X)
+    np.testing.assert_allclose(one.collection_topic_, 1)
+
+
+@pytest.mark.parametrize("inference", KINDS)
+def test_ten_thousand_collections(inference):
+    X = make_compound_lda_corpus([1] * 10_000, 30, 4, doc_length=5, random_state=0).data
+    lda = CompoundLDA(4, inference=inference, max_iter=4, random_state=0).fit(X, collections=range(10_000))
+    assert lda.collection_topic_.shape == (10_000, 4)
+    assert np.isfinite(lda.collection_topic_).all()
+    theta = lda.transform(X[:5], collections=[9999, 0, 5, None, 7])
+    np.testing.assert_allclose(theta.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
+def test_the_bound_rises_and_stays_below_the_evidence(case):
+    collections, V, K, (alpha, gamma, eta), (_, _, log_p) = case
+    corpus, labels = corpus_of(collections, V)
+    model = Model(labels, len(collections), "variational")
+    priors = Priors.make(1.0, eta, K, V)
+    for seed in range(3):
+        fit = VariationalFit.start(corpus, priors, np.random.SeedSequence(seed), model, alpha, gamma)
+        bounds = []
+        for _ in range(60):
+            fit.sweep()
+            bounds.append(fit.log_joint())
+        assert np.diff(bounds).min() > -1e-9
+        assert bounds[-1] < log_p
+
+
+def test_the_bound_is_the_evidence_where_nothing_is_hidden():
+    """With one topic q is the posterior, and the bound is log p(w); each constant counts."""
+    corpus, labels = corpus_of(CASES[0][0], 3)
+    fit = VariationalFit.start(
+        corpus, Priors.make(1.0, 0.3, 1, 3), np.random.SeedSequence(0), Model(labels, 2, "variational"), 0.7, 1.9
+    )
+    fit.sweep()
+    np.testing.assert_allclose(fit.log_joint(), Enumeration(DOCS_0, 3, 1, 1.9, 0.3).log_joint[0], rtol=1e-10)
+
+
+def test_the_slopes_of_the_bound():
+    rng = np.random.default_rng(0)
+    a, omega, n = rng.gamma(3, size=(2, 1)), rng.dirichlet(np.ones(3), size=2), np.array([4, 0])
+    mixtures = Mixtures(0.7, 1.8, n, -rng.gamma(2, size=(2, 3)) * n[:, None])
+    h = 1e-5
+    slope, curvature = mixtures.omega_slopes(a, omega)
+    for k in range(3):
+        move = np.eye(3)[k] * h
+        # Along the simplex: topic k up, topic k + 1 down.
+        along = move - np.roll(move, 1)
+        up, down = (mixtures.bound(a, omega + s * along) for s in (1, -1))
+        np.testing.assert_allclose((up - down) / (2 * h), slope[:, k] - slope[:, (k + 1) % 3], rtol=1e-4, atol=1e-6)
+        up, down = (mixtures.omega_slopes(a, omega + s * move)[0][:, k] for s in (1, -1))
+        np.testing.assert_allclose((up - down) / (2 * h), curvature[:, k], rtol=1e-4, atol=1e-6)
+    slope, curvature = mixtures.a_slopes(a, omega)
+    up, down = (mixtures.bound(a + s * h, omega) for s in (1, -1))
+    np.testing.assert_allclose((up - down) / (2 * h), slope[:, 0], rtol=1e-4, atol=1e-6)
+    up, down = (mixtures.a_slopes(a + s * h, omega)[0] for s in (1, -1))
+    np.testing.assert_allclose((up - down) / (2 * h), curvature, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("inference", KINDS)
+@pytest.mark.parametrize("prior, gamma", [(1e-9, 1e-6), (1e-3, 1e6), (1e6, 1e-3), (1e11, 1e11)])
+def test_extreme_priors_give_numbers(corpus, labels, inference, prior, gamma):
+    lda = make(inference=inference, collection_topic_prior=prior, doc_concentration=gamma, max_iter=10)
+    lda.fit(corpus.data, collections=labels)
+    assert np.isfinite(lda.collection_topic_).all()
+    assert np.isfinite(lda.log_joint_trace_).all()
+    assert np.isfinite(lda.transform(corpus.data, collections=labels)).all()
+
+
+def test_gibbs_em_finds_the_priors():
+    """gamma and eta of the corpus, from (1, 1); the spread over corpora is in the benchmark."""
+    corpus = make_compound_lda_corpus([60, 60], 40, 3, doc_concentration=0.8, topic_word_prior=0.5, random_state=1)
+    truth = [0.8, 0.5]
+    lda = CompoundLDA(3, topic_word_prior=1.0, learn_priors=True, max_iter=300, random_state=0)
+    lda.fit(corpus.data, collections=corpus.collections)
+    np.testing.assert_allclose([lda.doc_concentration_, lda.topic_word_prior_], truth, rtol=0.35)
+    assert lda.prior_trace_.shape == (15, 2)
+    assert type(lda.topic_word_prior_) is float
+
+
+def test_pipeline_without_routing(corpus, labels):
+    texts = [" ".join(f"w{v:02d}" for v in np.repeat(np.arange(40), row)) for row in corpus.data.toarray()]
+    pipeline = make_pipeline(CountVectorizer(), make()).fit(texts, compoundlda__collections=labels)
+    assert pipeline[-1].collections_.tolist() == ["arts", "laws", "news"]
+    assert pipeline.transform(texts).shape == (90, 3)
+    assert np.isfinite(pipeline.score(texts))
+
+
+def test_metadata_routing(corpus, labels):
+    texts = [" ".join(f"w{v:02d}" for v in np.repeat(np.arange(40), row)) for row in corpus.data.toarray()]
+    mixed = np.random.default_rng(0).permutation(90)
+    texts, labels = [texts[i] for i in mixed], labels[mixed]
+    scorer = make_held_out_scorer(metric="log_likelihood", n_temperatures=20)
+    with config_context(enable_metadata_routing=True):
+        lda = make(max_iter=40).set_fit_request(collections=True)
+        lda.set_transform_request(collections=True).set_score_request(collections=True)
+        vectorizer = CountVectorizer(vocabulary=[f"w{v:02d}" for v in range(40)])
+        pipeline = make_pipeline(vectorizer, lda)
+        theta = pipeline.fit_transform(texts, collections=labels)
+        np.testing.assert_array_equal(theta, pipeline.transform(texts, collections=labels))
+        assert pipeline[-1].collections_.tolist() == ["arts", "laws", "news"]
+        plain = cross_validate(pipeline, texts, cv=3, params={"collections": labels}, error_score="raise")
+        assert np.isfinite(plain["test_score"]).all()
+        asked = scorer.set_score_request(collections=True)
+        assert asked != scorer
+        found = cross_validate(
+            pipeline, texts, cv=3, params={"collections": labels}, scoring=asked, return_estimator=True,
+            return_indices=True, error_score="raise",
+        )  # fmt: skip
+        # Collections were cut with the folds: the scores are those of each fold's own labels.
+        for fit, test, score in zip(found["estimator"], found["indices"]["test"], found["test_score"], strict=True):
+            X = vectorizer.transform([texts[i] for i in test])
+            prior = fit[-1].document_prior(labels[test])
+            value = held_out_log_likelihood(X, fit[-1].topic_word_, prior, n_temperatures=20, random_state=0)
+            np.testing.assert_allclose(score, value.sum() / X.sum(), rtol=1e-12)
+        search = GridSearchCV(pipeline, {"compoundlda__n_components": [1, 3]}, scoring=asked, cv=3)
+        search.fit(texts, collections=labels)
+        assert search.best_params_ == {"compoundlda__n_components": 3}
+        both = cross_validate(
+            pipeline, texts, cv=3, params={"collections": labels}, scoring={"with": asked, "without": scorer},
+            error_score="raise",
+        )  # fmt: skip
+        assert both["test_with"].mean() > both["test_without"].mean()
+    bare = scorer(pipeline, texts)
+    assert scorer(pipeline, texts, collections=labels) > bare
+    with pytest.raises(TypeError, match="knows no collections"):
+        scorer(GibbsLDA(2, max_iter=2).fit(corpus.data), corpus.data, collections=labels)
+
+
+def test_perplexity_of_hidden_words(corpus, labels):
+    lda = make().fit(corpus.data, collections=labels)
+    seen, hidden = (part.to_counts() for part in split_tokens(Corpus.from_counts(corpus.data), 0))
+    with_labels = predictive_perplexity(lda, seen, hidden, collections=labels, random_state=0)
+    assert with_labels < predictive_perplexity(lda, seen, hidden, random_state=0) < 40
+    nothing = np.zeros_like(corpus.data.toarray())
+    prior = lda.document_prior(labels)
+    p = (prior / prior.sum(axis=1, keepdims=True)) @ lda.topic_word_
+    exact = np.exp(-(corpus.data.multiply(np.log(p))).sum() / corpus.data.sum())
+    np.testing.assert_allclose(predictive_perplexity(lda, nothing, corpus.data, collections=labels), exact, rtol=1e-10)
+    with pytest.raises(ValueError, match="parts of the same documents"):
+        predictive_perplexity(lda, seen, hidden[:5])
+    with pytest.raises(ValueError, match="no word to predict"):
+        predictive_perplexity(lda, seen, nothing)
+
+
+def test_displays(corpus, labels):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    lda = make().fit(corpus.data, collections=labels)
+    words = [f"w{v}" for v in range(40)]
+    bars = CollectionTopicsDisplay.from_estimator(lda, feature_names=words, topics=[2, 0])
+    assert [text.get_text() for text in bars.ax_.get_legend().get_texts()] == ["arts", "laws", "news"]
+    heights = [patch.get_height() for patch in bars.ax_.patches]
+    np.testing.assert_allclose(heights, lda.collection_topic_[:, [2, 0]].ravel())
+    lines = CollectionTopicsDisplay.from_estimator(lda, ordered=True)
+    assert len(lines.ax_.containers) == 3
+    top = TopicWordsDisplay.from_estimator(lda, n_words=4, feature_names=words, topics=[1])
+    best = lda.topic_word_[1].argsort()[::-1][:4]
+    assert top.words[0].tolist() == [words[v] for v in best]
+    np.testing.assert_allclose(top.probabilities[0], lda.topic_word_[1, best])
+    with pytest.raises(ValueError, match="topics must be numbers"):
+        TopicWordsDisplay.from_estimator(lda, topics=[3])
+    with pytest.raises(TypeError, match="no collection_topic_"):
+        CollectionTopicsDisplay.from_estimator(GibbsLDA(2, max_iter=2).fit(corpus.data))
+    matplotlib.pyplot.close("all")
+
+
+def test_make_compound_lda_corpus():
+    corpus = make_compound_lda_corpus([300, 0, 200], 30, 3, doc_length=(1, 9), doc_concentration=5, random_state=0)
+    assert corpus.data.shape == (500, 30)
+    assert np.bincount(corpus.collections).tolist() == [300, 0, 200]
+    np.testing.assert_array_equal(np.asarray(corpus.data.sum(axis=1)).ravel(), corpus.doc_length)
+    for j in (0, 2):
+        own = corpus.doc_topic[corpus.collections == j]
+        pi = corpus.collection_topic[j]
+        error = np.sqrt(pi * (1 - pi) / 6 / len(own))
+        # 5 standard errors, 6 comparisons: 4e-6
+        assert (np.abs(own.mean(axis=0) - pi) < 5 * error).all()
+    for options, match in [
+        ({"n_documents": [0, 0]}, "n_documents"),
+        ({"n_documents": [1.5]}, "n_documents"),
+        ({"n_components": 2, "n_documents": [2], "collection_topic": [[0.5, 0.6]]}, "collection_topic must"),
+        ({"doc_concentration": -1}, "doc_concentration"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            make_compound_lda_corpus(**options)

@@ -1,0 +1,316 @@
+"""EmpiricalBayesLDA: what it promises as an estimator, what it finds, and the edges."""
+
+import itertools
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from enumeration import Enumeration
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from sklda import EmpiricalBayesLDA
+from sklda._inference import random
+from sklda._inference.hyperparameters.maximum import Maximum, covariances, refine
+from sklda.datasets import make_lda_corpus
+
+QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
+TRUTH = {"topic_word_prior": 0.5, "doc_topic_prior": 0.3}
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_lda_corpus(80, 20, 2, doc_length=50, **TRUTH, random_state=0).data
+
+
+def purity(doc_topic, topic_word):
+    return (doc_topic**2).sum(axis=1).mean()
+
+
+@pytest.fixture(scope="module")
+def fitted(X):
+    functionals = {"purity": purity}
+    return EmpiricalBayesLDA(2, n_tuning=200, max_iter=1200, functionals=functionals, random_state=0).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    list(estimator_checks_generator(EmpiricalBayesLDA(2, n_tuning=4, max_iter=16, n_chains=2, grid_shape=(3, 3)))),
+    ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else repr(value)[:20],
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_truth_lies_in_the_statistical_region(fitted):
+    """At level 1 - 1e-4 of a region that is right to leading order."""
+    assert fitted.confidence_region(0.9999, "statistical").contains(*TRUTH.values())
+
+
+@pytest.mark.filterwarnings("ignore:The chains disagree")
+def test_both_methods_agree(X, fitted):
+    """Each against the other within 4.3 standard errors of the difference: a chi-square of 2 degrees, 1e-4."""
+    other = {"full_bayes": "serial_tempering", "serial_tempering": "full_bayes"}[fitted.method_]
+    lda = EmpiricalBayesLDA(2, method=other, n_tuning=200, max_iter=1200, random_state=1).fit(X)
+    h = [np.log([each.topic_word_prior_, each.doc_topic_prior_]) for each in (fitted, lda)]
+    covariance = fitted.confidence_region().covariance + lda.confidence_region().covariance
+    away = h[0] - h[1]
+    assert away @ np.linalg.solve(covariance, away) < 18.4
+    # Errors that small would be found out: the estimates are not the same.
+    assert away @ np.linalg.solve(covariance * 1e-6, away) > 18.4
+
+
+def test_results(X, fitted):
+    h = fitted.topic_word_prior_, fitted.doc_topic_prior_
+    assert type(h[0]) is type(h[1]) is float
+    value, std = fitted.log_marginal_likelihood(*h, return_std=True)
+    assert value == std == 0
+    eta, alpha = np.meshgrid(h[0] * np.array([0.7, 1, 1.4]), h[1] * np.array([0.7, 1, 1.4]), indexing="ij")
+    value, std = fitted.log_marginal_likelihood(eta, alpha, return_std=True)
+    assert value.shape == std.shape == (3, 3)
+    assert (value <= 0.05).all()
+    assert (std >= 0).all()
+    # The statistical region is where log m has fallen by half a chi-square, to leading order.
+    boundary = fitted.confidence_region(0.95, "statistical").boundary(20)
+    np.testing.assert_allclose(fitted.log_marginal_likelihood(*boundary.T), -3.0, atol=1.5)
+    monte_carlo, statistical = (fitted.confidence_region(kind=kind) for kind in ("monte_carlo", "statistical"))
+    assert (monte_carlo.standard_errors < statistical.standard_errors).all()
+    assert monte_carlo.contains(*h)
+    n_points = {"full_bayes": 41, "serial_tempering": 11}[fitted.method_]
+    assert fitted.occupancy_.shape == (n_points, n_points)
+    assert fitted.occupancy_.sum() == pytest.approx(1)
+    assert [len(axis) for axis in fitted.grid_] == [n_points, n_points]
+    assert 0 < fitted.acceptance_ <= 1
+    assert (fitted.r_hat_ < 1.3).all()
+    assert (fitted.ess_ > 20).all()
+    assert fitted.prior_trace_.shape == (4, fitted.n_iter_, 2)
+    np.testing.assert_allclose(fitted.prior_trace_[:, -1], np.tile(h, (4, 1)), rtol=0.3)
+    assert fitted.log_joint_trace_.shape == (4, fitted.n_iter_)
+    np.testing.assert_allclose(fitted.components_.sum(), X.sum() + h[0] * 40)
+    assert fitted.transform(X).shape == (80, 2)
+    assert np.isfinite(fitted.score(X))
+
+
+def test_posterior_expectations(fitted):
+    """Between the extremes, larger where alpha is small, and flat beyond what the band allows."""
+    alpha = fitted.doc_topic_prior_ * np.array([0.6, 1.0, 1.6])
+    value, low, high = fitted.posterior_expectation("purity", fitted.topic_word_prior_, alpha)
+    assert value.shape == (3,)
+    assert ((value > 0.5) & (value < 1)).all()
+    assert (low < value).all()
+    assert (value < high).all()
+    wider = fitted.posterior_expectation("purity", fitted.topic_word_prior_, alpha[1], level=0.99)
+    assert wider[2] - wider[1] > high[1] - low[1]
+    assert value[0] > value[2]
+    _, low, high = fitted.posterior_expectation("purity", 1e4, 1e4)
+    assert (low, high) == (-np.inf, np.inf)
+
+
+DOCS, REGION = [[0, 0, 0, 1], [1, 2, 2, 2], [0, 0, 2, 2]], ((0.1, 5.0), (0.1, 5.0))
+
+
+@pytest.fixture(scope="module")
+def exact_purity():
+    """Over nine priors, by enumeration."""
+    values = []
+    for eta, alpha in itertools.product((0.1, 0.7, 5.0), repeat=2):
+        exact = Enumeration(DOCS, 3, 2, alpha, eta)
+        a = exact.n_dk + alpha
+        total = a.sum(axis=2, keepdims=True)
+        values.append(exact.posterior @ (a * (a + 1) / (total * (total + 1))).sum(axis=2).mean(axis=1))
+    return np.array(values)
+
+
+def away_by_band(exact, level, n_seeds=5):
+    """The largest distance from the exact values by half the width of the band, of each seed."""
+    X = np.array([np.bincount(doc, minlength=3) for doc in DOCS])
+    eta, alpha = np.array(list(itertools.product((0.1, 0.7, 5.0), repeat=2))).T
+    largest = []
+    for seed in range(n_seeds):
+        lda = EmpiricalBayesLDA(
+            2,
+            method="full_bayes",
+            region=REGION,
+            n_tuning=50,
+            max_iter=300,
+            tol=0,
+            functionals={"purity": purity},
+            random_state=seed,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            value, low, _ = lda.fit(X).posterior_expectation("purity", eta, alpha, level=level)
+        largest.append((np.abs(value - exact) / (value - low)).max())
+    return np.array(largest)
+
+
+def test_bands_cover_the_exact_expectations(exact_purity):
+    """All five, each with probability 1 - 1e-5, and not because they are wide: over forty seeds the largest of 25
+    distances was .66 of a band of 0.95 in the middle."""
+    away = away_by_band(exact_purity, 0.99999)
+    assert (away < 1).all()
+    assert away.max() > 0.1
+
+
+def test_a_functional_of_other_draws_is_found(exact_purity, monkeypatch):
+    """Proportions drawn without their prior."""
+    draw = random.log_dirichlet
+    monkeypatch.setattr(random, "log_dirichlet", lambda rng, a: draw(rng, np.maximum(a - 0.09, 1e-3)))
+    assert (away_by_band(exact_purity, 0.99999, n_seeds=1) > 1).any()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("method", ["auto", "full_bayes", "serial_tempering", "gibbs_em", "variational_em"])
+def test_same_seed_same_answer_for_any_n_jobs(X, method, same):
+    lda = EmpiricalBayesLDA(2, method=method, **QUICK).fit(X)
+    other = clone(lda).set_params(n_jobs=2).fit(X)
+    for name in ("topic_word_prior_", "doc_topic_prior_", "components_", "log_joint_trace_"):
+        assert same(getattr(lda, name), getattr(other, name))
+    copy = pickle.loads(pickle.dumps(lda))
+    assert same(copy.transform(X), lda.transform(X))
+    if method in ("gibbs_em", "variational_em"):
+        with pytest.raises(AttributeError, match="gives the priors without the marginal likelihood"):
+            lda.log_marginal_likelihood(1, 1)
+    else:
+        assert copy.log_marginal_likelihood(0.4, 0.4) == lda.log_marginal_likelihood(0.4, 0.4)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_papers_own_way(X, fitted):
+    lda = EmpiricalBayesLDA(2, method="serial_tempering", tempering="paper", n_tuning=200, max_iter=800, random_state=0)
+    lda.fit(X)
+    assert fitted.confidence_region(0.999, "statistical").contains(lda.topic_word_prior_, lda.doc_topic_prior_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("factor", [(0.01, 0.01), (100, 100), (0.01, 100), (100, 0.01)])
+def test_bad_starts(X, fitted, factor):
+    start = dict(zip(TRUTH, np.array(list(TRUTH.values())) * factor, strict=True))
+    lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=400, random_state=0, **start).fit(X)
+    assert fitted.confidence_region(0.999, "statistical").contains(lda.topic_word_prior_, lda.doc_topic_prior_)
+
+
+EDGES = {
+    # Every document repeats one word of its own kind: alpha falls without end.
+    "doc_topic_prior.*lower": (np.kron(np.eye(2, dtype=int), np.full((5, 3), 8)), 2),
+    # Words fall alike in all documents: eta rises without end.
+    "topic_word_prior.*upper": (np.full((6, 8), 4), 2),
+}
+
+
+@pytest.mark.parametrize("message", EDGES)
+def test_maxima_at_an_edge_are_named(message):
+    X, K = EDGES[message]
+    with pytest.warns(ConvergenceWarning) as caught:
+        lda = EmpiricalBayesLDA(K, n_tuning=60, max_iter=200, random_state=0).fit(X)
+    assert any(re.search(message, str(each.message)) for each in caught)
+    ellipse = lda.confidence_region(kind="statistical")
+    assert np.isinf(ellipse.standard_errors).any()
+    assert not np.isnan(ellipse.boundary()).any()
+    assert not np.isnan(lda.log_marginal_likelihood([0.1, 1, 50], [0.1, 1, 50], return_std=True)).any()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "X", [np.array([[3, 1, 0, 2]]), np.array([[1, 0]]), sp.csr_array(np.array([[0, 0, 0], [2, 1, 1], [0, 0, 0]]))]
+)
+@pytest.mark.parametrize("method", ["auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"])
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_tiny_corpora_have_a_result(X, method, n_components):
+    lda = EmpiricalBayesLDA(n_components, method=method, **QUICK).fit(X)
+    assert np.isfinite([lda.topic_word_prior_, lda.doc_topic_prior_]).all()
+    assert np.isfinite(lda.components_).all()
+    assert np.isfinite(lda.score(X))
+
+
+@pytest.mark.parametrize("slope", [0.01, 1e3, -1e3])
+def test_a_newton_step_never_leaves_what_was_searched(slope):
+    """With log m nearly flat along alpha, where few draws can ask for a step of hundreds of nats."""
+    score, hessian = np.diag([1.0, 1e3]), -np.diag([100.0, 1.0])
+    maximum = Maximum(np.log([0.5, 0.1]), *covariances(score, hessian, {}), score, hessian, {})
+    region = ((0.05, 5.0), (0.01, 1.0))
+    refined = refine(maximum, np.array([0.0, slope]), score / 10, region)
+    assert all(low <= h <= high for h, (low, high) in zip(refined.h, region, strict=True))
+    assert (refined.h != maximum.h) == (slope == 0.01)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"region": (1, 2)}, ValueError, "region must be"),
+        ({"region": ((0.1, 0.1), (0.1, 1))}, ValueError, "low < high"),
+        ({"region": ((0, 1), (0.1, 1))}, ValueError, "between 1e-12"),
+        ({"grid_shape": (1, 5)}, ValueError, "grid_shape must be two whole numbers"),
+        ({"functionals": {"a": 3}}, TypeError, "must be a function"),
+        ({"tempering": {"ratio": "none"}}, ValueError, "must be one of"),
+        ({"tempering": {"speed": 3}}, ValueError, "no option 'speed'"),
+        ({"method": "em"}, ValueError, "method"),
+        ({"topic_word_prior": [0.1] * 20}, ValueError, "topic_word_prior must be one number"),
+        ({"doc_topic_prior": [0.1, 0.2]}, ValueError, "method='gibbs_em'"),
+    ],
+)
+def test_bad_parameters(X, parameters, error, message):
+    lda = EmpiricalBayesLDA(2, **QUICK).set_params(**parameters)
+    with pytest.raises(error, match=message):
+        lda.fit(X)
+    with pytest.raises(NotFittedError):
+        lda.transform(X)
+
+
+def test_bad_questions(fitted):
+    with pytest.raises(ValueError, match="there is no functional 'size'"):
+        fitted.posterior_expectation("size", 1, 1)
+    with pytest.raises(ValueError, match="level must lie"):
+        fitted.confidence_region(1)
+    with pytest.raises(ValueError, match="kind must be"):
+        fitted.confidence_region(kind="bayes")
+    with pytest.raises(ValueError, match="doc_topic_prior must lie"):
+        fitted.log_marginal_likelihood(1, 0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_alpha_for_every_topic(X):
+    lda = EmpiricalBayesLDA(2, method="gibbs_em", doc_topic_prior=[0.3, 0.3], **QUICK).fit(X)
+    assert lda.doc_topic_prior_.shape == (2,)
+    assert lda.transform(X).shape == (80, 2)
+
+
+def test_progress_is_printed(X, capsys):
+    EmpiricalBayesLDA(2, method="full_bayes", n_tuning=100, max_iter=300, tol=0, verbose=1, random_state=0).fit(X)
+    assert "[EmpiricalBayesLDA] chain 1 of 4, sweep 400 of 500" in capsys.readouterr().out
+
+
+def test_chains_end_when_they_are_precise_enough(X, fitted):
+    """A loose tolerance ends them early, with errors below it; a tolerance of zero lets them run."""
+    ends = {}
+    for tol in (0.0, 0.5):
+        lda = EmpiricalBayesLDA(2, method="full_bayes", n_tuning=100, max_iter=1500, tol=tol, random_state=0).fit(X)
+        ends[tol] = lda.n_iter_
+        errors = [lda.confidence_region(kind=kind).standard_errors for kind in ("monte_carlo", "statistical")]
+        assert (errors[0] < 0.5 * errors[1]).all()
+        assert fitted.confidence_region(0.999, "statistical").contains(lda.topic_word_prior_, lda.doc_topic_prior_)
+    assert ends[0.5] < ends[0.0] == 100 + 1500
+
+
+def test_the_last_precision_comes_from_sweeps_at_the_maximum(X, fitted):
+    """More of them than n_tuning, and a maximum that agrees with what the curve alone says: a chi-square, 1e-4."""
+    lda = EmpiricalBayesLDA(2, method="full_bayes", n_tuning=100, max_iter=4000, tol=0.04, random_state=1).fit(X)
+    at_the_end = (lda.prior_trace_[0] == lda.prior_trace_[0, -1]).all(axis=1)
+    assert 100 < at_the_end[::-1].argmin() < lda.n_iter_
+    errors = [lda.confidence_region(kind=kind).standard_errors for kind in ("monte_carlo", "statistical")]
+    assert (errors[0] < 0.04 * errors[1]).all()
+    away = np.log([lda.topic_word_prior_ / fitted.topic_word_prior_, lda.doc_topic_prior_ / fitted.doc_topic_prior_])
+    covariance = lda.confidence_region().covariance + fitted.confidence_region().covariance
+    assert away @ np.linalg.solve(covariance, away) < 18.4
+
+
+def test_lengths_follow_the_size_of_the_corpus():
+    lengths = [EmpiricalBayesLDA()._lengths(n) for n in (10**4, 10**6, 10**9)]
+    assert lengths == [(300, 5000), (150, 1000), (50, 150)]
+    assert EmpiricalBayesLDA(n_tuning=7, max_iter=8)._lengths(10**9) == (7, 8)
+    assert EmpiricalBayesLDA(method="gibbs_em")._lengths(10) == (300, 1000)

@@ -1,0 +1,383 @@
+"""m(h) against rational arithmetic, with errors that hold, and mutations that are found.
+
+Values of log m(h) / m(1, 1) are exact to all digits shown. Errors are batch means of four chains; an alarm is four of
+them at a point: for nine points of a surface, correlated and with about 36 degrees of freedom, less than 9 * 3e-4.
+The seeds are the first ones tried.
+"""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from enumeration import make_chain, make_corpus
+from scipy.special import logsumexp
+
+from sklda._inference import random
+from sklda._inference.hyperparameters.empirical_bayes import build_curve, estimate
+from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_sums, variance_of_sums
+from sklda._inference.hyperparameters.maximum import Ellipse
+from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
+from sklda._inference.hyperparameters.settings import Options, Plan
+from sklda._inference.priors import CountHistograms, Priors, log_rising
+from sklda._inference.sampling.collapsed import GibbsChain
+
+REGION = ((0.05, 10.0), (0.05, 10.0))
+# docs, V, K, and (eta, alpha, log m(eta, alpha) - log m(1, 1))
+SURFACES = [
+    (
+        [[0, 0, 0, 0, 1], [2, 2, 2, 3, 3], [0, 1, 0, 2, 2]],
+        4,
+        2,
+        [
+            (0.1, 0.1, -1.163010288211181),
+            (0.5, 0.1, 0.346697889638167),
+            (5, 0.1, 0.177210205989501),
+            (0.1, 0.5, -1.147436396424659),
+            (0.5, 0.5, 0.112101795272264),
+            (5, 0.5, 0.059477869766606),
+            (0.1, 5, -2.413516257122552),
+            (0.5, 5, -0.748456973444589),
+            (5, 5, -0.099234141285876),
+        ],
+    ),
+    (
+        [[0, 0, 2], [2, 2, 0], [0, 2, 2], [0, 0, 0], [2, 2, 1]],
+        3,
+        2,
+        [
+            (0.1, 0.1, -1.918024258343708),
+            (0.5, 0.1, -0.274019200119057),
+            (5, 0.1, -0.403444104712339),
+            (0.1, 0.5, -0.916281319594125),
+            (0.5, 0.5, -0.055952344807398),
+            (5, 0.5, -0.430353961929474),
+            (0.1, 5, -0.434966851381976),
+            (0.5, 5, 0.006512460866367),
+            (5, 5, -0.473808582152249),
+        ],
+    ),
+    (
+        [[0, 1, 0], [2, 3, 2], [0, 1, 2], [3, 2, 0]],
+        4,
+        2,
+        [
+            (0.1, 0.1, -3.989273462404870),
+            (0.5, 0.1, -1.066941213100910),
+            (5, 0.1, 0.737896468597751),
+            (0.1, 0.5, -3.009132347930565),
+            (0.5, 0.5, -0.749717656423576),
+            (5, 0.5, 0.771626388598154),
+            (0.1, 5, -2.605084384548348),
+            (0.5, 5, -0.515152890035221),
+            (5, 5, 0.810577120147009),
+        ],
+    ),
+    (
+        [[0, 0, 0], [1, 1, 1], [2, 2, 0], [1, 1, 2]],
+        3,
+        3,
+        [
+            (0.1, 0.1, 0.780843137725360),
+            (0.5, 0.1, 0.946716896956784),
+            (5, 0.1, 0.307803284970207),
+            (0.1, 0.5, 0.599321380371758),
+            (0.5, 0.5, 0.367192885326939),
+            (5, 0.5, 0.133222602114354),
+            (0.1, 5, -0.836846704158282),
+            (0.5, 5, -0.587043728354695),
+            (5, 5, -0.036338711176411),
+        ],
+    ),
+    (
+        [[0, 0, 1], [1, 2, 2], [0, 0, 2]],
+        3,
+        2,
+        [
+            (0.1, 0.1, -2.741220785471),
+            (0.3, 0.1, -1.230312903922),
+            (1, 0.1, -0.104853402456),
+            (0.1, 0.3, -2.090118220698),
+            (0.3, 0.3, -0.954862452314),
+            (1, 0.3, -0.046803908627),
+            (0.1, 1, -1.625575829084),
+            (0.3, 1, -0.735363335955),
+            (1, 1, 0.000000000000),
+            (0.1, 3, -1.522834073754),
+            (0.3, 3, -0.687823765240),
+            (1, 3, 0.008190037513),
+        ],
+    ),
+]
+
+
+ALARM = 4.0
+
+
+def make_plan(docs, n_features, n_components, seed, n_tuning, max_iter, region=REGION, options=None):
+    return Plan(
+        corpus=make_corpus(docs, n_features),
+        priors=Priors.make(1.0, 1.0, n_components, n_features),
+        region=region,
+        placed=True,
+        options=Options.make(options or None),
+        functionals=(),
+        n_tuning=n_tuning,
+        max_iter=max_iter,
+        tol=0.0,
+        grid_shape=(7, 7),
+        n_chains=4,
+        seed=np.random.SeedSequence(seed),
+        n_jobs=None,
+        listener=None,
+    )
+
+
+def run(*model, method="full_bayes", seed=0, n_tuning=150, max_iter=1000, region=REGION, **options):
+    """An estimate on the fixed region, by the whole machinery."""
+    with warnings.catch_warnings():
+        # The surfaces are flat: their maxima lie at edges.
+        warnings.simplefilter("ignore")
+        return estimate(make_plan(*model, seed, n_tuning, max_iter, region, options), method)
+
+
+def largest_z(table, *curves):
+    """Of the mean error of independent estimates."""
+    eta, alpha, exact = np.array(table).T
+    away = (eta != 1) | (alpha != 1)
+    value, std = np.swapaxes([curve.log_ratio(eta[away], alpha[away], (1.0, 1.0)) for curve in curves], 0, 1)
+    # Where hardly a draw reaches, no error is claimed; that may happen at few points.
+    assert np.isfinite(std).mean() > 0.6
+    return np.abs((value - exact[away]).sum(axis=0) / np.sqrt((std**2).sum(axis=0))).max()
+
+
+@pytest.mark.parametrize("method", ["full_bayes", "serial_tempering"])
+@pytest.mark.parametrize("surface", range(len(SURFACES)))
+def test_log_ratios_are_exact_within_their_errors(surface, method):
+    *model, table = SURFACES[surface]
+    runs = [run(*model, method=method, seed=seed, n_tuning=60, max_iter=500) for seed in range(3)]
+    assert largest_z(table, *(found.curve for found in runs)) < ALARM
+    for found in runs:
+        assert found.occupancy.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ratio": "augmented"},
+        {"index": "neighbours"},
+        {"tuning": "restarts"},
+        {"estimator": "simple"},
+        {"ratio": "augmented", "index": "neighbours", "tuning": "restarts"},
+    ],
+    ids=lambda options: ", ".join(options.values()),
+)
+def test_the_papers_options_give_the_same_surface(options):
+    *model, table = SURFACES[1]
+    assert largest_z(table, run(*model, method="serial_tempering", max_iter=2000, **options).curve) < ALARM
+
+
+def test_the_component_estimator():
+    """On a narrow grid: over a wide one its weights have no variance, which is why it is not the default."""
+    *model, table = SURFACES[1]
+    table = [row for row in table if row[:2] == (0.5, 0.5)]
+    region = ((0.4, 1.2), (0.4, 1.2))
+    found = run(*model, method="serial_tempering", max_iter=2000, region=region, estimator="component")
+    assert largest_z(table, found.curve) < ALARM
+
+
+def test_a_wrong_ratio_is_found(monkeypatch):
+    right = CountHistograms.doc_part
+
+    def without_lengths(self, alpha, order=0):
+        return right(self, alpha, order) + self.lengths.rising(np.asarray(alpha) * self.totals.shape[1], order)
+
+    *model, table = SURFACES[1]
+    monkeypatch.setattr(CountHistograms, "doc_part", without_lengths)
+    assert largest_z(table, run(*model).curve) > ALARM
+
+
+def test_a_wrong_denominator_is_found(monkeypatch):
+    """zeta left out of equation 2.10, as if the chains had been full Bayes."""
+    monkeypatch.setattr(
+        "sklda._inference.hyperparameters.empirical_bayes.mixture_denominators",
+        lambda draws, grid: logsumexp(
+            draws.word_part(grid.etas)[:, :, None] + draws.doc_part(grid.alphas)[:, None, :], axis=(1, 2)
+        ),
+    )
+    *model, table = SURFACES[0]
+    assert largest_z(table, run(*model, method="serial_tempering").curve) > ALARM
+
+
+@pytest.fixture(scope="module")
+def errors_of_50_seeds():
+    """One log ratio's errors in units of its standard error, from chains without pilots."""
+    *model, table = SURFACES[0]
+    (exact,) = [row[2] for row in table if row[:2] == (0.1, 0.1)]
+    z = []
+    for seed in range(50):
+        plan = make_plan(*model, seed, n_tuning=20, max_iter=500)
+        grid = plan.grid(REGION)
+        chains = [GibbsChain.start(plan.corpus, plan.priors, random.child(plan.seed, 9, c)) for c in range(4)]
+        chains = plan.sweep(plan.tempered(chains, grid, 0), plan.n_tuning)
+        chains = plan.sweep(plan.tempered(chains, grid, 1), plan.max_iter)
+        value, std = build_curve(chains, grid, plan.options).log_ratio(0.1, 0.1, (1.0, 1.0))
+        z.append((value[0] - exact) / std[0])
+    return np.abs(z)
+
+
+def test_errors_are_calibrated(errors_of_50_seeds):
+    """33 are expected within one error and 47 within two; outside 20...46 and below 38 lies a probability of 1e-4."""
+    assert 20 <= (errors_of_50_seeds < 1).sum() <= 46
+    assert (errors_of_50_seeds < 2).sum() >= 38
+
+
+def test_errors_of_the_wrong_size_are_found(errors_of_50_seeds):
+    too_small, too_large = errors_of_50_seeds / 0.3, errors_of_50_seeds / 3
+    assert (too_small < 1).sum() < 20
+    assert (too_small < 2).sum() < 38
+    assert (too_large < 1).sum() > 46
+
+
+def shares_of_the_variance(n_runs=300, n_chains=4, length=1000, memory=0.97):
+    """Estimates of the variance of an autoregression's sum by the exact one."""
+    rng = np.random.default_rng(0)
+    draws = rng.standard_normal((length, n_runs * n_chains)) * np.sqrt(1 - memory**2)
+    draws[0] = rng.standard_normal(draws.shape[1])
+    for before, now in itertools.pairwise(draws):
+        now += memory * before
+    lags = np.arange(1, length)
+    exact = n_chains * (length + 2 * (length - lags) @ memory**lags)
+    runs = draws.T.reshape(n_runs, n_chains * length).T
+    estimates = variance_of_sums(runs, [length] * n_chains)
+    vectors = runs[:, :2]
+    np.testing.assert_allclose(np.diag(covariance_of_sums(vectors, [length] * n_chains)), estimates[:2], rtol=0.5)
+    return estimates / exact
+
+
+def test_variances_of_slow_chains_do_not_fall_short():
+    """Batches of 100 draws that are worth two; the mean of 300 runs has an error of .02."""
+    assert 0.95 < shares_of_the_variance().mean() < 1.25
+
+
+def test_chains_that_stand_apart_are_heard(monkeypatch):
+    """Chains that forget in twice their length: batches see a fifth of the variance."""
+    share = shares_of_the_variance(memory=0.999).mean()
+    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._SELDOM", 1 - 1e-12)
+    assert shares_of_the_variance(memory=0.999).mean() < 0.35
+    assert 0.5 < share < 0.9
+
+
+def test_plain_batch_means_would_fall_short(monkeypatch):
+    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._LUGSAIL", 1)
+    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._SELDOM", 1 - 1e-12)
+    assert shares_of_the_variance().mean() < 0.8
+
+
+def test_a_thinned_chain_keeps_every_second_draw():
+    docs, n_features, n_components, _ = SURFACES[1]
+    corpus = make_corpus(docs, n_features)
+    chain = make_chain(corpus, Priors.make(1.0, 1.0, n_components, n_features), np.zeros(corpus.n_tokens, int))
+    chains = [TemperedChain(chain, Grid.over(corpus, 2, REGION, (3, 3)), np.random.default_rng(0)) for _ in range(2)]
+    for thinned in (False, True):
+        for _ in range(3):
+            for _ in range(8):
+                chains[thinned].sweep()
+            if thinned:
+                chains[1].thin(4)
+    assert chains[1].every == 8
+    every, eighth = ([seen.counts.totals.tolist() for seen in each.observations] for each in chains)
+    assert eighth == every[7::8]
+
+
+def test_rising_factorials_and_their_derivatives():
+    n = np.array([0, 1, 2, 7, 300])
+    for a in (1e-10, 1e-3, 0.7, 30.0, 63.999, 64.0, 1e4, 1e11):
+        steps = [np.arange(m) for m in n]
+        exact = [
+            [np.log(a + i).sum() for i in steps],
+            [(a / (a + i)).sum() for i in steps],
+            [(a * i / (a + i) ** 2).sum() for i in steps],
+        ]
+        for order in range(3):
+            np.testing.assert_allclose(log_rising([a], n, order)[0], exact[order], rtol=1e-12, atol=1e-11)
+
+
+def test_histograms_give_the_log_joint_at_any_prior():
+    rng = np.random.default_rng(0)
+    corpus = make_corpus([rng.integers(9, size=n) for n in (0, 1, 5, 40, 7)], 9)
+    chains = [
+        make_chain(corpus, Priors.make(0.3, 0.7, 3, 9), rng.integers(3, size=corpus.n_tokens), seed)
+        for seed in range(4)
+    ]
+    draws = CountHistograms.stack([CountHistograms.of(chain) for chain in chains])
+    eta, alpha = np.array([1e-3, 0.7, 200.0]), np.array([5.0, 0.02, 90.0])
+    for chain, found in zip(chains, draws.log_joint(eta, alpha), strict=True):
+        for e, a, value in zip(eta, alpha, found, strict=True):
+            chain.priors = Priors.make(a, e, 3, 9)
+            np.testing.assert_allclose(value, chain.log_joint(), rtol=1e-11)
+    np.testing.assert_allclose(draws[1:3].log_joint(eta, alpha), draws.log_joint(eta, alpha)[1:3])
+    grid = Grid(corpus, 3, eta, np.sort(alpha))
+    word, doc = grid.parts(CountHistograms.of(chains[2]))
+    np.testing.assert_allclose(
+        word[:, None] + doc, np.add.outer(draws.word_part(eta)[2], draws.doc_part(np.sort(alpha))[2])
+    )
+
+
+def visits(rule, n_steps=40_000, thin=8):
+    """Grid points drawn with z held fixed, and their full conditional."""
+    docs, n_features, n_components, _ = SURFACES[1]
+    corpus = make_corpus(docs, n_features)
+    chain = make_chain(corpus, Priors.make(1.0, 1.0, n_components, n_features), np.arange(corpus.n_tokens) % 2)
+    tempered = TemperedChain(chain, Grid.over(corpus, n_components, REGION, (2, 4)), np.random.default_rng(0))
+    tempered.at = (0, 0)
+    seen = np.zeros(tempered.grid.shape)
+    for step in range(n_steps):
+        tempered.at = getattr(tempered, rule)()
+        if step % thin == 0:
+            seen[tempered.at] += 1
+    expected = tempered.conditional() * seen.sum()
+    return ((seen - expected) ** 2 / expected).sum()
+
+
+def test_neighbour_proposals_with_the_edge_correction():
+    """Chi-square of 7 degrees of freedom; thinned draws of the chain are nearly independent, 100 leaves room."""
+    assert visits("_draw") < 32
+    assert visits("_propose") < 100
+
+
+def test_neighbour_proposals_without_the_edge_correction_are_found(monkeypatch):
+    monkeypatch.setattr(Grid, "neighbours", _lopsided)
+    assert visits("_propose") > 100
+
+
+def _lopsided(self, at):
+    """As if every point had as many neighbours: those beyond the edge are drawn again."""
+    found = [
+        (min(max(at[0] + i, 0), self.shape[0] - 1), min(max(at[1] + j, 0), self.shape[1] - 1))
+        for i in (-1, 0, 1)
+        for j in (0, 1)
+    ]
+    return [each for each in found if each != at] or [at]
+
+
+def test_log_dirichlet_of_the_smallest_parameters():
+    draws = random.log_dirichlet(np.random.default_rng(0), np.full((50, 30), 1e-8))
+    assert np.isfinite(draws).all()
+    np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1)
+
+
+def test_ellipse():
+    covariance = np.array([[0.04, 0.01], [0.01, 0.09]])
+    ellipse = Ellipse(np.array([0.5, 2.0]), covariance, 0.95, "monte_carlo", REGION)
+    edge = ellipse.boundary(50)
+    assert edge.shape == (50, 2)
+    assert ellipse.contains(0.5, 2.0)
+    log_center, log_edge = np.log([0.5, 2.0]), np.log(edge)
+    assert ellipse.contains(*np.exp(log_center + 0.999 * (log_edge - log_center)).T).all()
+    assert not ellipse.contains(*np.exp(log_center + 1.001 * (log_edge - log_center)).T).any()
+    np.testing.assert_allclose(ellipse.standard_errors, [0.2, 0.3])
+    open_ended = Ellipse(np.array([0.5, 2.0]), np.diag([np.inf, 0.09]), 0.95, "statistical", REGION)
+    assert open_ended.contains(10.0, 2.0)
+    assert not open_ended.contains(0.5, 9.0)
+    assert np.isfinite(open_ended.boundary()).all()

@@ -1,0 +1,396 @@
+"""The samplers that give one chain several cores, against enumeration and against themselves.
+
+A sweep from an exact draw of the posterior must end in another: such draws are independent, so the chi-square holds.
+Alarms are set at 1e-5, and each has its mutation.
+"""
+
+import dataclasses
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chain, make_corpus
+from scipy.stats import gamma, poisson
+
+from sklda import GibbsLDA
+from sklda._inference.corpus import Corpus
+from sklda._inference.priors import Priors
+from sklda._inference.sampling import partitioned
+from sklda._inference.sampling.blocked import GroupedChain, PartiallyCollapsedChain
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.partitioned import PartitionedChain
+from sklda._inference.sampling.threaded import ThreadedChain
+from sklda._kernels import _dirichlet
+
+ALARM = 1e-5
+PRIORS = PRIORS | {"tiny": (0.001, 0.001), "tiny, eta per topic and word": (0.001, np.full((K, V), 0.001))}
+
+
+class AlphaPerDocument(PartiallyCollapsedChain):
+    """The same alpha given for each document, which takes a kernel of its own."""
+
+    def __init__(self, corpus, priors, state):
+        alpha = np.broadcast_to(priors.doc, (corpus.n_documents, priors.n_components))
+        super().__init__(corpus, dataclasses.replace(priors, doc=np.ascontiguousarray(alpha)), state)
+
+
+BLOCK_KINDS = [GroupedChain, PartiallyCollapsedChain, AlphaPerDocument]
+
+
+@pytest.fixture(params=[*BLOCK_KINDS, PartitionedChain])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Several blocks of documents and of words, and many steps, from a small corpus."""
+    monkeypatch.setattr(ThreadedChain, "block_tokens", 200)
+    monkeypatch.setattr(ThreadedChain, "block_entries", 256)
+    monkeypatch.setattr(partitioned, "_STEP", 0.2)
+
+
+def stationary_p(kind, truth, *, priors=None, break_it=lambda chain, before: None, n_draws=8_000):
+    """p-value of one sweep from each of `n_draws` exact draws against the posterior."""
+    starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=n_draws, p=truth.posterior)]
+    seen, before = np.zeros(len(truth.states)), None
+    for seed, start in enumerate(starts):
+        chain = make_chain(truth.corpus, priors or truth.priors, start, seed, kind)
+        break_it(chain, before)
+        chain.sweep()
+        before = chain
+        seen[truth.index(chain.topics)] += 1
+    return chi_square_p(seen, truth.posterior)
+
+
+@pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
+def test_a_sweep_keeps_the_posterior(kind, alpha, eta):
+    assert stationary_p(kind, Enumeration(DOCS, V, K, alpha, eta)) > ALARM
+
+
+def test_a_sweep_keeps_the_posterior_of_three_topics(kind):
+    rng = np.random.default_rng(0)
+    alpha, eta = rng.gamma(1, size=3) + 0.1, rng.gamma(1, size=(3, 2)) + 0.1
+    assert stationary_p(kind, Enumeration([[0, 0, 1], [], [1, 0]], 2, 3, alpha, eta)) > ALARM
+
+
+@pytest.mark.parametrize("n_lanes", [1, 2, 6])
+def test_a_sweep_keeps_the_posterior_in_more_lanes_and_in_fewer(monkeypatch, n_lanes):
+    monkeypatch.setattr(partitioned, "_FEWEST", n_lanes)
+    assert stationary_p(PartitionedChain, Enumeration(DOCS, V, K, 0.4, 0.3), n_draws=3000) > ALARM
+
+
+def keep_phi(chain, before):
+    """phi is not drawn anew: it is another chain's."""
+    if before is not None:
+        phi = before._draw_topics(1, np.random.SeedSequence(1))
+        chain._draw_topics = lambda key, seed: phi
+
+
+def miscount_words(chain, before):
+    chain.word_topic_counts[:, 0] += 1
+
+
+def miscount_topics(chain, before):
+    chain.topic_totals[0] += 3
+
+
+MUTATIONS = [(kind, keep_phi) for kind in BLOCK_KINDS] + [(kind, miscount_words) for kind in BLOCK_KINDS]
+MUTATIONS += [(PartitionedChain, miscount_words), (PartitionedChain, miscount_topics)]
+
+
+@pytest.mark.parametrize("kind, break_it", MUTATIONS)
+def test_a_wrong_phi_or_total_is_found(kind, break_it):
+    assert stationary_p(kind, Enumeration(DOCS, V, K, 0.4, 0.3), break_it=break_it) < ALARM
+
+
+@pytest.mark.parametrize("alpha, eta", list(PRIORS.values())[1:5], ids=list(PRIORS)[1:5])
+def test_a_dropped_prior_is_found(kind, alpha, eta):
+    flat = Priors.make(np.mean(alpha), np.mean(eta), K, V)
+    assert stationary_p(kind, Enumeration(DOCS, V, K, alpha, eta), priors=flat) < ALARM
+
+
+def test_the_theta_of_a_neighbour_is_found(monkeypatch):
+    def shifted(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics):
+        # The last two documents have two tokens each.
+        return sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics[[0, 1, 2, 5, 6, 3, 4]])
+
+    sweep_block = GroupedChain._sweep_block
+    monkeypatch.setattr(GroupedChain, "_sweep_block", staticmethod(shifted))
+    assert stationary_p(GroupedChain, Enumeration(DOCS, V, K, 0.4, 0.3)) < ALARM
+
+
+def test_chains_from_one_start_reach_the_posterior(kind):
+    truth = Enumeration([[0, 0], [2, 1]], 3, 2, 0.4, 0.3)
+    seen = np.zeros(len(truth.states))
+    for seed in range(1500):
+        chain = make_chain(truth.corpus, truth.priors, (0, 1, 1, 0), seed, kind)
+        for _ in range(30):
+            chain.sweep()
+        seen[truth.index(chain.topics)] += 1
+    assert chi_square_p(seen, truth.posterior) > ALARM
+
+
+@pytest.mark.parametrize("n_components", [18, 50, 300])
+def test_many_topics(kind, n_components):
+    """Documents of the words 0 and 1, with phi as good as given by a prior of 1e9: the pairs of topics are independent.
+
+    One sweep from exact draws of the pairs; the mutation has its alphas moved by one topic.
+    """
+    n, rng = 60_000, np.random.default_rng(0)
+    alpha, phi = rng.gamma(1, size=n_components) + 0.01, rng.gamma(1, size=(n_components, 2)) + 0.01
+    phi /= phi.sum(axis=0)
+    # Columns share a factor, rows sum to anything: the priors' totals differ from topic to topic.
+    eta = 1e9 * phi / phi.sum(axis=1, keepdims=True)
+    pairs = np.outer(alpha * eta[:, 0], alpha * eta[:, 1])
+    pairs[np.diag_indices(n_components)] *= 1 + 1 / alpha
+    pairs = pairs.ravel() / pairs.sum()
+    start = np.stack(np.divmod(rng.choice(len(pairs), size=n, p=pairs), n_components), axis=1).ravel()
+    corpus = Corpus(np.tile(np.array([0, 1], np.int32), n), np.arange(0, 2 * n + 1, 2), 2)
+
+    def p_value(alpha):
+        chain = make_chain(corpus, Priors.make(alpha, eta, n_components, 2), start, 1, kind)
+        chain.sweep()
+        found = chain.topics[::2].astype(np.int64) * n_components + chain.topics[1::2]
+        return chi_square_p(np.bincount(found, minlength=n_components**2), pairs)
+
+    assert p_value(alpha) > ALARM
+    assert p_value(np.roll(alpha, 1)) < ALARM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", BLOCK_KINDS)
+def test_rare_topics_are_drawn_at_their_rate(kind):
+    """Lanes draw by the code of the collapsed kernel, which has a test of its own.
+
+    Four topics have 5.9e-8 of the weight of topic 1, in whose lane they are, each: in single precision, nothing.
+
+    The priors are so large that tokens do not attract one another: 5.1e7 draws give them 12.0 together on average, and
+    with a probability of 5.9e-6 none. The count of topic 1 passes 2^24, where single precision stops to count.
+    """
+    n, n_components, n_sweeps, rare = 17_000_000, 66, 3, [17, 33, 49, 65]
+    alpha = np.full(n_components, 1e-6)
+    alpha[1], alpha[rare] = 1e10, 590
+    priors = Priors.make(alpha, 1e12, n_components, 1)
+    # The second document is empty; a single one would share alpha with all.
+    corpus = Corpus(np.zeros(n, np.int32), np.array([0, n, n]), 1)
+    drawn = 0
+    for seed in range(n_sweeps):
+        chain = make_chain(corpus, priors, np.zeros(n, np.int32), seed, kind)
+        chain.sweep()
+        found = np.bincount(chain.topics, minlength=n_components)
+        assert found[1] > 2**24
+        np.testing.assert_array_equal(chain.word_topic_counts[0, :n_components], found)
+        np.testing.assert_array_equal(chain.topic_totals, found)
+        drawn += found[rare].sum()
+    expected = n * n_sweeps * len(rare) * 590 / 1e10
+    assert min(poisson.cdf(drawn, expected), poisson.sf(drawn - 1, expected)) > ALARM
+
+
+def test_gamma_variates():
+    """Of shapes on both sides of 1, against the quantiles; those below e^-60 are zero."""
+    n, shapes = 40_000, np.array([0.01, 0.1, 0.5, 0.95, 1, 1.5, 30])
+    word_topic, sums = np.empty((n, 16), np.float32), np.empty(len(shapes))
+    prior = np.zeros((n, 16), np.float32)
+    prior[:, : len(shapes)] = shapes
+    counts = np.zeros((n, 16), np.int32)
+    _dirichlet.draw_words(0, n, counts, np.empty(0), prior, 7, word_topic, sums)
+    np.testing.assert_allclose(sums, word_topic[:, : len(shapes)].sum(axis=0, dtype=float), rtol=1e-6)
+    for variates, shape in zip(word_topic.T, shapes, strict=False):
+        cells = np.linspace(gamma.cdf(np.exp(-60), shape), 1, 41)
+        seen = np.bincount(np.searchsorted(cells, gamma.cdf(variates, shape)), minlength=41)
+        assert chi_square_p(seen, np.diff(cells, prepend=0)) > ALARM
+        wrong = np.bincount(np.searchsorted(cells, gamma.cdf(1.05 * variates, shape)), minlength=41)
+        assert chi_square_p(wrong, np.diff(cells, prepend=0)) < ALARM or shape < 0.9
+
+
+def test_an_empty_topic_is_drawn_in_logarithms():
+    """With sum(eta) = .003 all gamma variates of an empty topic vanish in most draws; its phi is one of its prior."""
+    priors = Priors.make(1.0, 0.001, 2, 3)
+    chain = make_chain(make_corpus([[0, 1, 2, 2]], 3), priors, np.zeros(4), kind=GroupedChain)
+    seen = np.zeros(3)
+    for seed in range(3000):
+        word_topic, prior_sums = chain._draw_topics(seed, np.random.SeedSequence(seed))
+        np.testing.assert_allclose(word_topic[:, :2].sum(axis=0), 2.0**60, rtol=1e-6)
+        np.testing.assert_allclose(prior_sums[:, 0], word_topic.sum(axis=1, dtype=float), rtol=1e-6)
+        assert (word_topic[:, 0] > 0).all()
+        seen[word_topic[:, 1].argmax()] += 1
+    assert chi_square_p(seen, np.full(3, 1 / 3)) > ALARM
+
+
+# n_jobs, blocks, shapes
+
+
+ESTIMATORS = {
+    "symmetric": {},
+    "vectors": {"doc_topic_prior": np.linspace(0.1, 2, 60), "topic_word_prior": np.linspace(0.1, 1, 60)},
+    "matrix": {"topic_word_prior": np.random.default_rng(0).uniform(0.1, 1, (60, 60))},
+}
+BLOCK_SAMPLERS = ["partitioned", "grouped", "partially_collapsed"]
+
+
+def make(sampler, **parameters):
+    return GibbsLDA(**{"n_components": 60, "max_iter": 6, "random_state": 0, "sampler": sampler, **parameters})
+
+
+@pytest.mark.parametrize("sampler", BLOCK_SAMPLERS)
+@pytest.mark.parametrize("priors", ESTIMATORS)
+def test_n_jobs(small_blocks, counts, same_fit, sampler, priors):
+    serial = make(sampler, n_jobs=1, **ESTIMATORS[priors]).fit(counts)
+    assert serial.sampler_ == sampler
+    for n_jobs in (None, 2, 3):
+        assert same_fit(make(sampler, n_jobs=n_jobs, **ESTIMATORS[priors]).fit(counts), serial)
+
+
+@pytest.mark.parametrize("sampler", BLOCK_SAMPLERS)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_chains_side_by_side(small_blocks, counts, same, sampler, n_jobs):
+    alone = make(sampler, n_jobs=2).fit(counts)
+    three = make(sampler, n_chains=3, n_jobs=n_jobs).fit(counts)
+    assert same(three.log_joint_trace_[:1], alone.log_joint_trace_)
+    assert len(np.unique(three.log_joint_trace_[:, -1])) == 3
+
+
+@pytest.mark.parametrize("sampler", BLOCK_SAMPLERS)
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"backend": "loky", "n_jobs": 2},
+        # Arrays of more than 10 bytes reach the processes as read-only memory maps.
+        {"backend": "loky", "n_jobs": 2, "max_nbytes": 10},
+        {"backend": "sequential"},
+    ],
+)
+@pytest.mark.parametrize("n_chains", [1, 2])
+def test_joblib_backends(request, counts, same_fit, sampler, config, n_chains):
+    if n_chains == 1:
+        # More blocks than one; whole chains cut their corpus where they are.
+        request.getfixturevalue("small_blocks")
+    expected = make(sampler, n_chains=n_chains, max_iter=2).fit(counts)
+    with joblib.parallel_config(**config):
+        assert same_fit(make(sampler, n_chains=n_chains, max_iter=2).fit(counts), expected)
+
+
+@pytest.mark.parametrize("kind", BLOCK_KINDS)
+def test_draws_do_not_depend_on_the_cut_into_documents(kind, counts, monkeypatch):
+    corpus, found = Corpus.from_counts(counts), []
+    alpha = np.random.default_rng(0).gamma(1, size=(150, 20)) + 0.05
+    for doc_prior in (0.3, alpha):
+        priors = Priors.make(doc_prior, 0.1, 20, 60, 150)
+        for n_tokens in (1, 100, 10**6):
+            monkeypatch.setattr(ThreadedChain, "block_tokens", n_tokens)
+            chain = kind.start(corpus, priors, np.random.SeedSequence(0))
+            chain.sweep()
+            chain.sweep()
+            found.append(chain.topics)
+    np.testing.assert_array_equal(found[:3], found[:1] * 3)
+    np.testing.assert_array_equal(found[3:], found[3:4] * 3)
+    assert (found[0] != found[3]).any()
+
+
+def test_counts_follow_the_topics(small_blocks, kind, counts):
+    corpus = Corpus.from_counts(counts)
+    chain = kind.start(corpus, Priors.make(0.1, 0.1, 20, 60), np.random.SeedSequence(0))
+    for _ in range(5):
+        chain.sweep()
+    again = GibbsChain(corpus, chain.priors, chain.snapshot())
+    np.testing.assert_array_equal(chain.word_topic_counts, again.word_topic_counts)
+    np.testing.assert_array_equal(chain.topic_totals, again.topic_totals)
+    np.testing.assert_allclose(chain.log_topics(), again.log_topics(), rtol=1e-12)
+    np.testing.assert_allclose(chain.log_words(), again.log_words(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("docs", [[[0]], [[], [0, 0, 1], []], [[1]] * 5], ids=["token", "with empty ones", "repeated"])
+@pytest.mark.parametrize("n_components", [1, 16, 17])
+def test_corpora_of_hardly_anything(kind, docs, n_components):
+    chain = make_chain(
+        make_corpus(docs, 2),
+        Priors.make(0.001, 0.001, n_components, 2),
+        np.zeros(sum(map(len, docs))),
+        kind=kind,
+    )
+    for _ in range(20):
+        chain.sweep()
+    assert np.isfinite(chain.log_joint())
+    assert chain.word_topic_counts.sum() == chain.corpus.n_tokens
+    assert (chain.word_topic_counts >= 0).all()
+    assert ((chain.topics >= 0) & (chain.topics < n_components)).all()
+
+
+@pytest.mark.parametrize("sampler", BLOCK_SAMPLERS)
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("init", ["random", "anneal", "prune"])
+def test_two_fits_are_one_longer_fit(counts, same_fit, sampler, n_jobs, init):
+    whole = make(sampler, n_components=6, max_iter=9, init=init, snapshot_every=2).fit(counts)
+    lda = make(sampler, n_components=6, max_iter=4, init=init, snapshot_every=2, warm_start=True, n_jobs=n_jobs)
+    lda = pickle.loads(pickle.dumps(lda.fit(counts)))
+    assert same_fit(lda.set_params(max_iter=5, random_state=9).fit(counts), whole)
+    assert len(whole.snapshots_) == 4
+
+
+def test_samplers_may_take_turns(counts):
+    lda = make("grouped", warm_start=True, n_components=5).fit(counts)
+    trace = lda.log_joint_trace_[0]
+    for sampler, kernel in (("collapsed", "dense"), ("partitioned",) * 2, ("partially_collapsed",) * 2):
+        lda.set_params(sampler=sampler).fit(counts)
+        assert lda.sampler_ == kernel
+        assert lda.log_joint_trace_.shape[1] == len(trace) + 6
+        np.testing.assert_array_equal(lda.log_joint_trace_[0, : len(trace)], trace)
+        trace = lda.log_joint_trace_[0]
+
+
+def test_a_stopped_sweep_changes_nothing(small_blocks, counts, same):
+    corpus, priors = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
+    for kind in BLOCK_KINDS:
+        chain = kind.start(corpus, priors, np.random.SeedSequence(0))
+        before, looks = chain.snapshot(), iter([False, False])
+        # Something goes wrong elsewhere, while this chain is at its third block.
+        chain.sweep(lambda: next(looks, True))  # noqa: B023
+        assert same(chain.snapshot(), before)
+
+
+def test_lanes_share_neither_documents_nor_words(counts, monkeypatch):
+    """And in its turns a sweep meets every token once."""
+    monkeypatch.setattr(partitioned, "_STEP", 0.2)
+    corpus = Corpus.from_counts(counts)
+    chain = PartitionedChain.start(corpus, Priors.make(0.1, 0.1, 5, 60), np.random.SeedSequence(0))
+    n_lanes, met = chain._n_lanes, np.zeros(corpus.n_tokens, int)
+    assert n_lanes == 4
+    for turn, edges in enumerate(chain._edges):
+        assert edges.shape[1] > 5
+        for step in zip(edges[:, :-1].T, edges[:, 1:].T, strict=True):
+            words = []
+            for lane, (first, last) in enumerate(zip(*step, strict=True)):
+                part = (lane + turn) % n_lanes
+                own = [np.arange(*chain._cuts[d, part : part + 2]) for d in range(first, last)]
+                own = np.concatenate([np.empty(0, int), *own])
+                met[own] += 1
+                words.append(set(corpus.words[own]))
+            assert len(set.union(*words)) == sum(map(len, words))
+            firsts, lasts = np.sort(step, axis=1)
+            assert (firsts[1:] >= lasts[:-1]).all()
+    assert (met == 1).all()
+
+
+@pytest.mark.parametrize("n_components", [2, 40])
+@pytest.mark.parametrize("step", [0.3, 1.0])
+def test_most_steps_are_accepted_and_some_are_not(counts, monkeypatch, n_components, step):
+    monkeypatch.setattr(partitioned, "_STEP", step)
+    corpus = Corpus.from_counts(counts)
+    chain = PartitionedChain.start(corpus, Priors.make(0.1, 0.1, n_components, 60), np.random.SeedSequence(0))
+    accepted = []
+    for _ in range(30):
+        chain.sweep()
+        accepted.append(chain.acceptance)
+    assert 0.5 < np.mean(accepted) < 1
+
+
+def test_a_sweep_in_lanes_may_end_between_turns(counts):
+    corpus, priors, looks = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60), iter([False, False])
+    chain = PartitionedChain.start(corpus, priors, np.random.SeedSequence(0))
+    chain.sweep(lambda: next(looks, True))
+    assert chain.n_sweeps == 0
+    again = GibbsChain(corpus, priors, chain.snapshot())
+    np.testing.assert_array_equal(chain.word_topic_counts, again.word_topic_counts)
+    np.testing.assert_array_equal(chain.topic_totals, again.topic_totals)

@@ -1,0 +1,142 @@
+"""CGS_p and CGS against enumeration and against a plain loop, and on another library's assignments."""
+
+import numpy as np
+import pytest
+from enumeration import DOCS, PRIORS, Enumeration, K, V, make_chain, make_corpus
+
+import sklda
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.point_estimates import estimate_counts
+
+
+def from_chain(chain, method):
+    return estimate_counts(
+        chain.corpus, chain.priors, chain.topics, chain.word_topic_counts, chain.topic_totals, method
+    )
+
+
+def soft_counts_one_token_at_a_time(chain, alpha, eta):
+    """The definition: every token's full conditional, added to its document and to its word."""
+    corpus, n_topics = chain.corpus, chain.priors.n_components
+    doc_of = np.repeat(np.arange(corpus.n_documents), corpus.lengths)
+    doc_topic, topic_word = np.zeros((corpus.n_documents, n_topics)), np.zeros((n_topics, corpus.n_features))
+    for i, (d, v) in enumerate(zip(doc_of, corpus.words, strict=True)):
+        others = np.delete(np.arange(corpus.n_tokens), i)
+        z, of_v = chain.topics[others], corpus.words[others] == v
+        n = np.bincount(z[doc_of[others] == d], minlength=n_topics)
+        m = np.bincount(z[of_v], minlength=n_topics)
+        p = (n + alpha[d]) * (m + eta[:, v]) / (np.bincount(z, minlength=n_topics) + eta.sum(axis=1))
+        doc_topic[d] += p / p.sum()
+        topic_word[:, v] += p / p.sum()
+    return doc_topic, topic_word
+
+
+@pytest.mark.parametrize("method", ["cgs_p", "cgs"])
+@pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
+def test_the_posterior_average_is_the_posterior_mean(method, alpha, eta):
+    """Sum over z of p(z | w) theta(z) = E(theta | w): Papanikolaou et al. 2017, equations 34 to 39."""
+    truth = Enumeration(DOCS, V, K, alpha, eta)
+    average = sum(
+        p * from_chain(make_chain(truth.corpus, truth.priors, z), method)[0]
+        for p, z in zip(truth.posterior, truth.states, strict=True)
+    )
+    np.testing.assert_allclose(average, np.tensordot(truth.posterior, truth.n_dk, 1), rtol=1e-6)
+
+
+def test_the_identity_fails_with_a_wrong_prior():
+    alpha = np.array([0.2, 0.9])
+    truth = Enumeration(DOCS, V, K, alpha, 0.3)
+    wrong = Priors.make(alpha.mean(), 0.3, K, V)
+    average = sum(
+        p * from_chain(make_chain(truth.corpus, wrong, z), "cgs_p")[0]
+        for p, z in zip(truth.posterior, truth.states, strict=True)
+    )
+    assert np.abs(average - np.tensordot(truth.posterior, truth.n_dk, 1)).max() > 1e-3
+
+
+def test_soft_estimates_vary_less_than_hard_ones():
+    truth = Enumeration(DOCS, V, K, np.array([0.2, 0.9]), 0.3)
+    chains = [make_chain(truth.corpus, truth.priors, z) for z in truth.states]
+    spread = {}
+    for method in ("cgs_p", "cgs"):
+        counts = np.array([from_chain(chain, method)[0] for chain in chains])
+        mean = np.tensordot(truth.posterior, counts, 1)
+        spread[method] = np.tensordot(truth.posterior, (counts - mean) ** 2, 1)
+    assert (spread["cgs_p"] < spread["cgs"]).all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6], ids=["plain", "nearly all weight on one topic"])
+@pytest.mark.parametrize("own", [False, True], ids=["eta per word", "eta per topic and word"])
+def test_once_a_word_is_once_a_token(own, scale):
+    rng = np.random.default_rng(0)
+    docs = [rng.choice(6, size=n, p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.05]) for n in (1, 12, 0, 30, 25)]
+    corpus = make_corpus(docs, 6)
+    alpha = scale * (rng.gamma(1, size=(5, 4)) + 0.1)
+    eta = np.float32(scale * (rng.gamma(1, size=(4, 6) if own else 6) + 0.1)).astype(float)
+    chain = make_chain(corpus, Priors.make(alpha, eta, 4, 6, 5), rng.integers(4, size=corpus.n_tokens))
+    found = from_chain(chain, "cgs_p")
+    for ours, plain in zip(
+        found, soft_counts_one_token_at_a_time(chain, alpha, np.broadcast_to(eta, (4, 6))), strict=True
+    ):
+        np.testing.assert_allclose(ours, plain, rtol=1e-6, atol=1e-12)
+
+
+def test_public_function_matches_the_estimator():
+    data = sklda.datasets.make_lda_corpus(40, 60, 3, random_state=0).data
+    for method in ("cgs_p", "cgs"):
+        model = sklda.GibbsLDA(3, max_iter=20, point_estimate=method, random_state=0).fit(data)
+        found = sklda.point_estimates(data, model.topic_assignments_, n_components=3, method=method)
+        np.testing.assert_allclose(found.doc_topic, model.doc_topic_)
+        np.testing.assert_allclose(found.topic_word, model.topic_word_)
+        np.testing.assert_allclose(found.components, model.components_)
+
+
+def test_assignments_may_come_document_by_document():
+    X = np.array([[2, 1, 0], [0, 0, 0], [0, 1, 2]])
+    flat = sklda.point_estimates(X, [0, 0, 1, 1, 1, 0])
+    parts = sklda.point_estimates(X, [[0, 0, 1], [], [1, 1, 0]])
+    np.testing.assert_array_equal(flat.doc_topic, parts.doc_topic)
+
+
+@pytest.mark.parametrize(
+    "topics, options, error, message",
+    [
+        ([0, 1], {}, ValueError, r"shape \(2,\); X has 3 tokens"),
+        ([[0, 1], [0], [1]], {}, ValueError, "has 3 documents, X has 2"),
+        ([[0], [0, 1]], {}, ValueError, r"topic_assignments\[0\] has 1 topics; document 0 of X has 2"),
+        ([0, 1, 2], {"n_components": 2}, ValueError, "run from 0 to 2; with n_components=2"),
+        ([0, -1, 2], {}, ValueError, "run from -1 to 2"),
+        ([0.0, 1.0, 1.0], {}, TypeError, "must hold integers, got float64"),
+        ([0, 1, 1], {"method": "map"}, ValueError, "method must be one of"),
+        ([0, 1, 1], {"doc_topic_prior": -1.0}, ValueError, "doc_topic_prior = -1"),
+        ([0, 1, 1], {"topic_word_prior": [1.0, 1.0, 1.0]}, ValueError, r"shape \(3,\)"),
+    ],
+)
+def test_bad_assignments(topics, options, error, message):
+    with pytest.raises(error, match=message):
+        sklda.point_estimates(np.array([[1, 1], [0, 1]]), topics, **options)
+
+
+def test_another_library_s_assignments():
+    """tomotopy keeps tokens in their own order and numbers words as it meets them."""
+    tomotopy = pytest.importorskip("tomotopy")
+    truth = sklda.datasets.make_lda_corpus(60, 80, 4, doc_length=50, topic_word_prior=0.05, random_state=0)
+    model = tomotopy.LDAModel(k=4, alpha=0.1, eta=0.05, seed=1)
+    for row in truth.data.toarray():
+        model.add_doc([str(v) for v in np.repeat(np.arange(80), row)])
+    model.optim_interval = 0
+    model.train(200, workers=1)
+
+    ids = np.array([int(word) for word in model.used_vocabs])
+    assignments = []
+    for doc in model.docs:
+        order = np.argsort(ids[np.asarray(doc.words)], kind="stable")
+        assignments.append(np.asarray(doc.topics)[order])
+    found = sklda.point_estimates(truth.data, assignments, n_components=4, doc_topic_prior=0.1, topic_word_prior=0.05)
+    theirs = np.array([doc.get_topic_dist() for doc in model.docs])
+    # the same draw seen through expected counts: near their estimate, and nearer to the truth
+    assert np.abs(found.doc_topic - theirs).mean() < 0.03
+    match = np.array([[np.abs(a - b).sum() for b in truth.doc_topic.T] for a in theirs.T]).argmin(axis=1)
+    error = [np.abs(estimate - truth.doc_topic[:, match]).mean() for estimate in (found.doc_topic, theirs)]
+    assert sorted(match) == [0, 1, 2, 3]
+    assert error[0] < error[1]

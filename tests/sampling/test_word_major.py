@@ -1,0 +1,221 @@
+"""The word-major sweep against enumeration and against the dense one."""
+
+import pickle
+
+import numpy as np
+import pytest
+from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chain, make_corpus
+from scipy.stats import poisson
+
+from sklda import GibbsLDA
+from sklda._inference.corpus import Corpus
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._kernels import _collapsed, _word_major
+
+ALARM = 1e-5
+SHARED = {name: PRIORS[name] for name in ("symmetric", "alpha per topic", "eta per word")}
+
+
+def one_sweep_p(truth, start, n_draws, priors=None, **wrong):
+    """p-value of `n_draws` single sweeps from `start` against the exact transition, word by word."""
+    seen = np.zeros(len(truth.states))
+    chain = make_chain(truth.corpus, priors or truth.priors, start, kind=WordMajorChain)
+    for _ in range(n_draws):
+        chain._arrange(start)
+        for name, amount in wrong.items():
+            getattr(chain, name)[0] += amount
+        chain.sweep()
+        seen[truth.index(chain.topics)] += 1
+    order = np.argsort(truth.corpus.words, kind="stable")
+    return chi_square_p(seen, truth.transition(start, order))
+
+
+@pytest.mark.parametrize("alpha, eta", SHARED.values(), ids=SHARED)
+@pytest.mark.parametrize("start", [(0, 0, 0, 0, 0, 0, 0), (0, 1, 0, 1, 1, 0, 1)])
+def test_one_sweep_has_the_exact_transition(alpha, eta, start):
+    assert one_sweep_p(Enumeration(DOCS, V, K, alpha, eta), start, 20_000) > ALARM
+
+
+@pytest.mark.parametrize("n_components", [3, 18, 33])
+def test_one_sweep_is_exact_for_any_number_of_lanes(n_components):
+    rng = np.random.default_rng(0)
+    alpha, eta = rng.gamma(1, size=n_components) + 0.1, rng.gamma(1, size=2) + 0.1
+    truth = Enumeration([[0], [1, 0]], 2, n_components, alpha, eta)
+    assert one_sweep_p(truth, rng.integers(n_components, size=3), 20_000) > ALARM
+
+
+@pytest.mark.parametrize("wrong", [{"topic_totals": 1}, {"_entries": 1 << 16}, {"_topics": 1}])
+def test_a_wrong_count_is_found(wrong):
+    truth = Enumeration(DOCS, V, K, 0.4, 0.3)
+    assert one_sweep_p(truth, (0, 1, 0, 1, 1, 0, 1), 20_000, **wrong) < ALARM
+
+
+@pytest.mark.parametrize("alpha, eta", list(SHARED.values())[1:], ids=list(SHARED)[1:])
+def test_a_dropped_prior_is_found(alpha, eta):
+    truth = Enumeration(DOCS, V, K, alpha, eta)
+    flat = Priors.make(np.mean(alpha), np.mean(eta), K, V)
+    assert one_sweep_p(truth, (0, 1, 0, 1, 1, 0, 1), 20_000, priors=flat) < ALARM
+
+
+@pytest.mark.parametrize("n_lists", [5, 16, 40, 100])
+def test_lists_of_any_length(n_lists):
+    """Eta so large, and alpha so small, that a token takes the topic of another in its document.
+
+    Before it is drawn, the last word stands in a document of n_lists topics with counts 1, 2, 3 and 1, 2, 3 again.
+    """
+    counts = np.arange(n_lists) % 3 + 1
+    n = counts.sum() + 1
+    n_documents = 1000
+    words = np.tile(np.append(np.zeros(n - 1, np.int32), np.int32(1)), n_documents)
+    topics = np.tile(np.append(np.repeat(np.arange(n_lists), counts), 0), n_documents)
+    corpus = Corpus(words, np.arange(0, n * n_documents + 1, n), 2)
+    chain = make_chain(corpus, Priors.make(1e-12, 1e12, n_lists, 2), topics, kind=WordMajorChain)
+    # Only the second word is swept.
+    chain._blocks = [1, 2]
+    start = begin_again(chain)
+    seen = np.zeros(n_lists)
+    for _ in range(10):
+        start()
+        chain.sweep()
+        seen += np.bincount(chain.topics[n - 1 :: n], minlength=n_lists)
+    assert chi_square_p(seen, counts / counts.sum()) > ALARM
+    assert chi_square_p(seen, np.roll(counts, 1) / counts.sum()) < ALARM
+
+
+def is_poisson(seen, mean):
+    return min(poisson.cdf(seen, mean), poisson.sf(seen - 1, mean)) > ALARM
+
+
+@pytest.mark.slow
+def test_a_rare_topic_is_drawn_at_its_rate_from_all():
+    """Topic 17 has 9.9e-8 of the weight of topic 1 in its lane: added to it in single precision, it would be nothing.
+
+    The priors are so large that tokens do not attract one another: 1.2e8 draws give it 11.9 on average, and with a
+    probability of 6.9e-6 none.
+    """
+    length, n_documents, n_components, n_sweeps = 50_000, 200, 18, 12
+    n = length * n_documents
+    alpha = np.full(n_components, 1e-6)
+    alpha[[1, 17]] = 1e10, 990
+    corpus = Corpus(np.zeros(n, np.int32), np.arange(0, n + 1, length), 1)
+    chain = make_chain(corpus, Priors.make(alpha, 1e12, n_components, 1), np.zeros(n), kind=WordMajorChain)
+    start = begin_again(chain)
+    drawn = 0
+    for _ in range(n_sweeps):
+        start()
+        chain.sweep()
+        drawn += np.count_nonzero(chain._topics == 17)
+    assert is_poisson(drawn, n * n_sweeps * 990 / 1e10)
+
+
+@pytest.mark.slow
+def test_a_rare_topic_is_drawn_at_its_rate_from_a_list():
+    """Topic 17 stands where its weight comes after that of topic 1, of which it has less than 1e-7.
+
+    All topics but these two are made unlikely by their totals. Of 1.5e8 draws 12.3 are expected.
+    """
+    n_documents, n_components, n_sweeps, n_first, n_drawn = 60, 18, 2500, 3000, 1000
+    words = np.repeat(np.array([0, 1], np.int32), [n_first + 29, n_drawn])
+    topics = np.repeat([1, *range(2, 16), 17, 0], [n_first, *[2] * 14, 1, n_drawn])
+    corpus = Corpus(np.tile(words, n_documents), np.arange(n_documents + 1) * len(words), 2)
+    priors = Priors.make(1e-12, 1e9, n_components, 2)
+    chain = make_chain(corpus, priors, np.tile(topics, n_documents), kind=WordMajorChain)
+    chain._blocks = [1, 2]
+    totals = np.full(n_components, 10**18)
+    totals[1], totals[17] = chain.topic_totals[1], int(1e9 / (0.95e-7 * n_first / 2))
+    chain.topic_totals[:] = totals
+    start = begin_again(chain)
+    drawn = 0
+    for _ in range(n_sweeps):
+        start()
+        chain.sweep()
+        drawn += chain.topic_totals[17] - totals[17]
+    weight = 1e9 / (totals[17] + 2e9)
+    assert is_poisson(drawn, n_sweeps * n_documents * (weight / (0.5 * (n_first + np.arange(n_drawn)))).sum())
+
+
+def begin_again(chain):
+    """What puts the chain back to where it is now."""
+    arrays = [getattr(chain, name) for name in ("_topics", "_entries", "_sizes", "topic_totals")]
+    before = [array.copy() for array in arrays]
+
+    def start():
+        for array, values in zip(arrays, before, strict=True):
+            array[:] = values
+
+    return start
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 100, 700])
+def test_its_state_is_that_of_a_dense_chain(n_components):
+    rng = np.random.default_rng(0)
+    corpus = make_corpus([rng.integers(50, size=n) for n in [0, 1, 700, *rng.integers(300, size=40), 0]], 60)
+    priors = Priors.make(rng.gamma(1, size=n_components) + 0.01, rng.gamma(1, size=60) + 0.01, n_components, 60)
+    chain = WordMajorChain.start(corpus, priors, np.random.SeedSequence(0))
+    for _ in range(3):
+        chain.sweep()
+    dense = GibbsChain(corpus, priors, chain.snapshot())
+    np.testing.assert_array_equal(chain.word_topic_counts, dense.word_topic_counts)
+    np.testing.assert_array_equal(chain.topic_totals, dense.topic_totals)
+    np.testing.assert_allclose(chain.log_topics(), dense.log_topics(), rtol=1e-12)
+    np.testing.assert_allclose(chain.log_words(), dense.log_words(), rtol=1e-12)
+
+
+def test_goes_on_draw_for_draw_and_in_blocks(counts):
+    corpus = Corpus.from_counts(counts)
+    priors = Priors.make(0.1, 0.1, 40, corpus.n_features)
+    chain = WordMajorChain.start(corpus, priors, np.random.SeedSequence(0))
+    for _ in range(5):
+        chain.sweep()
+    other = WordMajorChain(corpus, priors, chain.snapshot())
+    other._blocks = list(range(corpus.n_features + 1))
+    for _ in range(5):
+        chain.sweep()
+        other.sweep()
+    np.testing.assert_array_equal(chain.topics, other.topics)
+
+
+@pytest.mark.parametrize(
+    "sampler, n_components, options",
+    [("sparse", 256, {}), ("dense", 255, {}), ("dense", 256, {"topic_word_prior": np.full((256, 60), 0.1)})],
+)
+def test_the_sampler_is_chosen(counts, sampler, n_components, options):
+    lda = GibbsLDA(n_components, max_iter=2, random_state=0, **options).fit(counts)
+    assert lda.sampler_ == sampler
+
+
+@pytest.mark.parametrize("length", [300, 70_000])
+def test_long_documents_are_swept_densely(length):
+    X = np.full((2, 50), length // 50)
+    assert GibbsLDA(400, max_iter=1, random_state=0).fit(X).sampler_ == "dense"
+
+
+def test_an_estimator_at_many_topics(counts, same_fit):
+    """Everything that a chain is asked for: warm start, snapshots, several chains, jobs, pickles."""
+    options = {"n_chains": 2, "snapshot_every": 2, "random_state": 0}
+    once = GibbsLDA(300, max_iter=4, **options).fit(counts)
+    twice = GibbsLDA(300, max_iter=2, n_jobs=2, warm_start=True, **options).fit(counts)
+    twice = pickle.loads(pickle.dumps(twice)).fit(counts)
+    assert once.sampler_ == "sparse"
+    np.testing.assert_array_equal(twice.topic_assignments_, once.topic_assignments_)
+    np.testing.assert_array_equal(twice.log_joint_trace_, once.log_joint_trace_)
+    np.testing.assert_array_equal(twice.snapshots_, once.snapshots_)
+    np.testing.assert_array_equal(twice.components_, once.components_)
+
+
+@pytest.mark.parametrize("kind, kernel", [(GibbsChain, _collapsed), (WordMajorChain, _word_major)])
+def test_draws_are_the_same_in_any_vectors(kind, kernel):
+    if not kernel.wide_vectors():
+        pytest.skip("this machine has no wide vectors")
+    rng = np.random.default_rng(0)
+    corpus = make_corpus([rng.integers(50, size=n) for n in rng.integers(300, size=40)], 50)
+    topics = []
+    for wide in (True, False):
+        chain = kind.start(corpus, Priors.make(0.1, 0.1, 300, 50), np.random.SeedSequence(0))
+        chain._wide = wide
+        for _ in range(10):
+            chain.sweep()
+        topics.append(chain.topics)
+    np.testing.assert_array_equal(*topics)
