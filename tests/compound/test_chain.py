@@ -5,7 +5,7 @@ Alarms are set at 1e-5 for each test, after the number of statistics compared.
 
 import numpy as np
 import pytest
-from compound_cases import CASES, EXACT, corpus_of
+from compound_cases import CASES, EXACT, SETTINGS, corpus_of
 from enumeration import DOCS, Enumeration, chi_square_p
 from scipy.special import beta, gammaln, logsumexp, roots_jacobi
 from scipy.stats import kstest, norm
