@@ -21,7 +21,8 @@ Three floors; imports go down only, and on the middle floor a room imports from 
                                          maximum  convergence  empirical_bayes
                      by EM               gibbs_em
         topic_count  p(T | w)            scan  evidence_by_count  pmmh  prior_rules
-        compound     collections         chain  priors  variational
+        compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
+                     a lower bound       variational  variational_mixtures
     ---------------------------------------------------------------------------------------------------------------------
       _kernels       Cython, no GIL, arrays in and arrays out
 
