@@ -1,7 +1,7 @@
 """What every estimator shares: validation, the fit that succeeds or changes nothing, transform."""
 
 from abc import ABC, abstractmethod
-from functools import wraps
+from functools import partial, wraps
 from numbers import Integral, Real
 
 import numpy as np
@@ -146,9 +146,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 )
 
     def _corpus(self, X, *, reset):
-        # The corpus looks for NaN and inf itself, and says where they are.
-        X = validate_data(self, X, accept_sparse="csr", reset=reset, ensure_all_finite=False)
-        return Corpus.from_counts(X)
+        return Corpus.from_counts(X, partial(validate_data, self, reset=reset))
 
     def _doc_prior(self, corpus):
         """alpha of documents, (1 or n_documents, n_components)."""
