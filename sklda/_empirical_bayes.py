@@ -381,7 +381,9 @@ class EmpiricalBayesLDA(GibbsLDA):
         values = found.functional_values[:, self._functional_names_.index(name)]
         eta, alpha = _pairs(topic_word_prior, doc_topic_prior)
         mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())
-        half = global_band(found.functional_curve, values, found.grid.region, level) * std
+        band = global_band(found.functional_curve, values, found.grid.region, level)
+        # Infinite even where the functional is constant as far as draws reach.
+        half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
         return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
 
 
