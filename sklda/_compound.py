@@ -15,7 +15,7 @@ from sklda.inference.chain import run_chains
 from sklda.inference.compound import CompoundChain, Model, bounded
 from sklda.inference.compound_variational import VariationalFit
 from sklda.inference.held_out import per_token
-from sklda.inference.point_estimates import METHODS
+from sklda.inference.point_estimates import METHODS, reserve
 from sklda.inference.priors import LARGEST, Priors, check_prior
 from sklda.inference.warn import warn
 
@@ -380,6 +380,7 @@ class CompoundLDA(BaseLDA):
         eta = 1.0 / self.n_components if self.topic_word_prior is None else self.topic_word_prior
         if self.learn_priors and np.ndim(eta):
             raise ValueError("learn_priors=True learns one topic_word_prior for all words: give a float or None.")
+        room = reserve(corpus, self.n_components)
         priors = Priors.make(1.0, eta, self.n_components, corpus.n_features)
         going_on = self.warm_start and hasattr(self, "_chain_states_")
         if going_on:
@@ -419,6 +420,7 @@ class CompoundLDA(BaseLDA):
         }
         progress = _Progress(self, data, attributes, len(chains))
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
+        del room
         progress.end(chains)
         return progress.fitted(chains)
 

@@ -83,7 +83,7 @@ def check_topic_model(model, attribute="components_", advice="give a fitted topi
     """Whether `model` has an attribute that a fit leaves."""
     if hasattr(model, attribute):
         return
-    if hasattr(model, "fit"):
+    if hasattr(model, "transform"):
         check_is_fitted(model)
     raise TypeError(f"{type(model).__name__} has no {attribute}: {advice}.")
 

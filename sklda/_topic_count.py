@@ -15,7 +15,7 @@ from sklda._evidence import COMPARATOR
 from sklda.inference import evidence, random
 from sklda.inference.chain import ChainState, GibbsChain, run_chains
 from sklda.inference.pmmh import pmmh
-from sklda.inference.point_estimates import METHODS
+from sklda.inference.point_estimates import METHODS, reserve
 from sklda.inference.prior_rules import LearntRule, PriorRule
 from sklda.inference.topic_count import Scan
 from sklda.inference.warn import warn
@@ -209,6 +209,7 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
 
     def _fit(self, corpus, data):
         log_prior, rule = self._first_log_prior(), self._prior_rule(corpus)
+        room = reserve(corpus, max(log_prior))
         if self.evidence not in evidence.UNBIASED:
             if self.method == "pmmh":
                 raise ValueError(
@@ -242,6 +243,7 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         mode = int(result.counts[np.argmax(result.posterior)])
         priors, pilots = result.draws[mode][:2]
         chains = run_chains([GibbsChain(corpus, priors, state) for state in pilots], _LAST_SWEEPS, n_jobs=self.n_jobs)
+        del room
         traces = self._trace_attributes(chains)
         chain = chains[traces["best_chain_"]]
         attributes |= (

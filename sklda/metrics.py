@@ -384,7 +384,7 @@ def held_out_curve(X, snapshots, doc_topic_prior=None, *, n_temperatures=20, n_r
     ([10, 20, 30], (3,))
     """
     sweeps = None
-    if hasattr(snapshots, "fit") or hasattr(snapshots, "components_"):
+    if hasattr(snapshots, "transform") or hasattr(snapshots, "components_"):
         check_topic_model(snapshots)
         if not hasattr(snapshots, "snapshots_"):
             raise ValueError("the estimator kept no snapshots: fit it with snapshot_every=10, or the like.")

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics, point_estimates
 from sklda._base import BaseLDA
+from sklda.inference.chain import ChainState
 from sklda.inference.corpus import Corpus
 
 TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
@@ -285,6 +286,28 @@ def test_transform(same):
     assert same(vars(lda), before)
     with pytest.raises(ValueError, match="'fold_in_iter' parameter of GibbsLDA must be an int in the range"):
         lda.set_params(fold_in_iter=0).transform([[1, 2, 3]])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GibbsLDA(4_000_000),
+        EmpiricalBayesLDA(4_000_000),
+        EmpiricalBayesLDA(4_000_000, method="gibbs_em"),
+        CompoundLDA(4_000_000),
+        CompoundLDA(4_000_000, inference="variational"),
+        TopicCountLDA(4_000_000, 4_000_000),
+    ],
+)
+def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch, same):
+    """5e6 documents by 4e6 topics are more than the 47 bits of an address."""
+
+    def never(*args, **kwargs):
+        pytest.fail("a chain was made")
+
+    monkeypatch.setattr(ChainState, "__init__", never)
+    X = sp.csr_array(([1], [0], np.r_[0, np.ones(5_000_000, int)]), shape=(5_000_000, 1))
+    refuse(estimator, X, MemoryError, r"Unable to allocate .* shape \(5000000, 4000000\)", same)
 
 
 def test_feature_names():

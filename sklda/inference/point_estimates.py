@@ -58,6 +58,23 @@ def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, met
     return doc_topic, np.ascontiguousarray(word_topic.T)
 
 
+def reserve(corpus, n_components):
+    """Room for what `estimate_counts` needs, to be held while chains run: a lack of memory shows before, not after.
+
+    Returns
+    -------
+    list of ndarray
+        Without values, which take no memory before they are written.
+
+    Raises
+    ------
+    MemoryError
+        Names the array that there is no room for.
+    """
+    D, V, K = corpus.n_documents, corpus.n_features, n_components
+    return [np.empty(shape) for shape in ((D, K), (V, K), (K, V))]
+
+
 def point_estimates(
     X, topic_assignments, *, n_components=None, doc_topic_prior=None, topic_word_prior=None, method="cgs_p"
 ):
