@@ -11,11 +11,13 @@ from sklda._base import BaseLDA, _all_or_nothing
 from sklda._callbacks import Progress, with_callbacks
 from sklda._inference import random
 from sklda._inference.compound import driver
-from sklda._inference.compound import model as compound_model
+from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import Hyperparameters, document_prior
 from sklda._inference.held_out.methods import per_token
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.point_estimates import METHODS
+from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
+from sklda._inference.sampling.point_estimates import reserve
+from sklda._inference.warn import warn
 from sklda._labels import as_list, check_length, encode, some
 
 # Parameters that a warm start must find as they were: the averages of a chain hold for these.
@@ -157,11 +159,11 @@ class CompoundLDA(BaseLDA):
         **{k: v for k, v in BaseLDA._parameter_constraints.items() if k != "doc_topic_prior"},
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
         "doc_concentration": [None, Interval(Real, 0, None, closed="neither")],
-        "method": [StrOptions(set(compound_model.METHODS))],
+        "method": [StrOptions(set(METHODS))],
         "learn_priors": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "burn_in": [None, Interval(Integral, 0, None, closed="left")],
-        "point_estimate": [StrOptions(set(METHODS))],
+        "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "draw_every": [None, Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
@@ -214,7 +216,7 @@ class CompoundLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         y : None
-            Not used.
+            Not used; labels given as y, without `collections`, bring a UserWarning.
         collections : sequence of n_documents hashable labels, default=None
             The collection of every document: strings, numbers, tuples. None: one collection.
 
@@ -331,7 +333,8 @@ class CompoundLDA(BaseLDA):
         -------
         float
         """
-        return float(np.exp(-self.score(X, collections=collections)))
+        with np.errstate(over="ignore"):
+            return float(np.exp(-self.score(X, collections=collections)))
 
     def document_prior(self, collections):
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
@@ -372,8 +375,12 @@ class CompoundLDA(BaseLDA):
         return prior
 
     def _fit(self, corpus, data, collections):
+        if collections is None and data["y"] is not None:
+            warn(
+                "CompoundLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y)."
+            )
         labels, collections = encode(collections, corpus)
-        going_on = self.warm_start and hasattr(self, "_chain_states")
+        going_on = self.warm_start and hasattr(self, "_chain_states_")
         if going_on:
             self._check_unchanged(corpus, labels, collections)
         hyperparameters = Hyperparameters.make(
@@ -383,7 +390,7 @@ class CompoundLDA(BaseLDA):
             self.topic_word_prior,
             self.learn_priors,
         )
-        model = compound_model.Model.make(
+        model = Model.make(
             collections,
             len(labels),
             self.method,
@@ -391,38 +398,40 @@ class CompoundLDA(BaseLDA):
             max_iter=self.max_iter,
             burn_in=self.burn_in,
             draw_every=self.draw_every,
-            earlier=(self._model, self._chain_states) if going_on else None,
+            earlier=(self._model_, self._chain_states_) if going_on else None,
         )
+        room = reserve(corpus, self.n_components)
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
         if going_on:
-            chains, fold_in_seed = driver.go_on(corpus, priors, model, self._chain_states), self._fold_in_seed
+            chains, fold_in_seed = driver.go_on(corpus, priors, model, self._chain_states_), self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
             chains = driver.start(corpus, priors, model, hyperparameters, self.n_chains, random.child(seed, 0))
             fold_in_seed = random.key(random.child(seed, 1))
         eta = hyperparameters.eta
         attributes = {
-            "_fold_in_seed": fold_in_seed,
-            "_settings": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
+            "_fold_in_seed_": fold_in_seed,
+            "_settings_": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
             "collections_": labels,
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
         }
         progress = Progress(self, data, attributes, len(chains))
         chains = driver.run(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
+        del room
         progress.end(chains)
         return progress.fitted(chains)
 
     def _check_unchanged(self, corpus, labels, collections):
         """Refuse to continue where X, the collections or the parameters are not those of the previous fit."""
         self._check_same_corpus(corpus)
-        for d, (j, before) in enumerate(zip(collections, self._model.collections, strict=True)):
+        for d, (j, before) in enumerate(zip(collections, self._model_.collections, strict=True)):
             now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
             if now != then:
                 raise ValueError(
                     f"warm_start=True goes on with the collections of the previous fit, where collections[{d}] was "
                     f"{then!r}; now it is {now!r}. Fit with warm_start=False to start anew."
                 )
-        self._check_same_parameters({**self._settings, "n_chains": len(self._chain_states)})
+        self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they stand."""
@@ -434,9 +443,9 @@ class CompoundLDA(BaseLDA):
             "collection_topic_std_": std,
             "doc_concentration_": chain.gamma,
             "collection_topic_prior_": chain.alpha_mean(),
-            "_chain_states": [each.snapshot() for each in chains],
-            "_fingerprint": chain.corpus.fingerprint,
-            "_model": chain.model,
+            "_chain_states_": [each.snapshot() for each in chains],
+            "_fingerprint_": chain.corpus.fingerprint,
+            "_model_": chain.model,
         }
         weights = np.bincount(chain.model.collections[chain.corpus.lengths > 0], minlength=len(mean))
         found["corpus_topic_"] = weights @ mean / weights.sum()

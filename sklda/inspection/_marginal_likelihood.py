@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from sklda.inspection._axes import axes
 
@@ -24,6 +23,14 @@ def _choose(value, name, allowed):
     if value not in allowed:
         raise ValueError(f"{name} must be one of {tuple(allowed)}, got {value!r}.")
     return value
+
+
+def _check_has_curve(estimator):
+    """Whether an estimator is fitted, and knows the marginal likelihood around its maximum."""
+    if not hasattr(estimator, "log_marginal_likelihood"):
+        raise TypeError(f"{type(estimator).__name__} has no marginal likelihood: give a fitted EmpiricalBayesLDA.")
+    # Says which methods do.
+    estimator.confidence_region()
 
 
 def _edges(region):
@@ -152,7 +159,7 @@ class MarginalLikelihoodDisplay:
         -------
         MarginalLikelihoodDisplay
         """
-        check_is_fitted(estimator)
+        _check_has_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)
         maximum = (estimator.topic_word_prior_, estimator.doc_topic_prior_)
         grid = estimator.grid_
@@ -342,7 +349,7 @@ class PosteriorExpectationDisplay:
         -------
         PosteriorExpectationDisplay
         """
-        check_is_fitted(estimator)
+        _check_has_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)
         axis = PRIORS.index(_choose(along, "along", PRIORS))
         maximum = (estimator.topic_word_prior_, estimator.doc_topic_prior_)
