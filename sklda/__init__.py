@@ -5,7 +5,10 @@ Three floors; imports go down only, and on the middle floor a room imports from 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound
                      their progress      _callbacks
                      collection labels   _labels
-      metrics        scores of models    _held_out  _evidence  _coherence  _scorers  _checks
+      metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
+                     of K, of topics     _evidence  _coherence
+                     for searches        _scorers
+                     their arguments     _models  _checks
       inspection     pictures            _axes  _collections  _marginal_likelihood  _topic_count
       datasets       corpora             _docstrings  _synthetic
         data         the script for one  make_docstrings

@@ -1,17 +1,17 @@
-"""Held-out likelihood of any topic model, scorers for searches and cross-validation, and scores of topics.
+"""Held-out likelihood of topic models, comparison, evidence, scorers for searches, coherence and diversity of topics.
 
-Everything here works on arrays (phi, alpha), or on a fitted model through ``components_`` and ``doc_topic_prior_``.
+Functions of documents and a model take X first, then the model: a fitted topic model (with ``components_`` and
+``doc_topic_prior_``), a pipeline or search that ends in one, or a pair of arrays (topic_word, doc_topic_prior). With a
+pipeline, X is what the pipeline takes. Functions that need topics only also take the array alone.
 """
 
 from sklda.metrics._coherence import topic_coherence, topic_diversity
+from sklda.metrics._comparison import compare_topic_models
 from sklda.metrics._evidence import log_evidence
-from sklda.metrics._held_out import (
-    compare_topic_models,
-    held_out_curve,
-    held_out_log_likelihood,
-    leave_one_out_score,
-    predictive_perplexity,
-)
+from sklda.metrics._held_out import held_out_log_likelihood
+from sklda.metrics._learning_curve import held_out_curve
+from sklda.metrics._leave_one_out import leave_one_out_score
+from sklda.metrics._predictive import predictive_perplexity
 from sklda.metrics._scorers import (
     make_coherence_scorer,
     make_diversity_scorer,

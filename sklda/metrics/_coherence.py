@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from sklda._inference.counts import checked
+from sklda.metrics._models import topic_weights
 
 METHODS = ("npmi", "umass")
 
@@ -14,17 +15,18 @@ METHODS = ("npmi", "umass")
 _EPSILON = 1e-12
 
 
-def topic_coherence(topic_word, X, *, method="npmi", n_words=10, per_topic=False):
+def topic_coherence(X, model, *, method="npmi", n_words=10, per_topic=False):
     """Coherence of topics: how often their top words share a document of a reference corpus.
 
     Parameters
     ----------
-    topic_word : array-like of shape (n_components, n_features)
-        Weights of words in topics, not negative: probabilities, or ``components_``. A topic's top words are the
-        `n_words` of largest weight, in falling order, the smaller word id first among equals.
     X : array-like or sparse matrix of shape (n_documents, n_features)
-        Reference corpus, not negative. A word occurs in a document if its entry is above zero; how often does not
-        matter. Empty documents count as documents.
+        Reference corpus, not negative; with a pipeline, its input. A word occurs in a document if its entry is above
+        zero; the number of times does not matter. Empty documents count as documents.
+    model : estimator, pipeline, or array-like of shape (n_components, n_features)
+        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
+        topics, not negative (also as the first of a pair with a prior, which is not used). The top words of a topic are
+        the `n_words` of largest weight; of equal ones, the smaller word id is first.
     method : {"npmi", "umass"}, default="npmi"
         ``"npmi"``: normalised pointwise mutual information, without unit, from -1 (never together) to 1 (only
         together). ``"umass"``: log-probability of a word given a higher-ranked one, in nats, at most 0 up to ε below.
@@ -41,11 +43,11 @@ def topic_coherence(topic_word, X, *, method="npmi", n_words=10, per_topic=False
     Raises
     ------
     ValueError
-        If `topic_word` or `X` is not a matrix of finite values that are not negative, `X` has no documents or no words
-        in them, their numbers of features differ, `n_words` is below 2 or above the number of features, or `method` is
+        If X or the topics are not a matrix of finite values that are not negative, X has no documents or no words in
+        them, their numbers of features differ, `n_words` is below 2 or above the number of features, or `method` is
         unknown.
     TypeError
-        If `n_words` is not an integer, or `topic_word` is sparse.
+        If `n_words` is not an integer, the topics are sparse, or the model has none.
 
     Notes
     -----
@@ -59,7 +61,7 @@ def topic_coherence(topic_word, X, *, method="npmi", n_words=10, per_topic=False
     window longer than every document, and of its ``u_mass``. Mimno et al. (2011) add one to the number of joint
     documents rather than ε to its share, and sum over pairs.
 
-    Three cases deserve care. Under ``"umass"`` a pair whose higher-ranked word never occurs counts 0, as in gensim:
+    Three special cases: under ``"umass"`` a pair whose higher-ranked word never occurs counts 0, as in gensim:
     the best value there is, so a reference corpus should contain the words. Under ``"npmi"`` a pair with a word that
     never occurs counts -1; gensim returns infinity. Under ``"npmi"`` a pair of words that are both in every document
     counts -1, as in gensim: its quotient is 0 / 0, and ε settles it so.
@@ -78,13 +80,14 @@ def topic_coherence(topic_word, X, *, method="npmi", n_words=10, per_topic=False
     >>> from sklda.metrics import topic_coherence
     >>> X = np.array([[2, 1, 0, 0], [1, 3, 0, 1], [0, 0, 1, 1], [0, 0, 2, 0]])
     >>> topic_word = np.array([[0.5, 0.4, 0.05, 0.05], [0.1, 0.1, 0.4, 0.4]])
-    >>> topic_coherence(topic_word, X, n_words=2, per_topic=True).round(3)
+    >>> topic_coherence(X, topic_word, n_words=2, per_topic=True).round(3)
     array([1., 0.])
-    >>> round(topic_coherence(topic_word, X, method="umass", n_words=2), 3)
+    >>> round(topic_coherence(X, topic_word, method="umass", n_words=2), 3)
     -0.347
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
+    topic_word, X = topic_weights(X, model)
     top = _top_words(topic_word, n_words, at_least=2)
     X = checked(X, ensure_non_negative=True, input_name="X")
     n_features = np.shape(topic_word)[1]
@@ -111,14 +114,15 @@ def topic_coherence(topic_word, X, *, method="npmi", n_words=10, per_topic=False
     return coherence if per_topic else float(coherence.mean())
 
 
-def topic_diversity(topic_word, *, n_words=25):
+def topic_diversity(model, *, n_words=25):
     """Share of distinct words among the top words of all topics.
 
     Parameters
     ----------
-    topic_word : array-like of shape (n_components, n_features)
-        Weights of words in topics, not negative: probabilities, or ``components_``. A topic's top words are the
-        `n_words` of largest weight, the smaller word id first among equals.
+    model : estimator, pipeline, or array-like of shape (n_components, n_features)
+        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
+        topics, not negative (also as the first of a pair with a prior, which is not used). The top words of a topic are
+        the `n_words` of largest weight; of equal ones, the smaller word id is first.
     n_words : int, default=25
         Number of top words, at least 1.
 
@@ -131,10 +135,10 @@ def topic_diversity(topic_word, *, n_words=25):
     Raises
     ------
     ValueError
-        If `topic_word` is not a matrix of finite values that are not negative, or `n_words` is below 1 or above the
+        If the topics are not a matrix of finite values that are not negative, or `n_words` is below 1 or above the
         number of features.
     TypeError
-        If `n_words` is not an integer, or `topic_word` is sparse.
+        If `n_words` is not an integer, the topics are sparse, or the model has none.
 
     References
     ----------
@@ -146,7 +150,7 @@ def topic_diversity(topic_word, *, n_words=25):
     >>> topic_diversity([[0.5, 0.4, 0.1, 0.0], [0.0, 0.4, 0.5, 0.1]], n_words=2)
     0.75
     """
-    top = _top_words(topic_word, n_words, at_least=1)
+    top = _top_words(topic_weights(None, model)[0], n_words, at_least=1)
     return len(np.unique(top)) / top.size
 
 

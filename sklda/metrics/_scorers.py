@@ -1,14 +1,13 @@
 """Scorers: callables for searches and cross-validation that find the topic model in what they are given."""
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from sklda._inference import random
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.methods import log_likelihoods, per_token
-from sklda.metrics._checks import check_model, check_options, check_topic_model, over_runs, prior, topics
+from sklda._inference.held_out.methods import per_token
+from sklda.metrics._checks import check_options
 from sklda.metrics._coherence import topic_coherence, topic_diversity
+from sklda.metrics._held_out import estimate
+from sklda.metrics._models import corpus_and_model
 
 
 class _Scorer:
@@ -61,8 +60,7 @@ class _Scorer:
         float or dict of {str: float}
             Greater is better.
         """
-        model, X = _topic_model(estimator, X)
-        return self._score(model, X, **self.options, **metadata)
+        return self._score(X, estimator, **self.options, **metadata)
 
     def __repr__(self):
         return f"{type(self).__name__[1:]}({', '.join(f'{k}={v!r}' for k, v in self.options.items())})"
@@ -75,12 +73,9 @@ class _Scorer:
 
 
 class _HeldOutScorer(_Scorer):
-    def _score(self, model, X, *, metric, return_std, random_state, n_jobs, collections=None, **options):
-        corpus = Corpus.from_counts(X)
-        topic_word, alpha = check_model(topics(model), prior(model, collections), corpus)
-        seed = random.seed_sequence(random_state)
-        runs = log_likelihoods(corpus, topic_word, alpha, **options, seed=seed, n_jobs=n_jobs)
-        value, std = over_runs(options["method"], runs)
+    def _score(self, X, model, *, metric, return_std, random_state, n_jobs, collections=None, **options):
+        corpus, topic_word, alpha = corpus_and_model(X, model, collections)
+        value, std = estimate(corpus, topic_word, alpha, options, random_state, n_jobs)
         scored = corpus.lengths // 2 if options["method"] == "document_completion" else corpus.lengths
         score = per_token(value, scored)
         error = np.sqrt((std**2).sum()) / scored.sum()
@@ -160,13 +155,13 @@ neg_ais_perplexity_scorer = make_held_out_scorer()
 
 
 class _CoherenceScorer(_Scorer):
-    def _score(self, model, X, **options):
-        return topic_coherence(model.components_, X, **options)
+    def _score(self, X, model, **options):
+        return topic_coherence(X, model, **options)
 
 
 class _DiversityScorer(_Scorer):
-    def _score(self, model, X, **options):
-        return topic_diversity(model.components_, **options)
+    def _score(self, X, model, **options):
+        return topic_diversity(model, **options)
 
 
 def make_coherence_scorer(*, method="npmi", n_words=10):
@@ -219,18 +214,3 @@ def make_diversity_scorer(*, n_words=25):
     True
     """
     return _DiversityScorer(n_words=n_words)
-
-
-def _topic_model(estimator, X):
-    """The topic model inside pipelines and searches, and X as it reaches it."""
-    while True:
-        if hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        elif isinstance(estimator, Pipeline):
-            X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
-            estimator = estimator[-1]
-        else:
-            break
-    advice = "a topic score needs a fitted topic model, or a pipeline that ends in one"
-    check_topic_model(estimator, advice=advice)
-    return estimator, X

@@ -1,0 +1,157 @@
+"""From a model as users give it to the arrays that scores are computed from."""
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._inference.corpus import Corpus
+from sklda._inference.priors import check_prior
+
+_ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic_prior)"
+
+
+def corpus_and_model(X, model, collections=None):
+    """The corpus, topics and prior that a likelihood of documents needs.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, or whatever a pipeline takes
+    model : estimator, Pipeline, search, or pair (topic_word, doc_topic_prior)
+    collections : sequence of n_documents labels, default=None
+
+    Returns
+    -------
+    corpus : Corpus
+    topic_word : ndarray of shape (n_components, n_features)
+    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If X does not hold counts, or the model is no topic model of these features.
+    """
+    if isinstance(model, tuple):
+        if len(model) != 2:
+            raise ValueError(
+                f"model is a tuple of {len(model)}; a model given as arrays is a pair (topic_word, doc_topic_prior)."
+            )
+        if collections is not None:
+            raise TypeError("arrays know no collections: give a doc_topic_prior with a row for each document.")
+        corpus = Corpus.from_counts(X)
+        return corpus, *check_arrays(*model, corpus)
+    model, X = inner_model(model, X)
+    topic_word = _topics(model)
+    corpus = Corpus.from_counts(X)
+    return corpus, *check_arrays(topic_word, _prior(model, collections), corpus)
+
+
+def topic_weights(X, model):
+    """Weights of words in topics, as they are (rows need not sum to one), and X as it reaches the model.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, None, or whatever a pipeline takes
+    model : estimator, Pipeline, search, pair (topic_word, doc_topic_prior), or array-like
+
+    Returns
+    -------
+    weights : array-like of shape (n_components, n_features)
+        Not checked.
+    X : as given, or transformed by the pipeline
+    """
+    if isinstance(model, tuple) and len(model) == 2 and np.ndim(model[0]) == 2:
+        return model[0], X
+    if not any(hasattr(model, name) for name in ("components_", "best_estimator_", "fit")):
+        return model, X
+    model, X = inner_model(model, X)
+    return model.components_, X
+
+
+def inner_model(model, X, attribute="components_", advice=_ADVICE):
+    """The fitted model inside pipelines and searches, and X as it reaches that model.
+
+    Parameters
+    ----------
+    model : estimator, Pipeline or search
+    X : whatever `model` takes, or None
+    attribute : str
+        What the model must have.
+    advice : str
+        What to do if it has not, for the message.
+
+    Returns
+    -------
+    model : estimator
+    X : as given, or transformed by the pipeline
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError, TypeError
+        If the model has no such attribute.
+    """
+    pipelines = []
+    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
+        if isinstance(model, Pipeline):
+            pipelines.append(model)
+            model = model[-1]
+        else:
+            model = model.best_estimator_
+    if not hasattr(model, attribute):
+        if hasattr(model, "fit"):
+            check_is_fitted(model)
+        raise TypeError(f"{type(model).__name__} has no {attribute}: {advice}.")
+    for pipeline in pipelines:
+        if X is not None and len(pipeline) > 1:
+            X = pipeline[:-1].transform(X)
+    return model, X
+
+
+def check_arrays(topic_word, doc_topic_prior, corpus):
+    """phi (K, V) and alpha (1 or D, K) as float64 arrays."""
+    try:
+        topic_word = np.asarray(topic_word, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"topic_word must be an array of real numbers, got a {type(topic_word).__name__}.") from error
+    if topic_word.ndim != 2 or topic_word.shape[1] != corpus.n_features:
+        raise ValueError(
+            f"topic_word has shape {topic_word.shape}; X has {corpus.n_features} features, so it must be "
+            f"(n_components, {corpus.n_features})."
+        )
+    if not len(topic_word):
+        raise ValueError("topic_word has no topic: it needs at least one row.")
+    if not (np.isfinite(topic_word).all() and (topic_word >= 0).all()):
+        raise ValueError(
+            "topic_word holds negative, NaN or infinite values; its rows must be distributions over words."
+        )
+    sums = topic_word.sum(axis=1)
+    if not np.allclose(sums, 1, rtol=1e-4):
+        k = int(np.argmax(np.abs(sums - 1)))
+        raise ValueError(f"topic_word[{k}] sums to {sums[k]:g}, not 1: divide rows by their sums.")
+    shapes = {"one per topic": (len(topic_word),), "documents, topics": (corpus.n_documents, len(topic_word))}
+    alpha = np.asarray(check_prior(doc_topic_prior, "doc_topic_prior", shapes))
+    wide = np.broadcast_to(alpha, (*alpha.shape[:-1], len(topic_word))).reshape(-1, len(topic_word))
+    return topic_word, np.ascontiguousarray(wide)
+
+
+def _topics(model):
+    """phi of a fitted model."""
+    components = np.asarray(model.components_, dtype=np.float64)
+    sums = components.sum(axis=1, keepdims=True)
+    bad = ~((sums > 0) & np.isfinite(sums))
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise ValueError(
+            f"components_[{k}] of the {type(model).__name__} sums to {sums[k, 0]:g}: it is no distribution over words."
+        )
+    return components / sums
+
+
+def _prior(model, collections):
+    """alpha of a fitted model."""
+    if collections is not None:
+        if not hasattr(model, "document_prior"):
+            raise TypeError(f"{type(model).__name__} knows no collections: score it without.")
+        return model.document_prior(collections)
+    if not hasattr(model, "doc_topic_prior_"):
+        raise TypeError(f"{type(model).__name__} has no doc_topic_prior_, which a likelihood of documents needs.")
+    return model.doc_topic_prior_

@@ -1,0 +1,73 @@
+"""Perplexity of the hidden words of documents, given their other words."""
+
+import numpy as np
+
+from sklda._inference import random
+from sklda._inference.held_out.methods import predictive
+from sklda.metrics._checks import check_int
+from sklda.metrics._models import corpus_and_model
+
+
+def predictive_perplexity(X_seen, X_hidden, model, *, collections=None, n_sweeps=100, random_state=None, n_jobs=None):
+    """Perplexity of the hidden words of documents, given their other words.
+
+    Topic proportions are drawn from the words seen, topics fixed, and averaged token by token in the Rao-Blackwellised
+    form (George, Xia & Michailidis 2019, section 4.2.2 and equations 21 and 98).
+
+    Parameters
+    ----------
+    X_seen, X_hidden : array-like or sparse matrix of shape (n_documents, n_features)
+        Word counts of two parts of the same documents; with a pipeline, its inputs.
+    model : estimator, pipeline, or pair (topic_word, doc_topic_prior)
+        A fitted topic model with ``components_`` and ``doc_topic_prior_``, or a pipeline or search that ends in one; X
+        is then what the pipeline takes, for instance texts. A pair of arrays: phi, of shape (n_components, n_features)
+        with rows that sum to one, and alpha, a float or an array of shape (n_components,) or (n_documents,
+        n_components).
+    collections : sequence of n_documents labels, default=None
+        The collections of the documents, for `sklda.CompoundLDA`.
+    n_sweeps : int, default=100
+        Sweeps over the words seen, of which the last two thirds are averaged.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        An int gives the same result every time.
+    n_jobs : int, default=None
+        Blocks of 64 documents that run at the same time, as in joblib; results do not depend on it.
+
+    Returns
+    -------
+    float
+        ``exp`` of minus the mean log probability of a hidden word; infinite if one has probability zero in every topic.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    ValueError
+        If X_seen and X_hidden differ in shape, there is no hidden word, or `n_sweeps` is below 1.
+    TypeError
+        If `n_sweeps` is not an int, or the model has no topics.
+
+    Examples
+    --------
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.metrics import predictive_perplexity
+    >>> X = make_lda_corpus(80, 40, 3, random_state=0).data
+    >>> lda = GibbsLDA(3, max_iter=50, random_state=0).fit(X[:60])
+    >>> seen = (X[60:] / 2).floor()
+    >>> bool(1 < predictive_perplexity(seen, X[60:] - seen, lda, random_state=0) < 40)
+    True
+    """
+    check_int(n_sweeps, "n_sweeps")
+    seen, topic_word, alpha = corpus_and_model(X_seen, model, collections)
+    hidden = corpus_and_model(X_hidden, model, collections)[0]
+    if (seen.n_documents, seen.n_features) != (hidden.n_documents, hidden.n_features):
+        raise ValueError(
+            f"X_seen has shape {(seen.n_documents, seen.n_features)} and X_hidden "
+            f"{(hidden.n_documents, hidden.n_features)}: they must be parts of the same documents."
+        )
+    if hidden.n_tokens == 0:
+        raise ValueError("X_hidden has no word to predict.")
+    key = random.key(random.seed_sequence(random_state))
+    log_p = predictive(seen, hidden, topic_word, alpha, n_sweeps=n_sweeps, seed=key, n_jobs=n_jobs)
+    with np.errstate(over="ignore"):
+        return float(np.exp(-log_p.sum() / hidden.n_tokens))

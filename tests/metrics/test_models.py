@@ -1,0 +1,148 @@
+"""Every score takes a model as an estimator, in a pipeline or search, or as arrays, with the same result."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sklda import CompoundLDA, GibbsLDA, metrics
+from sklda.datasets import make_lda_corpus
+
+VOCABULARY = [f"w{v:02d}" for v in range(40)]
+FEW = {"n_temperatures": 5, "random_state": 0}
+
+
+def to_texts(X):
+    return [" ".join(np.repeat(VOCABULARY, row)) for row in X.toarray()]
+
+
+def pipeline_of(*steps):
+    return make_pipeline(CountVectorizer(vocabulary=VOCABULARY), *steps)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_lda_corpus(60, 40, 3, doc_length=30, topic_word_prior=0.05, random_state=0).data
+
+
+@pytest.fixture(scope="module")
+def lda(X):
+    return GibbsLDA(3, doc_topic_prior=0.1, max_iter=20, snapshot_every=10, random_state=0).fit(X)
+
+
+def halves(X):
+    seen = (X / 2).floor()
+    return seen, X - seen
+
+
+# Functions of (X, model) as users call them; `as_input` turns counts into what the model takes.
+SCORES = {
+    "held_out_log_likelihood": lambda X, model, as_input: metrics.held_out_log_likelihood(as_input(X), model, **FEW),
+    "predictive_perplexity": lambda X, model, as_input: metrics.predictive_perplexity(
+        *map(as_input, halves(X)), model, random_state=0
+    ),
+    "compare_topic_models": lambda X, model, as_input: (
+        metrics.compare_topic_models(as_input(X), model, model, path="difference", **FEW).std
+    ),
+    "topic_coherence": lambda X, model, as_input: metrics.topic_coherence(as_input(X), model),
+    "topic_diversity": lambda X, model, as_input: metrics.topic_diversity(model, n_words=5),
+    "held_out_curve": lambda X, model, as_input: metrics.held_out_curve(as_input(X), model, **FEW).score,
+    "leave_one_out_score": lambda X, model, as_input: (
+        metrics.leave_one_out_score(as_input(X), model, n_draws=10, documents=[0], **FEW).score
+    ),
+    "scorer": lambda X, model, as_input: metrics.neg_ais_perplexity_scorer(model, as_input(X)),
+}
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_estimators_pipelines_and_searches(X, lda, score):
+    expected = SCORES[score](X, lda, lambda X: X)
+    pipeline = pipeline_of(lda)
+    np.testing.assert_array_equal(SCORES[score](X, pipeline, to_texts), expected)
+    np.testing.assert_array_equal(SCORES[score](X, make_pipeline(lda), lambda X: X), expected)
+    np.testing.assert_array_equal(SCORES[score](X, make_pipeline(pipeline), to_texts), expected)
+    search = SimpleNamespace(best_estimator_=pipeline)
+    np.testing.assert_array_equal(SCORES[score](X, search, to_texts), expected)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_arrays(X, lda, score):
+    arrays = {
+        "held_out_curve": (lda.snapshots_, 0.1),
+        "leave_one_out_score": (lda.topic_assignments_, lda.doc_topic_prior_, lda.topic_word_prior_),
+        "scorer": SimpleNamespace(components_=lda.components_, doc_topic_prior_=0.1),
+    }.get(score, (lda.topic_word_, 0.1))
+    expected = SCORES[score](X, lda, lambda X: X)
+    np.testing.assert_allclose(SCORES[score](X, arrays, lambda X: X), expected, rtol=1e-12)
+    if score.startswith("topic"):
+        np.testing.assert_array_equal(SCORES[score](X, lda.topic_word_, lambda X: X), expected)
+        np.testing.assert_array_equal(SCORES[score](X, lda.components_.tolist(), lambda X: X), expected)
+
+
+def test_topics_as_a_data_frame(X, lda):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(lda.components_)
+    assert metrics.topic_coherence(X, frame) == metrics.topic_coherence(X, lda)
+    assert metrics.topic_diversity(frame) == metrics.topic_diversity(lda)
+
+
+def test_two_topics_in_a_tuple_are_topics():
+    """A tuple of rows is an array, not a pair with a prior."""
+    assert metrics.topic_diversity(((0.5, 0.4, 0.1, 0.0), (0.0, 0.4, 0.5, 0.1)), n_words=2) == 0.75
+    assert metrics.topic_diversity((np.array([[0.5, 0.4, 0.1, 0.0], [0.0, 0.4, 0.5, 0.1]]), 0.1), n_words=2) == 0.75
+
+
+def test_a_search_that_was_fitted(X):
+    search = GridSearchCV(
+        pipeline_of(GibbsLDA(max_iter=3, random_state=0)),
+        {"gibbslda__n_components": [2, 3]},
+        scoring=metrics.make_coherence_scorer(n_words=5),
+        cv=2,
+    ).fit(to_texts(X))
+    assert metrics.topic_coherence(to_texts(X), search, n_words=5) == search.score(to_texts(X))
+
+
+def test_pipelines_of_different_counts_do_not_compare(X, lda):
+    texts = to_texts(X)
+    a, b = pipeline_of(lda), make_pipeline(CountVectorizer(vocabulary=VOCABULARY, binary=True), lda)
+    with pytest.raises(ValueError, match="a and b make different counts of X"):
+        metrics.compare_topic_models(texts, a, b)
+
+
+def test_collections():
+    X = np.array([[2, 1, 0], [0, 1, 2], [1, 1, 1]])
+    labels = ["a", "b", "a"]
+    lda = CompoundLDA(2, max_iter=10, random_state=0).fit(X, collections=labels)
+    arrays = (lda.topic_word_, lda.document_prior(labels))
+    found = metrics.held_out_log_likelihood(X, lda, collections=labels, **FEW)
+    np.testing.assert_array_equal(found, metrics.held_out_log_likelihood(X, arrays, **FEW))
+    assert not np.array_equal(found, metrics.held_out_log_likelihood(X, lda, **FEW))
+    with pytest.raises(TypeError, match="arrays know no collections"):
+        metrics.held_out_log_likelihood(X, arrays, collections=labels)
+    with pytest.raises(TypeError, match="GibbsLDA knows no collections"):
+        metrics.held_out_log_likelihood(X, GibbsLDA(2, max_iter=2).fit(X), collections=labels)
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("wrap", [lambda model: model, pipeline_of], ids=["bare", "pipeline"])
+def test_models_that_are_not_fitted(X, score, wrap):
+    with pytest.raises(NotFittedError, match="This GibbsLDA instance is not fitted yet"):
+        SCORES[score](X, wrap(GibbsLDA(3)), to_texts)
+
+
+@pytest.mark.parametrize("score", ["held_out_log_likelihood", "predictive_perplexity", "compare_topic_models"])
+def test_what_is_no_model(X, lda, score):
+    for model, error, match in [
+        (lda.topic_word_, TypeError, r"ndarray has no components_: .* or a pair \(topic_word, doc_topic_prior\)"),
+        (None, TypeError, "NoneType has no components_"),
+        (pipeline_of(), TypeError, "CountVectorizer has no components_"),
+        ((lda.topic_word_, 0.1, 0.1), ValueError, "model is a tuple of 3"),
+        (SimpleNamespace(components_=lda.components_), TypeError, "has no doc_topic_prior_"),
+        (SimpleNamespace(components_=0 * lda.components_, doc_topic_prior_=1.0), ValueError, "sums to 0"),
+    ]:
+        with pytest.raises(error, match=match):
+            SCORES[score](X, model, lambda X: X)
