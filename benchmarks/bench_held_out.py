@@ -88,7 +88,7 @@ def estimates(X, model, options, repeats, seed):
     runs, seconds = [], []
     for r in range(seed, seed + repeats):
         with stopwatch() as taken:
-            runs.append(held_out_log_likelihood(X, *model, **options, random_state=r))
+            runs.append(held_out_log_likelihood(X, model, **options, random_state=r))
         seconds.append(taken["cpu"])
     return np.array(runs), float(np.median(seconds)) / X.shape[0]
 
@@ -156,7 +156,7 @@ def rates(X, model, options):
         for name, own in figures.items():
             given = METHODS[name](100, lengths.mean())
             with stopwatch() as taken:
-                held_out_log_likelihood(X, *model, **given, random_state=options.seed + r)
+                held_out_log_likelihood(X, model, **given, random_state=options.seed + r)
             own.append(sum(updates(given, int(n)) for n in lengths) / taken["cpu"])
     return figures
 
@@ -195,7 +195,7 @@ def log_ratios(X, pair, n_temperatures, n_runs, seed):
     ratios, seconds = {}, {}
     for name, given in single.items():
         with stopwatch() as taken:
-            values = [held_out_log_likelihood(X, *m, **given, random_state=seed + i) for i, m in enumerate(pair)]
+            values = [held_out_log_likelihood(X, m, **given, random_state=seed + i) for i, m in enumerate(pair)]
         ratios[name], seconds[name] = values[0] - values[1], taken["cpu"]
     for path in ("geometric", "convex", "difference"):
         with stopwatch() as taken:

@@ -62,9 +62,7 @@ bounds = np.cumsum([0, *sizes])
 rows, theirs = [], []
 for first, last in pairwise(bounds):
     documents = others[first:last]
-    log_likelihood, std = held_out_log_likelihood(
-        documents, gibbs.topic_word_, gibbs.doc_topic_prior_, n_runs=4, return_std=True, random_state=0
-    )
+    log_likelihood, std = held_out_log_likelihood(documents, gibbs, n_runs=4, return_std=True, random_state=0)
     n_tokens = documents.sum()
     perplexity = np.exp(-log_likelihood.sum() / n_tokens)
     # All documents have the same length, so a mean over documents is a mean over tokens.

@@ -83,7 +83,7 @@ counts = [3, 4, 5, 6, 7, 8, 10, 12]
 fits = [GibbsLDA(T, **priors, init="prune", max_iter=60, random_state=0).fit(X) for T in counts]
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 axes[0].plot(counts, [fit.perplexity(others) for fit in fits], "o-")
-axes[1].plot(counts, [np.mean(topic_coherence(fit.topic_word_, X)) for fit in fits], "o-")
+axes[1].plot(counts, [np.mean(topic_coherence(X, fit)) for fit in fits], "o-")
 for ax, name in zip(axes, ["held-out perplexity", "coherence"], strict=True):
     ax.axvline(TRUTH, color="grey", linestyle=":", zorder=0)
     ax.set(xlabel="number of topics T", ylabel=name)

@@ -97,7 +97,7 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
         else:
             model = model.best_estimator_
     if not hasattr(model, attribute):
-        if hasattr(model, "fit"):
+        if hasattr(model, "fit") and hasattr(model, "transform"):
             check_is_fitted(model)
         raise TypeError(f"{type(model).__name__} has no {attribute}: {advice}.")
     for pipeline in pipelines:

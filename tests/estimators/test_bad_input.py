@@ -295,7 +295,7 @@ def test_transform(same):
         EmpiricalBayesLDA(4_000_000),
         EmpiricalBayesLDA(4_000_000, method="gibbs_em"),
         CompoundLDA(4_000_000),
-        CompoundLDA(4_000_000, inference="variational"),
+        CompoundLDA(4_000_000, method="variational"),
         TopicCountLDA(4_000_000, 4_000_000),
     ],
 )

@@ -88,7 +88,7 @@ def test_extreme_priors(fitted, scale):
         (
             {"model": ([0, 1], 0.1)},
             ValueError,
-            r"a tuple of 2; .* a triple \(topic_assignments, doc_topic_prior, topic_w",
+            r"a tuple of 2; .* a triple \(topic_assignments, doc",
         ),
         ({"model": ([0, 1], 0.1, 0.1)}, ValueError, r"topic_assignments has shape \(2,\); X has"),
     ],

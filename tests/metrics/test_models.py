@@ -21,7 +21,7 @@ def to_texts(X):
 
 
 def pipeline_of(*steps):
-    return make_pipeline(CountVectorizer(vocabulary=VOCABULARY), *steps)
+    return make_pipeline(CountVectorizer(vocabulary=VOCABULARY).fit(VOCABULARY), *steps)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def lda(X):
 
 
 def halves(X):
-    seen = (X / 2).floor()
+    seen = (X / 2).floor().astype(int)
     return seen, X - seen
 
 
@@ -108,7 +108,7 @@ def test_a_search_that_was_fitted(X):
 
 def test_pipelines_of_different_counts_do_not_compare(X, lda):
     texts = to_texts(X)
-    a, b = pipeline_of(lda), make_pipeline(CountVectorizer(vocabulary=VOCABULARY, binary=True), lda)
+    a, b = pipeline_of(lda), make_pipeline(CountVectorizer(vocabulary=VOCABULARY, binary=True).fit(VOCABULARY), lda)
     with pytest.raises(ValueError, match="a and b make different counts of X"):
         metrics.compare_topic_models(texts, a, b)
 
