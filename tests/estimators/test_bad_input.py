@@ -424,10 +424,10 @@ def test_more_topics_than_tokens():
 def test_perplexity_of_hidden_words():
     for n_sweeps in (0, -3):
         with pytest.raises(ValueError, match=f"n_sweeps must be at least 1, got {n_sweeps}"):
-            metrics.predictive_perplexity(FITTED, GOOD, GOOD, n_sweeps=n_sweeps)
+            metrics.predictive_perplexity(GOOD, GOOD, FITTED, n_sweeps=n_sweeps)
     for n_sweeps in (1.5, True, "10"):
         with pytest.raises(TypeError, match="n_sweeps must be an int"):
-            metrics.predictive_perplexity(FITTED, GOOD, GOOD, n_sweeps=n_sweeps)
+            metrics.predictive_perplexity(GOOD, GOOD, FITTED, n_sweeps=n_sweeps)
 
 
 @pytest.mark.parametrize("weight", [-1, -1e-300, np.inf, -np.inf, np.nan])
@@ -453,12 +453,12 @@ class Topics:
 def test_impossible_words_bring_no_warning():
     X = np.array([[3, 2, 4], [2, 2, 0], [0, 0, 4]])
     value, std = metrics.held_out_log_likelihood(
-        X, Topics.components_, 0.5, method="document_completion", n_runs=3, return_std=True, random_state=0
+        X, Topics, method="document_completion", n_runs=3, return_std=True, random_state=0
     )
     assert np.isneginf(value[[0, 2]]).all()
     assert (std[[0, 2]] == 0).all()
     assert np.isfinite([value[1], std[1]]).all()
-    assert metrics.predictive_perplexity(Topics, X, X) == np.inf
+    assert metrics.predictive_perplexity(X, X, Topics) == np.inf
     for metric in ("perplexity", "log_likelihood"):
         found = metrics.make_held_out_scorer(metric=metric, return_std=True)(Topics, X)
         assert not np.isnan(list(found.values())).any()
@@ -469,18 +469,18 @@ def test_components_that_are_no_topics(components):
     model = Topics()
     model.components_ = np.array(components, float)
     for call in (
-        lambda: metrics.predictive_perplexity(model, GOOD, GOOD),
+        lambda: metrics.predictive_perplexity(GOOD, GOOD, model),
         lambda: metrics.compare_topic_models(GOOD, model, model),
         lambda: metrics.neg_ais_perplexity_scorer(model, GOOD),
     ):
-        with pytest.raises(ValueError, match=r"components_\[\d\] of the Topics sums to (0|nan|inf): it is no topic"):
+        with pytest.raises(ValueError, match=r"components_\[\d\] of the Topics sums to (0|nan|inf): it is no dist"):
             call()
 
 
 @pytest.mark.parametrize("cls", [GibbsLDA, EmpiricalBayesLDA, TopicCountLDA, CompoundLDA])
 def test_models_that_are_not_fitted(cls):
     for call in (
-        lambda model: metrics.predictive_perplexity(model, GOOD, GOOD),
+        lambda model: metrics.predictive_perplexity(GOOD, GOOD, model),
         lambda model: metrics.compare_topic_models(GOOD, model, FITTED),
         lambda model: metrics.compare_topic_models(GOOD, FITTED, model),
         lambda model: metrics.held_out_curve(GOOD, model),
@@ -502,9 +502,9 @@ def test_models_that_are_not_fitted(cls):
 )
 def test_topics(topic_word, error, message):
     for call in (
-        lambda: metrics.held_out_log_likelihood(GOOD, topic_word, 0.5),
+        lambda: metrics.held_out_log_likelihood(GOOD, (topic_word, 0.5)),
         lambda: metrics.compare_topic_models(GOOD, (topic_word, 0.5), (PHI, 0.5)),
-        lambda: metrics.held_out_curve(GOOD, [topic_word], 0.5),
+        lambda: metrics.held_out_curve(GOOD, ([topic_word], 0.5)),
     ):
         with pytest.raises(error, match=message):
             call()
