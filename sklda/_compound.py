@@ -15,7 +15,8 @@ from sklda._inference.compound.variational import VariationalFit
 from sklda._inference.held_out.methods import per_token
 from sklda._inference.priors import LARGEST, Priors, check_prior
 from sklda._inference.sampling.collapsed import run_chains
-from sklda._inference.sampling.point_estimates import METHODS
+from sklda._inference.sampling.point_estimates import METHODS, reserve
+from sklda._inference.warn import warn
 from sklda._labels import as_list, check_length, encode, some
 
 # Below this the bound on gamma pi (1e-12) would be felt.
@@ -118,6 +119,7 @@ class CompoundLDA(BaseLDA):
         Topic of every token in the last draw. Not with ``"variational"``.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
         log p(w, z | pi, gamma, eta) after every sweep, in nats; with ``"variational"`` the lower bound on log p(w).
+        Where a chain ended before the others, as a variational one that converges does, NaN follows.
     prior_trace_ : ndarray of shape (n_steps, 2)
         (gamma, eta) after every M-step. Only with `learn_priors`.
     acceptance_ : float
@@ -206,7 +208,7 @@ class CompoundLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         y : None
-            Not used.
+            Not used; labels given as y, without `collections`, bring a UserWarning.
         collections : sequence of n_documents hashable labels, default=None
             The collection of every document: strings, numbers, tuples. None: one collection.
 
@@ -322,7 +324,8 @@ class CompoundLDA(BaseLDA):
         -------
         float
         """
-        return float(np.exp(-self.score(X, collections=collections)))
+        with np.errstate(over="ignore"):
+            return float(np.exp(-self.score(X, collections=collections)))
 
     def document_prior(self, collections):
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
@@ -363,6 +366,10 @@ class CompoundLDA(BaseLDA):
         return prior
 
     def _fit(self, corpus, data, collections):
+        if collections is None and data["y"] is not None:
+            warn(
+                "CompoundLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y)."
+            )
         labels, collections = encode(collections, corpus)
         alpha, alpha_prior = self._alpha()
         gamma = check_prior(self.doc_concentration, "doc_concentration", {})
@@ -373,11 +380,12 @@ class CompoundLDA(BaseLDA):
         eta = 1.0 / self.n_components if self.topic_word_prior is None else self.topic_word_prior
         if self.learn_priors and np.ndim(eta):
             raise ValueError("learn_priors=True learns one topic_word_prior for all words: give a float or None.")
+        room = reserve(corpus, self.n_components)
         priors = Priors.make(1.0, eta, self.n_components, corpus.n_features)
-        going_on = self.warm_start and hasattr(self, "_chain_states")
+        going_on = self.warm_start and hasattr(self, "_chain_states_")
         if going_on:
             self._check_unchanged(corpus, labels, collections)
-            burn_in, n_sweeps = self._model.burn_in, min(state.n_sweeps for state in self._chain_states)
+            burn_in, n_sweeps = self._model_.burn_in, min(state.n_sweeps for state in self._chain_states_)
         else:
             burn_in, n_sweeps = self.max_iter // 2 if self.burn_in is None else self.burn_in, 0
         n_sweeps += self.max_iter
@@ -394,8 +402,8 @@ class CompoundLDA(BaseLDA):
         )
         kind = VariationalFit if self.inference == "variational" else CompoundChain
         if going_on:
-            chains = [kind(corpus, priors, state, model) for state in self._chain_states]
-            fold_in_seed = self._fold_in_seed
+            chains = [kind(corpus, priors, state, model) for state in self._chain_states_]
+            fold_in_seed = self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
             learned = float(eta) if self.learn_priors else None
@@ -405,27 +413,28 @@ class CompoundLDA(BaseLDA):
             ]
             fold_in_seed = random.key(random.child(seed, 1))
         attributes = {
-            "_fold_in_seed": fold_in_seed,
-            "_settings": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
+            "_fold_in_seed_": fold_in_seed,
+            "_settings_": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
             "collections_": labels,
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
         }
         progress = _Progress(self, data, attributes, len(chains))
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
+        del room
         progress.end(chains)
         return progress.fitted(chains)
 
     def _check_unchanged(self, corpus, labels, collections):
         """Whether the states of the previous fit can go on."""
         self._check_same_corpus(corpus)
-        for d, (j, before) in enumerate(zip(collections, self._model.collections, strict=True)):
+        for d, (j, before) in enumerate(zip(collections, self._model_.collections, strict=True)):
             now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
             if now != then:
                 raise ValueError(
                     f"warm_start=True goes on with the collections of the previous fit, where collections[{d}] was "
                     f"{then!r}; now it is {now!r}. Fit with warm_start=False to start anew."
                 )
-        self._check_same_parameters({**self._settings, "n_chains": len(self._chain_states)})
+        self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
     def _alpha(self):
         """alpha to begin with, and its Gamma prior or None."""
@@ -450,9 +459,9 @@ class CompoundLDA(BaseLDA):
             "collection_topic_std_": std,
             "doc_concentration_": chain.gamma,
             "collection_topic_prior_": chain.alpha_mean(),
-            "_chain_states": [each.snapshot() for each in chains],
-            "_fingerprint": chain.corpus.fingerprint,
-            "_model": chain.model,
+            "_chain_states_": [each.snapshot() for each in chains],
+            "_fingerprint_": chain.corpus.fingerprint,
+            "_model_": chain.model,
         }
         weights = np.bincount(chain.model.collections[chain.corpus.lengths > 0], minlength=len(mean))
         found["corpus_topic_"] = weights @ mean / weights.sum()

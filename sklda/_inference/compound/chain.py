@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 
 from sklda._inference import random
 from sklda._inference.compound.priors import GibbsEM, Tails, draw_alpha
+from sklda._inference.parallel import GO_ON
 from sklda._inference.priors import SMALLEST
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _compound
@@ -161,12 +162,9 @@ class CompoundChain(GibbsChain):
         """Mean of alpha after the burn-in, where it is drawn."""
         return float(np.mean(self.alphas[-max(self.n_averaged, 1) :])) if self.alphas else self.alpha
 
-    def sweep(self, should_stop=lambda: False):
+    def sweep(self, stop=GO_ON):
         """Draw every token, then what belongs to the collections."""
-        before = self.n_sweeps
-        super().sweep(should_stop)
-        if self.n_sweeps == before:
-            return
+        super().sweep(stop)
         rng = np.random.default_rng(random.child(self.seed, self.n_sweeps))
         self._move_mixtures(rng)
         if self.model.alpha_prior is not None:

@@ -10,14 +10,15 @@ m = gamma omega_jk
 which is equation 65 (Kim, Voelker & Saul 2013, theorem 3.1). Every step raises the bound or leaves it.
 """
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
 from sklda._inference.compound.priors import newton_on_logs
+from sklda._inference.parallel import GO_ON
 from sklda._inference.priors import SMALLEST
+from sklda._inference.rising import log_gamma_ratio
 
 # Updates of (rho, q(z)) in an E-step, and rounds of (omega, a) in an M-step.
 _DOCUMENT_UPDATES, _MIXTURE_UPDATES = 10, 10
@@ -225,18 +226,17 @@ class VariationalFit:
     def converged(self):
         return len(self.trace) > 1 and self.trace[-1] - self.trace[-2] < _TOLERANCE * self.corpus.n_tokens
 
-    def on_cores(self, n_jobs):
+    def on_cores(self, n_jobs, work):
         """As a `GibbsChain`: one core is all it takes."""
-        return nullcontext()
+        return work(GO_ON)
 
-    def sweep(self, should_stop=lambda: False):
+    def sweep(self, stop=GO_ON):
         """One iteration: documents, topics, mixtures and, where they are learned, gamma and eta."""
         log_words = expected_logs(self.topic_word_parameter).T
         expected = np.zeros((self.corpus.n_features, self.omega.shape[1]))
         prior = self.gamma * self.omega[self.model.collections]
         for first, last in self._blocks():
-            if should_stop():
-                return
+            stop()
             self._documents(first, last, log_words, prior, expected)
         self.topic_word_parameter = expected.T + self.topic_word_prior
         sums = self._sums(expected_logs(self.doc_topic))
@@ -309,10 +309,11 @@ class VariationalFit:
         total += J * (gammaln(K * self.alpha) - K * gammaln(self.alpha))
         total += len(self.present) * gammaln(self.gamma)
         # The term gamma omega E log theta is in the bound of the mixtures.
-        total += dirichlet_terms(self.doc_topic[self.present], log_theta[self.present], 0.0)
+        total += dirichlet_terms(self.doc_topic[self.present], log_theta[self.present])
         eta = np.broadcast_to(self.topic_word_prior, log_words.shape)
-        total += dirichlet_terms(self.topic_word_parameter, log_words, eta)
-        total += (gammaln(eta.sum(axis=1)) - gammaln(eta).sum(axis=1)).sum()
+        gained = self.topic_word_parameter - eta
+        total += (log_gamma_ratio(eta, gained) - gained * log_words).sum()
+        total -= log_gamma_ratio(eta.sum(axis=1), gained.sum(axis=1)).sum()
         return float(total)
 
     def _sums(self, log_theta):
@@ -333,6 +334,6 @@ def expected_logs(parameter):
     return psi(parameter) - psi(parameter.sum(axis=1, keepdims=True))
 
 
-def dirichlet_terms(parameter, logs, prior):
-    """Entropies of Dirichlet distributions, and the expected log of the kernel of their prior."""
-    return ((prior - parameter) * logs + gammaln(parameter)).sum() - gammaln(parameter.sum(axis=1)).sum()
+def dirichlet_terms(parameter, logs):
+    """Entropies of Dirichlet distributions, less the expected sum of the logs."""
+    return (gammaln(parameter) - parameter * logs).sum() - gammaln(parameter.sum(axis=1)).sum()
