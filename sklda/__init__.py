@@ -11,7 +11,7 @@ Three floors; imports go down only::
     inference      topic_count  pmmh                      the posterior over the number of topics
                    evidence  permanent                    log p(w | alpha, eta, K) of a corpus
                    starts                                 where chains begin: random, annealed, merged from above
-                   corpus  priors  random                 what a chain is made of
+                   counts  corpus  priors  random         what a chain is made of
                    chain                                  GibbsChain: z, counts, priors, stream; chains side by side
                    word_major  blocks                     the same for many topics; for several cores, phi drawn given z
                    samplers                               which of them a name stands for

@@ -1,7 +1,7 @@
 """What every estimator shares: validation, the fit that succeeds or changes nothing, transform."""
 
 from abc import ABC, abstractmethod
-from functools import wraps
+from functools import partial, wraps
 from numbers import Integral, Real
 
 import numpy as np
@@ -84,7 +84,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 "Check the vocabulary and the stop words of the vectorizer."
             )
         fitted = self._fit(corpus, {"X": X, "y": y}, **metadata)
-        # What only an earlier fit found does not stay.
+        # Nothing that an earlier fit found stays: all of it, private or not, has a name that ends in an underscore.
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
         vars(self).update(fitted)
@@ -130,7 +130,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def _check_same_corpus(self, corpus):
         """Whether the states of the previous fit are about this corpus."""
-        if corpus.fingerprint != self._fingerprint:
+        if corpus.fingerprint != self._fingerprint_:
             raise ValueError(
                 "warm_start=True goes on with the X of the previous fit, and this X is another. "
                 "Fit with warm_start=False, or clone the estimator, to start anew."
@@ -146,9 +146,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 )
 
     def _corpus(self, X, *, reset):
-        # The corpus looks for NaN and inf itself, and says where they are.
-        X = validate_data(self, X, accept_sparse="csr", reset=reset, ensure_all_finite=False)
-        return Corpus.from_counts(X)
+        return Corpus.from_counts(X, partial(validate_data, self, reset=reset))
 
     def _doc_prior(self, corpus):
         """alpha of documents, (1 or n_documents, n_components)."""
@@ -222,7 +220,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             self.topic_word_,
             alpha,
             n_sweeps=self.fold_in_iter,
-            seed=self._fold_in_seed,
+            seed=self._fold_in_seed_,
             n_jobs=self.n_jobs,
         )
         return theta / theta.sum(axis=1, keepdims=True) if normalize else theta
@@ -254,7 +252,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             corpus,
             self.topic_word_,
             self._doc_prior(corpus, **metadata),
-            seed=random.child(np.random.SeedSequence(self._fold_in_seed), 1),
+            seed=random.child(np.random.SeedSequence(self._fold_in_seed_), 1),
             n_jobs=self.n_jobs,
         )[0]
         return log_likelihood, corpus.lengths

@@ -374,10 +374,10 @@ class CompoundLDA(BaseLDA):
         if self.learn_priors and np.ndim(eta):
             raise ValueError("learn_priors=True learns one topic_word_prior for all words: give a float or None.")
         priors = Priors.make(1.0, eta, self.n_components, corpus.n_features)
-        going_on = self.warm_start and hasattr(self, "_chain_states")
+        going_on = self.warm_start and hasattr(self, "_chain_states_")
         if going_on:
             self._check_unchanged(corpus, labels, collections)
-            burn_in, n_sweeps = self._model.burn_in, min(state.n_sweeps for state in self._chain_states)
+            burn_in, n_sweeps = self._model_.burn_in, min(state.n_sweeps for state in self._chain_states_)
         else:
             burn_in, n_sweeps = self.max_iter // 2 if self.burn_in is None else self.burn_in, 0
         n_sweeps += self.max_iter
@@ -394,8 +394,8 @@ class CompoundLDA(BaseLDA):
         )
         kind = VariationalFit if self.inference == "variational" else CompoundChain
         if going_on:
-            chains = [kind(corpus, priors, state, model) for state in self._chain_states]
-            fold_in_seed = self._fold_in_seed
+            chains = [kind(corpus, priors, state, model) for state in self._chain_states_]
+            fold_in_seed = self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
             learned = float(eta) if self.learn_priors else None
@@ -405,8 +405,8 @@ class CompoundLDA(BaseLDA):
             ]
             fold_in_seed = random.key(random.child(seed, 1))
         attributes = {
-            "_fold_in_seed": fold_in_seed,
-            "_settings": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
+            "_fold_in_seed_": fold_in_seed,
+            "_settings_": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
             "collections_": labels,
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
         }
@@ -418,14 +418,14 @@ class CompoundLDA(BaseLDA):
     def _check_unchanged(self, corpus, labels, collections):
         """Whether the states of the previous fit can go on."""
         self._check_same_corpus(corpus)
-        for d, (j, before) in enumerate(zip(collections, self._model.collections, strict=True)):
+        for d, (j, before) in enumerate(zip(collections, self._model_.collections, strict=True)):
             now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
             if now != then:
                 raise ValueError(
                     f"warm_start=True goes on with the collections of the previous fit, where collections[{d}] was "
                     f"{then!r}; now it is {now!r}. Fit with warm_start=False to start anew."
                 )
-        self._check_same_parameters({**self._settings, "n_chains": len(self._chain_states)})
+        self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
     def _alpha(self):
         """alpha to begin with, and its Gamma prior or None."""
@@ -450,9 +450,9 @@ class CompoundLDA(BaseLDA):
             "collection_topic_std_": std,
             "doc_concentration_": chain.gamma,
             "collection_topic_prior_": chain.alpha_mean(),
-            "_chain_states": [each.snapshot() for each in chains],
-            "_fingerprint": chain.corpus.fingerprint,
-            "_model": chain.model,
+            "_chain_states_": [each.snapshot() for each in chains],
+            "_fingerprint_": chain.corpus.fingerprint,
+            "_model_": chain.model,
         }
         weights = np.bincount(chain.model.collections[chain.corpus.lengths > 0], minlength=len(mean))
         found["corpus_topic_"] = weights @ mean / weights.sum()

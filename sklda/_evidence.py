@@ -3,7 +3,6 @@
 import warnings
 from numbers import Integral
 
-from sklda._scoring import as_matrix
 from sklda.inference import random
 from sklda.inference.corpus import Corpus
 from sklda.inference.evidence import METHODS, UNBIASED, run_pilots
@@ -112,7 +111,7 @@ def log_evidence(
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
     if init is not None and init not in INITS:
         raise ValueError(f"init must be one of {INITS} or None, got {init!r}.")
-    corpus = Corpus.from_counts(as_matrix(X))
+    corpus = Corpus.from_counts(X)
     if corpus.n_tokens == 0:
         raise ValueError(f"X has {corpus.n_documents} documents and no token at all: there is no evidence.")
     default = 1.0 / n_components

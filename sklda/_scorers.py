@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from sklda._scoring import as_matrix, check_model, check_options, over_runs, prior, topics
+from sklda._scoring import check_model, check_options, over_runs, prior, topics
 from sklda.inference import random
 from sklda.inference.coherence import topic_coherence, topic_diversity
 from sklda.inference.corpus import Corpus
@@ -76,7 +76,7 @@ class _Scorer:
 
 class _HeldOutScorer(_Scorer):
     def _score(self, model, X, *, metric, return_std, random_state, n_jobs, collections=None, **options):
-        corpus = Corpus.from_counts(as_matrix(X))
+        corpus = Corpus.from_counts(X)
         topic_word, alpha = check_model(topics(model), prior(model, collections), corpus)
         seed = random.seed_sequence(random_state)
         runs = log_likelihoods(corpus, topic_word, alpha, **options, seed=seed, n_jobs=n_jobs)

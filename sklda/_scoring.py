@@ -19,10 +19,6 @@ def over_runs(method, runs):
     return combine(runs)
 
 
-def as_matrix(X):
-    return X if hasattr(X, "tocsr") else np.atleast_2d(np.asarray(X))
-
-
 def check_model(topic_word, doc_topic_prior, corpus):
     """phi (K, V) and alpha (1 or D, K) as float64 arrays."""
     topic_word = np.asarray(topic_word, dtype=np.float64)

@@ -261,8 +261,8 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
                 "doc_topic_prior_": float(priors.doc[0, 0]),
                 "topic_word_prior_": _one_if_equal(priors.word),
                 "n_iter_": result.n_sweeps + _LAST_SWEEPS * len(chains),
-                "_fold_in_seed": random.key(random.child(seed, 1)),
-                "_draws": (corpus, result.draws),
+                "_fold_in_seed_": random.key(random.child(seed, 1)),
+                "_draws_": (corpus, result.draws),
             }
         )
         stages.end(attributes)
@@ -390,7 +390,7 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        corpus, draws = self._draws
+        corpus, draws = self._draws_
         seed = random.seed_sequence(random_state)
         rng = np.random.default_rng(random.child(seed, 0))
         posterior = np.array([self.topic_count_posterior_[self.topic_counts_ == T].sum() for T in draws])

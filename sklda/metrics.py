@@ -15,7 +15,7 @@ from sklda._scorers import (
     make_held_out_scorer,
     neg_ais_perplexity_scorer,
 )
-from sklda._scoring import as_matrix, check_model, check_options, over_runs, prior, topics
+from sklda._scoring import check_model, check_options, over_runs, prior, topics
 from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain
 from sklda.inference.coherence import topic_coherence, topic_diversity
@@ -127,7 +127,7 @@ def held_out_log_likelihood(
     >>> bool(abs(estimate[0] + 4.150915) < 4 * std[0])
     True
     """
-    corpus = Corpus.from_counts(as_matrix(X))
+    corpus = Corpus.from_counts(X)
     topic_word, doc_topic_prior = check_model(topic_word, doc_topic_prior, corpus)
     options = check_options(method, n_temperatures, n_runs, n_particles, schedule, return_std)
     seed = random.seed_sequence(random_state)
@@ -177,7 +177,7 @@ def predictive_perplexity(model, X_seen, X_hidden, *, collections=None, n_sweeps
     >>> bool(1 < predictive_perplexity(lda, seen, X[60:] - seen, random_state=0) < 40)
     True
     """
-    seen, hidden = Corpus.from_counts(as_matrix(X_seen)), Corpus.from_counts(as_matrix(X_hidden))
+    seen, hidden = Corpus.from_counts(X_seen), Corpus.from_counts(X_hidden)
     if (seen.n_documents, seen.n_features) != (hidden.n_documents, hidden.n_features):
         raise ValueError(
             f"X_seen has shape {(seen.n_documents, seen.n_features)} and X_hidden "
@@ -254,7 +254,7 @@ def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, 
     if path not in ("auto", "convex", "geometric", "difference"):
         raise ValueError(f"path must be 'auto', 'convex', 'geometric' or 'difference', got {path!r}.")
     check_options("guided_ais", n_temperatures, n_runs, None, "linear", return_std=True)
-    corpus = Corpus.from_counts(as_matrix(X))
+    corpus = Corpus.from_counts(X)
     a, b = (check_model(*(m if isinstance(m, tuple) else (topics(m), prior(m))), corpus) for m in (a, b))
     seed = random.seed_sequence(random_state)
     why_not = _no_path(corpus, a, b)
@@ -389,7 +389,7 @@ def held_out_curve(X, snapshots, doc_topic_prior=None, *, n_temperatures=20, n_r
     if len(snapshots) == 0:
         raise ValueError("there is no snapshot: snapshot_every may be larger than the number of sweeps.")
     check_options("guided_ais", n_temperatures, n_runs, None, "linear", return_std=True)
-    corpus = Corpus.from_counts(as_matrix(X))
+    corpus = Corpus.from_counts(X)
     models = [check_model(topic_word, doc_topic_prior, corpus) for topic_word in snapshots]
     runs = training_curve(
         corpus,
@@ -485,7 +485,7 @@ def leave_one_out_score(
     """
     for name, value, least in (("n_draws", n_draws, 10), ("n_temperatures", n_temperatures, 1)):
         check_scalar(value, name, Integral, min_val=least)
-    corpus = Corpus.from_counts(as_matrix(X))
+    corpus = Corpus.from_counts(X)
     if isinstance(model, tuple):
         topic_assignments, topic_word_prior, doc_topic_prior = model
     else:
