@@ -14,6 +14,7 @@ from sklda.inference import random
 from sklda.inference.corpus import Corpus
 from sklda.inference.fold_in import fold_in
 from sklda.inference.held_out import log_likelihoods, per_token
+from sklda.inference.parallel import hears_interrupts
 from sklda.inference.point_estimates import estimate_counts
 from sklda.inference.priors import Priors
 
@@ -27,11 +28,11 @@ def _all_or_nothing(fit):
         try:
             return fit(self, *args, **kwargs)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            # One store, for another interrupt may come at any call.
+            self.__dict__ = before
             raise
 
-    return guarded
+    return hears_interrupts(guarded)
 
 
 class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):

@@ -15,6 +15,7 @@ from scipy.special import gammaln, logsumexp
 from sklda.inference import evidence, random
 from sklda.inference.chain import GibbsChain
 from sklda.inference.log_mean import combine
+from sklda.inference.parallel import GO_ON
 from sklda.inference.priors import Priors
 
 LIMIT = 8
@@ -165,7 +166,7 @@ def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
         other[id(priors)] = priors, tilted(guide, 3 * strength)
         return priors
 
-    def sweep_under_the_other(chain, stop=lambda: False):
+    def sweep_under_the_other(chain, stop=GO_ON):
         priors = chain.priors
         chain.priors = other.get(id(priors), (None, priors))[1]
         sweep(chain, stop)
@@ -179,8 +180,8 @@ def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
 def test_the_transition_back_is_not_the_transition(monkeypatch):
     transition = evidence.transition
 
-    def back(chain, before):
-        return transition(make_chain(chain.corpus, chain.priors, before), chain.topics)
+    def back(chain, before, stop):
+        return transition(make_chain(chain.corpus, chain.priors, before), chain.topics, stop)
 
     monkeypatch.setattr(evidence, "transition", back)
     assert abs(score("cgs_transition", FLAT, 3, n_runs=2000, n_inner=3)) > LIMIT

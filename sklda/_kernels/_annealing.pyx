@@ -9,6 +9,7 @@ from libc.string cimport memset
 
 from sklda._kernels._document cimport Document, count, draw, log_topics, log_words, sweep
 from sklda._kernels._lanes cimport cvb0_word
+from sklda._kernels._meeting cimport look
 from sklda._kernels._xoshiro cimport seed_state
 
 
@@ -46,6 +47,7 @@ def guided(
     float[:, ::1] scratch_float,          # SCRATCH (3, P)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[:, ::1] scratch_double,        # SCRATCH (3, P)
+    const int32_t[::1] stop,              # IN (1,): not zero: end, which another thread may ask for meanwhile
 ):
     """f_c(z) = p(z, w | theta ~ Dir(alpha + c a)), a = E(n_d) + alpha; at c = infinity tokens are independent."""
     cdef:
@@ -64,7 +66,7 @@ def guided(
         for d in range(offsets.shape[0] - 1):
             log_weights[d] = 0
             doc.n = offsets[d + 1] - offsets[d]
-            if doc.n == 0:
+            if doc.n == 0 or look(&stop[0]):
                 continue
             alpha = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
             doc.rows, doc.topics, doc.state = &words[offsets[d]], &topics[offsets[d]], &streams[d, 0]
@@ -92,6 +94,8 @@ def guided(
                     log_weight -= doc.counts[k] * log(guide[k] / a_total)
             doc.prior = prior
             for r in range(strengths.shape[0]):
+                if look(&stop[0]):
+                    break
                 for k in range(doc.K):
                     prior[k] = alpha[k] + strengths[r] * guide[k]
                     doc.proportions[k] = <float>(doc.counts[k] + prior[k])
@@ -121,6 +125,7 @@ def between(
     int32_t[::1] scratch_local,           # SCRATCH (longest document,)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[:, ::1] scratch_double,        # SCRATCH (2, P)
+    const int32_t[::1] stop,              # IN (1,): not zero: end, which another thread may ask for meanwhile
 ):
     """From one model to another; alpha always moves on the straight line (Foulds & Smyth 2014, equations 5 and 7)."""
     cdef:
@@ -147,7 +152,7 @@ def between(
     with nogil:
         for d in range(offsets.shape[0] - 1):
             doc.n = offsets[d + 1] - offsets[d]
-            if doc.n == 0:
+            if doc.n == 0 or look(&stop[0]):
                 continue
             row0 = d if first_prior.shape[0] > 1 else 0
             row1 = d if last_prior.shape[0] > 1 else 0
@@ -170,9 +175,13 @@ def between(
                 prior[k] = first_prior[row0, k]
             count(&doc)
             for _r in range(n_burn_in):
+                if look(&stop[0]):
+                    break
                 sweep(&doc)
             log_weight = 0
             for r in range(R):
+                if look(&stop[0]):
+                    break
                 s = positions[r]
                 log_weight -= log_words(&doc) + log_topics(&doc, prior)
                 u = -1

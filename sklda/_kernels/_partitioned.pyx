@@ -49,6 +49,7 @@ def run(
     double[:, ::1] shared_rise,            # SCRATCH (2, L): what a lane adds to the log of the ratio
     int32_t[:, ::1] shared_kept,           # SCRATCH (L, most tokens of a step): topics to go back to
     int32_t[::1] meeting,                  # SCRATCH (MEETING_SIZE,): zeros
+    const int32_t[::1] stop,               # IN (1,): not zero: end, which other threads may ask for meanwhile
     int32_t n_threads,                     # IN: so many threads run this at once, all of the above the same
     int32_t thread,                        # IN: this one takes lane l if l % n_threads is this
     double[:, ::1] own_doubles,            # SCRATCH (4, P): its own, as what follows
@@ -81,7 +82,8 @@ def run(
             if lane % n_threads != thread:
                 continue
             count_step(cuts, edges[lane, 0], edges[lane, 1], (lane + turn) % L, topics, &shared_before[0, lane, 0], K)
-        meet(&meeting[0], n_threads)
+        if not meet(&meeting[0], n_threads, &stop[0]):
+            n_steps = 0
         for s in range(n_steps):
             n_all, n_rest = 0, 0
             for k in range(K):
@@ -119,7 +121,8 @@ def run(
                         cuts, edges[lane, s + 1], edges[lane, s + 2], (lane + turn) % L, topics,
                         &shared_before[1 - (s & 1), lane, 0], K,
                     )
-            meet(&meeting[0], n_threads)
+            if not meet(&meeting[0], n_threads, &stop[0]):
+                break
             # Every thread comes to the same conclusion.
             log_ratio = 0
             for lane in range(L):

@@ -14,6 +14,7 @@ from sklda._kernels import _compound
 from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain
 from sklda.inference.compound_priors import GibbsEM, Tails, draw_alpha
+from sklda.inference.parallel import GO_ON
 from sklda.inference.priors import SMALLEST
 
 # Sweeps between two M-steps of Gibbs-EM.
@@ -161,12 +162,9 @@ class CompoundChain(GibbsChain):
         """Mean of alpha after the burn-in, where it is drawn."""
         return float(np.mean(self.alphas[-max(self.n_averaged, 1) :])) if self.alphas else self.alpha
 
-    def sweep(self, should_stop=lambda: False):
+    def sweep(self, stop=GO_ON):
         """Draw every token, then what belongs to the collections."""
-        before = self.n_sweeps
-        super().sweep(should_stop)
-        if self.n_sweeps == before:
-            return
+        super().sweep(stop)
         rng = np.random.default_rng(random.child(self.seed, self.n_sweeps))
         self._move_mixtures(rng)
         if self.model.alpha_prior is not None:

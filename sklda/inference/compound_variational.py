@@ -10,13 +10,13 @@ m = gamma omega_jk
 which is equation 65 (Kim, Voelker & Saul 2013, theorem 3.1). Every step raises the bound or leaves it.
 """
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
 from sklda.inference.compound_priors import newton_on_logs
+from sklda.inference.parallel import GO_ON
 from sklda.inference.priors import SMALLEST
 
 # Updates of (rho, q(z)) in an E-step, and rounds of (omega, a) in an M-step.
@@ -225,18 +225,17 @@ class VariationalFit:
     def converged(self):
         return len(self.trace) > 1 and self.trace[-1] - self.trace[-2] < _TOLERANCE * self.corpus.n_tokens
 
-    def on_cores(self, n_jobs):
+    def on_cores(self, n_jobs, work):
         """As a `GibbsChain`: one core is all it takes."""
-        return nullcontext()
+        return work(GO_ON)
 
-    def sweep(self, should_stop=lambda: False):
+    def sweep(self, stop=GO_ON):
         """One iteration: documents, topics, mixtures and, where they are learned, gamma and eta."""
         log_words = expected_logs(self.topic_word_parameter).T
         expected = np.zeros((self.corpus.n_features, self.omega.shape[1]))
         prior = self.gamma * self.omega[self.model.collections]
         for first, last in self._blocks():
-            if should_stop():
-                return
+            stop()
             self._documents(first, last, log_words, prior, expected)
         self.topic_word_parameter = expected.T + self.topic_word_prior
         sums = self._sums(expected_logs(self.doc_topic))

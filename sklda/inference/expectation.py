@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, logsumexp
 
 from sklda.inference import random
-from sklda.inference.chain import GibbsChain, side_by_side
+from sklda.inference.chain import GibbsChain
+from sklda.inference.parallel import GO_ON, side_by_side
 from sklda.inference.priors import CountHistograms, Priors, dirichlet_part, doc_histogram, log_rising
 
 M_STEPS = ("newton", "fixed_point")
@@ -200,12 +201,9 @@ class EMChain(GibbsChain):
         own = {name: getattr(self, name) for name in ("path", "_draws", "_histogram", "_phase")}
         return _again, (plain, self._options, own)
 
-    def sweep(self, should_stop=lambda: False):
+    def sweep(self, stop=GO_ON):
         """Draw every token; where an E-step ends, take the M-step."""
-        before = self.n_sweeps
-        super().sweep(should_stop)
-        if self.n_sweeps == before:
-            return
+        super().sweep(stop)
         options = self._options
         self._phase += 1
         if self._phase > options["n_burn_in"]:
@@ -270,7 +268,7 @@ class VariationalFit:
         return self.path[-1]
 
 
-def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=lambda: False):
+def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=GO_ON):
     """EM with independent posteriors of theta, phi and z: for the model with a prior on phi.
 
     The E-step is coordinate ascent on the lower bound of log m(h): tokens given Dirichlets, then Dirichlets given
@@ -291,7 +289,7 @@ def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=lam
         An E-step ends when a pass adds less than this part of the bound, and the ascent when h moves by less than the
         square root of it, in logs.
     stop : callable
-        Ends the ascent when true.
+        Called before every pass; raises to end the ascent.
 
     Returns
     -------
@@ -308,12 +306,13 @@ def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=lam
         eta, alpha = np.exp(log_h)
         bound = -np.inf
         for _inner in range(n_inner):
+            stop()
             gamma, lambda_ = doc_counts + alpha, word_counts + eta
             log_theta, log_phi = expected_log(gamma), expected_log(lambda_)
             doc_counts, word_counts, log_words = _expected_counts(X, log_theta, log_phi)
             before = bound
             bound = log_words - divergence(gamma[says], alpha).sum() - divergence(lambda_, eta).sum()
-            if bound - before < tol * abs(bound) or stop():
+            if bound - before < tol * abs(bound):
                 break
         bounds.append(bound)
         parts = (
@@ -322,7 +321,7 @@ def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=lam
         )
         log_h = newton_step(parts, log_h, region)
         path.append(log_h)
-        if np.abs(log_h - path[-2]).max() < np.sqrt(tol) or stop():
+        if np.abs(log_h - path[-2]).max() < np.sqrt(tol):
             break
     return VariationalFit(np.array(path), np.array(bounds), gamma, lambda_)
 

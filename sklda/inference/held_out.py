@@ -1,15 +1,15 @@
 """log p(w_d | phi, alpha) of documents, topics given: estimates whose exponentials are unbiased, and exact values."""
 
-from functools import reduce
+from functools import partial, reduce
 from math import fsum
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
-from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._kernels import LANES, _annealing, _chib, _sequential
 from sklda.inference.corpus import Corpus
 from sklda.inference.fold_in import BLOCK_DOCUMENTS, fold_in, word_rows
+from sklda.inference.parallel import side_by_side
 
 METHODS = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
 SCHEDULES = ("linear", "quadratic")
@@ -74,11 +74,8 @@ def log_likelihoods(
         "chib": _chib_style,
     }[method]
     options = {"n_temperatures": n_temperatures, "n_particles": n_particles, "schedule": schedule}
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(run)(Block(rows, corpus.offsets, k, block, word_topic, doc_topic_prior), **options)
-        for k in keys
-        for block in blocks
-    )
+    tasks = ((Block(rows, corpus.offsets, k, block, word_topic, doc_topic_prior),) for k in keys for block in blocks)
+    parts = side_by_side(partial(run, **options), tasks, n_jobs)
     return np.concatenate(parts).reshape(n_runs, corpus.n_documents) + taken_out
 
 
@@ -158,11 +155,11 @@ class Block:
         return np.zeros(self.n_documents)
 
 
-def _guided(block, *, n_temperatures, **_):
-    return guided_start(block, n_temperatures)[0]
+def _guided(block, stop, *, n_temperatures, **_):
+    return guided_start(block, n_temperatures, stop)[0]
 
 
-def guided_start(block, n_temperatures):
+def guided_start(block, n_temperatures, stop):
     """Log weights, and the topics and streams at the end of the guided path."""
     log_weights = block.result()
     topics, streams = np.full(len(block.words), -1, np.int32), np.zeros((block.n_documents, 4), np.uint64)
@@ -178,11 +175,12 @@ def guided_start(block, n_temperatures):
             block.floats(3),
             block.counts(),
             block.doubles(3),
+            stop.flag,
         )
     return log_weights, topics, streams
 
 
-def anneal_between(block, first, last, last_prior, positions, state, *, geometric=False, n_burn_in=1):
+def anneal_between(block, first, last, last_prior, positions, state, stop, *, geometric=False, n_burn_in=1):
     """Add to the log weights of ``state`` = (log_weights, topics, streams) along a path from one model to another."""
     log_weights, topics, streams = state
     if len(block.words):
@@ -206,6 +204,7 @@ def anneal_between(block, first, last, last_prior, positions, state, *, geometri
             np.empty(block.longest, np.int32),
             block.counts(),
             block.doubles(2),
+            stop.flag,
         )
     return state
 
@@ -216,7 +215,7 @@ def fresh_state(block):
     return block.result(), np.full(len(block.words), -1, np.int32), _mix(block.keys[:, None] + steps)
 
 
-def _ais(block, *, n_temperatures, schedule, **_):
+def _ais(block, stop, *, n_temperatures, schedule, **_):
     # At the start all words weigh the same in all topics: z is drawn from its prior.
     flat = np.zeros_like(block.word_topic)
     flat[:, : block.prior.shape[1]] = 1
@@ -227,11 +226,12 @@ def _ais(block, *, n_temperatures, schedule, **_):
         block.prior,
         np.linspace(0, 1, n_temperatures + 1)[1:] ** (1 + SCHEDULES.index(schedule)),
         fresh_state(block),
+        stop,
         geometric=True,
     )[0]
 
 
-def _left_to_right(block, **_):
+def _left_to_right(block, stop, **_):
     log_weights = block.result()
     if len(block.words):
         _sequential.left_to_right(
@@ -241,11 +241,12 @@ def _left_to_right(block, **_):
             block.floats(1),
             block.counts(),
             np.empty(block.width // LANES),
+            stop.flag,
         )
     return log_weights
 
 
-def _particle_filter(block, *, n_particles, **_):
+def _particle_filter(block, stop, *, n_particles, **_):
     log_weights = block.result()
     if len(block.words):
         _sequential.particle_filter(
@@ -257,11 +258,12 @@ def _particle_filter(block, *, n_particles, **_):
             np.empty((n_particles, block.width), np.int32),
             np.empty(block.width // LANES),
             np.empty(n_particles),
+            stop.flag,
         )
     return log_weights
 
 
-def _chib_style(block, *, n_temperatures, **_):
+def _chib_style(block, stop, *, n_temperatures, **_):
     log_weights = block.result()
     if len(block.words):
         _chib.chib(
@@ -273,6 +275,7 @@ def _chib_style(block, *, n_temperatures, **_):
             block.floats(1),
             block.counts(),
             np.empty((2, max(block.width // LANES, n_temperatures))),
+            stop.flag,
         )
     return log_weights
 

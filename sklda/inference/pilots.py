@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklda.inference import random
-from sklda.inference.chain import ChainState, GibbsChain, side_by_side
+from sklda.inference.chain import ChainState, GibbsChain
 from sklda.inference.convergence import split_r_hat
 from sklda.inference.evidence import run_pilots
 from sklda.inference.held_out import combine
 from sklda.inference.marginal_likelihood import Curve, conditional_means, mixture_denominators, region_of
+from sklda.inference.parallel import GO_ON, side_by_side
 from sklda.inference.priors import CountHistograms, Priors
 from sklda.inference.starts import start_chains
 from sklda.inference.tempering import Grid, TemperedChain
@@ -107,7 +108,7 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
     """
     K = priors.n_components
     scout = GibbsChain.start(corpus, priors, random.child(seed, 0))
-    scout = _settle(scout, within, n_sweeps // 2, random.child(seed, 1), lambda: False)
+    scout = _settle(scout, within, n_sweeps // 2, random.child(seed, 1), GO_ON)
     priors = _symmetric(np.exp(scout.maximum), corpus, K)
     # The longer starts cost hundreds of sweeps each.
     kinds = ["prune", "anneal"] if corpus.n_tokens < _MOST_TOKENS else ["random"]

@@ -8,8 +8,8 @@ from math import ceil
 import numpy as np
 
 from sklda.inference import evidence, log_mean, random
-from sklda.inference.chain import side_by_side
 from sklda.inference.levels import NEIGHBOURS, Level, Table, credible_interval, deviation, variances
+from sklda.inference.parallel import side_by_side
 from sklda.inference.starts import ANNEAL_SWEEPS, longest_start, merge, start_chains
 
 # Pruning: topics at first, relative to the most that are asked for; restarts and their sweeps; sweeps after a merge.
@@ -384,7 +384,7 @@ def _pruning(corpus, rule, counts, seed, stop):
     seeds = [random.child(seed, r) for r in range(_RESTARTS)]
     chain = longest_start(corpus, rule(_above(counts)), seeds, _FIRST_SWEEPS, stop)
     states, rules = {}, {}
-    while not stop():
+    while True:
         rule = rule.learn(chain)
         T = chain.priors.n_components
         if T in counts:
