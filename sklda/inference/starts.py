@@ -3,10 +3,10 @@
 from math import ceil
 
 import numpy as np
-from scipy.special import gammaln
 
 from sklda._kernels import _merges
 from sklda.inference.chain import ChainState, GibbsChain, side_by_side
+from sklda.inference.rising import log_gamma_ratio
 
 INITS = ("random", "sequential", "anneal", "prune")
 
@@ -97,8 +97,8 @@ def merge_gains(chain):
     _merges.pair_gains(chain.doc_topic_counts().astype(np.int32), alpha, gains, *scratch)
     _merges.pair_gains(chain.word_topic_counts, eta, gains, *scratch)
     totals, prior_total = chain.topic_totals, priors.totals[0]
-    alone = gammaln(prior_total + totals) - gammaln(prior_total)
-    together = gammaln(prior_total + totals[:, None] + totals) - gammaln(prior_total)
+    alone = log_gamma_ratio(prior_total, totals)
+    together = log_gamma_ratio(prior_total, totals[:, None] + totals)
     return gains + alone[:, None] + alone - together
 
 
