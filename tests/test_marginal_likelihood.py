@@ -19,7 +19,8 @@ from sklda.inference.empirical_bayes import build_curve, estimate
 from sklda.inference.marginal_likelihood import covariance_of_sums, variance_of_sums
 from sklda.inference.maximum import Ellipse
 from sklda.inference.plan import Options, Plan
-from sklda.inference.priors import CountHistograms, Priors, log_rising
+from sklda.inference.priors import CountHistograms, Priors
+from sklda.inference.rising import log_rising
 from sklda.inference.tempering import Grid, TemperedChain
 
 REGION = ((0.05, 10.0), (0.05, 10.0))

@@ -88,7 +88,8 @@ def guided(
             for i in range(doc.n):
                 log_weight += log(draw(&doc, i, NULL) / a_total)
                 k = doc.topics[i]
-                doc.proportions[k] = <float>guide[k]
+                if k >= 0:
+                    doc.proportions[k] = <float>guide[k]
             for k in range(doc.K):
                 if doc.counts[k] > 0:
                     log_weight -= doc.counts[k] * log(guide[k] / a_total)
@@ -140,7 +141,7 @@ def between(
         Document doc
 
     # log of a power: positions move by steps that themselves change by a constant bend
-    step = positions[0]
+    step = positions[0] if R > 0 else 1
     bend = positions[1] - 2 * positions[0] if R > 1 else 0
     if fabs(bend) < 1e-9 * step:
         bend = 0

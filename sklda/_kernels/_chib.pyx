@@ -22,7 +22,7 @@ cdef double log_transition(Document* doc, const int32_t* target) noexcept nogil:
         for k in range(doc.K):
             total += row[k] * doc.proportions[k]
         t = target[i]
-        weight = row[t] * doc.proportions[t]
+        weight = row[t] * doc.proportions[t] if t >= 0 else 0
         result += log(weight / total)
         put(doc, i, t)
     return result

@@ -18,6 +18,7 @@ from scipy.special import gammaln, polygamma, psi
 from sklda.inference.compound_priors import newton_on_logs
 from sklda.inference.parallel import GO_ON
 from sklda.inference.priors import SMALLEST
+from sklda.inference.rising import log_gamma_ratio
 
 # Updates of (rho, q(z)) in an E-step, and rounds of (omega, a) in an M-step.
 _DOCUMENT_UPDATES, _MIXTURE_UPDATES = 10, 10
@@ -308,10 +309,11 @@ class VariationalFit:
         total += J * (gammaln(K * self.alpha) - K * gammaln(self.alpha))
         total += len(self.present) * gammaln(self.gamma)
         # The term gamma omega E log theta is in the bound of the mixtures.
-        total += dirichlet_terms(self.doc_topic[self.present], log_theta[self.present], 0.0)
+        total += dirichlet_terms(self.doc_topic[self.present], log_theta[self.present])
         eta = np.broadcast_to(self.topic_word_prior, log_words.shape)
-        total += dirichlet_terms(self.topic_word_parameter, log_words, eta)
-        total += (gammaln(eta.sum(axis=1)) - gammaln(eta).sum(axis=1)).sum()
+        gained = self.topic_word_parameter - eta
+        total += (log_gamma_ratio(eta, gained) - gained * log_words).sum()
+        total -= log_gamma_ratio(eta.sum(axis=1), gained.sum(axis=1)).sum()
         return float(total)
 
     def _sums(self, log_theta):
@@ -332,6 +334,6 @@ def expected_logs(parameter):
     return psi(parameter) - psi(parameter.sum(axis=1, keepdims=True))
 
 
-def dirichlet_terms(parameter, logs, prior):
-    """Entropies of Dirichlet distributions, and the expected log of the kernel of their prior."""
-    return ((prior - parameter) * logs + gammaln(parameter)).sum() - gammaln(parameter.sum(axis=1)).sum()
+def dirichlet_terms(parameter, logs):
+    """Entropies of Dirichlet distributions, less the expected sum of the logs."""
+    return (gammaln(parameter) - parameter * logs).sum() - gammaln(parameter.sum(axis=1)).sum()

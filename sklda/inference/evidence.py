@@ -12,6 +12,7 @@ from sklda.inference.chain import ChainState, GibbsChain
 from sklda.inference.parallel import GO_ON, side_by_side
 from sklda.inference.permanent import log_permanent
 from sklda.inference.priors import Priors
+from sklda.inference.rising import log_gamma_ratio
 
 METHODS = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
 ANNEALED = METHODS[:2]
@@ -163,8 +164,8 @@ def _over_labels(chain, guide, rng):
         counts = counts[rows, topics]
         for j in range(K):
             given = prior[rows, j]
-            changes[:, j] += np.bincount(topics, gammaln(given + counts) - gammaln(given), minlength=K)
-    changes += gammaln(tilted.totals) - gammaln(tilted.totals + chain.topic_totals[:, None])
+            changes[:, j] += np.bincount(topics, log_gamma_ratio(given, counts), minlength=K)
+    changes -= log_gamma_ratio(tilted.totals, chain.topic_totals[:, None])
     kinds = _kinds(guide.priors)
     changes[kinds[:, None] != kinds] = -np.inf
     log_sum, left_out = log_permanent(changes, rng)

@@ -11,12 +11,13 @@ from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import digamma, gammaln, logsumexp
+from scipy.special import digamma, logsumexp
 
 from sklda.inference import random
 from sklda.inference.chain import GibbsChain
 from sklda.inference.parallel import GO_ON, side_by_side
-from sklda.inference.priors import CountHistograms, Priors, dirichlet_part, doc_histogram, log_rising
+from sklda.inference.priors import CountHistograms, Priors, dirichlet_part, doc_histogram
+from sklda.inference.rising import log_gamma_ratio, log_rising
 
 M_STEPS = ("newton", "fixed_point")
 
@@ -373,13 +374,11 @@ def expected_log(parameters):
 
 def divergence(parameters, prior):
     """Kullback-Leibler divergence of Dirichlet distributions, one a row, from the symmetric one; nats."""
-    total, size = parameters.sum(axis=1), parameters.shape[1]
+    gained = parameters - prior
     return (
-        gammaln(total)
-        - gammaln(parameters).sum(axis=1)
-        - gammaln(size * prior)
-        + size * gammaln(prior)
-        + ((parameters - prior) * expected_log(parameters)).sum(axis=1)
+        log_gamma_ratio(parameters.shape[1] * prior, gained.sum(axis=1))
+        - log_gamma_ratio(prior, gained).sum(axis=1)
+        + (gained * expected_log(parameters)).sum(axis=1)
     )
 
 

@@ -4,12 +4,13 @@ from functools import partial, reduce
 from math import fsum
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from sklda._kernels import LANES, _annealing, _chib, _sequential
 from sklda.inference.corpus import Corpus
 from sklda.inference.fold_in import BLOCK_DOCUMENTS, fold_in, word_rows
 from sklda.inference.parallel import side_by_side
+from sklda.inference.rising import log_gamma_ratio
 
 METHODS = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
 SCHEDULES = ("linear", "quadratic")
@@ -59,11 +60,7 @@ def log_likelihoods(
         return np.array([_complete(corpus, topic_word, doc_topic_prior, n_temperatures, s, n_jobs) for s in run_seeds])
     if method == "exact":
         return np.array([[_exact(*document) for document in _documents(corpus, topic_word, doc_topic_prior)]])
-    rows, word_topic, largest = word_rows(corpus, topic_word)
-    with np.errstate(divide="ignore"):
-        taken_out = per_document(corpus, np.log(largest)[rows])
-    # A kernel may not meet a word without a topic; the result is -inf whatever it says.
-    word_topic[largest == 0, : topic_word.shape[0]] = 1
+    rows, word_topic, taken_out = possible_rows(corpus, topic_word)
     blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     keys = [corpus.document_keys(s) for s in run_seeds]
     run = {
@@ -77,6 +74,21 @@ def log_likelihoods(
     tasks = ((Block(rows, corpus.offsets, k, block, word_topic, doc_topic_prior),) for k in keys for block in blocks)
     parts = side_by_side(partial(run, **options), tasks, n_jobs)
     return np.concatenate(parts).reshape(n_runs, corpus.n_documents) + taken_out
+
+
+def possible_rows(corpus, topic_word):
+    """`word_rows` in which every word has a topic, as kernels need it, and what that takes out of log-likelihoods.
+
+    Returns
+    -------
+    rows, word_topic
+    taken_out : ndarray of shape (n_documents,)
+        To be added; -inf for a document with a word that no topic has.
+    """
+    rows, word_topic, largest = word_rows(corpus, topic_word)
+    word_topic[largest == 0, : topic_word.shape[0]] = 1
+    with np.errstate(divide="ignore"):
+        return rows, word_topic, per_document(corpus, np.log(largest)[rows])
 
 
 def per_document(corpus, values):
@@ -361,9 +373,8 @@ def _exact(d, weights, counts, alpha):
     axes = np.indices(coefficients.shape) if K > 1 else np.zeros((0,), int)
     last = n - (axes.sum(axis=0) if K > 1 else 0)
     possible = last >= 0
-    log_moment = gammaln(alpha.sum()) - gammaln(alpha.sum() + n) - gammaln(alpha).sum()
-    log_moment = log_moment + gammaln(alpha[-1] + np.maximum(last, 0))
-    log_moment = reduce(lambda total, k: total + gammaln(alpha[k] + axes[k]), range(K - 1), log_moment)
+    log_moment = log_gamma_ratio(alpha[-1], np.maximum(last, 0)) - log_gamma_ratio(alpha.sum(), n)
+    log_moment = reduce(lambda total, k: total + log_gamma_ratio(alpha[k], axes[k]), range(K - 1), log_moment)
     with np.errstate(divide="ignore"):
         terms = np.where(possible, np.log(coefficients) + log_moment, -np.inf)
     return logsumexp(terms) + log_scale

@@ -14,6 +14,7 @@ from sklda.inference.held_out import (
     fresh_state,
     guided_start,
     per_document,
+    possible_rows,
 )
 from sklda.inference.parallel import side_by_side
 
@@ -100,9 +101,9 @@ def training_curve(corpus, snapshots, doc_topic_prior, *, n_temperatures, n_runs
     """
     word_topics, taken_out = [], []
     for topic_word in snapshots:
-        rows, word_topic, largest = word_rows(corpus, topic_word)
+        rows, word_topic, taken = possible_rows(corpus, topic_word)
         word_topics.append(word_topic)
-        taken_out.append(per_document(corpus, np.log(largest)[rows]))
+        taken_out.append(taken)
     blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     positions = np.linspace(0, 1, n_temperatures + 1)[1:]
     tasks = (

@@ -3,11 +3,11 @@
 from math import ceil
 
 import numpy as np
-from scipy.special import gammaln
 
 from sklda._kernels import _merges
 from sklda.inference.chain import ChainState, GibbsChain
 from sklda.inference.parallel import GO_ON, side_by_side
+from sklda.inference.rising import log_gamma_ratio
 
 INITS = ("random", "sequential", "anneal", "prune")
 
@@ -98,8 +98,8 @@ def merge_gains(chain, stop=GO_ON):
             stop()
             _merges.pair_gains(counts[first : first + step], prior[first : first + step], gains, *scratch)
     totals, prior_total = chain.topic_totals, priors.totals[0]
-    alone = gammaln(prior_total + totals) - gammaln(prior_total)
-    together = gammaln(prior_total + totals[:, None] + totals) - gammaln(prior_total)
+    alone = log_gamma_ratio(prior_total, totals)
+    together = log_gamma_ratio(prior_total, totals[:, None] + totals)
     return gains + alone[:, None] + alone - together
 
 

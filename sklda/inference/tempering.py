@@ -11,7 +11,8 @@ import numpy as np
 from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain
 from sklda.inference.parallel import GO_ON
-from sklda.inference.priors import CountHistograms, Priors, dirichlet_part, log_rising
+from sklda.inference.priors import CountHistograms, Priors, dirichlet_part
+from sklda.inference.rising import log_rising
 
 # Entries that a table of rising factorials may have.
 _LARGEST_TABLE = 2**22
