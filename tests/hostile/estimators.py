@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from hostile.corpora import draw_counts
+from hostile.session import ESTIMATED
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
@@ -235,15 +236,14 @@ def _score(draw, session, estimator, X, refuse, labels, sizes):
     if value is not None:
         session.require(np.ndim(value) == 0, f"{name} is a number")
         session.finite(value, name)
-        session.require(
-            value <= 1e-6 if name == "score" else value >= 1 - 1e-6, f"{name} is that of a probability, got {value}"
-        )
+        value = value if name == "score" else -np.log(value)
+        session.require(value <= ESTIMATED, f"{name} is that of a probability, got {value}")
 
 
 def _score_samples(draw, session, estimator, X, refuse, labels, sizes):
     value = session.call(estimator.score_samples, X.given, refuse=refuse, **labels)
     if value is not None:
-        session.log_probability(value, sizes[:1], "score_samples")
+        session.log_probability(value, sizes[:1], "score_samples", tolerance=ESTIMATED)
         session.require(value[sizes[2] == 0] == 0, "a document without words has probability one")
 
 

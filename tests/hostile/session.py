@@ -20,6 +20,10 @@ ACCIDENTS = re.compile(
 )
 
 
+# Annealing estimates p without bias, and so may exceed 1 where p is near it; by e^20 with probability e^-20 at most.
+ESTIMATED = 20.0
+
+
 class Violation(Exception):
     """What must not happen; its text names it."""
 
