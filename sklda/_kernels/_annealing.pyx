@@ -38,7 +38,7 @@ def guided(
     const uint64_t[::1] keys,             # IN (D,): each document's own seed
     const float[:, ::1] word_topic,       # IN (W, P): phi by word, each row up to a factor, zero in the padding
     const double[:, ::1] doc_prior,       # IN (1 or D, K): alpha
-    const double[::1] strengths,          # IN (R,): c, descending to the last before zero
+    const double[:, ::1] strengths,       # IN (1 or D, R): c, descending to the last before zero
     int64_t n_guide,                      # IN: CVB0 iterations behind the guide
     int32_t[::1] topics,                  # OUT (N,): z at the end of the path
     uint64_t[:, ::1] streams,             # OUT (D, 4): generators at the end
@@ -51,7 +51,7 @@ def guided(
 ):
     """f_c(z) = p(z, w | theta ~ Dir(alpha + c a)), a = E(n_d) + alpha; at c = infinity tokens are independent."""
     cdef:
-        int64_t d, i, k, r
+        int64_t d, i, k, r, row
         double a_total, log_weight
         double* guide = &scratch_double[0, 0]
         double* prior = &scratch_double[1, 0]
@@ -94,11 +94,12 @@ def guided(
                 if doc.counts[k] > 0:
                     log_weight -= doc.counts[k] * log(guide[k] / a_total)
             doc.prior = prior
-            for r in range(strengths.shape[0]):
+            row = d if strengths.shape[0] > 1 else 0
+            for r in range(strengths.shape[1]):
                 if look(&stop[0]):
                     break
                 for k in range(doc.K):
-                    prior[k] = alpha[k] + strengths[r] * guide[k]
+                    prior[k] = alpha[k] + strengths[row, r] * guide[k]
                     doc.proportions[k] = <float>(doc.counts[k] + prior[k])
                 log_weight += log_topics(&doc, prior)
                 sweep(&doc)

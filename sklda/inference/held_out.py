@@ -15,8 +15,8 @@ from sklda.inference.rising import log_gamma_ratio
 METHODS = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
 SCHEDULES = ("linear", "quadratic")
 
-# CVB0 iterations behind the guide, and the range of its strength.
-_GUIDE_ITERATIONS, _STRONGEST, _WEAKEST = 10, 10.0, 0.01
+# CVB0 iterations behind the guide, its first strength, and the range of its last.
+_GUIDE_ITERATIONS, _STRONGEST, _WEAKEST = 10, 10.0, (1e-5, 0.01)
 _CHIB_BURN_IN = 20
 # Sums of products that exact dynamic programming may take.
 _EXACT_OPERATIONS = 2e8
@@ -61,6 +61,9 @@ def log_likelihoods(
     if method == "exact":
         return np.array([[_exact(*document) for document in _documents(corpus, topic_word, doc_topic_prior)]])
     rows, word_topic, taken_out = possible_rows(corpus, topic_word)
+    # A word that weighs the same in all topics says nothing of them: its tokens would only add noise.
+    kept = (word_topic[:, : len(topic_word)] != word_topic[:, :1]).any(axis=1)[rows]
+    rows, offsets = rows[kept], np.concatenate([[0], np.cumsum(kept)])[corpus.offsets]
     blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     keys = [corpus.document_keys(s) for s in run_seeds]
     run = {
@@ -71,7 +74,7 @@ def log_likelihoods(
         "chib": _chib_style,
     }[method]
     options = {"n_temperatures": n_temperatures, "n_particles": n_particles, "schedule": schedule}
-    tasks = ((Block(rows, corpus.offsets, k, block, word_topic, doc_topic_prior),) for k in keys for block in blocks)
+    tasks = ((Block(rows, offsets, k, block, word_topic, doc_topic_prior),) for k in keys for block in blocks)
     parts = side_by_side(partial(run, **options), tasks, n_jobs)
     return np.concatenate(parts).reshape(n_runs, corpus.n_documents) + taken_out
 
@@ -171,6 +174,12 @@ def _guided(block, stop, *, n_temperatures, **_):
     return guided_start(block, n_temperatures, stop)[0]
 
 
+def strengths(doc_topic_prior, n_temperatures):
+    """Those of the guide, (1 or n_documents, n_temperatures): where alpha is small, they go on until the guide is."""
+    last = np.clip(doc_topic_prior.mean(axis=1) / 10, *_WEAKEST)
+    return np.ascontiguousarray(np.geomspace(_STRONGEST, last, n_temperatures, axis=1))
+
+
 def guided_start(block, n_temperatures, stop):
     """Log weights, and the topics and streams at the end of the guided path."""
     log_weights = block.result()
@@ -178,7 +187,7 @@ def guided_start(block, n_temperatures, stop):
     if len(block.words):
         _annealing.guided(
             *block.common,
-            np.geomspace(_STRONGEST, _WEAKEST, n_temperatures),
+            strengths(block.prior, n_temperatures),
             _GUIDE_ITERATIONS,
             topics,
             streams,
