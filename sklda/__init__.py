@@ -12,6 +12,7 @@ Three floors; imports go down only::
                    evidence  permanent                    log p(w | alpha, eta, K) of a corpus
                    starts                                 where chains begin: random, annealed, merged from above
                    counts  corpus  priors  random         what a chain is made of
+                   warn                                   warnings that point at the caller
                    chain                                  GibbsChain: z, counts, priors, stream; chains side by side
                    word_major  blocks                     the same for many topics; for several cores, phi drawn given z
                    samplers                               which of them a name stands for

@@ -248,6 +248,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def _score_samples(self, X, **metadata):
         """log p(w_d | phi, alpha) of the documents, and their lengths; `_doc_prior` also gets `metadata`."""
         check_is_fitted(self)
+        self._validate_params()
         corpus = self._corpus(X, reset=False)
         log_likelihood = log_likelihoods(
             corpus,
@@ -278,7 +279,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         Raises
         ------
         ValueError
-            If X has no token, or all tokens have weight zero.
+            If X has no token, all tokens have weight zero, or a weight is negative or not finite.
         """
         return per_token(*self._score_samples(X), sample_weight)
 
@@ -294,7 +295,8 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         -------
         float
         """
-        return float(np.exp(-self.score(X)))
+        with np.errstate(over="ignore"):
+            return float(np.exp(-self.score(X)))
 
     @property
     def _n_features_out(self):

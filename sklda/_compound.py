@@ -15,8 +15,9 @@ from sklda.inference.chain import run_chains
 from sklda.inference.compound import CompoundChain, Model, bounded
 from sklda.inference.compound_variational import VariationalFit
 from sklda.inference.held_out import per_token
-from sklda.inference.point_estimates import METHODS
+from sklda.inference.point_estimates import METHODS, reserve
 from sklda.inference.priors import LARGEST, Priors, check_prior
+from sklda.inference.warn import warn
 
 # Below this the bound on gamma pi (1e-12) would be felt.
 _SMALLEST_CONCENTRATION = 1e-6
@@ -118,6 +119,7 @@ class CompoundLDA(BaseLDA):
         Topic of every token in the last draw. Not with ``"variational"``.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
         log p(w, z | pi, gamma, eta) after every sweep, in nats; with ``"variational"`` the lower bound on log p(w).
+        Where a chain ended before the others, as a variational one that converges does, NaN follows.
     prior_trace_ : ndarray of shape (n_steps, 2)
         (gamma, eta) after every M-step. Only with `learn_priors`.
     acceptance_ : float
@@ -206,7 +208,7 @@ class CompoundLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         y : None
-            Not used.
+            Not used; labels given as y, without `collections`, bring a UserWarning.
         collections : sequence of n_documents hashable labels, default=None
             The collection of every document: strings, numbers, tuples. None: one collection.
 
@@ -322,7 +324,8 @@ class CompoundLDA(BaseLDA):
         -------
         float
         """
-        return float(np.exp(-self.score(X, collections=collections)))
+        with np.errstate(over="ignore"):
+            return float(np.exp(-self.score(X, collections=collections)))
 
     def document_prior(self, collections):
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
@@ -363,6 +366,10 @@ class CompoundLDA(BaseLDA):
         return prior
 
     def _fit(self, corpus, data, collections):
+        if collections is None and data["y"] is not None:
+            warn(
+                "CompoundLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y)."
+            )
         labels, collections = encode(collections, corpus)
         alpha, alpha_prior = self._alpha()
         gamma = check_prior(self.doc_concentration, "doc_concentration", {})
@@ -373,6 +380,7 @@ class CompoundLDA(BaseLDA):
         eta = 1.0 / self.n_components if self.topic_word_prior is None else self.topic_word_prior
         if self.learn_priors and np.ndim(eta):
             raise ValueError("learn_priors=True learns one topic_word_prior for all words: give a float or None.")
+        room = reserve(corpus, self.n_components)
         priors = Priors.make(1.0, eta, self.n_components, corpus.n_features)
         going_on = self.warm_start and hasattr(self, "_chain_states_")
         if going_on:
@@ -412,6 +420,7 @@ class CompoundLDA(BaseLDA):
         }
         progress = _Progress(self, data, attributes, len(chains))
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
+        del room
         progress.end(chains)
         return progress.fitted(chains)
 

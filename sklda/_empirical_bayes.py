@@ -18,6 +18,7 @@ from sklda.inference.marginal_likelihood import global_band
 from sklda.inference.maximum import NAMES, Ellipse
 from sklda.inference.pilots import WIDEST
 from sklda.inference.plan import EM_METHODS, METHODS, Options, Plan, most_sweeps
+from sklda.inference.point_estimates import reserve
 from sklda.inference.priors import LARGEST, SMALLEST, Priors
 from sklda.inference.tempering import TemperedChain
 
@@ -191,6 +192,7 @@ class EmpiricalBayesLDA(GibbsLDA):
                 "doc_topic_prior must be one number, for both priors are symmetric; "
                 "an alpha for every topic takes method='gibbs_em'."
             )
+        room = reserve(corpus, self.n_components)
         priors, _ = self._priors(corpus)
         region, functionals = self._checked_region(), dict(self.functionals or {})
         for name, function in functionals.items():
@@ -241,6 +243,7 @@ class EmpiricalBayesLDA(GibbsLDA):
                 "_estimate_": replace(found, chains=[]),
                 "_functional_names_": tuple(functionals),
             }
+        del room
         progress.end(chains)
         return progress.fitted(chains) | attributes
 
@@ -381,7 +384,9 @@ class EmpiricalBayesLDA(GibbsLDA):
         values = found.functional_values[:, self._functional_names_.index(name)]
         eta, alpha = _pairs(topic_word_prior, doc_topic_prior)
         mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())
-        half = global_band(found.functional_curve, values, found.grid.region, level) * std
+        band = global_band(found.functional_curve, values, found.grid.region, level)
+        # Infinite even where the functional is constant as far as draws reach.
+        half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
         return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
 
 

@@ -1,14 +1,13 @@
 """The evidence of a number of topics, as a function of counts."""
 
-import warnings
-from numbers import Integral
-
+from sklda._scoring import check_int
 from sklda.inference import random
 from sklda.inference.corpus import Corpus
 from sklda.inference.evidence import METHODS, UNBIASED, run_pilots
 from sklda.inference.log_mean import combine
 from sklda.inference.priors import Priors
 from sklda.inference.starts import INITS, start_chains
+from sklda.inference.warn import warn
 
 COMPARATOR = "{!r} is known to fail on topic models and is here for comparison; use 'guided_ais'."
 # Sweeps of a pilot between its start and its first use.
@@ -103,10 +102,7 @@ def log_evidence(
         ("n_pilots", n_pilots, 1),
         ("n_inner", n_inner, 2),
     ):
-        if not isinstance(value, Integral) or isinstance(value, bool):
-            raise TypeError(f"{name} must be an int, got {value!r}.")
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}.")
+        check_int(value, name, least)
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
     if init is not None and init not in INITS:
@@ -123,7 +119,7 @@ def log_evidence(
         corpus.n_documents,
     )
     if method not in UNBIASED:
-        warnings.warn(COMPARATOR.format(method), UserWarning, stacklevel=2)
+        warn(COMPARATOR.format(method))
     seed = random.seed_sequence(random_state)
     kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
     inits = [kinds[p % len(kinds)] for p in range(n_pilots)]

@@ -9,7 +9,7 @@ from sklda._base import BaseLDA
 from sklda._callbacks import Progress
 from sklda.inference import random
 from sklda.inference.chain import run_chains
-from sklda.inference.point_estimates import METHODS
+from sklda.inference.point_estimates import METHODS, reserve
 from sklda.inference.samplers import SAMPLERS, chain_class
 from sklda.inference.starts import INITS, start_chains
 
@@ -170,6 +170,10 @@ class GibbsLDA(BaseLDA):
         self.random_state = random_state
 
     def _fit(self, corpus, data):
+        room = reserve(corpus, self.n_components)
+        if self.snapshot_every is not None:
+            n_snapshots = self.max_iter // self.snapshot_every
+            room.append(np.empty((n_snapshots, self.n_components, corpus.n_features), np.float32))
         priors, prior_attributes = self._priors(corpus)
         if self.warm_start and hasattr(self, "_chain_states_"):
             chains, fold_in_seed = self._resume(corpus, priors), self._fold_in_seed_
@@ -187,6 +191,7 @@ class GibbsLDA(BaseLDA):
         chains = run_chains(
             chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, keep_every=self.snapshot_every
         )
+        del room
         progress.end(chains)
         return progress.fitted(chains)
 

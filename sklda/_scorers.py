@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from sklda._scoring import check_model, check_options, over_runs, prior, topics
+from sklda._scoring import check_model, check_options, check_topic_model, over_runs, prior, topics
 from sklda.inference import random
 from sklda.inference.coherence import topic_coherence, topic_diversity
 from sklda.inference.corpus import Corpus
@@ -86,8 +86,10 @@ class _HeldOutScorer(_Scorer):
         error = np.sqrt((std**2).sum()) / scored.sum()
         name = "log_likelihood"
         if metric == "perplexity":
-            name, score = "neg_perplexity", float(-np.exp(-score))
-            error *= -score
+            with np.errstate(over="ignore"):
+                name, score = "neg_perplexity", float(-np.exp(-score))
+            # An infinite one has no error.
+            error = error * -score if error else 0.0
         return {name: score, f"{name}_std": float(error)} if return_std else score
 
 
@@ -229,9 +231,6 @@ def _topic_model(estimator, X):
             estimator = estimator[-1]
         else:
             break
-    if not hasattr(estimator, "components_"):
-        raise TypeError(
-            f"{type(estimator).__name__} has no components_: a topic score needs a fitted topic model, or a "
-            "pipeline that ends in one."
-        )
+    advice = "a topic score needs a fitted topic model, or a pipeline that ends in one"
+    check_topic_model(estimator, advice=advice)
     return estimator, X

@@ -1,6 +1,5 @@
 """TopicCountLDA: the posterior over the number of topics."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -16,9 +15,10 @@ from sklda._evidence import COMPARATOR
 from sklda.inference import evidence, random
 from sklda.inference.chain import ChainState, GibbsChain, run_chains
 from sklda.inference.pmmh import pmmh
-from sklda.inference.point_estimates import METHODS
+from sklda.inference.point_estimates import METHODS, reserve
 from sklda.inference.prior_rules import LearntRule, PriorRule
 from sklda.inference.topic_count import Scan
+from sklda.inference.warn import warn
 
 _LEARN = "empirical_bayes"
 # Where the range is open: its first end, and the last that it may be widened to.
@@ -209,13 +209,14 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
 
     def _fit(self, corpus, data):
         log_prior, rule = self._first_log_prior(), self._prior_rule(corpus)
+        room = reserve(corpus, max(log_prior))
         if self.evidence not in evidence.UNBIASED:
             if self.method == "pmmh":
                 raise ValueError(
                     f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
                     f"give one of {', '.join(map(repr, evidence.UNBIASED))}."
                 )
-            warnings.warn(f"evidence={COMPARATOR.format(self.evidence)}", UserWarning, stacklevel=5)
+            warn(f"evidence={COMPARATOR.format(self.evidence)}")
         seed = random.seed_sequence(self.random_state)
         stages = Stages(self, data)
         n_temperatures = self.n_temperatures
@@ -242,6 +243,7 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         mode = int(result.counts[np.argmax(result.posterior)])
         priors, pilots = result.draws[mode][:2]
         chains = run_chains([GibbsChain(corpus, priors, state) for state in pilots], _LAST_SWEEPS, n_jobs=self.n_jobs)
+        del room
         traces = self._trace_attributes(chains)
         chain = chains[traces["best_chain_"]]
         attributes |= (
@@ -272,12 +274,11 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         trace, result, recycled = pmmh(corpus, rule, log_prior, n_proposals=self.n_proposals, **options)
         n_proposals = len(trace.accepted)
         if trace.longest_stay > max(50, n_proposals // 5):
-            warnings.warn(
+            warn(
                 f"the chain over the number of topics stayed where it was for {trace.longest_stay} of {n_proposals} "
                 "proposals in a row: its estimates of the evidence vary too much. Use method='scan', or more "
                 "temperatures, runs or inner sweeps.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         return result, {
             "topic_count_trace_": trace.counts,
@@ -291,19 +292,17 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         vague = result.posterior_std > _VAGUE
         if vague.any():
             T = result.counts[vague]
-            warnings.warn(
+            warn(
                 f"p(T | w) has a standard error above {_VAGUE} at {len(T)} numbers of topics from {T[0]} to {T[-1]}: "
                 f"the data do not decide between them, or max_iter, n_temperatures or n_pilots are too small to tell. "
                 f"Report topic_count_interval_, {result.interval}, rather than n_components_.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         if len(result.counts) > 1 and result.posterior[-1] > _AT_THE_END and self._goes_on(int(result.counts[-1])):
-            warnings.warn(
+            warn(
                 f"p(T | w) is {result.posterior[-1]:.2g} at the end of the range, {result.counts[-1]} topics: "
                 "more may be likelier. Raise max_components.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
 
     def _first_log_prior(self):

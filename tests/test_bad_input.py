@@ -11,6 +11,8 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics, point_estimates
+from sklda._base import BaseLDA
+from sklda.inference.chain import ChainState
 from sklda.inference.corpus import Corpus
 
 TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
@@ -286,6 +288,28 @@ def test_transform(same):
         lda.set_params(fold_in_iter=0).transform([[1, 2, 3]])
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GibbsLDA(4_000_000),
+        EmpiricalBayesLDA(4_000_000),
+        EmpiricalBayesLDA(4_000_000, method="gibbs_em"),
+        CompoundLDA(4_000_000),
+        CompoundLDA(4_000_000, inference="variational"),
+        TopicCountLDA(4_000_000, 4_000_000),
+    ],
+)
+def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch, same):
+    """5e6 documents by 4e6 topics are more than the 47 bits of an address."""
+
+    def never(*args, **kwargs):
+        pytest.fail("a chain was made")
+
+    monkeypatch.setattr(ChainState, "__init__", never)
+    X = sp.csr_array(([1], [0], np.r_[0, np.ones(5_000_000, int)]), shape=(5_000_000, 1))
+    refuse(estimator, X, MemoryError, r"Unable to allocate .* shape \(5000000, 4000000\)", same)
+
+
 def test_feature_names():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame([[1, 0, 2], [0, 3, 1]], columns=["apple", "car", "wheel"])
@@ -392,3 +416,129 @@ def test_extreme_priors(counts):
 
 def test_more_topics_than_tokens():
     check(make(n_components=100), [[2, 1], [1, 0]])
+
+
+# Scores.
+
+
+def test_perplexity_of_hidden_words():
+    for n_sweeps in (0, -3):
+        with pytest.raises(ValueError, match=f"n_sweeps must be at least 1, got {n_sweeps}"):
+            metrics.predictive_perplexity(FITTED, GOOD, GOOD, n_sweeps=n_sweeps)
+    for n_sweeps in (1.5, True, "10"):
+        with pytest.raises(TypeError, match="n_sweeps must be an int"):
+            metrics.predictive_perplexity(FITTED, GOOD, GOOD, n_sweeps=n_sweeps)
+
+
+@pytest.mark.parametrize("weight", [-1, -1e-300, np.inf, -np.inf, np.nan])
+def test_weights(weight):
+    for model in (FITTED, CompoundLDA(2, max_iter=2).fit(GOOD)):
+        with pytest.raises(ValueError, match=r"sample_weight\[1\] = .*: a weight must be finite and not negative"):
+            model.score(GOOD, sample_weight=[1, weight])
+
+
+def test_scores_check_parameters():
+    lda = make(n_components=2).fit(GOOD).set_params(fold_in_iter=0)
+    for score in (lda.score, lda.score_samples, lda.perplexity):
+        with pytest.raises(ValueError, match="'fold_in_iter' parameter of GibbsLDA must be an int in the range"):
+            score(GOOD)
+
+
+class Topics:
+    """Three words, of which the last has no topic."""
+
+    components_, doc_topic_prior_ = np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), 0.5
+
+
+def test_impossible_words_bring_no_warning():
+    X = np.array([[3, 2, 4], [2, 2, 0], [0, 0, 4]])
+    value, std = metrics.held_out_log_likelihood(
+        X, Topics.components_, 0.5, method="document_completion", n_runs=3, return_std=True, random_state=0
+    )
+    assert np.isneginf(value[[0, 2]]).all()
+    assert (std[[0, 2]] == 0).all()
+    assert np.isfinite([value[1], std[1]]).all()
+    assert metrics.predictive_perplexity(Topics, X, X) == np.inf
+    for metric in ("perplexity", "log_likelihood"):
+        found = metrics.make_held_out_scorer(metric=metric, return_std=True)(Topics, X)
+        assert not np.isnan(list(found.values())).any()
+
+
+@pytest.mark.parametrize("components", [[[1, 1, 1], [0, 0, 0]], [[1, 1, 1], [np.nan, 1, 1]], [[np.inf, 1, 1]]])
+def test_components_that_are_no_topics(components):
+    model = Topics()
+    model.components_ = np.array(components, float)
+    for call in (
+        lambda: metrics.predictive_perplexity(model, GOOD, GOOD),
+        lambda: metrics.compare_topic_models(GOOD, model, model),
+        lambda: metrics.neg_ais_perplexity_scorer(model, GOOD),
+    ):
+        with pytest.raises(ValueError, match=r"components_\[\d\] of the Topics sums to (0|nan|inf): it is no topic"):
+            call()
+
+
+@pytest.mark.parametrize("cls", [GibbsLDA, EmpiricalBayesLDA, TopicCountLDA, CompoundLDA])
+def test_models_that_are_not_fitted(cls):
+    for call in (
+        lambda model: metrics.predictive_perplexity(model, GOOD, GOOD),
+        lambda model: metrics.compare_topic_models(GOOD, model, FITTED),
+        lambda model: metrics.compare_topic_models(GOOD, FITTED, model),
+        lambda model: metrics.held_out_curve(GOOD, model),
+        lambda model: metrics.leave_one_out_score(GOOD, model),
+        lambda model: metrics.neg_ais_perplexity_scorer(model, GOOD),
+        lambda model: metrics.make_diversity_scorer(n_words=1)(model, GOOD),
+    ):
+        with pytest.raises(NotFittedError, match=f"This {cls.__name__} instance is not fitted yet"):
+            call(cls())
+
+
+@pytest.mark.parametrize(
+    ("topic_word", "error", "message"),
+    [
+        (np.zeros((0, 3)), ValueError, "topic_word has no topic: it needs at least one row"),
+        ([["a", "b", "c"]], TypeError, "topic_word must be an array of real numbers, got a list"),
+        ([[0.5, 0.5], [1]], TypeError, "topic_word must be an array of real numbers, got a list"),
+    ],
+)
+def test_topics(topic_word, error, message):
+    for call in (
+        lambda: metrics.held_out_log_likelihood(GOOD, topic_word, 0.5),
+        lambda: metrics.compare_topic_models(GOOD, (topic_word, 0.5), (PHI, 0.5)),
+        lambda: metrics.held_out_curve(GOOD, [topic_word], 0.5),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+
+
+# Warnings.
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_warnings_point_at_the_caller(wrapped, monkeypatch):
+    """With the wrapper of scikit-learn's callbacks around `fit`, and without."""
+    if not wrapped:
+        for cls in (BaseLDA, CompoundLDA):
+            monkeypatch.setattr(cls, "fit", lambda self, X, y=None, **options: self._find_topics(X, y, **options))
+    count = TopicCountLDA(1, 2, n_temperatures=2, max_iter=2, evidence="chib")
+    for fit in (
+        lambda: count.fit(GOOD),
+        lambda: make_pipeline(count).fit(GOOD),
+        lambda: CompoundLDA(2, max_iter=2).fit(GOOD, [0, 1], **({} if wrapped else {"collections": None})),
+        lambda: metrics.log_evidence(GOOD, 2, method="chib", n_temperatures=2, n_pilots=1),
+    ):
+        with pytest.warns(UserWarning) as caught:
+            fit()
+        assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_labels_given_as_y():
+    with pytest.warns(UserWarning, match=r"does not use y.* call fit\(X, collections=y\)"):
+        CompoundLDA(2, max_iter=2).fit(GOOD, ["a", "b"])
+    CompoundLDA(2, max_iter=2).fit(GOOD, [0, 1], collections=["a", "b"])
+
+
+@pytest.mark.parametrize("labels", [["a\0", "b"], ["a", "a\0"], [-1, 2**63 + 1], [0, 2**70], [True, 2], [0.5, 1]])
+def test_labels_are_kept_as_they_are(labels):
+    lda = CompoundLDA(2, max_iter=2).fit(GOOD, collections=labels)
+    assert lda.collections_.tolist() == sorted(labels)
+    assert lda.transform(GOOD, collections=labels).shape == (2, 2)

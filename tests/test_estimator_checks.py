@@ -31,6 +31,8 @@ ESTIMATORS = [
 ]
 
 
+# Some checks give a y, which no estimator uses.
+@pytest.mark.filterwarnings("ignore:CompoundLDA does not use y:UserWarning")
 # Runs of four temperatures say that they are too short.
 @pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(

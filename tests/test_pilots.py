@@ -9,7 +9,7 @@ import pytest
 from sklda.datasets import make_lda_corpus
 from sklda.inference import random
 from sklda.inference.chain import ChainState, GibbsChain
-from sklda.inference.convergence import warn
+from sklda.inference.convergence import warn_of
 from sklda.inference.corpus import Corpus
 from sklda.inference.maximum import Maximum
 from sklda.inference.pilots import Pilots, _climb, _settle, find_pilots, mode_evidence, weigh
@@ -58,7 +58,7 @@ def test_few_starts_within_reach_are_worth_a_warning(n_within, warned):
     pilots = Pilots([None] * 4, False, None, None, None, np.zeros(52), 1.0, 8, n_within, np.zeros((2, 2)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn("full_bayes", nothing, WITHIN, False, np.ones(2), np.ones((2, 2)) / 4, None, pilots)
+        warn_of("full_bayes", nothing, WITHIN, False, np.ones(2), np.ones((2, 2)) / 4, None, pilots)
     assert [f"only {n_within} came within reach" in str(each.message) for each in caught] == [True] * warned
 
 

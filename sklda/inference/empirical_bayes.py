@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda.inference import random
 from sklda.inference.chain import GibbsChain
-from sklda.inference.convergence import UNVISITED, disagree, effective_draws, split_r_hat, warn
+from sklda.inference.convergence import UNVISITED, disagree, effective_draws, split_r_hat, warn_of
 from sklda.inference.marginal_likelihood import (
     Curve,
     component_denominators,
@@ -321,7 +321,7 @@ def _conclude(plan, method, chains, grid, pilots, n_left):
         chains, maximum = _at_maximum(plan, chains, curve, maximum, search, n_left)
     if pilots is not None:
         maximum = maximum.in_doubt(pilots.doubt)
-    warn(method, maximum, search, apart, r_hat, occupancy, grid, pilots)
+    warn_of(method, maximum, search, apart, r_hat, occupancy, grid, pilots)
     return Estimate(
         method,
         chains,

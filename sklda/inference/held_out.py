@@ -104,6 +104,10 @@ def per_token(log_likelihood, lengths, sample_weight=None):
     weight = np.ones(len(lengths)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (len(lengths),):
         raise ValueError(f"sample_weight has shape {weight.shape}; X has {len(lengths)} documents.")
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        d = int(np.argmax(bad))
+        raise ValueError(f"sample_weight[{d}] = {weight[d]:g}: a weight must be finite and not negative.")
     # Rounded once, so that the order of the documents changes nothing.
     n_tokens = fsum(weight * lengths)
     if not n_tokens > 0:
