@@ -14,6 +14,7 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.methods import log_likelihoods, per_token
+from sklda._inference.parallel import hears_interrupts
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.point_estimates import estimate_counts
 
@@ -27,11 +28,11 @@ def _all_or_nothing(fit):
         try:
             return fit(self, *args, **kwargs)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            # One store, for another interrupt may come at any call.
+            self.__dict__ = before
             raise
 
-    return guarded
+    return hears_interrupts(guarded)
 
 
 class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted
 
 from sklda.inspection._axes import axes
 
@@ -27,10 +28,11 @@ def _choose(value, name, allowed):
 
 def _check_has_curve(estimator):
     """Whether an estimator is fitted, and knows the marginal likelihood around its maximum."""
+    check_is_fitted(estimator)
     if not hasattr(estimator, "log_marginal_likelihood"):
         raise TypeError(f"{type(estimator).__name__} has no marginal likelihood: give a fitted EmpiricalBayesLDA.")
     # Says which methods do.
-    estimator.confidence_region()
+    estimator.log_marginal_likelihood(estimator.topic_word_prior_, estimator.doc_topic_prior_)
 
 
 def _edges(region):

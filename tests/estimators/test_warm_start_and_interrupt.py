@@ -114,7 +114,13 @@ def test_nothing_of_an_earlier_fit_stays_after_any_other(counts, same_fit, name)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_empirical_bayes_fit_does_not_answer_for_another(counts):
     lda = clone(EB).set_params(method="full_bayes", region=BOX, functionals={"first": lambda *_: 0.5})
-    lda.fit(counts[5:12]).set_params(method="gibbs_em").fit(counts[30:60])
+    lda.fit(counts[5:12])
+    # Without any spread, too, a band is infinite where no draws reach.
+    assert [each.tolist() for each in lda.posterior_expectation("first", [1e12, 1e-12], 1e12)[1:]] == [
+        [-np.inf] * 2,
+        [np.inf] * 2,
+    ]
+    lda.set_params(method="gibbs_em").fit(counts[30:60])
     for ask in (
         lambda: lda.log_marginal_likelihood(1.0, 1.0),
         lda.confidence_region,

@@ -15,6 +15,7 @@ from sklda._inference.compound import augmented_gibbs, mmala
 from sklda._inference.compound.priors import MStep, document_prior, draw_alpha
 from sklda._inference.compound.tail_counts import TailCounts
 from sklda._inference.gibbs_em import GibbsEM
+from sklda._inference.parallel import GO_ON
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
 # Draws of (pi, z), one a sweep, behind an M-step of Gibbs-EM: as few as still give an M-step little noise, since the
@@ -139,12 +140,9 @@ class CompoundChain(GibbsChain):
         """Share of Langevin steps accepted after the burn-in."""
         return self.accepted / max(self.n_averaged, 1)
 
-    def sweep(self, should_stop=lambda: False):
+    def sweep(self, stop=GO_ON):
         """Draw every token, then the mixtures and, where it is drawn, alpha; in the burn-in, learn gamma and eta."""
-        before = self.n_sweeps
-        super().sweep(should_stop)
-        if self.n_sweeps == before:
-            return
+        super().sweep(stop)
         rng = np.random.default_rng(random.child(self.seed, self.n_sweeps))
         self._move_mixtures(rng)
         if self.model.alpha_prior is not None:

@@ -14,8 +14,9 @@ from sklda._inference.compound.priors import LEARNT_GAMMA
 from sklda._inference.compound.variational_mixtures import Mixtures
 from sklda._inference.gibbs_em import BOUNDS
 from sklda._inference.newton import newton_on_log
+from sklda._inference.parallel import GO_ON, side_by_side
 from sklda._inference.priors import dirichlet_part
-from sklda._inference.sampling.collapsed import side_by_side
+from sklda._inference.rising import log_gamma_ratio
 
 # Updates of (rho, q(z)) of a document in one iteration. More take longer and change little, for the next iteration goes
 # on from where they ended.
@@ -123,14 +124,13 @@ class VariationalAscent:
         """Whether the last iteration gained too little to go on."""
         return len(self.trace) > 1 and self.trace[-1] - self.trace[-2] < _TOLERANCE * self.corpus.n_tokens
 
-    def sweep(self, should_stop=lambda: False):
+    def sweep(self, stop=GO_ON):
         """One iteration: documents, topics, mixtures and, where they are learnt, gamma and eta."""
         log_words = expected_logs(self.topic_word_parameter).T
         expected = np.zeros((self.corpus.n_features, self.omega.shape[1]))
         prior = self.gamma * self.omega[self.model.collections]
         for first, last in self._blocks():
-            if should_stop():
-                return
+            stop()
             self._documents(first, last, log_words, prior, expected)
         self.topic_word_parameter = expected.T + self.topic_word_prior
         sums = self._sums(expected_logs(self.doc_topic))
@@ -209,10 +209,11 @@ class VariationalAscent:
         total += J * (gammaln(K * self.alpha) - K * gammaln(self.alpha))
         total += len(self.present) * gammaln(self.gamma)
         # The term gamma omega E log theta is part of the bound of the mixtures.
-        total += dirichlet_terms(self.doc_topic[self.present], log_theta[self.present], 0.0)
+        total += dirichlet_terms(self.doc_topic[self.present], log_theta[self.present])
         eta = np.broadcast_to(self.topic_word_prior, log_words.shape)
-        total += dirichlet_terms(self.topic_word_parameter, log_words, eta)
-        total += (gammaln(eta.sum(axis=1)) - gammaln(eta).sum(axis=1)).sum()
+        gained = self.topic_word_parameter - eta
+        total += (log_gamma_ratio(eta, gained) - gained * log_words).sum()
+        total -= log_gamma_ratio(eta.sum(axis=1), gained.sum(axis=1)).sum()
         return float(total)
 
     def _sums(self, log_theta):
@@ -246,7 +247,9 @@ def maximise_bounds(ascents, n_iter, *, n_jobs=None, listener=None):
     -------
     list of VariationalAscent
     """
-    return side_by_side(_maximise, [(i, ascent, n_iter, listener) for i, ascent in enumerate(ascents)], n_jobs)
+    tasks = [(i, ascent, n_iter, listener) for i, ascent in enumerate(ascents)]
+    # A listener may want to be in the thread of the caller.
+    return side_by_side(_maximise, tasks, n_jobs, aside=False)
 
 
 def _maximise(index, ascent, n_iter, listener, stop):
@@ -254,8 +257,7 @@ def _maximise(index, ascent, n_iter, listener, stop):
         if listener is not None:
             listener.before(index)
         ascent.sweep(stop)
-        if stop():
-            break
+        stop()
         ascent.trace.append(ascent.log_joint())
         ended = listener is not None and listener.after(index, ascent)
         if ended or ascent.converged:
@@ -268,6 +270,6 @@ def expected_logs(parameter):
     return psi(parameter) - psi(parameter.sum(axis=1, keepdims=True))
 
 
-def dirichlet_terms(parameter, logs, prior):
-    """Entropies of Dirichlet distributions, and the expected log of the kernel of their prior."""
-    return ((prior - parameter) * logs + gammaln(parameter)).sum() - gammaln(parameter.sum(axis=1)).sum()
+def dirichlet_terms(parameter, logs):
+    """Entropies of Dirichlet distributions, less the expected sum of the logs."""
+    return (gammaln(parameter) - parameter * logs).sum() - gammaln(parameter.sum(axis=1)).sum()

@@ -14,6 +14,9 @@ METHODS = ("cgs_p", "cgs")
 # Where the number of topics is not given, more than this, and than there are tokens, are a mistake.
 _PLAUSIBLE = 10_000
 
+# Python looks in between blocks of about this many weights: a tenth of a second.
+_BLOCK_WEIGHTS = 2**26
+
 
 def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, method="cgs_p"):
     """Counts of topics by document and by word that the point estimates rest on.
@@ -40,21 +43,22 @@ def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, met
         _tokens.count_documents(corpus.offsets, topics, doc_topic)
         return doc_topic, word_topic_counts[:, :K].T.astype(np.float64, order="C")
     word_topic = np.zeros((corpus.n_features, K))
-    _point_estimates.expected_counts(
-        corpus.words,
-        corpus.offsets,
-        topics,
-        priors.doc,
-        priors.word,
-        priors.topic,
-        priors.totals,
-        word_topic_counts,
-        topic_totals,
-        doc_topic,
-        word_topic,
-        np.empty((4, K)),
-        np.empty(K, np.int32),
-    )
+    scratch = np.empty((4, K)), np.empty(K, np.int32)
+    for first, last in corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K):
+        _point_estimates.expected_counts(
+            corpus.words,
+            corpus.offsets[first : last + 1],
+            topics,
+            priors.doc[first:last] if len(priors.doc) > 1 else priors.doc,
+            priors.word,
+            priors.topic,
+            priors.totals,
+            word_topic_counts,
+            topic_totals,
+            doc_topic[first:last],
+            word_topic,
+            *scratch,
+        )
     return doc_topic, np.ascontiguousarray(word_topic.T)
 
 
