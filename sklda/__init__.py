@@ -10,7 +10,7 @@ Three floors; imports go down only, and on the middle floor a room imports from 
       datasets       corpora             _docstrings  _synthetic
         data         the script for one  make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
-      _inference     shared by all       corpus  priors  random
+      _inference     shared by all       corpus  priors  random  newton  gibbs_em
         sampling     chains of z         collapsed  word_major  threaded  partitioned  blocked  choice
                      their beginning     initialisation
                      theta and phi       point_estimates

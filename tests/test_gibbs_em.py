@@ -1,0 +1,148 @@
+"""Gibbs-EM: the M-step maximises the mean log joint of the draws, and priors that are given stay as they are."""
+
+import pickle
+
+import numpy as np
+import pytest
+from enumeration import rising
+from scipy.optimize import check_grad, minimize
+
+from sklda._inference import gibbs_em
+from sklda._inference.corpus import Corpus
+from sklda._inference.gibbs_em import GibbsEM, MStep, topic_alphas
+from sklda._inference.newton import newton
+from sklda._inference.priors import CountHistograms, Histograms, Priors, doc_histogram
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda.datasets import make_lda_corpus
+
+BOX = ((1e-3, 1e3), (1e-3, 1e3))
+
+
+@pytest.fixture(scope="module")
+def burnt():
+    truth = {"doc_topic_prior": 0.3, "topic_word_prior": 0.4}
+    corpus = Corpus.from_counts(make_lda_corpus(60, 30, 4, doc_length=(0, 60), **truth, random_state=0).data)
+    chain = GibbsChain.start(corpus, Priors.make(0.3, 0.4, 4, 30), np.random.SeedSequence(0))
+    for _ in range(50):
+        chain.sweep()
+    return chain
+
+
+def draws_of(chain, m_step, n=5):
+    parts = []
+    for _ in range(n):
+        chain.sweep()
+        parts.append(m_step.statistics(chain))
+    return parts
+
+
+def lengths_of(n_d):
+    return Histograms.from_dense(np.bincount(n_d))
+
+
+@pytest.mark.parametrize("start", [(0.4, 0.3), (40, 30), (0.004, 0.003), (900, 0.002)])
+def test_the_m_step_finds_the_maximum_of_the_mean_log_joint(burnt, start):
+    m_step = MStep(BOX)
+    draws = draws_of(burnt, m_step)
+    found = m_step.maximum(draws, np.log(start))
+    together = CountHistograms.stack([each.counts for each in draws])
+    best = minimize(lambda x: -together.log_joint(*np.exp(x)[:, None]).mean(), np.log([0.4, 0.3]), tol=1e-10)
+    np.testing.assert_allclose(found, best.x, atol=1e-4)
+    gradient, curvature = together.derivatives(*np.exp(found)[:, None])
+    assert (np.abs(gradient.mean(axis=0)) < 1e-6).all() and (curvature.mean(axis=0) < 0).all()
+
+
+@pytest.mark.parametrize("per_topic", [False, True])
+@pytest.mark.parametrize("fixed", [0, 1])
+def test_a_prior_that_is_given_stays(burnt, fixed, per_topic):
+    start = np.log([0.123, *[0.456] * (4 if per_topic else 1)])
+    both = MStep(BOX, per_topic)
+    one = MStep((None, BOX[1]) if fixed == 0 else (BOX[0], None), per_topic)
+    draws = draws_of(burnt, both)
+    everything, found = (each.maximum(draws, start) for each in (both, one))
+    own = slice(0, 1) if fixed == 0 else slice(1, None)
+    np.testing.assert_array_equal(found[own], start[own])
+    changed = np.ones(len(start), bool)
+    changed[own] = False
+    np.testing.assert_array_equal(found[changed], everything[changed])
+    assert (everything != start).all()
+
+
+def test_an_alpha_per_topic(burnt):
+    lengths, histogram = lengths_of(burnt.corpus.lengths), doc_histogram(burnt, by_topic=True)
+    n_dk = burnt.doc_topic_counts().astype(int)
+    for k in range(4):
+        np.testing.assert_array_equal(histogram[k, 1:], np.bincount(n_dk[:, k], minlength=histogram.shape[1])[1:])
+
+    def negative(x):
+        return -rising(np.broadcast_to(np.exp(x), n_dk.shape), n_dk)
+
+    best = minimize(negative, np.zeros(4), tol=1e-10)
+    for start in (-6.0, 0.0, 6.0):
+        found = topic_alphas(histogram, lengths, np.full(4, start), (1e-3, 1e3))
+        np.testing.assert_allclose(found, best.x, atol=1e-4)
+
+
+def test_the_m_step_with_an_alpha_per_topic_uses_the_mean_histogram(burnt):
+    m_step = MStep(BOX, per_topic=True)
+    draws = draws_of(burnt, m_step)
+    histogram = np.mean([each.doc_by_topic.toarray() for each in draws], axis=0)
+    expected = topic_alphas(histogram, draws[0].counts.lengths, np.zeros(4), BOX[1])
+    np.testing.assert_allclose(m_step.maximum(draws, np.zeros(5))[1:], expected, atol=1e-9)
+
+
+def test_derivatives_of_alpha_per_topic(burnt, monkeypatch):
+    functions = []
+    monkeypatch.setattr(gibbs_em, "newton", lambda function, start, *_: functions.append(function) or (start, 0))
+    topic_alphas(doc_histogram(burnt, by_topic=True), lengths_of(burnt.corpus.lengths), np.zeros(4), (1e-3, 1e3))
+    for x in (np.array([0.1, -2, 1, 0.5]), np.array([3.0, 4, 5, 6])):
+        _, gradient, curvature = functions[0](x)
+        assert check_grad(lambda x: functions[0](x)[0], lambda x: functions[0](x)[1], x) < 1e-3 * abs(gradient).max()
+        for k in range(4):
+            step = np.eye(4)[k] * 1e-5
+            numeric = (functions[0](x + step)[1] - functions[0](x - step)[1]) / 2e-5
+            np.testing.assert_allclose(curvature[k], numeric, atol=1e-5 * abs(curvature).max())
+
+
+def test_an_unused_topic_goes_to_the_bound(burnt):
+    histogram = doc_histogram(burnt, by_topic=True)
+    histogram[2] = 0
+    rest = burnt.doc_topic_counts().astype(int)[:, [0, 1, 3]].sum(axis=1)
+    found = topic_alphas(histogram, lengths_of(rest), np.zeros(4), BOX[1])
+    assert found[2] == np.log(1e-3)
+    assert (np.delete(found, 2) > np.log(1e-2)).all()
+
+
+def test_few_steps_of_newton(burnt):
+    draws = CountHistograms.stack([each.counts for each in draws_of(burnt, MStep(BOX))])
+    for part in (draws.word_part, draws.doc_part):
+
+        def function(x, part=part):
+            value, first, second = (part(np.exp(x), order).mean() for order in range(3))
+            return value, np.array([first]), np.array([[second]])
+
+        for start in (0.003, 0.3, 30):
+            assert newton(function, np.log([start]), *np.log([[1e-3], [1e3]]))[1] <= 12
+
+
+class Recorder:
+    """An M-step that counts: draws are whatever it is given."""
+
+    def statistics(self, chain):
+        return chain
+
+    def maximum(self, draws, log_h):
+        return log_h + np.sum(draws)
+
+
+def test_burn_in_draws_are_not_used_and_the_path_is_kept():
+    em = GibbsEM(Recorder(), [0.0], n_draws=2, n_burn_in=1)
+    changed = [em.after_sweep(x) for x in (100, 1, 2, 100, 3, 4, 100, 5)]
+    assert changed == [False, False, True, False, False, True, False, False]
+    assert [float(log_h[0]) for log_h in em.path] == [0, 3, 10]
+    assert em.log_h == 10
+    assert em.mean() == pytest.approx((3 + 10) / 2)
+    copy = pickle.loads(pickle.dumps(em))
+    assert copy.after_sweep(6) and copy.log_h == 21
+    em.maximise()
+    assert em.log_h == 15 and em.draws == []
