@@ -124,7 +124,7 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
     log_weight += _change_priors(chain, guide.priors) - log_mean
     # A last sweep under the target itself, on which no weight depends.
     chain.sweep(stop)
-    return AnnealedRun(log_weight, _end(chain), label_error)
+    return AnnealedRun(log_weight, chain.snapshot().small(chain.priors.n_components), label_error)
 
 
 def prior_ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
@@ -160,7 +160,7 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
         chain.sweep(stop)
         log_weight += _change_priors(chain, _diluted(priors, scale))
     chain.sweep(stop)
-    return AnnealedRun(log_weight, _end(chain))
+    return AnnealedRun(log_weight, chain.snapshot().small(priors.n_components))
 
 
 def _draw_independent(corpus, theta, phi, stream):
@@ -188,7 +188,3 @@ def _diluted(priors, scale):
     topic, K = priors.topic.copy(), priors.n_components
     topic[:, :K] += (scale - 1) * topic[:, :K].mean(axis=1, keepdims=True, dtype=np.float64)
     return replace(priors, topic=topic, totals=topic[:, :K].sum(axis=0, dtype=np.float64))
-
-
-def _end(chain):
-    return chain.snapshot().small(chain.priors.n_components)

@@ -20,8 +20,8 @@ ANNEALED = METHODS[:2]
 # Methods whose estimates of p(w) are unbiased.
 UNBIASED = METHODS[:3]
 
-# With at most so many tokens, annealing from the prior is run besides the guided one. Beyond about 5,000 tokens its
-# path crosses a phase transition, and its estimates are thousands of nats too low.
+# With at most so many tokens, annealing from the prior is run as well as the guided one. With more, its path crosses a
+# phase transition, and its estimates are thousands of nats too low.
 SMALL_CORPUS = 5000
 # Temperatures of that annealing, relative to those of the guided one.
 _PRIOR_AIS_FACTOR = 10
@@ -113,7 +113,7 @@ def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=T
     n_inner : int
         Sweeps of a run of the methods that do not anneal.
     also_prior_ais : bool, default=True
-        Whether for up to 5,000 tokens annealing from the prior is run besides the guided one, in ten times as many
+        Whether for up to 5,000 tokens annealing from the prior is run as well as the guided one, in ten times as many
         temperatures, and the larger mean is kept. Estimates are exactly unbiased only without it.
     n_jobs : int, default=None
 
@@ -177,8 +177,8 @@ def _runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, s
         log_weights, ends, label_error = [], [], 0.0
         for own in seeds:
             log_weights.append(_along_chain(chain, method, n_inner, own, stop))
-            ends.append(_small_state(chain))
-    return Estimates(np.array([log_weights]), ends, label_error, [_small_state(chain)])
+            ends.append(chain.snapshot().small(priors.n_components))
+    return Estimates(np.array([log_weights]), ends, label_error, [chain.snapshot().small(priors.n_components)])
 
 
 def _along_chain(chain, method, n_inner, seed, stop):
@@ -192,7 +192,3 @@ def _along_chain(chain, method, n_inner, seed, stop):
 
 def _log_mean(log_values):
     return logsumexp(log_values) - np.log(len(log_values))
-
-
-def _small_state(chain):
-    return chain.snapshot().small(chain.priors.n_components)

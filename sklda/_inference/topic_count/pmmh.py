@@ -95,11 +95,10 @@ class PMMH:
     """
 
     def __init__(self, corpus, rule, prior, settings, *, n_proposals, seed, n_jobs=None, report):
-        self.corpus, self.settings, self.n_proposals = corpus, settings, n_proposals
+        self.corpus, self.rule, self.settings, self.n_proposals = corpus, rule, settings, n_proposals
         self.seed, self.n_jobs, self.report = seed, n_jobs, report
         self.log_prior, self.counts = prior.first, sorted(prior.first)
         self.rng = np.random.default_rng(random.child(seed, 3))
-        self.priors, self.states = prune(corpus, rule, self.counts, [random.child(seed, 0)], n_jobs)
 
     def run(self):
         """Run the chain.
@@ -109,6 +108,8 @@ class PMMH:
         Posterior
         """
         log_prior, rng = self.log_prior, self.rng
+        seeds = [random.child(self.seed, 0)]
+        self.priors, self.states = prune(self.corpus, self.rule, self.counts, seeds, self.n_jobs)
         T = int(rng.choice(self.counts, p=normalised(np.array([log_prior[t] for t in self.counts]))))
         value, end = self._estimate(T, 0)
         rows, ends = [(T, value, T, value)], {T: [end]}

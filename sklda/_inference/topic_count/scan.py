@@ -17,7 +17,7 @@ from sklda._inference.topic_count.posterior import (
     standard_errors,
 )
 from sklda._inference.topic_count.pruning import first_count, prune, pruning_sweeps
-from sklda._inference.topic_count.settings import max_sweeps
+from sklda._inference.topic_count.settings import default_max_sweeps
 
 # Temperatures of the first runs.
 _FIRST_TEMPERATURES = 20
@@ -67,7 +67,8 @@ class Scan:
 
     def __init__(self, corpus, rule, prior, settings, *, n_chains, max_sweeps, seed, n_jobs=None, report):
         self.corpus, self.rule, self.prior, self.settings = corpus, rule, prior, settings
-        self.n_chains, self.max_sweeps = n_chains, max_sweeps
+        self.n_chains = n_chains
+        self.max_sweeps = default_max_sweeps(corpus) if max_sweeps is None else max_sweeps
         self.seed, self.n_jobs, self.report = seed, n_jobs, report
         self.candidates = Candidates(prior.first, random.child(seed, 2))
         self.trace, self.n_sweeps, self._n_prunings, self._n_rounds = [], 0, 0, 0
@@ -149,8 +150,7 @@ class Scan:
 
         Numbers of topics that were given up, but are likely now that others are known better, get full runs first.
         """
-        budget = max_sweeps(self.corpus) if self.max_sweeps is None else self.max_sweeps
-        if self.n_sweeps > budget:
+        if self.n_sweeps > self.max_sweeps:
             return False
         n_runs = self.settings.n_runs
         passed_over = [T for T in likely if self.candidates[T].temperatures < self.settings.n_temperatures]
@@ -162,7 +162,7 @@ class Scan:
         disagree = self._chains_disagree(likely)
         n_temperatures = temperatures if disagree else 2 * temperatures
         sweeps = estimates.sweeps_per_run(self.corpus, self.settings.method, n_runs * n_temperatures)
-        if self.n_sweeps + len(likely) * n_chains * sweeps > budget:
+        if self.n_sweeps + len(likely) * n_chains * sweeps > self.max_sweeps:
             return False
         if disagree:
             self._prune(likely, n_chains // 2)

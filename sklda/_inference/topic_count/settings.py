@@ -45,6 +45,6 @@ class Settings:
         return cls(method, _TEMPERATURES if n_temperatures is None else n_temperatures, n_runs, n_inner)
 
 
-def max_sweeps(corpus):
+def default_max_sweeps(corpus):
     """Sweeps after which a scan begins no new round, by default."""
     return max(_MAX_SWEEPS, _MAX_TOKENS // corpus.n_tokens)
