@@ -10,7 +10,7 @@ Three floors; imports go down only, and on the middle floor a room imports from 
       datasets       corpora             _docstrings  _synthetic
         data         the script for one  make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
-      _inference     shared by all       corpus  priors  random  newton  gibbs_em
+      _inference     shared by all       counts  corpus  priors  rising  newton  gibbs_em  random  parallel  warn
         sampling     chains of z         collapsed  word_major  threaded  partitioned  blocked  choice
                      their beginning     initialisation
                      theta and phi       point_estimates  parameters
@@ -23,7 +23,8 @@ Three floors; imports go down only, and on the middle floor a room imports from 
                      by EM               gibbs_em
         topic_count  p(T | w)            scan  candidates  evidence_by_count  pmmh  posterior
                      its models          count_prior  prior_rules  pruning  settings
-        compound     collections         chain  priors  variational
+        compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
+                     a lower bound       variational  variational_mixtures
     ---------------------------------------------------------------------------------------------------------------------
       _kernels       Cython, no GIL, arrays in and arrays out
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +20,7 @@ from sklda._inference.hyperparameters.mode_search import WIDEST
 from sklda._inference.hyperparameters.serial_tempering import TemperedChain
 from sklda._inference.hyperparameters.settings import EM_METHODS, METHODS, Options, Plan, most_sweeps
 from sklda._inference.priors import LARGEST, SMALLEST, Priors
+from sklda._inference.sampling.point_estimates import reserve
 
 KINDS = ("monte_carlo", "statistical")
 
@@ -190,6 +192,7 @@ class EmpiricalBayesLDA(GibbsLDA):
                 "doc_topic_prior must be one number, for both priors are symmetric; "
                 "an alpha for every topic takes method='gibbs_em'."
             )
+        room = reserve(corpus, self.n_components)
         priors, _ = self._priors(corpus)
         region, functionals = self._checked_region(), dict(self.functionals or {})
         for name, function in functionals.items():
@@ -202,7 +205,7 @@ class EmpiricalBayesLDA(GibbsLDA):
         options = Options.make(self.tempering)
         n_tuning, max_iter = self._lengths(corpus.n_tokens)
         most = most_sweeps(self.method, options, n_tuning, max_iter)
-        progress = Progress(self, data, {"_fold_in_seed": fold_in_seed}, self.n_chains, n_sweeps=most)
+        progress = Progress(self, data, {"_fold_in_seed_": fold_in_seed}, self.n_chains, n_sweeps=most)
         plan = Plan(
             corpus=corpus,
             priors=priors,
@@ -237,9 +240,10 @@ class EmpiricalBayesLDA(GibbsLDA):
                 "ess_": found.ess,
                 "log_evidence_": found.log_evidence,
                 "log_evidence_std_": found.log_evidence_std,
-                "_estimate": replace(found, chains=[]),
-                "_functional_names": tuple(functionals),
+                "_estimate_": replace(found, chains=[]),
+                "_functional_names_": tuple(functionals),
             }
+        del room
         progress.end(chains)
         return progress.fitted(chains) | attributes
 
@@ -273,8 +277,8 @@ class EmpiricalBayesLDA(GibbsLDA):
 
     def _fitted_attributes(self, chains):
         attributes = super()._fitted_attributes(chains)
-        attributes.pop("_chain_states")
-        attributes.pop("_fingerprint")
+        attributes.pop("_chain_states_")
+        attributes.pop("_fingerprint_")
         best = chains[attributes["best_chain_"]]
         alpha = best.priors.doc[0]
         if isinstance(best, TemperedChain):
@@ -289,12 +293,12 @@ class EmpiricalBayesLDA(GibbsLDA):
 
     def _found(self):
         check_is_fitted(self)
-        if not hasattr(self, "_estimate"):
-            raise AttributeError(
+        if not hasattr(self, "_estimate_"):
+            raise NotFittedError(
                 f"method={self.method_!r} gives the priors without the marginal likelihood around them. "
                 "Fit with method='auto', 'serial_tempering' or 'full_bayes'."
             )
-        return self._estimate
+        return self._estimate_
 
     def log_marginal_likelihood(self, topic_word_prior, doc_topic_prior, *, return_std=False):
         """log m(h), the log-likelihood of the priors with topics, proportions and assignments integrated out.
@@ -373,14 +377,16 @@ class EmpiricalBayesLDA(GibbsLDA):
             If there is no functional of that name, or `level` does not lie between 0 and 1.
         """
         found = self._found()
-        if name not in self._functional_names:
-            raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names)}.")
+        if name not in self._functional_names_:
+            raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names_)}.")
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
-        values = found.functional_values[:, self._functional_names.index(name)]
+        values = found.functional_values[:, self._functional_names_.index(name)]
         eta, alpha = _pairs(topic_word_prior, doc_topic_prior)
         mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())
-        half = global_band(found.functional_curve, values, found.grid.region, level) * std
+        band = global_band(found.functional_curve, values, found.grid.region, level)
+        # Infinite even where the functional is constant as far as draws reach.
+        half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
         return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
 
 

@@ -1,6 +1,5 @@
 """TopicCountLDA: the posterior over the number of topics."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -20,6 +19,7 @@ from sklda._inference.topic_count.posterior import sample_models
 from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.scan import Scan
 from sklda._inference.topic_count.settings import Settings
+from sklda._inference.warn import warn
 from sklda.metrics._evidence import COMPARATOR
 
 # A posterior probability with a larger standard error is worth a warning.
@@ -235,6 +235,7 @@ default=None
         prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
         rule = self._prior_rule(corpus)
         self._check_evidence()
+        room = point_estimates.reserve(corpus, max(prior.first))
         seed = random.seed_sequence(self.random_state)
         stages = Stages(self, data)
         common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": stages}
@@ -250,6 +251,7 @@ default=None
         self._warn(posterior, prior)
 
         chains = posterior.draws[posterior.mode].chains(corpus, self.n_jobs)
+        del room
         attributes |= self._trace_attributes(chains)
         attributes |= self._posterior_attributes(posterior)
         chain = chains[attributes["best_chain_"]]
@@ -259,8 +261,8 @@ default=None
             "doc_topic_prior_": float(chain.priors.doc[0, 0]),
             "topic_word_prior_": _one_if_equal(chain.priors.word),
             "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
-            "_fold_in_seed": random.key(random.child(seed, 1)),
-            "_draws": (corpus, posterior.draws),
+            "_fold_in_seed_": random.key(random.child(seed, 1)),
+            "_draws_": (corpus, posterior.draws),
         }
         stages.end(attributes)
         return attributes
@@ -274,7 +276,7 @@ default=None
                 f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
                 f"give one of {', '.join(map(repr, UNBIASED))}."
             )
-        warnings.warn(f"evidence={COMPARATOR.format(self.evidence)}", UserWarning, stacklevel=6)
+        warn(f"evidence={COMPARATOR.format(self.evidence)}")
 
     def _prior_rule(self, corpus):
         make = PriorRule.learning if self.learn_priors else PriorRule
@@ -305,12 +307,11 @@ default=None
         trace = pmmh.trace
         n_proposals = len(trace.accepted)
         if trace.longest_stay > max(_LONG_STAY, int(_LONG_STAY_SHARE * n_proposals)):
-            warnings.warn(
+            warn(
                 f"the chain over the number of topics stayed where it was for {trace.longest_stay} of {n_proposals} "
                 "proposals in a row: its estimates of the evidence vary too much. Use method='scan', or more "
                 "temperatures, runs or inner sweeps.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         return {
             "topic_count_trace_": trace.counts,
@@ -324,20 +325,18 @@ default=None
         imprecise = posterior.std > _LARGE_ERROR
         if imprecise.any():
             T = posterior.counts[imprecise]
-            warnings.warn(
+            warn(
                 f"p(T | w) has a standard error above {_LARGE_ERROR} at {len(T)} numbers of topics from {T[0]} to "
                 f"{T[-1]}: the data do not decide between them, or max_iter, n_temperatures or n_chains are too small. "
                 f"Report topic_count_interval_, {posterior.interval}, rather than n_components_.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         counts, at_end = posterior.counts, posterior.probability[-1]
         if len(counts) > 1 and at_end > _LARGE_AT_END and prior.cut_off_at(int(counts[-1])):
-            warnings.warn(
+            warn(
                 f"p(T | w) is {at_end:.2g} at the end of the range, {counts[-1]} topics: "
                 "more may be likelier. Raise max_components.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
 
     def sample_posterior(self, n_samples=1, random_state=None):
@@ -365,7 +364,7 @@ default=None
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        corpus, draws = self._draws
+        corpus, draws = self._draws_
         probability = np.array([self.topic_count_posterior_[self.topic_counts_ == T].sum() for T in draws])
         seed = random.seed_sequence(random_state)
         counts, z, theta, phi = sample_models(corpus, draws, probability, n_samples, seed)

@@ -1,14 +1,12 @@
 """The evidence of a number of topics, as a function of counts."""
 
-import warnings
-from numbers import Integral
-
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.evidence import estimates
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.initialisation import INITS
-from sklda.metrics._checks import as_matrix
+from sklda._inference.warn import warn
+from sklda.metrics._checks import check_int
 
 COMPARATOR = "{!r} is known to fail on topic models and is here for comparison; use 'guided_ais'."
 
@@ -103,15 +101,12 @@ def log_evidence(
         ("n_chains", n_chains, 1),
         ("n_inner", n_inner, 2),
     ):
-        if not isinstance(value, Integral) or isinstance(value, bool):
-            raise TypeError(f"{name} must be an int, got {value!r}.")
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}.")
+        check_int(value, name, least)
     if method not in estimates.METHODS:
         raise ValueError(f"method must be one of {estimates.METHODS}, got {method!r}.")
     if init is not None and init not in INITS:
         raise ValueError(f"init must be one of {INITS} or None, got {init!r}.")
-    corpus = Corpus.from_counts(as_matrix(X))
+    corpus = Corpus.from_counts(X)
     if corpus.n_tokens == 0:
         raise ValueError(f"X has {corpus.n_documents} documents and no token at all: there is no evidence.")
     default = 1.0 / n_components
@@ -123,7 +118,7 @@ def log_evidence(
         corpus.n_documents,
     )
     if method not in estimates.UNBIASED:
-        warnings.warn(COMPARATOR.format(method), UserWarning, stacklevel=2)
+        warn(COMPARATOR.format(method))
     return estimates.log_evidence(
         corpus,
         priors,

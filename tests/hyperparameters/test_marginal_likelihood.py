@@ -19,7 +19,8 @@ from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_s
 from sklda._inference.hyperparameters.maximum import Ellipse
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
 from sklda._inference.hyperparameters.settings import Options, Plan
-from sklda._inference.priors import CountHistograms, Priors, log_rising
+from sklda._inference.priors import CountHistograms, Priors
+from sklda._inference.rising import log_rising
 from sklda._inference.sampling.collapsed import GibbsChain
 
 REGION = ((0.05, 10.0), (0.05, 10.0))

@@ -8,7 +8,7 @@ import pytest
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.hyperparameters.convergence import warn
+from sklda._inference.hyperparameters.convergence import warn_of
 from sklda._inference.hyperparameters.maximum import Maximum
 from sklda._inference.hyperparameters.mode_search import Pilots, _climb, _settle, find_pilots, mode_evidence, weigh
 from sklda._inference.priors import Priors
@@ -58,7 +58,7 @@ def test_few_starts_within_reach_are_worth_a_warning(n_within, warned):
     pilots = Pilots([None] * 4, False, None, None, None, np.zeros(52), 1.0, 8, n_within, np.zeros((2, 2)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn("full_bayes", nothing, WITHIN, False, np.ones(2), np.ones((2, 2)) / 4, None, pilots)
+        warn_of("full_bayes", nothing, WITHIN, False, np.ones(2), np.ones((2, 2)) / 4, None, pilots)
     assert [f"only {n_within} came within reach" in str(each.message) for each in caught] == [True] * warned
 
 

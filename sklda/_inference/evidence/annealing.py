@@ -6,6 +6,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.evidence.topic_labels import log_mean_over_labels
+from sklda._inference.parallel import GO_ON
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _independent
@@ -40,7 +41,7 @@ class Guide:
     priors: Priors
 
     @classmethod
-    def from_chain(cls, chain, n_sweeps=GUIDE_SWEEPS, stop=lambda: False):
+    def from_chain(cls, chain, n_sweeps=GUIDE_SWEEPS, stop=GO_ON):
         """Mean counts over the next `n_sweeps` sweeps of a chain."""
         priors = chain.priors
         doc = np.zeros((chain.corpus.n_documents, priors.n_components))
@@ -88,7 +89,7 @@ class AnnealedRun:
     label_error: float = 0.0
 
 
-def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
+def guided_ais(corpus, guide, n_temperatures, seed, stop=GO_ON):
     """Anneal along theta_d ~ Dir(alpha + c a_d), phi_k ~ Dir(eta + c b_k), with c from infinity to 0.
 
     a and b are the counts of the guide. At c = infinity the tokens are independent. Each of the `n_temperatures`
@@ -102,8 +103,8 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
     guide : Guide
     n_temperatures : int
     seed : numpy.random.SeedSequence
-    stop : callable, optional
-        Ends the run early when true.
+    stop : Stop, optional
+        Ends the run when its flag is up.
 
     Returns
     -------
@@ -115,8 +116,6 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
     chain = GibbsChain(corpus, guide.priors_at(strengths[0]), ChainState(topics, stream))
     log_weight = chain.log_joint() - log_probability
     for strength in strengths[1:]:
-        if stop():
-            break
         chain.sweep(stop)
         log_weight += _change_priors(chain, guide.priors_at(strength))
     chain.sweep(stop)
@@ -127,7 +126,7 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
     return AnnealedRun(log_weight, chain.snapshot().small(chain.priors.n_components), label_error)
 
 
-def prior_ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
+def prior_ais(corpus, priors, n_temperatures, seed, stop=GO_ON):
     """Anneal from the prior of z: eta falls from a value at which words do not matter to its own.
 
     Topics that have an eta each start from the mean over topics, times the scale: see `_diluted`. The method is good
@@ -139,8 +138,8 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
     priors : Priors
     n_temperatures : int
     seed : numpy.random.SeedSequence
-    stop : callable, optional
-        Ends the run early when true.
+    stop : Stop, optional
+        Ends the run when its flag is up.
 
     Returns
     -------
@@ -155,8 +154,6 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
     chain = GibbsChain(corpus, _diluted(priors, scales[0]), ChainState(topics, stream))
     log_weight = chain.log_words()
     for scale in scales[1:]:
-        if stop():
-            break
         chain.sweep(stop)
         log_weight += _change_priors(chain, _diluted(priors, scale))
     chain.sweep(stop)

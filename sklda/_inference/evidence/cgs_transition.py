@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from sklda._inference.parallel import GO_ON
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _transition
 
 
-def log_transition(chain, before):
+def log_transition(chain, before, stop=GO_ON):
     """log of the probability that one sweep leads from the topics `before` to those of the chain."""
     corpus, priors = chain.corpus, chain.priors
     start = GibbsChain(corpus, priors, ChainState(before, chain.stream))
@@ -24,10 +25,11 @@ def log_transition(chain, before):
         start.topic_totals,
         np.empty((2, width)),
         np.empty(width, np.int32),
+        stop.flag,
     )
 
 
-def cgs_transition(chain, n_inner, stop=lambda: False):
+def cgs_transition(chain, n_inner, stop=GO_ON):
     """The estimates p(z_l, w) / g(z_(l - 1), z_l) of Chen & Doss (2018), equation 4.9, along the next sweeps.
 
     g is the transition probability of a sweep. Each estimate is unbiased for p(w). Its logarithm is too low by the
@@ -38,8 +40,8 @@ def cgs_transition(chain, n_inner, stop=lambda: False):
     chain : GibbsChain
     n_inner : int
         Sweeps.
-    stop : callable, optional
-        Ends the sweeps early when true.
+    stop : Stop, optional
+        Ends the sweeps when its flag is up.
 
     Returns
     -------
@@ -48,9 +50,7 @@ def cgs_transition(chain, n_inner, stop=lambda: False):
     """
     log_weights = np.empty(n_inner)
     for i in range(n_inner):
-        if stop():
-            break
         before = chain.topics.copy()
         chain.sweep(stop)
-        log_weights[i] = chain.log_joint() - log_transition(chain, before)
+        log_weights[i] = chain.log_joint() - log_transition(chain, before, stop)
     return log_weights

@@ -3,10 +3,11 @@
 import numpy as np
 
 from sklda._inference.evidence.cgs_transition import log_transition
+from sklda._inference.parallel import GO_ON
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
 
-def chib(chain, n_inner, stop=lambda: False):
+def chib(chain, n_inner, stop=GO_ON):
     """log p(z* | w) - log p(z*, w), where p(z* | w) is the mean probability of a sweep from the posterior to z*.
 
     z* has each token in the topic where it was most often during the first third of the sweeps (Chen & Doss 2018,
@@ -17,8 +18,8 @@ def chib(chain, n_inner, stop=lambda: False):
     chain : GibbsChain
     n_inner : int
         Sweeps.
-    stop : callable, optional
-        Ends the sweeps early when true.
+    stop : Stop, optional
+        Ends the sweeps when its flag is up.
 
     Returns
     -------
@@ -35,8 +36,6 @@ def chib(chain, n_inner, stop=lambda: False):
     at_mode = GibbsChain(corpus, chain.priors, ChainState(votes.argmax(axis=1).astype(np.int32), chain.stream))
     log_joint, log_weights = at_mode.log_joint(), []
     for _ in range(max(n_inner - n_first, 2)):
-        if stop():
-            break
         chain.sweep(stop)
-        log_weights.append(log_transition(at_mode, chain.topics) - log_joint)
+        log_weights.append(log_transition(at_mode, chain.topics, stop) - log_joint)
     return np.array(log_weights)

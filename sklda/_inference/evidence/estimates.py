@@ -11,8 +11,9 @@ from sklda._inference.evidence.cgs_transition import cgs_transition
 from sklda._inference.evidence.chib import chib
 from sklda._inference.evidence.combining import combine_chains
 from sklda._inference.evidence.harmonic_mean import harmonic_mean
+from sklda._inference.parallel import side_by_side
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain, side_by_side
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import start_chains
 
 METHODS = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")

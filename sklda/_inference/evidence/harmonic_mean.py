@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from sklda._inference.parallel import GO_ON
 from sklda._inference.sampling.parameters import draw_parameters
 
 # Tokens whose likelihoods are computed at a time; it bounds the memory to so many times K floats.
 _BLOCK_TOKENS = 2**16
 
 
-def harmonic_mean(chain, n_inner, seed, given, stop=lambda: False):
+def harmonic_mean(chain, n_inner, seed, given, stop=GO_ON):
     """Logarithms of 1 / p(w | z), or of 1 / p(w | theta, phi), along the next sweeps.
 
     Parameters
@@ -19,8 +20,8 @@ def harmonic_mean(chain, n_inner, seed, given, stop=lambda: False):
     seed : numpy.random.SeedSequence
     given : {"z", "psi"}
         What the likelihood is given: z, or theta and phi drawn from their conditionals.
-    stop : callable, optional
-        Ends the sweeps early when true.
+    stop : Stop, optional
+        Ends the sweeps when its flag is up.
 
     Returns
     -------
@@ -29,8 +30,6 @@ def harmonic_mean(chain, n_inner, seed, given, stop=lambda: False):
     rng = np.random.default_rng(seed)
     log_weights = np.empty(n_inner)
     for i in range(n_inner):
-        if stop():
-            break
         chain.sweep(stop)
         log_weights[i] = -(chain.log_words() if given == "z" else _log_likelihood(chain, rng))
     return log_weights

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sklda._inference.evidence.permanent import log_permanent
+from sklda._inference.rising import log_gamma_ratio
 
 
 def log_mean_over_labels(chain, target, rng):
@@ -36,8 +37,8 @@ def log_mean_over_labels(chain, target, rng):
         counts = counts[rows, topics]
         for j in range(K):
             given = prior[rows, j]
-            changes[:, j] += np.bincount(topics, gammaln(given + counts) - gammaln(given), minlength=K)
-    changes += gammaln(tilted.totals) - gammaln(tilted.totals + chain.topic_totals[:, None])
+            changes[:, j] += np.bincount(topics, log_gamma_ratio(given, counts), minlength=K)
+    changes -= log_gamma_ratio(tilted.totals, chain.topic_totals[:, None])
     groups = exchangeable_groups(target)
     changes[groups[:, None] != groups] = -np.inf
     log_sum, error = log_permanent(changes, rng)

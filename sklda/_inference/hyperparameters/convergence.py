@@ -1,13 +1,12 @@
 """Whether chains on (h, z) can be trusted: R-hat, effective draws, and the warnings of what went wrong."""
 
-import warnings
-
 import numpy as np
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_sums, n_batches, variance_of_sums
 from sklda._inference.hyperparameters.maximum import NAMES
+from sklda._inference.warn import warn
 
 # Grid points that get less than this part of their due were not visited.
 UNVISITED = 0.05
@@ -59,43 +58,39 @@ def disagree(curve, maximum):
     return bool(chi2.sf(q, scores.shape[1] * (n_chains - 1)) < _DISAGREE)
 
 
-def warn(method, maximum, search, disagree, r_hat, occupancy, grid, pilots):
+def warn_of(method, maximum, search, disagree, r_hat, occupancy, grid, pilots):
     """A `ConvergenceWarning` for everything that keeps the result from being what was asked for."""
     if pilots is not None and pilots.few:
-        warnings.warn(
+        warn(
             f"Of {len(pilots.log_evidence)} starts, only {pilots.n_within} came within reach of the best evidence, and "
             "all chains go on from there. A mode of the topic assignments that no start found may be better and have "
             "its maximum elsewhere: the errors contain how far apart the modes that were found have theirs. "
             "More starts (n_chains) or longer tuning (n_tuning) may find others as good.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     for axis, side in maximum.edges.items():
         bound = search[axis][side == "upper"]
-        warnings.warn(
+        warn(
             f"The marginal likelihood has no maximum in {NAMES[axis]} that can be told from the {side} edge of what "
             f"was searched, {bound:.3g}: it is as high there as anywhere. {NAMES[axis]}_ = {maximum.h[axis]:.3g}, and "
             "its errors are infinite. "
             "The corpus says too little of this prior; give a `region` to keep it within bounds.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     if disagree and r_hat.max() > _FORGETFUL:
-        warnings.warn(
+        warn(
             "The chains disagree about the priors by more than their errors (R-hat of log topic_word_prior "
             f"{r_hat[0]:.2f}, of log doc_topic_prior {r_hat[1]:.2f}): they forget slowly, or stay in different modes "
             "of the topic assignments. The errors contain their spread. "
             "Longer chains (max_iter), more of them (n_chains) or longer tuning (n_tuning) may mend it.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     missed = occupancy * occupancy.size < UNVISITED
     if method == "serial_tempering" and missed.any():
         etas, alphas = grid.etas[missed.any(axis=1)], grid.alphas[missed.any(axis=0)]
-        warnings.warn(
+        warn(
             f"Serial tempering did not visit {missed.sum()} of {missed.size} grid points (topic_word_prior from "
             f"{etas[0]:.3g} to {etas[-1]:.3g}, doc_topic_prior from {alphas[0]:.3g} to {alphas[-1]:.3g}): the marginal "
             "likelihood there is extrapolated. Raise n_tuning, or give a smaller region.",
             ConvergenceWarning,
-            stacklevel=2,
         )

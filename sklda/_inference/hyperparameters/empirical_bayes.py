@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.hyperparameters.convergence import UNVISITED, disagree, effective_draws, split_r_hat, warn
+from sklda._inference.hyperparameters.convergence import UNVISITED, disagree, effective_draws, split_r_hat, warn_of
 from sklda._inference.hyperparameters.marginal_likelihood import (
     Curve,
     component_denominators,
@@ -328,7 +328,7 @@ def _conclude(plan, method, chains, grid, pilots, n_left):
         chains, maximum = _at_maximum(plan, chains, curve, maximum, search, n_left)
     if pilots is not None:
         maximum = maximum.in_doubt(pilots.doubt)
-    warn(method, maximum, search, apart, r_hat, occupancy, grid, pilots)
+    warn_of(method, maximum, search, apart, r_hat, occupancy, grid, pilots)
     return Estimate(
         method,
         chains,

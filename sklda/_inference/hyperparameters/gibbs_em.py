@@ -11,11 +11,13 @@ from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import digamma, gammaln, logsumexp
+from scipy.special import digamma, logsumexp
 
 from sklda._inference import random
-from sklda._inference.priors import CountHistograms, Priors, dirichlet_part, doc_histogram, log_rising
-from sklda._inference.sampling.collapsed import GibbsChain, side_by_side
+from sklda._inference.parallel import GO_ON, side_by_side
+from sklda._inference.priors import CountHistograms, Priors, dirichlet_part, doc_histogram
+from sklda._inference.rising import log_gamma_ratio, log_rising
+from sklda._inference.sampling.collapsed import GibbsChain
 
 M_STEPS = ("newton", "fixed_point")
 
@@ -200,12 +202,9 @@ class EMChain(GibbsChain):
         own = {name: getattr(self, name) for name in ("path", "_draws", "_histogram", "_phase")}
         return _again, (plain, self._options, own)
 
-    def sweep(self, should_stop=lambda: False):
+    def sweep(self, stop=GO_ON):
         """Draw every token; where an E-step ends, take the M-step."""
-        before = self.n_sweeps
-        super().sweep(should_stop)
-        if self.n_sweeps == before:
-            return
+        super().sweep(stop)
         options = self._options
         self._phase += 1
         if self._phase > options["n_burn_in"]:
@@ -270,7 +269,7 @@ class VariationalFit:
         return self.path[-1]
 
 
-def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=lambda: False):
+def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=GO_ON):
     """EM with independent posteriors of theta, phi and z: for the model with a prior on phi.
 
     The E-step is coordinate ascent on the lower bound of log m(h): tokens given Dirichlets, then Dirichlets given
@@ -291,7 +290,7 @@ def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=lam
         An E-step ends when a pass adds less than this part of the bound, and the ascent when h moves by less than the
         square root of it, in logs.
     stop : callable
-        Ends the ascent when true.
+        Called before every pass; raises to end the ascent.
 
     Returns
     -------
@@ -308,12 +307,13 @@ def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=lam
         eta, alpha = np.exp(log_h)
         bound = -np.inf
         for _inner in range(n_inner):
+            stop()
             gamma, lambda_ = doc_counts + alpha, word_counts + eta
             log_theta, log_phi = expected_log(gamma), expected_log(lambda_)
             doc_counts, word_counts, log_words = _expected_counts(X, log_theta, log_phi)
             before = bound
             bound = log_words - divergence(gamma[says], alpha).sum() - divergence(lambda_, eta).sum()
-            if bound - before < tol * abs(bound) or stop():
+            if bound - before < tol * abs(bound):
                 break
         bounds.append(bound)
         parts = (
@@ -322,7 +322,7 @@ def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=lam
         )
         log_h = newton_step(parts, log_h, region)
         path.append(log_h)
-        if np.abs(log_h - path[-2]).max() < np.sqrt(tol) or stop():
+        if np.abs(log_h - path[-2]).max() < np.sqrt(tol):
             break
     return VariationalFit(np.array(path), np.array(bounds), gamma, lambda_)
 
@@ -374,13 +374,11 @@ def expected_log(parameters):
 
 def divergence(parameters, prior):
     """Kullback-Leibler divergence of Dirichlet distributions, one a row, from the symmetric one; nats."""
-    total, size = parameters.sum(axis=1), parameters.shape[1]
+    gained = parameters - prior
     return (
-        gammaln(total)
-        - gammaln(parameters).sum(axis=1)
-        - gammaln(size * prior)
-        + size * gammaln(prior)
-        + ((parameters - prior) * expected_log(parameters)).sum(axis=1)
+        log_gamma_ratio(parameters.shape[1] * prior, gained.sum(axis=1))
+        - log_gamma_ratio(prior, gained).sum(axis=1)
+        + (gained * expected_log(parameters)).sum(axis=1)
     )
 
 

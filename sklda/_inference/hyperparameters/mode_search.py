@@ -21,8 +21,9 @@ from sklda._inference.hyperparameters.marginal_likelihood import (
     region_of,
 )
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
+from sklda._inference.parallel import GO_ON, side_by_side
 from sklda._inference.priors import CountHistograms, Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain, side_by_side
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.initialisation import start_chains
 
 # The widest box that is searched, for eta and for alpha.
@@ -112,7 +113,7 @@ def find_pilots(corpus, priors, within, *, n_chains, n_sweeps, seed, n_jobs=None
     """
     K = priors.n_components
     scout = GibbsChain.start(corpus, priors, random.child(seed, 0))
-    scout = _settle(scout, within, n_sweeps // 2, random.child(seed, 1), lambda: False)
+    scout = _settle(scout, within, n_sweeps // 2, random.child(seed, 1), GO_ON)
     priors = _symmetric(np.exp(scout.maximum), corpus, K)
     # The longer starts cost hundreds of sweeps each.
     kinds = ["prune", "anneal"] if corpus.n_tokens < _MOST_TOKENS else ["random"]

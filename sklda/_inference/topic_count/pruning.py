@@ -3,7 +3,7 @@
 from math import ceil
 
 from sklda._inference import random
-from sklda._inference.sampling.collapsed import side_by_side
+from sklda._inference.parallel import side_by_side
 from sklda._inference.sampling.initialisation import longest_start, merge
 
 # Topics at first, relative to the largest number asked for; chains from random topics, of which the best by log joint
@@ -52,7 +52,7 @@ def _prune(corpus, rule, counts, seed, stop):
     seeds = [random.child(seed, r) for r in range(_RESTARTS)]
     chain = longest_start(corpus, rule(first_count(counts)), seeds, _FIRST_SWEEPS, stop)
     states, rules = {}, {}
-    while not stop():
+    while True:
         rule = rule.learn(chain)
         T = chain.priors.n_components
         if T in counts:
