@@ -5,8 +5,8 @@
     python benchmarks/bench_topic_count.py --part diffuse
     python benchmarks/bench_topic_count.py --part whales --data whales.ldac.gz
 
-Log evidence is in nats; "too low by" is what `log_evidence_shortfall_` says of it. Long runs start from prunings of
-their own, and share no random number with what they are compared with.
+Log evidence is in nats; "too low by" is `log_evidence_downward_bias_`. Long runs start from prunings of their own, and
+share no random number with what they are compared with.
 """
 
 import argparse
@@ -23,14 +23,12 @@ from threadpoolctl import threadpool_limits
 from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.evidence import annealing as evidence
-from sklda._inference.evidence.combining import combine
-from sklda._inference.topic_count.evidence_by_count import Level, Table, normalised
-from sklda._inference.topic_count.prior_rules import LearntRule, PriorRule
-from sklda._inference.topic_count.scan import prunings
+from sklda._inference.evidence.combining import combine_chains
+from sklda._inference.evidence.estimates import Target, estimate
+from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable, normalised
+from sklda._inference.topic_count.prior_rules import PriorRule
+from sklda._inference.topic_count.pruning import prune
 from sklda.datasets import make_lda_corpus
-
-LEARNT = ("doc_topic_prior", "topic_word_prior")
 
 
 def fitted(name, X, *arguments, **options):
@@ -39,7 +37,7 @@ def fitted(name, X, *arguments, **options):
         warnings.simplefilter("always")
         lda = TopicCountLDA(*arguments, **options).fit(X)
     low, high = lda.topic_count_interval_
-    say(f"\n{name}: mode {lda.n_components_}, interval {low} to {high}; {lda.n_iter_:,} sweeps, {seconds(taken)}")
+    say(f"\n{name}: mode {lda.n_components_}, interval {low} to {high}; {lda.n_sweeps_:,} sweeps, {seconds(taken)}")
     for each in said:
         if not issubclass(each.category, ConvergenceWarning | UserWarning):
             raise each.message
@@ -54,10 +52,10 @@ def seconds(taken):
 def log_evidence(corpus, rule, counts, options, n_temperatures, seed, evidence_method="guided_ais"):
     """For each number of topics: log evidence, standard error, by how much it is too low, and its priors."""
     root = random.seed_sequence(seed)
-    seeds = [random.child(root, 0, p) for p in range(options.pilots)]
-    priors, pilots = prunings(corpus, rule, counts, seeds, options.jobs)
-    targets = [(priors[T], [states[T] for states in pilots], random.child(root, 1, T)) for T in counts]
-    found = evidence.run_pilots(
+    seeds = [random.child(root, 0, c) for c in range(options.chains)]
+    priors, states = prune(corpus, rule, counts, seeds, options.jobs)
+    targets = [Target(priors[T], states[T], random.child(root, 1, T)) for T in counts]
+    found = estimate(
         corpus,
         targets,
         method=evidence_method,
@@ -65,25 +63,27 @@ def log_evidence(corpus, rule, counts, options, n_temperatures, seed, evidence_m
         n_inner=n_temperatures,
         n_jobs=options.jobs,
     )
-    return {T: (*combine(each[0]), priors[T]) for T, each in zip(counts, found, strict=True)}
+    return {T: (*combine_chains(each.log_weights), priors[T]) for T, each in zip(counts, found, strict=True)}
 
 
 def by_count(lda, T):
     i = int(np.flatnonzero(lda.topic_counts_ == T)[0])
-    return lda.log_evidence_[i], lda.log_evidence_std_[i], lda.log_evidence_shortfall_[i]
+    return lda.log_evidence_[i], lda.log_evidence_std_[i], lda.log_evidence_downward_bias_[i]
 
 
 def apart(lda):
     """How far below the best each number of topics with runs of full length is, in errors that it does not share."""
-    trace, levels = lda.evidence_trace_, {}
+    trace, known = lda.evidence_trace_, {}
     n_sweeps = trace["n_sweeps"].max()
     for T in np.unique(trace["n_components"][trace["n_sweeps"] == n_sweeps]).tolist():
         runs = trace[(trace["n_components"] == T) & (trace["n_sweeps"] == n_sweeps)]
-        levels[T] = Level(None, [], n_sweeps, runs["log_evidence"].reshape(len(np.unique(runs["pilot"])), -1))
-    found = Table.of(levels)
-    best = np.argmax(found.best)
-    errors = np.hypot(found.own, found.own[best])
-    return {T: value for T, value in zip(levels, (found.best[best] - found.best) / errors, strict=True) if value > 0}
+        log_weights = runs["log_evidence"].reshape(len(np.unique(runs["chain"])), -1)
+        known[T] = CountEvidence(None, [], n_sweeps, log_weights)
+    found = EvidenceTable.of(known)
+    best = np.argmax(found.corrected)
+    errors = np.hypot(found.own_std, found.own_std[best])
+    below = (found.corrected[best] - found.corrected) / errors
+    return {T: value for T, value in zip(known, below, strict=True) if value > 0}
 
 
 def nats(value):
@@ -119,7 +119,7 @@ def paper(options):
     X = make_lda_corpus(2000, options.features, 20, doc_length=300, **given, random_state=options.seed).data
     say(describe(X))
     lda, taken = fitted("scan", X, 2, 100, **given, n_jobs=options.jobs, random_state=options.seed, verbose=1)
-    value = lda.log_evidence_ + lda.log_evidence_shortfall_
+    value = lda.log_evidence_ + lda.log_evidence_downward_bias_
     best, rows, errors = np.nanmax(value), [], apart(lda)
     for T in (5, 10, 15, 16, 18, 19, 20, 21, 22, 24, 30, 51, 100):
         i = T - 2
@@ -205,13 +205,13 @@ def whales(options):
     corpus, found = Corpus.from_counts(X), {}
     rules = {
         f"alpha = {options.alpha}, eta = {options.eta}": PriorRule(options.alpha, options.eta, X.shape[1]),
-        "empirical Bayes": LearntRule(None, None, X.shape[1], LEARNT),
+        "empirical Bayes": PriorRule.learning(None, None, X.shape[1]),
     }
     for name, rule in rules.items():
         rows = []
         with stopwatch() as taken:
-            learning = [random.seed_sequence(options.seed + p) for p in range(options.pilots)]
-            priors, _ = prunings(corpus, rule, options.counts, learning, options.jobs)
+            learning = [random.seed_sequence(options.seed + c) for c in range(options.chains)]
+            priors, _ = prune(corpus, rule, options.counts, learning, options.jobs)
             for T in options.counts:
                 alpha, eta = float(priors[T].doc[0, 0]), float(priors[T].word[0])
                 given = {"doc_topic_prior": alpha, "topic_word_prior": eta, "n_jobs": options.jobs}
@@ -254,7 +254,7 @@ def main():
     parser.add_argument("--eta", type=float, default=0.41, help="of --part whales")
     parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="of --part whales")
     parser.add_argument("--runs", type=int, default=2, help="of long runs, from each pruning")
-    parser.add_argument("--pilots", type=int, default=2, help="prunings of long runs")
+    parser.add_argument("--chains", type=int, default=2, help="prunings of long runs")
     parser.add_argument("--max-iter", type=int, help="sweeps of --part diffuse")
     parser.add_argument("--repeats", type=int, default=1, help="scans of --part diffuse, one seed each")
     parser.add_argument("--jobs", type=int, default=1)

@@ -31,8 +31,8 @@ X, others = corpus.data[:150], corpus.data[150:]
 # The posterior
 # -------------
 #
-# Bars are probabilities, the marks on them two Monte Carlo standard errors. The right panel is what they come from:
-# log evidence in nats below the best, in proportion for the last ten and in logarithms farther down.
+# Bars are probabilities, the marks on them two Monte Carlo standard errors. The right panel is the log evidence behind
+# them, in nats below the best: on a linear scale for the last ten, on a logarithmic one farther down.
 
 lda = TopicCountLDA(2, 12, **priors, random_state=0).fit(X)
 low, high = lda.topic_count_interval_
@@ -48,10 +48,10 @@ plt.show()
 # Another opinion beforehand
 # --------------------------
 #
-# A prior over T is added to the log evidence, which is there already: a Poisson distribution with mean 3 takes nothing
-# but a line. In a fit it is ``topic_count_prior=poisson(3)``.
+# The log of a prior over T is added to the log evidence, so another prior needs no new fit: here a Poisson distribution
+# with mean 3. In a fit it is ``topic_count_prior=poisson(3)``.
 
-log_evidence = lda.log_evidence_ + lda.log_evidence_shortfall_
+log_evidence = lda.log_evidence_ + lda.log_evidence_downward_bias_
 log_posterior = log_evidence + poisson(3).logpmf(lda.topic_counts_)
 print("with a Poisson prior of mean 3:", lda.topic_counts_[log_posterior.argmax()], "topics")
 
@@ -59,7 +59,7 @@ print("with a Poisson prior of mean 3:", lda.topic_counts_[log_posterior.argmax(
 # Few documents
 # -------------
 #
-# Fifteen documents do not tell five topics from seven. What the computation adds is said as well: the marks on the bars
+# Fifteen documents do not tell five topics from seven. The Monte Carlo error is large as well: the marks on the bars
 # are long, and a warning advises to report the interval.
 
 with warnings.catch_warnings(record=True) as caught:

@@ -16,14 +16,16 @@ Three floors; imports go down only, and on the middle floor a room imports from 
       _inference     shared by all       counts  corpus  priors  rising  newton  gibbs_em  random  parallel  warn
         sampling     chains of z         collapsed  word_major  threaded  partitioned  blocked  choice
                      their beginning     initialisation
-                     theta and phi       point_estimates
+                     theta and phi       point_estimates  parameters
         held_out     new documents       fold_in  methods  ratio_ais
                      leave-one-out       leave_one_out
-        evidence     log p(w | K)        annealing  permanent  combining
+        evidence     log p(w | K)        annealing  topic_labels  permanent  cgs_transition  chib  harmonic_mean
+                     from all chains     estimates  combining
         hyperparameters  m(eta, alpha)   settings  mode_search  serial_tempering  subsampling  marginal_likelihood
                                          maximum  convergence  empirical_bayes
                      by EM               gibbs_em
-        topic_count  p(T | w)            scan  evidence_by_count  pmmh  prior_rules
+        topic_count  p(T | w)            scan  candidates  evidence_by_count  pmmh  posterior
+                     its models          count_prior  prior_rules  pruning  settings
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
                      a lower bound       variational  variational_mixtures
     ---------------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_scalar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -12,81 +11,80 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._base import BaseLDA
 from sklda._callbacks import Stages
 from sklda._inference import random
-from sklda._inference.evidence import annealing as evidence
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain, run_chains
-from sklda._inference.sampling.point_estimates import METHODS, reserve
-from sklda._inference.topic_count.pmmh import pmmh
-from sklda._inference.topic_count.prior_rules import LearntRule, PriorRule
+from sklda._inference.evidence.estimates import METHODS, UNBIASED
+from sklda._inference.sampling import point_estimates
+from sklda._inference.topic_count.count_prior import CountPrior
+from sklda._inference.topic_count.pmmh import PMMH
+from sklda._inference.topic_count.posterior import sample_models
+from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.scan import Scan
+from sklda._inference.topic_count.settings import Settings
 from sklda._inference.warn import warn
 from sklda.metrics._evidence import COMPARATOR
 
-_LEARN = "empirical_bayes"
-# Where the range is open: its first end, and the last that it may be widened to.
-_FIRST, _WIDEST = 20, 200
-# Sweeps of an annealing run, and in scans of a small corpus.
-_TEMPERATURES = 300, 1200
-# Sweeps after which the scan begins no new round: as many, or on a small corpus those that pass over so many tokens.
-_SWEEPS, _TOKENS = 50_000, 3 * 10**8
-# Sweeps at the number of topics chosen, before its topics are taken.
-_LAST_SWEEPS = 50
-# Sweeps that separate draws which start from the same state.
-_FRESH_SWEEPS = 5
-# A posterior probability with a larger standard error, or a larger one at the end of the range, is worth a warning.
-_VAGUE, _AT_THE_END = 0.1, 0.1
+# A posterior probability with a larger standard error is worth a warning.
+_LARGE_ERROR = 0.1
+# So is a larger posterior probability at the end of the range.
+_LARGE_AT_END = 0.1
+# And a chain of ``method="pmmh"`` that stays for more proposals than this, and more than this share of them.
+_LONG_STAY, _LONG_STAY_SHARE = 50, 1 / 5
 
 
 class TopicCountLDA(BaseLDA):
     """Latent Dirichlet allocation with a posterior over the number of topics, and topics at its mode.
 
-    The evidence p(w | T) of numbers of topics T is estimated by annealing, from chains that were pruned from more
-    topics down to T or annealed. The result says how precise it is: standard errors contain the differences between
-    independent starts, and where they leave neighbours undecided, there is a warning.
+    The evidence p(w | T) of numbers of topics T is estimated by annealed importance sampling. Its runs start from
+    chains of two kinds: pruned from more topics down to T, and annealed at T. The standard errors contain the
+    differences between independent chains. A warning says when they leave neighbours undecided.
 
     Parameters
     ----------
     min_components : int, default=2
         The smallest number of topics.
     max_components : int, default=None
-        The largest. None: 20, and further by half while the end of the range may still be likely, up to 200.
+        The largest. None: 20, and by half more, up to 200, while the end of the range may still be likely.
     topic_count_prior : array-like of shape (max_components - min_components + 1,), scipy.stats distribution or None, \
 default=None
         p(T), up to a factor. None: uniform.
     method : {"scan", "pmmh"}, default="scan"
-        ``"scan"``: the evidence, roughly at first and at T up to an eighth apart, then between those that come near the
-        best, more precisely where it matters. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T (Chen & Doss 2018,
-        section 4.2), proposing neighbours.
+        ``"scan"``: short runs at T up to an eighth apart, then between those that come near the best, and long runs
+        where the posterior is. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T (Chen & Doss 2018, section 4.2),
+        which proposes neighbours.
     evidence : str, default="guided_ais"
         How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"cgs_transition"`` is the estimator of Chen &
-        Doss: unbiased for p, but its logarithm is too low by hundreds of nats and more the more topics there are, so
-        that few topics win. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are worse, are meant for
-        comparisons, and warn; ``method="pmmh"``, which needs unbiased estimates, does not take them.
-    doc_topic_prior : float, {"empirical_bayes"} or None, default=None
-        alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics. None: ``1 / T``.
-        ``"empirical_bayes"``: at each T the value that Gibbs-EM finds along the prunings.
-    topic_word_prior : float or array-like of shape (n_features,), {"empirical_bayes"} or None, default=None
-        eta, the Dirichlet parameter per word of a topic. None: ``1 / T``.
+        Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, more so with more topics, so that
+        few topics win. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are worse. They are meant for
+        comparisons and warn; ``method="pmmh"`` needs unbiased estimates and does not take them.
+    doc_topic_prior : float, default=None
+        alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics. None: ``1 / T``,
+        or learnt.
+    topic_word_prior : float or array-like of shape (n_features,), default=None
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / T``, or learnt.
+    learn_priors : bool, default=False
+        Whether those of `doc_topic_prior` and `topic_word_prior` that are None are learnt, at each T, by Gibbs-EM along
+        the prunings.
     n_temperatures : int, default=None
         Sweeps of an annealing run where it matters; more where that leaves open which T is likely. None: 300, or for a
         scan of up to 5,000 tokens 1,200.
     n_runs : int, default=2
-        Annealing runs from each pilot where it matters.
-    n_pilots : int, default=2
-        Independent prunings, and where it matters as many annealed starts beside them: these find the better modes
-        where topics are few, those where they are many. More are made where pilots disagree.
+        Annealing runs from each chain where it matters.
+    n_chains : int, default=2
+        Pruned chains, and where it matters as many annealed ones. Annealed chains find the better modes where topics
+        are few, pruned ones where they are many. More are made where chains disagree.
     n_inner : int, default=50
         Sweeps behind one estimate, for kinds of `evidence` that do not anneal.
     max_iter : int, default=None
-        Sweeps over the corpus, all chains together, after which the scan begins no new round. Its first looks and one
+        Sweeps over the corpus, all chains together, after which the scan begins no new round. Its first runs and one
         round of `n_runs` runs are made in any case. None: 50,000, or on fewer than 6,000 tokens 3e8 over their number.
     n_proposals : int, default=1000
         Proposals of ``method="pmmh"``.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
-        As in `GibbsLDA`.
+        How topics and proportions are computed from the last draw. ``"cgs_p"``: from every token's full conditional
+        given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
     fold_in_iter : int, default=30
         Sweeps over a document in `transform`.
     n_jobs : int, default=None
-        Prunings and annealing runs at a time. No result depends on it.
+        Chains and annealing runs at a time. No result depends on it.
     verbose : int, default=0
         1 prints a line after every stage.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -97,23 +95,24 @@ default=None
     topic_counts_ : ndarray of shape (n_counts,), int
         The numbers of topics, ascending.
     topic_count_posterior_ : ndarray of shape (n_counts,)
-        p(T | w). With the scan, from `log_evidence_` plus `log_evidence_shortfall_`, as a mean over their errors; with
-        ``method="pmmh"``, the share of its steps.
+        p(T | w). With the scan, from `log_evidence_` plus `log_evidence_downward_bias_`, as a mean over their errors;
+        with ``method="pmmh"``, the share of its steps.
     topic_count_posterior_std_ : ndarray of shape (n_counts,)
-        Its Monte Carlo standard error; with the scan, two cover what 0.95 of the errors of the evidence make of it.
+        Its Monte Carlo standard error. With the scan, two of them contain 0.95 of the draws over the errors of the
+        evidence.
     topic_count_interval_ : tuple of (int, int)
         Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error.
     n_components_ : int
         The mode of the posterior.
     log_evidence_ : ndarray of shape (n_counts,)
         log of the mean of unbiased estimates of p(w | T), in nats; a lower bound in probability. NaN where nothing was
-        estimated: between numbers of topics that are out of the question, and where pmmh proposed nothing.
+        estimated: between unlikely numbers of topics, and where pmmh proposed nothing.
     log_evidence_std_ : ndarray of shape (n_counts,)
-        Its standard error: spread between runs, and between pilots.
-    log_evidence_shortfall_ : ndarray of shape (n_counts,)
-        By how much `log_evidence_` is probably too low, since a few runs miss the rare ones that carry the mean.
+        Its standard error, from the spread between runs and between chains.
+    log_evidence_downward_bias_ : ndarray of shape (n_counts,)
+        By how much `log_evidence_` is probably too low, since a few runs miss the rare ones that dominate the mean.
     evidence_trace_ : ndarray of shape (n_estimates,)
-        Every estimate made; fields ``n_components``, ``pilot``, ``n_sweeps`` (ten times as many where annealing from
+        Every estimate made; fields ``n_components``, ``chain``, ``n_sweeps`` (ten times as many where annealing from
         the prior was kept) and ``log_evidence``.
     topic_count_trace_ : ndarray of shape (n_proposals + 1,), int
         The chain of ``method="pmmh"``; only with it, as are the next three.
@@ -123,16 +122,38 @@ default=None
         Share of proposals accepted.
     longest_stay_ : int
         The most proposals in a row that were rejected.
-    components_, topic_word_, doc_topic_, doc_topic_prior_, topic_word_prior_, topic_assignments_, log_joint_trace_, \
-best_chain_, sampler_, n_features_in_, feature_names_in_
-        Of the topics at the mode, as in `GibbsLDA`.
+    components_ : ndarray of shape (n_components_, n_features)
+        Topics at the mode, as expected word counts plus eta.
+    topic_word_ : ndarray of shape (n_components_, n_features)
+        Topics as distributions over words; rows sum to one.
+    doc_topic_ : ndarray of shape (n_documents, n_components_)
+        Topic proportions of the documents; rows sum to one.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        The topic of every token in the last draw, document by document, in the order of word ids.
+    doc_topic_prior_ : float
+        alpha at the mode.
+    topic_word_prior_ : float or ndarray of shape (n_features,)
+        eta at the mode.
+    log_joint_trace_ : ndarray of shape (n_chains_at_mode, n_iter_)
+        log p(w, z | alpha, eta) of the chains at the mode after each of their last sweeps, in nats.
+    best_chain_ : int
+        The chain whose topics are given: the largest mean of the log joint over the last half of its sweeps.
+    sampler_ : str
+        The sampler of the chains.
     n_iter_ : int
-        Sweeps over the corpus, all chains together.
+        Last sweeps of each chain at the mode.
+    n_sweeps_ : int
+        Sweeps over the corpus of the whole fit, all chains together.
+    n_features_in_, feature_names_in_
+        Number of words; their names, where X had string column names.
 
     Notes
     -----
-    The evidence is that of the model: with real texts it keeps rising as long as more topics describe the words better,
-    which need not be topics that a reader would tell apart. Report the interval, and compare held-out scores.
+    The evidence is that of the model. With real texts it rises as long as more topics describe the words better; a
+    reader may not tell these topics apart. Report the interval, and compare held-out scores.
+
+    There is no ``warm_start``: the states of all chains at all T are not kept after the fit. With the same int as
+    `random_state` and a larger `max_iter`, a fit repeats the rounds of the earlier one and adds new ones.
 
     References
     ----------
@@ -155,16 +176,16 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         "max_components": [None, Interval(Integral, 1, None, closed="left")],
         "topic_count_prior": [None, "array-like", HasMethods("pmf")],
         "method": [StrOptions({"scan", "pmmh"})],
-        "evidence": [StrOptions(set(evidence.METHODS))],
-        "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), StrOptions({_LEARN})],
-        "topic_word_prior": [None, Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({_LEARN})],
+        "evidence": [StrOptions(set(METHODS))],
+        "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither")],
+        "learn_priors": ["boolean"],
         "n_temperatures": [None, Interval(Integral, 2, None, closed="left")],
         "n_runs": [Interval(Integral, 1, None, closed="left")],
-        "n_pilots": [Interval(Integral, 1, None, closed="left")],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
         "n_inner": [Interval(Integral, 2, None, closed="left")],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
         "n_proposals": [Interval(Integral, 1, None, closed="left")],
-        "point_estimate": [StrOptions(set(METHODS))],
+        "point_estimate": [StrOptions(set(point_estimates.METHODS))],
     }
 
     def __init__(
@@ -177,9 +198,10 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         evidence="guided_ais",
         doc_topic_prior=None,
         topic_word_prior=None,
+        learn_priors=False,
         n_temperatures=None,
         n_runs=2,
-        n_pilots=2,
+        n_chains=2,
         n_inner=50,
         max_iter=None,
         n_proposals=1000,
@@ -196,9 +218,10 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         self.evidence = evidence
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.learn_priors = learn_priors
         self.n_temperatures = n_temperatures
         self.n_runs = n_runs
-        self.n_pilots = n_pilots
+        self.n_chains = n_chains
         self.n_inner = n_inner
         self.max_iter = max_iter
         self.n_proposals = n_proposals
@@ -209,167 +232,118 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         self.random_state = random_state
 
     def _fit(self, corpus, data):
-        log_prior, rule = self._first_log_prior(), self._prior_rule(corpus)
-        room = reserve(corpus, max(log_prior))
-        if self.evidence not in evidence.UNBIASED:
-            if self.method == "pmmh":
-                raise ValueError(
-                    f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
-                    f"give one of {', '.join(map(repr, evidence.UNBIASED))}."
-                )
-            warn(f"evidence={COMPARATOR.format(self.evidence)}")
+        prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
+        rule = self._prior_rule(corpus)
+        self._check_evidence()
+        room = point_estimates.reserve(corpus, max(prior.first))
         seed = random.seed_sequence(self.random_state)
         stages = Stages(self, data)
-        n_temperatures = self.n_temperatures
-        if n_temperatures is None:
-            n_temperatures = _TEMPERATURES[self.method == "scan" and corpus.n_tokens <= evidence.SMALL]
-        options = {
-            "method": self.evidence,
-            "n_temperatures": n_temperatures,
-            "n_runs": self.n_runs,
-            "n_inner": self.n_inner,
-            "seed": random.child(seed, 0),
-            "n_jobs": self.n_jobs,
-            "report": stages,
-        }
+        common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": stages}
+        lengths = self.evidence, self.n_temperatures, self.n_runs, self.n_inner
         if self.method == "scan":
-            budget = max(_SWEEPS, _TOKENS // corpus.n_tokens) if self.max_iter is None else self.max_iter
-            scan = Scan(corpus, rule, log_prior, n_pilots=self.n_pilots, budget=budget, **options)
-            scan.run(_WIDEST if self.max_components is None else None, self._log_prior)
-            result, attributes = scan.result(), {}
+            settings = Settings.for_scan(corpus, *lengths)
+            options = {"n_chains": self.n_chains, "max_sweeps": self.max_iter}
+            posterior, attributes = Scan(corpus, rule, prior, settings, **options, **common).run(), {}
         else:
-            result, attributes = self._pmmh(corpus, rule, log_prior, options)
-        self._warn(result)
+            pmmh = PMMH(corpus, rule, prior, Settings.for_pmmh(*lengths), n_proposals=self.n_proposals, **common)
+            posterior = pmmh.run()
+            attributes = self._pmmh_attributes(pmmh)
+        self._warn(posterior, prior)
 
-        mode = int(result.counts[np.argmax(result.posterior)])
-        priors, pilots = result.draws[mode][:2]
-        chains = run_chains([GibbsChain(corpus, priors, state) for state in pilots], _LAST_SWEEPS, n_jobs=self.n_jobs)
+        chains = posterior.draws[posterior.mode].chains(corpus, self.n_jobs)
         del room
-        traces = self._trace_attributes(chains)
-        chain = chains[traces["best_chain_"]]
-        attributes |= (
-            traces
-            | self._topic_attributes(chain)
-            | {
-                "sampler_": chain.sampler,
-                "topic_counts_": result.counts,
-                "topic_count_posterior_": result.posterior,
-                "topic_count_posterior_std_": result.posterior_std,
-                "topic_count_interval_": result.interval,
-                "n_components_": mode,
-                "log_evidence_": result.log_evidence,
-                "log_evidence_std_": result.log_evidence_std,
-                "log_evidence_shortfall_": result.log_evidence_shortfall,
-                "evidence_trace_": result.runs,
-                "doc_topic_prior_": float(priors.doc[0, 0]),
-                "topic_word_prior_": _one_if_equal(priors.word),
-                "n_iter_": result.n_sweeps + _LAST_SWEEPS * len(chains),
-                "_fold_in_seed_": random.key(random.child(seed, 1)),
-                "_draws_": (corpus, result.draws),
-            }
-        )
+        attributes |= self._trace_attributes(chains)
+        attributes |= self._posterior_attributes(posterior)
+        chain = chains[attributes["best_chain_"]]
+        attributes |= self._topic_attributes(chain)
+        attributes |= {
+            "sampler_": chain.sampler,
+            "doc_topic_prior_": float(chain.priors.doc[0, 0]),
+            "topic_word_prior_": _one_if_equal(chain.priors.word),
+            "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
+            "_fold_in_seed_": random.key(random.child(seed, 1)),
+            "_draws_": (corpus, posterior.draws),
+        }
         stages.end(attributes)
         return attributes
 
-    def _pmmh(self, corpus, rule, log_prior, options):
-        trace, result, recycled = pmmh(corpus, rule, log_prior, n_proposals=self.n_proposals, **options)
+    def _check_evidence(self):
+        """Refuse or warn of estimators that are not unbiased."""
+        if self.evidence in UNBIASED:
+            return
+        if self.method == "pmmh":
+            raise ValueError(
+                f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
+                f"give one of {', '.join(map(repr, UNBIASED))}."
+            )
+        warn(f"evidence={COMPARATOR.format(self.evidence)}")
+
+    def _prior_rule(self, corpus):
+        make = PriorRule.learning if self.learn_priors else PriorRule
+        rule = make(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)
+        if self.learn_priors and not rule.learns:
+            raise ValueError(
+                "learn_priors=True learns the priors that are None, and both doc_topic_prior and topic_word_prior are "
+                "given: leave out the one to learn, or set learn_priors=False."
+            )
+        # Checks shapes and ranges before anything is sampled.
+        rule(self.min_components)
+        return rule
+
+    def _posterior_attributes(self, posterior):
+        return {
+            "topic_counts_": posterior.counts,
+            "topic_count_posterior_": posterior.probability,
+            "topic_count_posterior_std_": posterior.std,
+            "topic_count_interval_": posterior.interval,
+            "n_components_": posterior.mode,
+            "log_evidence_": posterior.log_evidence,
+            "log_evidence_std_": posterior.log_evidence_std,
+            "log_evidence_downward_bias_": posterior.log_evidence_downward_bias,
+            "evidence_trace_": posterior.estimates,
+        }
+
+    def _pmmh_attributes(self, pmmh):
+        trace = pmmh.trace
         n_proposals = len(trace.accepted)
-        if trace.longest_stay > max(50, n_proposals // 5):
+        if trace.longest_stay > max(_LONG_STAY, int(_LONG_STAY_SHARE * n_proposals)):
             warn(
                 f"the chain over the number of topics stayed where it was for {trace.longest_stay} of {n_proposals} "
                 "proposals in a row: its estimates of the evidence vary too much. Use method='scan', or more "
                 "temperatures, runs or inner sweeps.",
                 ConvergenceWarning,
             )
-        return result, {
+        return {
             "topic_count_trace_": trace.counts,
-            "topic_count_posterior_recycled_": recycled,
+            "topic_count_posterior_recycled_": pmmh.recycled,
             "acceptance_rate_": float(trace.accepted.mean()),
             "longest_stay_": trace.longest_stay,
         }
 
-    def _warn(self, result):
-        """Say what the posterior leaves open for want of computation, and where its range ends too soon."""
-        vague = result.posterior_std > _VAGUE
-        if vague.any():
-            T = result.counts[vague]
+    def _warn(self, posterior, prior):
+        """Warn where the posterior is imprecise, and where its range may end too early."""
+        imprecise = posterior.std > _LARGE_ERROR
+        if imprecise.any():
+            T = posterior.counts[imprecise]
             warn(
-                f"p(T | w) has a standard error above {_VAGUE} at {len(T)} numbers of topics from {T[0]} to {T[-1]}: "
-                f"the data do not decide between them, or max_iter, n_temperatures or n_pilots are too small to tell. "
-                f"Report topic_count_interval_, {result.interval}, rather than n_components_.",
+                f"p(T | w) has a standard error above {_LARGE_ERROR} at {len(T)} numbers of topics from {T[0]} to "
+                f"{T[-1]}: the data do not decide between them, or max_iter, n_temperatures or n_chains are too small. "
+                f"Report topic_count_interval_, {posterior.interval}, rather than n_components_.",
                 ConvergenceWarning,
             )
-        if len(result.counts) > 1 and result.posterior[-1] > _AT_THE_END and self._goes_on(int(result.counts[-1])):
+        counts, at_end = posterior.counts, posterior.probability[-1]
+        if len(counts) > 1 and at_end > _LARGE_AT_END and prior.cut_off_at(int(counts[-1])):
             warn(
-                f"p(T | w) is {result.posterior[-1]:.2g} at the end of the range, {result.counts[-1]} topics: "
+                f"p(T | w) is {at_end:.2g} at the end of the range, {counts[-1]} topics: "
                 "more may be likelier. Raise max_components.",
                 ConvergenceWarning,
             )
 
-    def _first_log_prior(self):
-        """log p(T) by the numbers of topics that the scan begins with."""
-        low = self.min_components
-        high = max(low, _FIRST) if self.max_components is None else self.max_components
-        if low > high:
-            raise ValueError(f"min_components={low} is larger than max_components={high}.")
-        log_prior = self._log_prior(range(low, high + 1))
-        if not log_prior:
-            raise ValueError(
-                f"topic_count_prior is zero everywhere from {low} to {high}: no number of topics is possible."
-            )
-        return log_prior
-
-    def _log_prior(self, counts):
-        """log p(T) of those of `counts` that are possible."""
-        given = self.topic_count_prior
-        if given is None:
-            return dict.fromkeys(counts, 0.0)
-        if hasattr(given, "pmf"):
-            values = np.asarray(given.pmf(np.array(counts)), dtype=np.float64)
-        else:
-            if self.max_components is None:
-                raise ValueError("topic_count_prior as an array needs max_components: its last value is for that many.")
-            values = np.asarray(given, dtype=np.float64)
-            if values.shape != (len(counts),):
-                raise ValueError(
-                    f"topic_count_prior has shape {values.shape}; from min_components={counts[0]} to "
-                    f"max_components={counts[-1]} there are {len(counts)} numbers of topics."
-                )
-        bad = ~(np.isfinite(values) & (values >= 0))
-        if bad.any():
-            raise ValueError(
-                f"topic_count_prior is {values[bad][0]:g} at {counts[int(np.argmax(bad))]} topics; "
-                "it must be finite and not negative."
-            )
-        return {T: float(np.log(p)) for T, p in zip(counts, values, strict=True) if p > 0}
-
-    def _goes_on(self, last):
-        """Whether more than `last` topics are possible, but for max_components."""
-        given = self.topic_count_prior
-        return given is None or (hasattr(given, "pmf") and bool(self._log_prior([last + 1])))
-
-    def _prior_rule(self, corpus):
-        given = {"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior}
-        learns = tuple(name for name, value in given.items() if isinstance(value, str))
-        if learns:
-            if np.ndim(self.topic_word_prior):
-                raise ValueError(
-                    "doc_topic_prior='empirical_bayes' needs a topic_word_prior that is one number, None or "
-                    "'empirical_bayes'; it is an array."
-                )
-            given = {name: None if name in learns else value for name, value in given.items()}
-            rule = LearntRule(**given, n_features=corpus.n_features, learns=learns)
-        else:
-            rule = PriorRule(**given, n_features=corpus.n_features)
-        # Checks shapes and ranges before anything is sampled.
-        rule(self.min_components)
-        return rule
-
     def sample_posterior(self, n_samples=1, random_state=None):
         """Draws of the number of topics and of all that the model has, given the words.
 
-        T is drawn from `topic_count_posterior_`; z from the states in which the annealing runs for T ended, by their
-        weights, followed by five sweeps; theta and phi from their Dirichlet distributions given z.
+        T is drawn from `topic_count_posterior_`. z is one of the states in which the annealing runs for T ended, drawn
+        by their weights, after five more sweeps. theta and phi are drawn from their Dirichlet distributions given z.
 
         Parameters
         ----------
@@ -380,8 +354,8 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         -------
         sklearn.utils.Bunch
             ``n_components`` (n_samples,), and lists of `n_samples` arrays: ``topic_assignments`` (n_tokens,),
-            ``doc_topic`` (n_documents, T) and ``topic_word`` (T, n_features). Topics have no order, and none that
-            carries over from one draw to the next.
+            ``doc_topic`` (n_documents, T) and ``topic_word`` (T, n_features). Topics of different draws do not
+            correspond to each other.
 
         Raises
         ------
@@ -391,19 +365,9 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
         corpus, draws = self._draws_
+        probability = np.array([self.topic_count_posterior_[self.topic_counts_ == T].sum() for T in draws])
         seed = random.seed_sequence(random_state)
-        rng = np.random.default_rng(random.child(seed, 0))
-        posterior = np.array([self.topic_count_posterior_[self.topic_counts_ == T].sum() for T in draws])
-        counts = rng.choice(list(draws), n_samples, p=posterior / posterior.sum())
-        samples = []
-        for i, T in enumerate(counts.tolist()):
-            priors, _, ends, log_weights = draws[T]
-            state = ends[rng.choice(len(ends), p=softmax(log_weights))]
-            chain = GibbsChain(corpus, priors, ChainState(state.topics, random.stream(random.child(seed, 1, i))))
-            for _ in range(_FRESH_SWEEPS):
-                chain.sweep()
-            samples.append((chain.topics, *evidence.draw_parameters(chain, rng)))
-        z, theta, phi = (list(each) for each in zip(*samples, strict=True))
+        counts, z, theta, phi = sample_models(corpus, draws, probability, n_samples, seed)
         return Bunch(n_components=counts, topic_assignments=z, doc_topic=theta, topic_word=phi)
 
 

@@ -6,17 +6,18 @@ from sklearn.utils.validation import check_is_fitted
 from sklda.inspection._axes import pyplot
 
 _LINE, _ACCENT, _PALE = "#1f5a91", "#c1440e", "#f3d3c6"
-# The evidence is drawn in proportion down to this many nats below the best, and in logarithms from there.
+# Nats below the best down to which the evidence is on a linear scale; it is on a logarithmic one farther down.
 _LINEAR = 10.0
-# Posterior probabilities below this are not drawn; the left panel keeps to where they are above, and to the interval.
+# The left panel shows the numbers of topics with posterior probabilities above this, and the interval.
 _VISIBLE = 1e-3
+# Width and height of a new figure, in inches.
 _SIZE = (9.0, 3.8)
 
 
 class TopicCountDisplay:
     """The posterior over the number of topics, and the log evidence of each, with their Monte Carlo errors.
 
-    Use `from_estimator`; the constructor takes what is drawn.
+    `from_estimator` draws a fitted estimator; the constructor takes the values to draw.
 
     Parameters
     ----------
@@ -73,18 +74,23 @@ class TopicCountDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, *, ax=None):
-        """Draw what a fitted estimator found.
+        """Draw the posterior of a fitted estimator.
 
         Parameters
         ----------
         estimator : TopicCountLDA
             Fitted.
         ax : sequence of two matplotlib Axes, default=None
-            As in `plot`.
+            For the posterior and for the evidence; None makes a new figure.
 
         Returns
         -------
         TopicCountDisplay
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "topic_counts_"):
@@ -93,7 +99,7 @@ class TopicCountDisplay:
             topic_counts=estimator.topic_counts_,
             posterior=estimator.topic_count_posterior_,
             posterior_std=estimator.topic_count_posterior_std_,
-            log_evidence=estimator.log_evidence_ + estimator.log_evidence_shortfall_,
+            log_evidence=estimator.log_evidence_ + estimator.log_evidence_downward_bias_,
             log_evidence_std=estimator.log_evidence_std_,
             interval=estimator.topic_count_interval_,
         ).plot(ax)
@@ -101,9 +107,9 @@ class TopicCountDisplay:
     def plot(self, ax=None):
         """Draw.
 
-        The posterior is drawn where it can be seen. The evidence is drawn for all numbers of topics, in nats below the
-        best: in proportion for the last ten nats, which decide, and in logarithms farther down, so that thousands of
-        nats fit in. Errors are two standard errors either way.
+        The left panel shows the numbers of topics with a visible posterior probability. The right panel shows the
+        evidence of all, in nats below the best: on a linear scale for the last ten nats, which decide, and on a
+        logarithmic one farther down, so that thousands of nats fit in. Errors are two standard errors either way.
 
         Parameters
         ----------
@@ -114,6 +120,11 @@ class TopicCountDisplay:
         -------
         TopicCountDisplay
             With the artists as attributes.
+
+        Raises
+        ------
+        ValueError
+            If `ax` does not hold two Axes.
         """
         self.axes_ = np.ravel(
             pyplot().subplots(1, 2, figsize=_SIZE, layout="constrained")[1] if ax is None else np.asarray(ax, object)

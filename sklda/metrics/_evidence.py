@@ -2,16 +2,13 @@
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.evidence.annealing import METHODS, UNBIASED, run_pilots
-from sklda._inference.evidence.combining import combine
+from sklda._inference.evidence import estimates
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.initialisation import INITS, start_chains
+from sklda._inference.sampling.initialisation import INITS
 from sklda._inference.warn import warn
 from sklda.metrics._checks import check_int
 
 COMPARATOR = "{!r} is known to fail on topic models and is here for comparison; use 'guided_ais'."
-# Sweeps of a pilot between its start and its first use.
-_SETTLING = 50
 
 
 def log_evidence(
@@ -23,7 +20,7 @@ def log_evidence(
     method="guided_ais",
     n_temperatures=300,
     n_runs=2,
-    n_pilots=8,
+    n_chains=8,
     n_inner=50,
     init=None,
     random_state=None,
@@ -42,36 +39,38 @@ def log_evidence(
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, per word; None: ``1 / n_components``.
     method : str, default="guided_ais"
-        - ``"guided_ais"``: annealed importance sampling along priors that lean towards the mean counts of a pilot, ever
-          less, corrected for the names of the topics. Up to 5,000 tokens ``"ais"`` is run beside it in ten times as
-          many temperatures, and the larger mean is kept.
+        - ``"guided_ais"``: annealed importance sampling along priors that lean towards the mean counts of a chain, less
+          and less, with a correction for the labels of the topics. Up to 5,000 tokens ``"ais"`` is also run, in ten
+          times as many temperatures, and the larger mean is kept.
         - ``"ais"``: annealing from the prior, eta falling from infinity. For a few thousand tokens.
         - ``"cgs_transition"``: mean of p(z, w) over the probability of the sweep that led to z (Chen & Doss 2018,
           equation 4.9). Unbiased for p(w); its logarithm is 400 nats too low on 60,000 tokens of six topics.
-        - ``"chib"`` and ``"harmonic_mean_z"``, ``"harmonic_mean_psi"`` (there, section 5.1): for comparison, with a
-          warning. None of the three is unbiased: on 60,000 tokens of six topics they are 600 to 13,000 nats too high.
+        - ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` (Chen & Doss 2018, section 5.1): for comparison,
+          with a warning. They are not unbiased: on 60,000 tokens of six topics they are 600 to 13,000 nats too high.
     n_temperatures : int, default=300
         Sweeps of an annealing run.
     n_runs : int, default=2
-        Estimates from every pilot.
-    n_pilots : int, default=8
-        Chains from independent starts, each in a mode of its own perhaps.
+        Estimates from every chain.
+    n_chains : int, default=8
+        Chains from independent initialisations, which may end in different modes.
     n_inner : int, default=50
         Sweeps behind one estimate, for methods that do not anneal.
     init : {"random", "sequential", "anneal", "prune"}, default=None
-        How pilots start, see `GibbsLDA`. None: every other one by pruning and annealed, since either finds modes that
-        the other misses; all annealed where topics have priors of their own.
+        Where chains begin. ``"random"``: every token in a random topic. ``"sequential"``: every token drawn from its
+        full conditional given those before it. ``"anneal"``: sweeps while both priors fall from ten times their values.
+        ``"prune"``: twice as many topics, merged down to `n_components`. None: every other chain pruned and annealed,
+        since each finds modes that the other misses; all annealed where topics have priors of their own.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
     n_jobs : int, default=None
-        Pilots at a time.
+        Chains at a time. The result does not depend on it.
 
     Returns
     -------
     value : float
         In nats, of the tokens as sequences: without multinomial coefficients.
     std : float
-        Its standard error: spread between runs and between pilots, and by how much a mean over few runs probably is
-        too low. NaN with one run of one pilot.
+        Its standard error, from the spread between runs and between chains and from the downward bias of a mean over
+        few runs. NaN with one run of one chain.
 
     Raises
     ------
@@ -99,12 +98,12 @@ def log_evidence(
         ("n_components", n_components, 1),
         ("n_temperatures", n_temperatures, 2),
         ("n_runs", n_runs, 1),
-        ("n_pilots", n_pilots, 1),
+        ("n_chains", n_chains, 1),
         ("n_inner", n_inner, 2),
     ):
         check_int(value, name, least)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
+    if method not in estimates.METHODS:
+        raise ValueError(f"method must be one of {estimates.METHODS}, got {method!r}.")
     if init is not None and init not in INITS:
         raise ValueError(f"init must be one of {INITS} or None, got {init!r}.")
     corpus = Corpus.from_counts(X)
@@ -118,23 +117,17 @@ def log_evidence(
         corpus.n_features,
         corpus.n_documents,
     )
-    if method not in UNBIASED:
+    if method not in estimates.UNBIASED:
         warn(COMPARATOR.format(method))
-    seed = random.seed_sequence(random_state)
-    kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
-    inits = [kinds[p % len(kinds)] for p in range(n_pilots)]
-    seeds = [random.child(seed, 0, p) for p in range(n_pilots)]
-    chains = start_chains(corpus, priors, seeds, inits, n_jobs)
-    for chain in chains:
-        for _ in range(_SETTLING):
-            chain.sweep()
-    ((log_weights, _, left_out, _),) = run_pilots(
+    return estimates.log_evidence(
         corpus,
-        [(priors, [chain.snapshot() for chain in chains], random.child(seed, 1))],
+        priors,
         method=method,
-        temperatures=[n_temperatures] * n_runs,
+        n_temperatures=n_temperatures,
+        n_runs=n_runs,
+        n_chains=n_chains,
         n_inner=n_inner,
+        init=init,
+        seed=random.seed_sequence(random_state),
         n_jobs=n_jobs,
     )
-    value, std, shortfall = combine(log_weights)
-    return value, float((std**2 + shortfall**2 + left_out**2) ** 0.5)

@@ -96,7 +96,7 @@ ENTRIES = {
     "held_out_curve": lambda X: metrics.held_out_curve(X, ([PHI, PHI[::-1]], ALPHA)),
     "held_out_log_likelihood": lambda X: metrics.held_out_log_likelihood(X, (PHI, ALPHA)),
     "leave_one_out_score": lambda X: metrics.leave_one_out_score(X, (np.zeros(7, int), 1.0, 1.0), n_draws=10),
-    "log_evidence": lambda X: metrics.log_evidence(X, 2, n_temperatures=2, n_pilots=1),
+    "log_evidence": lambda X: metrics.log_evidence(X, 2, n_temperatures=2, n_chains=1),
     "predictive_perplexity, seen": lambda X: metrics.predictive_perplexity(X, GOOD, FITTED),
     "predictive_perplexity, hidden": lambda X: metrics.predictive_perplexity(GOOD, X, FITTED),
     "neg_ais_perplexity_scorer": lambda X: metrics.neg_ais_perplexity_scorer(FITTED, X),
@@ -524,7 +524,7 @@ def test_warnings_point_at_the_caller(wrapped, monkeypatch):
         lambda: count.fit(GOOD),
         lambda: make_pipeline(count).fit(GOOD),
         lambda: CompoundLDA(2, max_iter=2).fit(GOOD, [0, 1], **({} if wrapped else {"collections": None})),
-        lambda: metrics.log_evidence(GOOD, 2, method="chib", n_temperatures=2, n_pilots=1),
+        lambda: metrics.log_evidence(GOOD, 2, method="chib", n_temperatures=2, n_chains=1),
     ):
         with pytest.warns(UserWarning) as caught:
             fit()

@@ -146,7 +146,7 @@ def evidence(draw, session):
     X = draw_counts(draw)
     K = draw.pick([1, 2, 3, 5, 17])
     method = draw.option("guided_ais", "guided_ais", "ais", *EVIDENCE)
-    n_runs, n_pilots = draw.option(1, 2), draw.option(1, 2)
+    n_runs, n_chains = draw.option(1, 2), draw.option(1, 2)
     found = session.call(
         metrics.log_evidence,
         X.given,
@@ -156,7 +156,7 @@ def evidence(draw, session):
         method=method,
         n_temperatures=draw.option(2, 3, 10),
         n_runs=n_runs,
-        n_pilots=n_pilots,
+        n_chains=n_chains,
         n_inner=draw.option(2, 5),
         init=draw.option(None, *INITS),
         random_state=draw.seed(),
@@ -167,7 +167,7 @@ def evidence(draw, session):
         session.finite(found[0], "the evidence")
         if method in EVIDENCE[:3]:
             session.require(found[0] <= ESTIMATED, f"the evidence is that of a probability, got {found}")
-        session.require(n_runs == n_pilots == 1 or not np.isnan(found[1]), f"its error is a number, got {found}")
+        session.require(n_runs == n_chains == 1 or not np.isnan(found[1]), f"its error is a number, got {found}")
 
 
 def coherence(draw, session):

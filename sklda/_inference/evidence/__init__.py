@@ -1,1 +1,8 @@
-"""The evidence log p(w | alpha, eta, K) of a corpus."""
+"""The evidence log p(w | K, alpha, eta) of a corpus: theta, phi and z are integrated out.
+
+- ``annealing``: guided annealed importance sampling, and annealing from the prior.
+- ``topic_labels``: the mean over the permutations of the guide's topics, and ``permanent``, by which it is computed.
+- ``cgs_transition``, ``chib``, ``harmonic_mean``: the estimators that annealing is compared with.
+- ``estimates``: any of these methods, from several chains and in several runs from each.
+- ``combining``: one value from all these runs, its standard error and its bias.
+"""

@@ -5,10 +5,13 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp
 
-# Blocks up to this size are summed exactly, in 2^size steps; larger ones by this many sampled permutations.
-_EXACT, _SAMPLES = 14, 2000
-# Entries of the doubly stochastic form below this are left out, and bounded.
+# Blocks of up to so many rows are summed exactly, which takes 15 ms at 14 rows and doubles with each row; larger blocks
+# by so many sampled permutations.
+_EXACT_ROWS, _SAMPLES = 14, 2000
+# Entries of the doubly stochastic matrix (between 0 and 1) below this are dropped; `log_permanent` bounds their effect.
 _NEGLIGIBLE = 1e-9
+# Sinkhorn's iterations: at most, and the difference of a row's sum from one at which they end.
+_SINKHORN_STEPS, _SINKHORN_TOLERANCE = 200, 1e-6
 
 
 def log_permanent(log_weights, rng):
@@ -16,7 +19,7 @@ def log_permanent(log_weights, rng):
 
     Columns are reordered until the heaviest permutation is the diagonal. Then the matrix is scaled until rows and
     columns sum to one (Sinkhorn), which leaves the permanent up to a known factor; entries that are then negligible are
-    dropped, and the rest falls into blocks. Small blocks are summed exactly over subsets, others by sequential
+    dropped, and the matrix falls into blocks. Small blocks are summed exactly over subsets, others by sequential
     importance sampling.
 
     Parameters
@@ -39,27 +42,31 @@ def log_permanent(log_weights, rng):
         inside = np.flatnonzero(block == b)
         log_part, relative = _block(scaled[np.ix_(inside, inside)], rng)
         value, variance = value + log_part, variance + relative**2
-    # A permutation left out has one dropped entry at least; the other rows' sums bound the rest of the product.
+    # A dropped permutation has at least one dropped entry; the sums of the other rows bound the rest of its product.
     dropped = np.where(negligible, scaled, 0).sum() * np.exp(np.log(np.maximum(scaled.sum(axis=1), 1)).sum() - value)
     return value + log_scale, float(np.log1p(dropped) + np.sqrt(variance))
 
 
-def _doubly_stochastic(log_weights, n_iter=200):
-    """exp(log_weights - r[:, None] - c), columns reordered, rows and columns summing to about one; sum r + sum c."""
+def _doubly_stochastic(log_weights):
+    """The matrix of weights with reordered columns, scaled to rows and columns that sum to one; and the log scale.
+
+    exp(log scale) times the permanent of the scaled matrix is the permanent.
+    """
     log_weights = log_weights[:, linear_sum_assignment(log_weights, maximize=True)[1]]
     diagonal = np.diag(log_weights)
     relative, potential = log_weights - diagonal, np.zeros(len(log_weights))
-    # Longest paths: no cycle gains over the diagonal, so with them no entry exceeds it.
+    # Longest paths: the diagonal is the heaviest permutation, so no cycle gains, and with these potentials no entry
+    # exceeds the diagonal.
     for _ in range(len(log_weights)):
         previous, potential = potential, (relative + potential).max(axis=1)
         if (potential == previous).all():
             break
     scaled, log_scale = np.exp(relative + potential - potential[:, None]), diagonal.sum()
-    for _ in range(n_iter):
+    for _ in range(_SINKHORN_STEPS):
         for axis in (1, 0):
             sums = scaled.sum(axis=axis, keepdims=True)
             scaled, log_scale = scaled / sums, log_scale + np.log(sums).sum()
-        if np.abs(scaled.sum(axis=1) - 1).max() < 1e-6:
+        if np.abs(scaled.sum(axis=1) - 1).max() < _SINKHORN_TOLERANCE:
             break
     return scaled, log_scale
 
@@ -67,12 +74,12 @@ def _doubly_stochastic(log_weights, n_iter=200):
 def _block(weights, rng):
     """log permanent of a block, and its relative standard error."""
     n = len(weights)
-    if n <= _EXACT:
+    if n <= _EXACT_ROWS:
         sums = np.zeros(2**n)
         sums[0] = 1
         masks = np.arange(2**n)
         for row in weights:
-            # Only sets of as many columns as rows so far are filled.
+            # Only sets of as many columns as there were rows so far have a sum.
             grown = np.zeros_like(sums)
             for j, weight in enumerate(row):
                 free = masks[(masks >> j) & 1 == 0]
@@ -80,14 +87,14 @@ def _block(weights, rng):
             sums = grown
         return np.log(sums[-1]), 0.0
     free = np.ones((_SAMPLES, n), bool)
-    log_weight, everyone = np.zeros(_SAMPLES), np.arange(_SAMPLES)
+    log_weight, samples = np.zeros(_SAMPLES), np.arange(_SAMPLES)
     for row in weights:
         running = np.cumsum(np.where(free, row, 0), axis=1)
         total = running[:, -1]
         with np.errstate(divide="ignore"):
             log_weight += np.log(total)
         chosen = (running <= (rng.random(_SAMPLES) * total)[:, None]).sum(axis=1)
-        free[everyone, np.minimum(chosen, n - 1)] = False
+        free[samples, np.minimum(chosen, n - 1)] = False
     value = logsumexp(log_weight) - np.log(_SAMPLES)
     relative = np.exp(log_weight - value).std(ddof=1) / np.sqrt(_SAMPLES)
     return value, relative

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.evidence.annealing import run_pilots
+from sklda._inference.evidence.estimates import Target, estimate
 from sklda._inference.held_out.methods import combine
 from sklda._inference.hyperparameters.convergence import split_r_hat
 from sklda._inference.hyperparameters.marginal_likelihood import (
@@ -284,10 +284,11 @@ def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
     """
     corpus = chains[0].corpus
     states = [ChainState(chain.topics, random.stream(random.child(seed, 0, c))) for c, chain in enumerate(chains)]
-    targets = [(priors, states, random.child(seed, 1))]
-    options = {"method": "guided_ais", "temperatures": [n_temperatures] * n_runs, "n_inner": 0, "beside": False}
-    ((log_weights, ends, _, _),) = run_pilots(corpus, targets, **options, n_jobs=n_jobs)
-    ends = np.array([end.topics for end in ends]).reshape(*log_weights.shape, -1)
+    targets = [Target(priors, states, random.child(seed, 1))]
+    options = {"method": "guided_ais", "temperatures": [n_temperatures] * n_runs, "n_inner": 0, "also_prior_ais": False}
+    (found,) = estimate(corpus, targets, **options, n_jobs=n_jobs)
+    log_weights = found.log_weights
+    ends = np.array([end.topics for end in found.ends]).reshape(*log_weights.shape, -1)
     ends = [list(own[np.argsort(-row)]) for own, row in zip(ends, log_weights, strict=True)]
     std = float(np.sqrt(log_weights.var(axis=1, ddof=1).mean())) if n_runs > 1 else np.nan
     return combine(log_weights.T)[0], std, ends

@@ -1,38 +1,44 @@
-"""What is known of the evidence of each number of topics, and the posterior that follows."""
+"""The log evidence of each number of topics, its standard error and its bias."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import logsumexp, ndtr
+from scipy.special import logsumexp
 
-from sklda._inference.evidence import combining as log_mean
+from sklda._inference.evidence.combining import chain_means, combine_chains, without_failed_chains
 
-# Pilots are compared over this many neighbours on either side, and a variance with fewer degrees of freedom is pooled.
-NEIGHBOURS, _ENOUGH = 2, 30
-# What short runs fall short by, over what the last doubling of their temperatures gained, and how far off that may be:
-# 1.0 to 1.8 were measured on corpora of 2,400 to 600,000 tokens.
-_LOST, _DOUBT = 1.4, 0.25
-_DRAWS = 4000
-_CREDIBLE = 0.95
+# How far chains differ is judged with the chains of so many neighbours on either side.
+NEIGHBOURS = 2
+# A variance between runs with fewer degrees of freedom is pooled with those of other numbers of topics.
+_ENOUGH_FREEDOM = 30
+# Downward bias of short runs over what the last doubling of their temperatures gained, and the standard error of this
+# ratio: between 1.0 and 1.8 on corpora of 2,400 to 600,000 tokens.
+_BIAS_RATIO, _BIAS_RATIO_STD = 1.4, 0.25
+# Draws over the errors of the evidence: a posterior probability then has a simulation error below 0.008.
+_N_DRAWS = 4000
+# The smallest variance whose logarithm is taken, in nats squared.
+_LEAST_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class CountEvidence:
     """What is known about one number of topics.
 
     Attributes
     ----------
     priors : Priors
     states : list of ChainState
-        The pilots'.
+        The chains'.
     temperatures : int
-        Length of the longest runs so far, which the next three are about.
-    log_weights : ndarray of shape (n_pilots, n_runs)
+        Length of the longest runs so far; `log_weights`, `ends` and `label_error` are those of these runs.
+    log_weights : ndarray of shape (n_chains, n_runs) or None
+        None before the first run.
     ends : list of ChainState
-        Where the runs ended, pilot by pilot.
-    left_out : float
-    shorter : float
-        Log evidence by half as many temperatures; -inf where there were none.
+        The states at the ends of the runs, chain by chain.
+    label_error : float
+        The largest error of a sum over topic labels, in nats.
+    value_at_half : float
+        Log evidence by runs with half as many temperatures; -inf where there were none.
     """
 
     priors: object
@@ -40,96 +46,144 @@ class Level:
     temperatures: int = 0
     log_weights: np.ndarray = None
     ends: tuple = ()
-    left_out: float = 0.0
-    shorter: float = -np.inf
+    label_error: float = 0.0
+    value_at_half: float = -np.inf
+
+    def with_chains(self, states):
+        """The same with more chains, which have no runs yet."""
+        return replace(self, states=[*self.states, *states])
+
+    def with_runs(self, found, temperatures):
+        """The same after runs from all chains, or from the last ones.
+
+        Runs of all chains replace what was there. Runs of the last chains are added to those of the others.
+
+        Parameters
+        ----------
+        found : Estimates
+        temperatures : list of int
+            Of the runs of each chain. The longest runs count; shorter ones tell the value at half the length.
+        """
+        full = np.array(temperatures) == max(temperatures)
+        log_weights = found.log_weights[:, full]
+        ends = tuple(end for end, is_full in zip(found.ends, np.tile(full, len(found.states)), strict=True) if is_full)
+        n_others = len(self.states) - len(found.states)
+        if n_others:
+            return replace(
+                self,
+                states=[*self.states[:n_others], *found.states],
+                log_weights=np.concatenate([self.log_weights, log_weights]),
+                ends=(*self.ends, *ends),
+                label_error=max(self.label_error, found.label_error),
+            )
+        shorter = self.log_weights if full.all() else found.log_weights[:, ~full]
+        value_at_half = -np.inf if shorter is None else combine_chains(shorter).value
+        return CountEvidence(
+            self.priors, found.states, max(temperatures), log_weights, ends, found.label_error, value_at_half
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Log evidence by number of topics, and its error.
+class EvidenceTable:
+    """Log evidence by number of topics, with its error.
 
     Attributes
     ----------
     counts : ndarray of shape (n_counts,)
-    value, std, shortfall : ndarray of shape (n_counts,)
-        As `log_mean.combine` has them.
-    common : ndarray of shape (n_counts,)
-        The part of `std` that runs of one length have in common.
+    value, std, downward_bias : ndarray of shape (n_counts,)
+        See `combining.Combined`.
+    common_std : ndarray of shape (n_counts,)
+        The part of `std` that all numbers of topics with runs of one length have in common.
     """
 
     counts: np.ndarray
     value: np.ndarray
     std: np.ndarray
-    shortfall: np.ndarray
-    common: np.ndarray
+    downward_bias: np.ndarray
+    common_std: np.ndarray
 
     @classmethod
-    def of(cls, levels):
-        """From a dict of Level by number of topics, ascending, all with log weights."""
+    def of(cls, by_count):
+        """From a dict of `CountEvidence` by number of topics, ascending, all with runs."""
         rows = []
-        for level, within, freedom, beside in zip(levels.values(), *variances(levels), strict=True):
-            if level.log_weights.shape[1] == 1 and np.isfinite(level.shorter):
-                # Short runs are not repeated: what half as many temperatures lost tells what is lost still.
-                value, std, _ = log_mean.combine(level.log_weights, 0.0, beside=beside)
-                gained = max(value - level.shorter, 0.0)
-                shortfall, common = _LOST * gained, _DOUBT * gained
+        for evidence, within, freedom, others in zip(by_count.values(), *variances(by_count), strict=True):
+            if evidence.log_weights.shape[1] == 1 and np.isfinite(evidence.value_at_half):
+                # A single short run has no variance; what the last doubling of its length gained tells its bias.
+                value, std, _ = combine_chains(evidence.log_weights, 0.0, other_chains=others)
+                gained = max(value - evidence.value_at_half, 0.0)
+                bias, common = _BIAS_RATIO * gained, _BIAS_RATIO_STD * gained
             else:
                 pooled = within if freedom else None
-                value, std, shortfall = log_mean.combine(level.log_weights, pooled, beside=beside)
-                common = within / np.sqrt(2 * freedom) if freedom and shortfall else 0.0
-            rows.append((value, np.sqrt(std**2 + common**2 + level.left_out**2), shortfall, common))
-        return cls(np.array(list(levels)), *np.array(rows).T)
+                value, std, bias = combine_chains(evidence.log_weights, pooled, other_chains=others)
+                common = within / np.sqrt(2 * freedom) if freedom and bias else 0.0
+            rows.append((value, np.sqrt(std**2 + common**2 + evidence.label_error**2), bias, common))
+        return cls(np.array(list(by_count)), *np.array(rows).T)
 
     @property
-    def best(self):
-        """Log evidence as it probably is."""
-        return self.value + self.shortfall
+    def corrected(self):
+        """Log evidence with its downward bias made up for."""
+        return self.value + self.downward_bias
 
     @property
-    def own(self):
+    def own_std(self):
         """The part of `std` that is not common; 0 where `std` is not known."""
-        return np.sqrt(np.maximum(np.nan_to_num(self.std) ** 2 - self.common**2, 0))
+        return np.sqrt(np.maximum(np.nan_to_num(self.std) ** 2 - self.common_std**2, 0))
 
-    def posterior(self, log_prior, seed):
+    def posterior_draws(self, log_prior, seed):
         """Draws of p(T | w) over the errors of the evidence, (n_draws, n_counts), by `log_prior` (n_counts,)."""
-        rng, log_posterior = np.random.default_rng(seed), log_prior + self.best
-        # Shorter runs have more in common, but were compared with the best when that was as short.
-        common = np.minimum(self.common, self.common[np.argmax(log_posterior)])
-        noise = self.own * rng.standard_normal((_DRAWS, len(common))) + common * rng.standard_normal((_DRAWS, 1))
+        rng, log_posterior = np.random.default_rng(seed), log_prior + self.corrected
+        # Shorter runs have a larger common error, but they were compared with the best when it had runs as short.
+        common = np.minimum(self.common_std, self.common_std[np.argmax(log_posterior)])
+        noise = self.own_std * rng.standard_normal((_N_DRAWS, len(common)))
+        noise += common * rng.standard_normal((_N_DRAWS, 1))
         return normalised(log_posterior + noise)
 
 
-def variances(levels):
-    """For each number of topics: variance between runs, degrees of freedom shared with others, neighbours' pilots.
+def variances(by_count):
+    """How much runs and chains vary, for each number of topics.
 
-    Few runs share what is known with others of their length: variance grows as a power of T. Pilots differ by as
-    much as those of their neighbours. One topic leaves nothing to chance, and says nothing of others.
+    Few runs borrow from others of their length: there the variance between runs is a power of T. Chains differ by as
+    much as those of neighbouring numbers of topics. A single topic has no variance, and tells nothing about others.
+
+    Parameters
+    ----------
+    by_count : dict of {int: CountEvidence}
+        Ascending.
+
+    Returns
+    -------
+    within : ndarray of shape (n_counts,)
+        Variance between runs of one chain.
+    freedom : ndarray of shape (n_counts,)
+        Degrees of freedom of a variance that is pooled; 0 where it is not.
+    others : list of list of ndarray of shape (n_chains,)
+        The values of the chains of neighbours.
     """
-    counts, levels = np.array(list(levels)), list(levels.values())
-    log_weights = [log_mean.that_count(level.log_weights) for level in levels]
-    length = np.array([level.temperatures for level in levels])
+    counts, evidences = np.array(list(by_count)), list(by_count.values())
+    log_weights = [without_failed_chains(evidence.log_weights) for evidence in evidences]
+    length = np.array([evidence.temperatures for evidence in evidences])
     repeated = np.array([each.shape[1] > 1 for each in log_weights])
-    within, freedom, beside = np.zeros(len(counts)), np.zeros(len(counts)), []
+    within, freedom, others = np.zeros(len(counts)), np.zeros(len(counts)), []
     for n in np.unique(length):
         here = np.flatnonzero((length == n) & repeated & (counts > 1))
         if len(here):
             own = np.array([log_weights[i].var(axis=1, ddof=1).mean() for i in here])
             free = np.array([log_weights[i].size - len(log_weights[i]) for i in here])
-            few = free < _ENOUGH
+            few = free < _ENOUGH_FREEDOM
             within[here] = np.where(few, _power_law(counts[here], own, free), own)
             freedom[here] = np.where(few, free.sum(), 0)
     for i, T in enumerate(counts):
         near = [j for j in range(i - NEIGHBOURS, i + NEIGHBOURS + 1) if 0 <= j < len(counts) and j != i]
-        beside.append([log_mean.pilots(log_weights[j]) for j in near if min(T, counts[j]) > 1])
-    return within, freedom, beside
+        others.append([chain_means(log_weights[j]) for j in near if min(T, counts[j]) > 1])
+    return within, freedom, others
 
 
 def _power_law(counts, variances, freedom):
-    """Variances as a power of the number of topics, by least squares on logarithms; the exponent leans to 1."""
-    x, y = np.log(counts), np.log(np.maximum(variances, 1e-12))
+    """Variances as a power of the number of topics, by least squares on logarithms; the exponent is shrunk to 1."""
+    x, y = np.log(counts), np.log(np.maximum(variances, _LEAST_VARIANCE))
     weight = freedom / freedom.sum()
     dx, dy = x - weight @ x, y - weight @ y
-    # The logarithm of a variance with f degrees of freedom has variance 2 / f; the exponent, 1 give or take 1.
+    # The logarithm of a variance with f degrees of freedom has variance 2 / f; the exponent has the prior N(1, 1).
     precision = freedom / 2
     slope = (1 + (precision * dx) @ dy) / (1 + (precision * dx) @ dx)
     law = np.exp(slope * dx)
@@ -139,20 +193,3 @@ def _power_law(counts, variances, freedom):
 def normalised(log_weights):
     """Weights that sum to one over the last axis."""
     return np.exp(log_weights - logsumexp(log_weights, axis=-1, keepdims=True))
-
-
-def deviation(draws):
-    """Standard errors of the mean of `draws` over the first axis, of which two reach as far as 0.95 of the draws do.
-
-    A small probability of which little is known may be large: its draws reach farther up than twice their deviation.
-    """
-    mean, (low, high) = draws.mean(axis=0), np.quantile(draws, ndtr([-2, 2]), axis=0)
-    return np.maximum(draws.std(axis=0), np.maximum(mean - low, high - mean) / 2)
-
-
-def credible_interval(counts, posterior):
-    """Smallest and largest count after at most 0.025 is cut from either end."""
-    tail = (1 - _CREDIBLE) / 2
-    low = np.argmax(np.cumsum(posterior) > tail)
-    high = len(counts) - 1 - np.argmax(np.cumsum(posterior[::-1]) > tail)
-    return int(counts[low]), int(counts[high])

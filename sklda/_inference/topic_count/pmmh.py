@@ -1,31 +1,36 @@
-"""Pseudo-marginal Metropolis-Hastings over the number of topics."""
+"""Pseudo-marginal Metropolis-Hastings over the number of topics (Chen & Doss 2018, section 4.2)."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.evidence import annealing as evidence
-from sklda._inference.evidence.combining import combine
-from sklda._inference.topic_count.evidence_by_count import credible_interval, normalised
-from sklda._inference.topic_count.scan import RUN, Result, prunings
+from sklda._inference.evidence import estimates
+from sklda._inference.evidence.combining import combine_chains
+from sklda._inference.topic_count.evidence_by_count import normalised
+from sklda._inference.topic_count.posterior import ESTIMATE, ModelDraws, Posterior, credible_interval
+from sklda._inference.topic_count.pruning import prune
 
-# States of z that are kept for each number of topics.
-_KEPT = 16
+# States of z that are kept for each number of topics; the latest accepted ones.
+_KEPT_STATES = 16
+# Batches of the standard error by batch means are as many as the root of the number of steps, and at least so many.
+_LEAST_BATCHES = 2
+# Reports of progress per chain.
+_REPORTS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What pseudo-marginal Metropolis-Hastings leaves.
+    """The chain over the number of topics.
 
     Attributes
     ----------
     counts : ndarray of shape (n_proposals + 1,)
-        The number of topics after every proposal, the start first.
+        The number of topics after every proposal, the first one before it.
     log_evidence : ndarray of shape (n_proposals + 1,)
         The estimate of log p(w | T) that the chain holds.
     proposed : ndarray of shape (n_proposals + 1,)
-        The number of topics proposed; the start for the first.
+        The number of topics proposed; at first that of the start.
     proposed_log_evidence : ndarray of shape (n_proposals + 1,)
         Its estimate.
     """
@@ -37,7 +42,7 @@ class Trace:
 
     @property
     def accepted(self):
-        """Whether each proposal was, (n_proposals,)."""
+        """Whether each proposal was accepted, (n_proposals,)."""
         return self.counts[1:] != self.counts[:-1]
 
     @property
@@ -49,91 +54,120 @@ class Trace:
     def shares(self, counts):
         """Share of the steps at each of `counts`, and its standard error by batch means."""
         at = (self.counts[:, None] == counts).astype(float)
-        n_batches = max(int(len(at) ** 0.5), 2)
+        n_batches = max(int(len(at) ** 0.5), _LEAST_BATCHES)
         batches = np.array([part.mean(axis=0) for part in np.array_split(at, n_batches)])
         return at.mean(axis=0), batches.std(axis=0, ddof=1) / np.sqrt(n_batches)
 
     def log_evidence_at(self, T):
         """log of the mean of all estimates made for T, accepted or not, and its standard error; NaN without any."""
-        estimates = self.proposed_log_evidence[self.proposed == T]
-        return combine(estimates[:, None])[:2] if len(estimates) else (np.nan, np.nan)
+        found = self.proposed_log_evidence[self.proposed == T]
+        return combine_chains(found[:, None])[:2] if len(found) else (np.nan, np.nan)
 
 
-def pmmh(
-    corpus, priors_of, log_prior, *, method, n_temperatures, n_runs, n_inner, n_proposals, seed, n_jobs=None, report
-):
-    """Pseudo-marginal Metropolis-Hastings over the number of topics (Chen & Doss 2018, section 4.2).
+class PMMH:
+    """Pseudo-marginal Metropolis-Hastings over the number of topics.
 
-    T moves to a neighbour in `log_prior` with probability 1/2 each, from an end to its only neighbour. Every proposal
-    gets a fresh unbiased estimate of p(w | T), from a pilot that is the same whenever T is proposed, and what is
-    accepted keeps its estimate until it is left: so the chain is exact however crude the estimates are.
+    T moves to a neighbour in the range with probability 1/2 each, from an end to its only neighbour. Every proposal
+    gets a fresh unbiased estimate of p(w | T). Its chain starts from a state for T that never changes. The estimate of
+    an accepted T is kept until the chain leaves T. So the chain is exact however large the variance of the estimates.
 
     Parameters
     ----------
-    corpus, priors_of, log_prior, method, n_temperatures, n_runs, n_inner, seed, n_jobs, report
-        As in `Scan`; `method` one of `evidence.UNBIASED`.
+    corpus : Corpus
+    rule : PriorRule
+        alpha and eta at each number of topics, equal for all its topics.
+    prior : CountPrior
+        p(T), and the range.
+    settings : Settings
+        Its method is one of `estimates.UNBIASED`.
     n_proposals : int
+    seed : numpy.random.SeedSequence
+    n_jobs : int, default=None
+    report : callable
+        Called with a line of text ten times. The chain ends there when it returns True.
 
-    Returns
-    -------
+    Attributes
+    ----------
     trace : Trace
-    result : Result
+        After `run`, as is the next one.
     recycled : ndarray of shape (n_counts,)
         The posterior from the mean of all estimates made for each number of topics.
     """
-    counts = sorted(log_prior)
-    rng = np.random.default_rng(random.child(seed, 3))
-    priors, (pilots,) = prunings(corpus, priors_of, counts, [random.child(seed, 0)], n_jobs)
 
-    def estimate(T, i):
-        """log of an unbiased estimate of p(w | T), from streams that nothing else uses, and where z ended."""
-        ((log_weights, ends, _, _),) = evidence.run_pilots(
-            corpus,
-            [(priors[T], [pilots[T]], random.child(seed, 1, i))],
-            method=method,
-            temperatures=[n_temperatures] * n_runs,
-            n_inner=n_inner,
-            beside=False,
-            n_jobs=n_jobs,
+    def __init__(self, corpus, rule, prior, settings, *, n_proposals, seed, n_jobs=None, report):
+        self.corpus, self.rule, self.settings, self.n_proposals = corpus, rule, settings, n_proposals
+        self.seed, self.n_jobs, self.report = seed, n_jobs, report
+        self.log_prior, self.counts = prior.first, sorted(prior.first)
+        self.rng = np.random.default_rng(random.child(seed, 3))
+
+    def run(self):
+        """Run the chain.
+
+        Returns
+        -------
+        Posterior
+        """
+        log_prior, rng = self.log_prior, self.rng
+        seeds = [random.child(self.seed, 0)]
+        self.priors, self.states = prune(self.corpus, self.rule, self.counts, seeds, self.n_jobs)
+        T = int(rng.choice(self.counts, p=normalised(np.array([log_prior[t] for t in self.counts]))))
+        value, end = self._estimate(T, 0)
+        rows, ends = [(T, value, T, value)], {T: [end]}
+        for i in range(1, self.n_proposals + 1):
+            proposed, log_back = propose_neighbour(self.counts, T, rng)
+            new, new_end = self._estimate(proposed, i)
+            accept = np.log(rng.random()) < new + log_prior[proposed] - value - log_prior[T] + log_back
+            if accept:
+                T, value, end = proposed, new, new_end
+                ends[T] = [*ends.get(T, []), end][-_KEPT_STATES:]
+            rows.append((T, value, proposed, new))
+            at_report = i % max(self.n_proposals // _REPORTS, 1) == 0
+            if at_report and self.report(f"{i} of {self.n_proposals} proposals, {T} topics"):
+                break
+        self.trace = Trace(*map(np.array, zip(*rows, strict=True)))
+        return self._result(ends)
+
+    def _estimate(self, T, i):
+        """log of the unbiased estimate number i, of p(w | T), and where z ended; with streams of its own."""
+        n_runs = self.settings.n_runs
+        (found,) = estimates.estimate(
+            self.corpus,
+            [estimates.Target(self.priors[T], self.states[T], random.child(self.seed, 1, i))],
+            method=self.settings.method,
+            temperatures=[self.settings.n_temperatures] * n_runs,
+            n_inner=self.settings.n_inner,
+            also_prior_ais=False,
+            n_jobs=self.n_jobs,
         )
-        chosen = rng.choice(n_runs, p=normalised(log_weights[0]))
-        return combine(log_weights)[0], ends[chosen]
+        chosen = self.rng.choice(n_runs, p=normalised(found.log_weights[0]))
+        return combine_chains(found.log_weights).value, found.ends[chosen]
 
-    T = int(rng.choice(counts, p=normalised(np.array([log_prior[t] for t in counts]))))
-    value, end = estimate(T, 0)
-    rows, ends = [(T, value, T, value)], {T: [end]}
-    for i in range(1, n_proposals + 1):
-        proposed, log_back = _neighbour(counts, T, rng)
-        new, new_end = estimate(proposed, i)
-        accept = np.log(rng.random()) < new + log_prior[proposed] - value - log_prior[T] + log_back
-        if accept:
-            T, value, end = proposed, new, new_end
-            ends[T] = [*ends.get(T, []), end][-_KEPT:]
-        rows.append((T, value, proposed, new))
-        if i % max(n_proposals // 10, 1) == 0 and report(f"{i} of {n_proposals} proposals, {T} topics"):
-            break
-    trace = Trace(*map(np.array, zip(*rows, strict=True)))
-    value, std = np.array([trace.log_evidence_at(T) for T in counts]).T
-    posterior, posterior_std = trace.shares(counts)
-    n_sweeps = n_runs * (n_temperatures if method in evidence.ANNEALED else n_inner)
-    result = Result(
-        np.array(counts),
-        posterior,
-        posterior_std,
-        credible_interval(counts, posterior),
-        value,
-        std,
-        np.zeros(len(counts)),
-        np.array([(T, 0, n_sweeps, each) for _, _, T, each in rows], RUN),
-        {T: (priors[T], [pilots[T]], kept, np.zeros(len(kept))) for T, kept in ends.items()},
-        n_sweeps * len(rows),
-    )
-    log_recycled = np.array([log_prior[T] for T in counts]) + np.where(np.isnan(value), -np.inf, value)
-    return trace, result, normalised(log_recycled)
+    def _result(self, ends):
+        """`Posterior` by the trace; `ends` are the accepted states by number of topics."""
+        trace, counts = self.trace, np.array(self.counts)
+        value, std = np.array([trace.log_evidence_at(T) for T in self.counts]).T
+        log_recycled = np.array([self.log_prior[T] for T in self.counts]) + np.where(np.isnan(value), -np.inf, value)
+        self.recycled = normalised(log_recycled)
+        probability, probability_std = trace.shares(self.counts)
+        annealed = self.settings.method in estimates.ANNEALED
+        n_sweeps = self.settings.n_runs * (self.settings.n_temperatures if annealed else self.settings.n_inner)
+        proposals = zip(trace.proposed.tolist(), trace.proposed_log_evidence.tolist(), strict=True)
+        return Posterior(
+            counts,
+            probability,
+            probability_std,
+            credible_interval(self.counts, probability),
+            value,
+            std,
+            np.zeros(len(counts)),
+            np.array([(T, 0, n_sweeps, log_weight) for T, log_weight in proposals], ESTIMATE),
+            {T: ModelDraws(self.priors[T], self.states[T], kept, np.zeros(len(kept))) for T, kept in ends.items()},
+            n_sweeps * len(trace.counts),
+        )
 
 
-def _neighbour(counts, T, rng):
-    """A proposal from T, and log of the proposal density back over the one there."""
+def propose_neighbour(counts, T, rng):
+    """A proposal from T, and log of the ratio of the proposal probabilities, back over there."""
     here = counts.index(T)
     near = [i for i in (here - 1, here + 1) if 0 <= i < len(counts)]
     if not near:

@@ -1,69 +1,65 @@
-"""The priors of a model whose number of topics varies: given, or learnt at each number."""
+"""alpha and eta of a model whose number of topics varies: given, or learnt at each number."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sklda._inference.hyperparameters.gibbs_em import newton_step
-from sklda._inference.priors import CountHistograms, Priors
+from sklda._inference.gibbs_em import BOUNDS, MStep
+from sklda._inference.priors import Priors
 
-# Priors that are learnt: EM steps after each merge, each on one draw, and between what they stay.
-_EM_STEPS, _LEARNT = 5, (1e-5, 1e4)
+# M-steps of Gibbs-EM after each merge of topics, each with one draw of z. The priors change little from T to T - 1, so
+# few are enough.
+_M_STEPS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class PriorRule:
-    """The priors for any number of topics, the same for all topics.
+    """alpha and eta for any number of topics T, the same for all topics.
 
     Attributes
     ----------
     doc_topic_prior : float or None
-        alpha; None: one over the number of topics.
+        alpha; None: 1 / T.
     topic_word_prior : float, ndarray of shape (n_features,) or None
-        eta, likewise.
+        eta; None: 1 / T.
     n_features : int
+    learns : tuple of str, default=()
+        Those of ``"doc_topic_prior"`` and ``"topic_word_prior"`` that are learnt by Gibbs-EM along a chain.
     """
 
     doc_topic_prior: float
     topic_word_prior: object
     n_features: int
-
-    def __call__(self, n_components):
-        values = self.values(n_components)
-        return Priors.make(values["doc_topic_prior"], values["topic_word_prior"], n_components, self.n_features)
-
-    def values(self, n_components):
-        """The two priors by name."""
-        given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
-        return {name: 1 / n_components if value is None else value for name, value in given.items()}
-
-    def learn(self, chain):
-        """The rule that goes on from `chain`; this one learns nothing."""
-        return self
-
-    def mean(self, rules):
-        """One rule for what several prunings found."""
-        return self
-
-
-@dataclass(frozen=True, eq=False)
-class LearntRule(PriorRule):
-    """Priors by Gibbs-EM along a chain, one or both; those that are not learnt stay as they are.
-
-    Attributes
-    ----------
-    learns : tuple of str
-        Which are.
-    """
-
     learns: tuple = ()
 
+    @classmethod
+    def learning(cls, doc_topic_prior, topic_word_prior, n_features):
+        """A rule that learns each prior that is None, from 1 / T on."""
+        given = {"doc_topic_prior": doc_topic_prior, "topic_word_prior": topic_word_prior}
+        return cls(**given, n_features=n_features, learns=tuple(name for name in given if given[name] is None))
+
+    def __call__(self, n_components):
+        """The `Priors` of a number of topics."""
+        return Priors.make(*self._values(n_components), n_components, self.n_features)
+
+    def _values(self, n_components):
+        """alpha and eta."""
+        return tuple(
+            1 / n_components if value is None else value for value in (self.doc_topic_prior, self.topic_word_prior)
+        )
+
     def learn(self, chain):
+        """The rule after some steps of Gibbs-EM along a chain, which is swept; without any where nothing is learnt."""
+        if not self.learns:
+            return self
         rule, K = self, chain.priors.n_components
-        for _ in range(_EM_STEPS):
-            draws, now = CountHistograms.of(chain), rule.values(K)
-            log_h = np.log([now["topic_word_prior"], now["doc_topic_prior"]])
-            eta, alpha = np.exp(newton_step((draws.word_part, draws.doc_part), log_h, (_LEARNT, _LEARNT)))
+        learns_eta, learns_alpha = "topic_word_prior" in self.learns, "doc_topic_prior" in self.learns
+        m_step = MStep((BOUNDS if learns_eta else None, BOUNDS if learns_alpha else None))
+        for _ in range(_M_STEPS):
+            alpha, eta = rule._values(K)
+            # A prior that is not learnt may be an array, and takes no part in the M-step.
+            log_h = np.log([eta if learns_eta else 1.0, alpha])
+            eta, alpha = np.exp(m_step.maximum([m_step.statistics(chain)], log_h))
             found = {"topic_word_prior": float(eta), "doc_topic_prior": float(alpha)}
             rule = replace(rule, **{name: found[name] for name in self.learns})
             chain.priors = rule(K)
@@ -71,6 +67,6 @@ class LearntRule(PriorRule):
         return rule
 
     def mean(self, rules):
-        return replace(
-            self, **{n: float(np.exp(np.mean([np.log(getattr(rule, n)) for rule in rules]))) for n in self.learns}
-        )
+        """The rule with the geometric mean of what several chains learnt."""
+        logs = {name: np.mean([np.log(getattr(rule, name)) for rule in rules]) for name in self.learns}
+        return replace(self, **{name: float(np.exp(value)) for name, value in logs.items()})

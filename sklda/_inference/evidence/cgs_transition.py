@@ -1,0 +1,56 @@
+"""The estimator of Chen & Doss (2018), by the transition density of collapsed Gibbs sampling (CGS)."""
+
+import numpy as np
+
+from sklda._inference.parallel import GO_ON
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._kernels import _transition
+
+
+def log_transition(chain, before, stop=GO_ON):
+    """log of the probability that one sweep leads from the topics `before` to those of the chain."""
+    corpus, priors = chain.corpus, chain.priors
+    start = GibbsChain(corpus, priors, ChainState(before, chain.stream))
+    width = priors.topic.shape[1]
+    return _transition.log_transition(
+        corpus.words,
+        corpus.offsets,
+        priors.doc,
+        priors.word,
+        priors.topic,
+        priors.totals,
+        start.topics,
+        chain.topics,
+        start.word_topic_counts,
+        start.topic_totals,
+        np.empty((2, width)),
+        np.empty(width, np.int32),
+        stop.flag,
+    )
+
+
+def cgs_transition(chain, n_inner, stop=GO_ON):
+    """The estimates p(z_l, w) / g(z_(l - 1), z_l) of Chen & Doss (2018), equation 4.9, along the next sweeps.
+
+    g is the transition probability of a sweep. Each estimate is unbiased for p(w). Its logarithm is too low by the
+    mutual information of successive sweeps.
+
+    Parameters
+    ----------
+    chain : GibbsChain
+    n_inner : int
+        Sweeps.
+    stop : Stop, optional
+        Ends the sweeps when its flag is up.
+
+    Returns
+    -------
+    ndarray of shape (n_inner,)
+        Logarithms.
+    """
+    log_weights = np.empty(n_inner)
+    for i in range(n_inner):
+        before = chain.topics.copy()
+        chain.sweep(stop)
+        log_weights[i] = chain.log_joint() - log_transition(chain, before, stop)
+    return log_weights

@@ -1,0 +1,41 @@
+"""Chib's estimator of the evidence, a comparator (Chen & Doss 2018, section 5.1)."""
+
+import numpy as np
+
+from sklda._inference.evidence.cgs_transition import log_transition
+from sklda._inference.parallel import GO_ON
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+
+
+def chib(chain, n_inner, stop=GO_ON):
+    """log p(z* | w) - log p(z*, w), where p(z* | w) is the mean probability of a sweep from the posterior to z*.
+
+    z* has each token in the topic where it was most often during the first third of the sweeps (Chen & Doss 2018,
+    equation 5.1; phi, which cancels there, is integrated out here).
+
+    Parameters
+    ----------
+    chain : GibbsChain
+    n_inner : int
+        Sweeps.
+    stop : Stop, optional
+        Ends the sweeps when its flag is up.
+
+    Returns
+    -------
+    ndarray of shape (n_inner - n_inner // 3,)
+        Logarithms of the estimates of 1 / p(w), one from each of the later sweeps.
+    """
+    corpus, K = chain.corpus, chain.priors.n_components
+    n_first = max(n_inner // 3, 1)
+    votes = np.zeros((corpus.n_tokens, K), np.uint16)
+    tokens = np.arange(corpus.n_tokens)
+    for _ in range(n_first):
+        chain.sweep(stop)
+        votes[tokens, chain.topics] += 1
+    at_mode = GibbsChain(corpus, chain.priors, ChainState(votes.argmax(axis=1).astype(np.int32), chain.stream))
+    log_joint, log_weights = at_mode.log_joint(), []
+    for _ in range(max(n_inner - n_first, 2)):
+        chain.sweep(stop)
+        log_weights.append(log_transition(at_mode, chain.topics, stop) - log_joint)
+    return np.array(log_weights)

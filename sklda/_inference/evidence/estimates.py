@@ -1,0 +1,195 @@
+"""Estimates of log p(w | K, alpha, eta) by any method, from several chains and in several runs from each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from sklda._inference import random
+from sklda._inference.evidence.annealing import Guide, guided_ais, prior_ais
+from sklda._inference.evidence.cgs_transition import cgs_transition
+from sklda._inference.evidence.chib import chib
+from sklda._inference.evidence.combining import combine_chains
+from sklda._inference.evidence.harmonic_mean import harmonic_mean
+from sklda._inference.parallel import side_by_side
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.initialisation import start_chains
+
+METHODS = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
+ANNEALED = METHODS[:2]
+# Methods whose estimates of p(w) are unbiased.
+UNBIASED = METHODS[:3]
+
+# With at most so many tokens, annealing from the prior is run as well as the guided one. With more, its path crosses a
+# phase transition, and its estimates are thousands of nats too low.
+SMALL_CORPUS = 5000
+# Temperatures of that annealing, relative to those of the guided one.
+_PRIOR_AIS_FACTOR = 10
+# Sweeps of a chain between its initialisation and its first use.
+_SETTLING_SWEEPS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A model whose evidence is to be estimated.
+
+    Attributes
+    ----------
+    priors : Priors
+    states : list of ChainState
+        The chains' states, near modes of the posterior.
+    seed : numpy.random.SeedSequence
+    """
+
+    priors: Priors
+    states: list
+    seed: np.random.SeedSequence
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Estimates of the evidence of one `Target`.
+
+    Attributes
+    ----------
+    log_weights : ndarray of shape (n_chains, n_runs)
+        Estimates of log p(w).
+    ends : list of ChainState
+        The states at the ends of the runs, chain by chain.
+    label_error : float
+        The largest error of a sum over topic labels, in nats.
+    states : list of ChainState
+        The chains' states now.
+    """
+
+    log_weights: np.ndarray
+    ends: list
+    label_error: float
+    states: list
+
+
+def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_inner, init, seed, n_jobs=None):
+    """log p(w | priors) and its standard error, from chains that are initialised here.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    priors : Priors
+    method, n_temperatures, n_runs, n_chains, n_inner, init
+        See `sklda.metrics.log_evidence`.
+    seed : numpy.random.SeedSequence
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    value, std : float
+        The error contains the downward bias and the error of the sum over topic labels.
+    """
+    # Annealed and pruned chains find different modes; pruning needs topics that can be merged.
+    kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
+    inits = [kinds[c % len(kinds)] for c in range(n_chains)]
+    chains = start_chains(corpus, priors, [random.child(seed, 0, c) for c in range(n_chains)], inits, n_jobs)
+    for chain in chains:
+        for _ in range(_SETTLING_SWEEPS):
+            chain.sweep()
+    target = Target(priors, [chain.snapshot() for chain in chains], random.child(seed, 1))
+    options = {"method": method, "temperatures": [n_temperatures] * n_runs, "n_inner": n_inner, "n_jobs": n_jobs}
+    (found,) = estimate(corpus, [target], **options)
+    value, std, bias = combine_chains(found.log_weights)
+    return value, float((std**2 + bias**2 + found.label_error**2) ** 0.5)
+
+
+def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=True, n_jobs=None):
+    """Estimates of the evidence of several targets, all chains side by side.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    targets : list of Target
+    method : str
+        One of `METHODS`.
+    temperatures : list of int
+        Temperatures of each run of a chain; for methods that do not anneal only their number counts.
+    n_inner : int
+        Sweeps of a run of the methods that do not anneal.
+    also_prior_ais : bool, default=True
+        Whether for up to 5,000 tokens annealing from the prior is run as well as the guided one, in ten times as many
+        temperatures, and the larger mean is kept. Estimates are exactly unbiased only without it.
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    list of Estimates
+        One for each target.
+    """
+    methods = {method: temperatures}
+    if also_prior_ais and sweeps_per_run(corpus, method, 1) > 1:
+        methods["ais"] = [_PRIOR_AIS_FACTOR * n for n in temperatures]
+    tasks = [
+        (corpus, target.priors, state, each, lengths, n_inner, random.child(target.seed, METHODS.index(each), c))
+        for target in targets
+        for each, lengths in methods.items()
+        for c, state in enumerate(target.states)
+    ]
+    parts = iter(side_by_side(_runs_of_chain, tasks, n_jobs))
+    return [_larger([_gather([next(parts) for _ in target.states]) for _ in methods]) for target in targets]
+
+
+def sweeps_per_run(corpus, method, n_temperatures):
+    """Sweeps of a run of `estimate` with so many temperatures, annealing from the prior included."""
+    both = method == "guided_ais" and corpus.n_tokens <= SMALL_CORPUS
+    return n_temperatures * (1 + _PRIOR_AIS_FACTOR) if both else n_temperatures
+
+
+def _gather(chains):
+    """One `Estimates` from those of single chains."""
+    return Estimates(
+        np.concatenate([chain.log_weights for chain in chains]),
+        [end for chain in chains for end in chain.ends],
+        max(chain.label_error for chain in chains),
+        [state for chain in chains for state in chain.states],
+    )
+
+
+def _larger(found):
+    """The `Estimates` with the largest mean, with the chains' states by the first of them.
+
+    By Markov's inequality no mean is likely to be far above p(w), but it may be far below: the larger one is closer.
+    """
+    best = max(found, key=lambda each: logsumexp(each.log_weights))
+    return Estimates(best.log_weights, best.ends, best.label_error, found[0].states)
+
+
+def _runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, stop):
+    """The `Estimates` of one chain."""
+    chain = GibbsChain(corpus, priors, state)
+    seeds = [random.child(seed, r) for r in range(len(temperatures))]
+    if method in ANNEALED:
+        guided = method == "guided_ais"
+        source = Guide.from_chain(chain, stop=stop) if guided else priors
+        anneal = guided_ais if guided else prior_ais
+        runs = [anneal(corpus, source, n, own, stop) for n, own in zip(temperatures, seeds, strict=True)]
+        log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]
+        label_error = max(run.label_error for run in runs)
+    else:
+        # With the chain's own stream its estimate would be the same again.
+        chain.stream = random.stream(seed)
+        log_weights, ends, label_error = [], [], 0.0
+        for own in seeds:
+            log_weights.append(_along_chain(chain, method, n_inner, own, stop))
+            ends.append(chain.snapshot().small(priors.n_components))
+    return Estimates(np.array([log_weights]), ends, label_error, [chain.snapshot().small(priors.n_components)])
+
+
+def _along_chain(chain, method, n_inner, seed, stop):
+    """log of an estimate of p(w) by the next `n_inner` sweeps of a chain."""
+    if method == "cgs_transition":
+        return _log_mean(cgs_transition(chain, n_inner, stop))
+    if method == "chib":
+        return -_log_mean(chib(chain, n_inner, stop))
+    return -_log_mean(harmonic_mean(chain, n_inner, seed, method.removeprefix("harmonic_mean_"), stop))
+
+
+def _log_mean(log_values):
+    return logsumexp(log_values) - np.log(len(log_values))

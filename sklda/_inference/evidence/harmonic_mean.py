@@ -1,0 +1,46 @@
+"""Harmonic means of the likelihood, comparators of the evidence (Chen & Doss 2018, section 5.1)."""
+
+import numpy as np
+
+from sklda._inference.parallel import GO_ON
+from sklda._inference.sampling.parameters import draw_parameters
+
+# Tokens whose likelihoods are computed at a time; it bounds the memory to so many times K floats.
+_BLOCK_TOKENS = 2**16
+
+
+def harmonic_mean(chain, n_inner, seed, given, stop=GO_ON):
+    """Logarithms of 1 / p(w | z), or of 1 / p(w | theta, phi), along the next sweeps.
+
+    Parameters
+    ----------
+    chain : GibbsChain
+    n_inner : int
+        Sweeps.
+    seed : numpy.random.SeedSequence
+    given : {"z", "psi"}
+        What the likelihood is given: z, or theta and phi drawn from their conditionals.
+    stop : Stop, optional
+        Ends the sweeps when its flag is up.
+
+    Returns
+    -------
+    ndarray of shape (n_inner,)
+    """
+    rng = np.random.default_rng(seed)
+    log_weights = np.empty(n_inner)
+    for i in range(n_inner):
+        chain.sweep(stop)
+        log_weights[i] = -(chain.log_words() if given == "z" else _log_likelihood(chain, rng))
+    return log_weights
+
+
+def _log_likelihood(chain, rng):
+    """log p(w | theta, phi) at a draw of theta and phi given z."""
+    theta, phi = draw_parameters(chain, rng)
+    corpus, total = chain.corpus, 0.0
+    doc_of = corpus.token_documents
+    for start in range(0, corpus.n_tokens, _BLOCK_TOKENS):
+        part = slice(start, start + _BLOCK_TOKENS)
+        total += np.log(np.einsum("ik,ki->i", theta[doc_of[part]], phi[:, corpus.words[part]])).sum()
+    return total

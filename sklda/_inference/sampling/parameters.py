@@ -1,0 +1,24 @@
+"""Draws of the topics phi and the topic proportions theta, given the topics z of all tokens."""
+
+import numpy as np
+
+from sklda._inference import random
+
+
+def draw_parameters(chain, rng):
+    """Draw theta and phi from their Dirichlet distributions given the present z of a chain.
+
+    Parameters
+    ----------
+    chain : GibbsChain
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    theta : ndarray of shape (n_documents, n_components)
+    phi : ndarray of shape (n_components, n_features)
+    """
+    K, priors = chain.priors.n_components, chain.priors
+    theta = np.exp(random.log_dirichlet(rng, chain.doc_topic_counts() + priors.doc))
+    phi = np.exp(random.log_dirichlet(rng, chain.word_topic_counts[:, :K].T + priors.topic_word()))
+    return theta, phi

@@ -1,0 +1,104 @@
+"""Which numbers of topics may be likely, as far as their evidence is known."""
+
+import bisect
+import itertools
+
+import numpy as np
+
+from sklda._inference.topic_count.evidence_by_count import EvidenceTable
+
+# Neighbouring numbers of topics of the first look differ by at most this share of the smaller.
+_STEP = 1 / 8
+# A number of topics is given up when its log posterior, three standard errors up, is so many nats below the best.
+_HOPELESS, _ERRORS = 20.0, 3
+# Numbers of topics below this posterior probability do not matter to it.
+_NEGLIGIBLE = 1e-3
+
+
+class Candidates:
+    """The numbers of topics of a scan and the evidence of each.
+
+    Parameters
+    ----------
+    log_prior : dict of {int: float}
+        log p(T), up to a constant, of the numbers of topics that are known of so far.
+    seed : numpy.random.SeedSequence
+        Of the draws over the errors of the evidence.
+
+    Attributes
+    ----------
+    by_count : dict of {int: CountEvidence}
+        Those without log weights were passed over: no neighbour with runs came near the best.
+    """
+
+    def __init__(self, log_prior, seed):
+        self.log_prior, self.seed, self.by_count = dict(log_prior), seed, {}
+
+    def __getitem__(self, T):
+        return self.by_count[T]
+
+    def __setitem__(self, T, evidence):
+        self.by_count[T] = evidence
+
+    @property
+    def counts(self):
+        """All numbers of topics, ascending."""
+        return sorted(self.by_count)
+
+    @property
+    def with_runs(self):
+        """`by_count` of those with runs, by ascending number of topics."""
+        return {T: self.by_count[T] for T in self.counts if self.by_count[T].log_weights is not None}
+
+    def table(self):
+        """`EvidenceTable` of the numbers of topics with runs."""
+        return EvidenceTable.of(self.with_runs)
+
+    def posterior_draws(self):
+        """Draws of p(T | w) over the errors of the evidence, (n_draws, n_with_runs)."""
+        table = self.table()
+        return table.posterior_draws(self._log_prior(table.counts), self.seed)
+
+    def possible(self):
+        """Numbers of topics with runs that may be likely, ascending."""
+        counts, upper, least = self._upper_bounds()
+        return [T for T, value in zip(counts, upper, strict=True) if self.log_prior[T] + value > least]
+
+    def possible_between(self):
+        """Numbers of topics without runs that may be likely if they are as good as a neighbour, ascending."""
+        counts, upper, least = self._upper_bounds()
+        found = []
+        for T in sorted(self.by_count.keys() - set(counts)):
+            above = bisect.bisect(counts, T)
+            if self.log_prior[T] + max(upper[above - 1 : above + 1]) > least:
+                found.append(T)
+        return found
+
+    def likely(self):
+        """Numbers of topics that matter to the posterior as it is known, and all in between, ascending."""
+        likely = np.array(list(self.with_runs))[self.posterior_draws().mean(axis=0) > _NEGLIGIBLE]
+        return [T for T in self.counts if likely[0] <= T <= likely[-1]]
+
+    def mode(self):
+        """The most likely number of topics."""
+        return list(self.with_runs)[np.argmax(self.posterior_draws().mean(axis=0))]
+
+    def _upper_bounds(self):
+        """Numbers of topics with runs, upper bounds of their log evidence, and the least log posterior that matters."""
+        table = self.table()
+        log_posterior = self._log_prior(table.counts) + table.corrected
+        best = np.argmax(log_posterior)
+        std = np.hypot(table.own_std, table.own_std[best]) + np.abs(table.common_std - table.common_std[best])
+        return table.counts.tolist(), table.corrected + _ERRORS * std, log_posterior[best] - _HOPELESS
+
+    def _log_prior(self, counts):
+        return np.array([self.log_prior[T] for T in counts])
+
+
+def wide_apart(counts):
+    """Some of `counts`, ascending: all small ones, then up to an eighth apart; with both ends."""
+    chosen = counts[:1]
+    for T, following in itertools.pairwise(counts[1:]):
+        if following - chosen[-1] > max(1, int(_STEP * chosen[-1])):
+            chosen.append(T)
+    return chosen + counts[-1:] if len(counts) > 1 else chosen

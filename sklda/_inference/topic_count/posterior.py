@@ -1,0 +1,134 @@
+"""The posterior over the number of topics, with its error, and draws from the models behind it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, softmax
+
+from sklda._inference import random
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain, run_chains
+from sklda._inference.sampling.parameters import draw_parameters
+
+# Probability of the credible interval.
+_CREDIBLE = 0.95
+# Sweeps of the chains at the number of topics chosen, before its topics are taken from the best of them.
+_LAST_SWEEPS = 50
+# Sweeps that separate draws which start from the same state.
+_SWEEPS_BETWEEN_DRAWS = 5
+
+# One estimate of the log evidence.
+ESTIMATE = np.dtype([("n_components", int), ("chain", int), ("n_sweeps", int), ("log_evidence", float)])
+
+
+@dataclass(frozen=True, eq=False)
+class ModelDraws:
+    """Draws of z for one number of topics.
+
+    Attributes
+    ----------
+    priors : Priors
+    states : list of ChainState
+        The chains'.
+    ends : list of ChainState
+        The states at the ends of the annealing runs.
+    log_weights : ndarray of shape (n_ends,)
+        The weights with which these are draws from the posterior.
+    """
+
+    priors: object
+    states: list
+    ends: list
+    log_weights: np.ndarray
+
+    def sample(self, corpus, rng, seed):
+        """A draw of z, theta and phi: an end by its weight, then some sweeps with a stream from `seed`."""
+        end = self.ends[rng.choice(len(self.ends), p=softmax(self.log_weights))]
+        chain = GibbsChain(corpus, self.priors, ChainState(end.topics, random.stream(seed)))
+        for _ in range(_SWEEPS_BETWEEN_DRAWS):
+            chain.sweep()
+        return chain.topics, *draw_parameters(chain, rng)
+
+    def chains(self, corpus, n_jobs=None):
+        """The chains after some last sweeps with their trace."""
+        chains = [GibbsChain(corpus, self.priors, state) for state in self.states]
+        return run_chains(chains, _LAST_SWEEPS, n_jobs=n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The posterior over the number of topics, with its error.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_counts,)
+        Numbers of topics, ascending.
+    probability, std : ndarray of shape (n_counts,)
+        p(T | w), and its Monte Carlo standard error.
+    interval : tuple of (int, int)
+        Credible interval of 0.95, which contains the Monte Carlo error.
+    log_evidence, log_evidence_std, log_evidence_downward_bias : ndarray of shape (n_counts,)
+        NaN where nothing was estimated.
+    estimates : ndarray of shape (n_estimates,)
+        Fields ``n_components``, ``chain``, ``n_sweeps``, ``log_evidence``.
+    draws : dict of {int: ModelDraws}
+        For likely numbers of topics.
+    n_sweeps : int
+        Sweeps over the corpus, all chains together.
+    """
+
+    counts: np.ndarray
+    probability: np.ndarray
+    std: np.ndarray
+    interval: tuple
+    log_evidence: np.ndarray
+    log_evidence_std: np.ndarray
+    log_evidence_downward_bias: np.ndarray
+    estimates: np.ndarray
+    draws: dict
+    n_sweeps: int
+
+    @property
+    def mode(self):
+        """The most likely number of topics."""
+        return int(self.counts[np.argmax(self.probability)])
+
+
+def sample_models(corpus, draws, probability, n_samples, seed):
+    """Draws of the number of topics T, and of z, theta and phi given T.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    draws : dict of {int: ModelDraws}
+    probability : ndarray of shape (n_draws,)
+        p(T | w) of the keys of `draws`, up to a factor.
+    n_samples : int
+    seed : numpy.random.SeedSequence
+
+    Returns
+    -------
+    counts : ndarray of shape (n_samples,)
+    z, theta, phi : list of ndarray
+    """
+    rng = np.random.default_rng(random.child(seed, 0))
+    counts = rng.choice(list(draws), n_samples, p=probability / probability.sum())
+    samples = [draws[T].sample(corpus, rng, random.child(seed, 1, i)) for i, T in enumerate(counts.tolist())]
+    return counts, *(list(each) for each in zip(*samples, strict=True))
+
+
+def standard_errors(draws):
+    """Standard errors of the mean of `draws` over the first axis, of which two contain 0.95 of the draws.
+
+    The draws of a small and uncertain probability reach farther up than twice their standard deviation. There half the
+    distance to the 0.023 or 0.977 quantile is the standard error.
+    """
+    mean, (low, high) = draws.mean(axis=0), np.quantile(draws, ndtr([-2, 2]), axis=0)
+    return np.maximum(draws.std(axis=0), np.maximum(mean - low, high - mean) / 2)
+
+
+def credible_interval(counts, probability):
+    """Smallest and largest count after a probability of at most 0.025 is cut from either end."""
+    tail = (1 - _CREDIBLE) / 2
+    low = np.argmax(np.cumsum(probability) > tail)
+    high = len(counts) - 1 - np.argmax(np.cumsum(probability[::-1]) > tail)
+    return int(counts[low]), int(counts[high])

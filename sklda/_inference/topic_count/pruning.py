@@ -1,0 +1,64 @@
+"""Chains for each number of topics, by pruning: from more topics than needed down, one merge at a time."""
+
+from math import ceil
+
+from sklda._inference import random
+from sklda._inference.parallel import side_by_side
+from sklda._inference.sampling.initialisation import longest_start, merge
+
+# Topics at first, relative to the largest number asked for; chains from random topics, of which the best by log joint
+# goes on; sweeps of each; sweeps after a merge. With these, prunings found the truth on simulated corpora of 6 and 20
+# topics (60,000 to 600,000 tokens), where random starts at that number end hundreds of nats below.
+_EXCESS, _RESTARTS, _FIRST_SWEEPS, _SWEEPS_AFTER_MERGE = 1.4, 2, 100, 15
+
+
+def prune(corpus, rule, counts, seeds, n_jobs=None):
+    """Independent chains that are pruned from above, and their states at several numbers of topics.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    rule : PriorRule
+    counts : list of int
+        The numbers of topics.
+    seeds : list of numpy.random.SeedSequence
+        One for each pruning.
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    priors : dict of {int: Priors}
+        By number of topics: those of `rule`, or where these are learnt, the geometric mean over the prunings.
+    states : dict of {int: list of ChainState}
+        By number of topics, one for each pruning.
+    """
+    found = side_by_side(_prune, [(corpus, rule, counts, seed) for seed in seeds], n_jobs)
+    priors = {T: rule.mean([rules[T] for _, rules in found])(T) for T in counts}
+    return priors, {T: [states[T] for states, _ in found] for T in counts}
+
+
+def first_count(counts):
+    """How many topics a pruning down to `counts` begins with."""
+    return max(ceil(_EXCESS * max(counts)), max(counts) + 1)
+
+
+def pruning_sweeps(counts):
+    """Sweeps of a pruning down to `counts`, without those of Gibbs-EM."""
+    return _RESTARTS * _FIRST_SWEEPS + _SWEEPS_AFTER_MERGE * (first_count(counts) - min(counts))
+
+
+def _prune(corpus, rule, counts, seed, stop):
+    """The states of one pruning and its rules, as dicts by number of topics."""
+    seeds = [random.child(seed, r) for r in range(_RESTARTS)]
+    chain = longest_start(corpus, rule(first_count(counts)), seeds, _FIRST_SWEEPS, stop)
+    states, rules = {}, {}
+    while True:
+        rule = rule.learn(chain)
+        T = chain.priors.n_components
+        if T in counts:
+            states[T] = chain.snapshot().small(T)
+            rules[T] = rule
+        if min(counts) == T:
+            break
+        chain = merge(chain, rule(T - 1), _SWEEPS_AFTER_MERGE, stop)
+    return states, rules

@@ -1,0 +1,89 @@
+"""Estimates of the evidence from several chains: the comparators, what is kept, and the public function."""
+
+import numpy as np
+import pytest
+from enumeration import DOCS, EXACT, Enumeration, K, V, make_chain, make_corpus
+from scipy.special import logsumexp
+
+from sklda._inference import random
+from sklda._inference.evidence.estimates import Target, estimate
+from sklda._inference.priors import Priors
+from sklda.metrics import log_evidence
+
+
+def log_weights_of(exact, priors, method):
+    """Log weights of 40 runs of one chain under `priors`."""
+    states = [make_chain(exact.corpus, priors, exact.states[5]).snapshot()]
+    target = Target(priors, states, random.seed_sequence(0))
+    (found,) = estimate(exact.corpus, [target], method=method, temperatures=[0] * 40, n_inner=300)
+    return found.log_weights[0]
+
+
+def test_comparators_find_the_evidence_of_a_tiny_corpus():
+    """Where their weights have a variance: eta exceeds the counts. Their errors over 40 chains are about 0.005."""
+    exact = Enumeration([[0, 1], [2, 3], [0, 2]], 4, 2, 2.0, 3.0)
+    log_p = logsumexp(exact.log_joint)
+    for method in ("chib", "harmonic_mean_z", "harmonic_mean_psi"):
+        found = log_weights_of(exact, exact.priors, method)
+        # Of 1 / p, which is what they average.
+        relative = np.exp(log_p - found)
+        assert abs(relative.mean() - 1) < 8 * (relative.std(ddof=1) / np.sqrt(len(found)) + 1e-6), method
+        assert abs(found.mean() - log_p) < 0.05, method
+
+
+@pytest.mark.parametrize("method", ["chib", "harmonic_mean_z", "harmonic_mean_psi"])
+def test_comparators_of_other_priors_are_wrong(method):
+    exact = Enumeration([[0, 1], [2, 3], [0, 2]], 4, 2, 2.0, 3.0)
+    other = Priors.make(2.0, 1.0, 2, 4)
+    found = log_weights_of(exact, other, method)
+    assert abs(found.mean() - logsumexp(exact.log_joint)) > 0.1
+
+
+def test_the_larger_mean_is_kept():
+    exact = Enumeration(DOCS, V, K, 0.4, 0.3)
+    states = [make_chain(exact.corpus, exact.priors, exact.states[i]).snapshot() for i in (3, 60)]
+    target = Target(exact.priors, states, random.seed_sequence(0))
+    options = {"temperatures": [5, 9, 20], "n_inner": 3}
+    means = {}
+    for method, also in [("guided_ais", True), ("guided_ais", False), ("ais", False)]:
+        if method == "ais":
+            options["temperatures"] = [50, 90, 200]
+        (found,) = estimate(exact.corpus, [target], method=method, also_prior_ais=also, **options)
+        assert found.log_weights.shape == (2, 3)
+        assert len(found.ends) == 6
+        assert found.label_error < 1e-6
+        assert len(found.states) == 2
+        means[method, also] = logsumexp(found.log_weights)
+    assert means["guided_ais", True] == max(means["guided_ais", False], means["ais", False])
+
+
+@pytest.mark.parametrize("method", ["guided_ais", "ais"])
+def test_the_public_function_finds_exact_values(method):
+    """With eight chains of two runs; 5.5 errors of 14 degrees of freedom are 8e-5."""
+    docs, n_features, alpha, eta, exact = EXACT["two words, 0.1, 0.5"]
+    X = make_corpus(docs, n_features).to_counts()
+    given = {"doc_topic_prior": alpha, "topic_word_prior": eta, "random_state": 0}
+    for T in (2, 4):
+        value, std = log_evidence(X, T, method=method, n_temperatures=200, **given)
+        assert abs(value - exact[T - 1]) < 5.5 * std
+        assert std < 0.5
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"n_chains": 0}, ValueError, "n_chains must be at least 1, got 0"),
+        ({"n_runs": 1.5}, TypeError, "n_runs must be an int, got 1.5"),
+        ({"method": "bridge"}, ValueError, "method must be one of .*, got 'bridge'"),
+        ({"init": "warm"}, ValueError, "init must be one of .* or None, got 'warm'"),
+        ({"init": "prune", "doc_topic_prior": [0.1, 0.2]}, ValueError, "init='prune' merges topics"),
+    ],
+)
+def test_bad_options(options, error, message):
+    with pytest.raises(error, match=message):
+        log_evidence(np.array([[1, 2], [0, 1]]), 2, **options)
+
+
+def test_a_corpus_without_tokens():
+    with pytest.raises(ValueError, match="X has 2 documents and no token at all"):
+        log_evidence(np.zeros((2, 3)), 2)
