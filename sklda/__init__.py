@@ -17,9 +17,10 @@ Three floors; imports go down only, and on the middle floor a room imports from 
         held_out     new documents       fold_in  methods  ratio_ais
                      leave-one-out       leave_one_out
         evidence     log p(w | K)        annealing  permanent  combining
-        hyperparameters  m(eta, alpha)   settings  mode_search  serial_tempering  subsampling  marginal_likelihood
-                                         maximum  convergence  empirical_bayes
-                     by EM               gibbs_em
+        hyperparameters  m(eta, alpha)   empirical_bayes  settings  chain_pool  serial_tempering  tempered_stages
+                         its surface     marginal_likelihood  maximum  ellipse  convergence  extension  disagreement
+                         modes of z      placement  mode_search  burn_in  mode_evidence  subsampling
+                     by EM               expectation_maximisation  gibbs_em  variational_em
         topic_count  p(T | w)            scan  evidence_by_count  pmmh  prior_rules
         compound     collections         chain  priors  variational
     ---------------------------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sklda._inference.hyperparameters.gibbs_em import newton_step
-from sklda._inference.priors import CountHistograms, Priors
+from sklda._inference.gibbs_em import MStep
+from sklda._inference.priors import Priors
 
 # Priors that are learnt: EM steps after each merge, each on one draw, and between what they stay.
 _EM_STEPS, _LEARNT = 5, (1e-5, 1e4)
@@ -61,9 +61,9 @@ class LearntRule(PriorRule):
     def learn(self, chain):
         rule, K = self, chain.priors.n_components
         for _ in range(_EM_STEPS):
-            draws, now = CountHistograms.of(chain), rule.values(K)
+            m_step, now = MStep((_LEARNT, _LEARNT)), rule.values(K)
             log_h = np.log([now["topic_word_prior"], now["doc_topic_prior"]])
-            eta, alpha = np.exp(newton_step((draws.word_part, draws.doc_part), log_h, (_LEARNT, _LEARNT)))
+            eta, alpha = np.exp(m_step.maximum([m_step.statistics(chain)], log_h))
             found = {"topic_word_prior": float(eta), "doc_topic_prior": float(alpha)}
             rule = replace(rule, **{name: found[name] for name in self.learns})
             chain.priors = rule(K)
