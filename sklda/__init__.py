@@ -5,6 +5,7 @@ Three floors; imports go down only, and on the middle floor a room imports from 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound
                      their progress      _callbacks
                      collection labels   _labels
+                     m(alpha, eta)       _marginal_likelihood
       metrics        scores of models    _held_out  _evidence  _coherence  _scorers  _checks
       inspection     pictures            _axes  _collections  _marginal_likelihood  _topic_count
       datasets       corpora             _docstrings  _synthetic

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklda._inference.gibbs_em import BOUNDS
+
 METHODS, EM_METHODS = ("serial_tempering", "full_bayes"), ("gibbs_em", "variational_em")
 
-# The box of (eta, alpha) that is searched where no region is given: at 1e-5 a document has one topic and a topic one
-# word; at 1e4 both distributions are uniform for counts below a thousand.
-WIDEST = ((1e-5, 1e4), (1e-5, 1e4))
+# The box of (eta, alpha) that is searched where no region is given.
+WIDEST = (BOUNDS, BOUNDS)
 # Times zeta is tuned from zeta = 1, as in the paper, at most.
 RESTARTS = 4
 # Sweeps of a chain where they are not given: at least and at most, and the token draws that they make in between. To
