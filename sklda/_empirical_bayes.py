@@ -138,7 +138,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If a prior's maximum cannot be told from an edge (the warning names it; the prior's errors are then infinite),
+        If a prior's maximum lies at an edge of the region (the warning names it; the prior's errors are then infinite),
         if chains disagree about h, if few starts have about the best evidence, or if part of the grid was not visited.
 
     References
@@ -283,7 +283,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         return tuple(shape.tolist())
 
     def _fitted_attributes(self, chains):
-        """Attributes that describe the chains as they stand."""
+        """Attributes that describe the chains as they are now."""
         traces = self._trace_attributes(chains)
         best = chains[traces["best_chain_"]]
         alpha = best.priors.doc[0]

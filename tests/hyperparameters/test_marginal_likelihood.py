@@ -260,14 +260,14 @@ def test_variances_of_slow_chains_do_not_fall_short():
 def test_chains_that_stand_apart_are_heard(monkeypatch):
     """Chains that forget in twice their length: batches see a fifth of the variance."""
     share = shares_of_the_variance(memory=0.999).mean()
-    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._SELDOM", 1 - 1e-12)
+    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._BELOW_TRUE", 1 - 1e-12)
     assert shares_of_the_variance(memory=0.999).mean() < 0.35
     assert 0.5 < share < 0.9
 
 
 def test_plain_batch_means_would_fall_short(monkeypatch):
     monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._LUGSAIL", 1)
-    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._SELDOM", 1 - 1e-12)
+    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._BELOW_TRUE", 1 - 1e-12)
     assert shares_of_the_variance().mean() < 0.8
 
 

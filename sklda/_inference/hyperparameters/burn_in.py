@@ -19,7 +19,7 @@ from sklda._inference.sampling.collapsed import side_by_side
 
 # Points along either axis: of the grid over the whole box, and of the grid around what was found, which reaches this
 # factor further at either end. A grid that ends sooner holds back chains that still move, and one whose neighbours are
-# far apart against the standard deviation of log h given z slows all chains.
+# far apart, relative to the standard deviation of log h given z, slows all chains.
 _COARSE, _FINE, _REACH = 128, 100, 8.0
 # Nats below the maximum at which the region ends: 3.5 standard deviations.
 _DROP = 3.5**2 / 2

@@ -74,7 +74,7 @@ def warn_of_missed_modes(modes):
 
 
 def warn_of_edges(maximum, region):
-    """Warn of priors whose maximum lies at an edge of the region, or cannot be told from it."""
+    """Warn of priors whose maximum lies at an edge of the region, or is not distinguishable from it."""
     for axis, side in maximum.edges.items():
         name, bound = NAMES[axis], region[axis][side == "upper"]
         _warn(

@@ -21,16 +21,17 @@ _STEADY = 1.1
 _MOST_DRAWS = 1500
 # The grid of full Bayes is widened where an end has this share of the draws of its most visited value.
 _CUT = 0.03
-# At one h chains forget ten times sooner than on (h, z), and tell the maximum as precisely in a fifth of the sweeps
-# (measured). So the curve itself may have this many times the error asked for, and gets this share of the sweeps.
+# At one h the autocorrelation of chains is nine times shorter than on (h, z), and a fifth of the sweeps gives the same
+# error of the maximum (measured with K = 8; doc/benchmarks.rst). So the curve itself may have this many times the error
+# asked for, and gets this share of the sweeps.
 _ROUGH, _PART = 2.0, 0.5
 # Sweeps that the present error asks for are raised by this factor, for the error is itself estimated; and a stage is
 # between these many times as long as all before it.
 _MORE, _SHORTEST, _LONGEST = 1.1, 0.25, 2.0
-# Draws of every chain at one h from which on their own autocorrelation is known well enough.
+# Draws of every chain at one h from which on their own autocorrelation is estimated.
 _ENOUGH = 200
-# Part of the sweeps at the maximum in which chains still come from where they were on the grid.
-_WARM_UP = 4
+# The first quarter of the sweeps at the maximum is left out: chains still come from where they were on the grid.
+_LEFT_OUT = 4
 
 
 def extend(pool, placement):
@@ -126,7 +127,7 @@ def extend_at_maximum(pool, curve, maximum, search, n_left):
         With what the sweeps at the maximum say.
     """
     for chain in pool.chains:
-        del chain.observations[: len(chain.observations) // _WARM_UP]
+        del chain.observations[: len(chain.observations) // _LEFT_OUT]
     done, refined = pool.settings.n_tuning, _refine(pool, curve, maximum, search)
     tol = pool.settings.tol
     while n_left and refined.interior.any() and refined.relative_error > tol and not pool.all_ended:

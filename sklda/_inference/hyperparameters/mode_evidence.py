@@ -12,7 +12,7 @@ from sklda._inference.sampling.collapsed import ChainState
 # Nats, in order of magnitude: annealing is not run where its downward bias may be larger.
 _LARGEST_BIAS = 100
 # Evidence counts against a mode beyond this many standard errors of the difference. A mode with less weight than
-# `NEGLIGIBLE` beside the best is dropped.
+# `NEGLIGIBLE` times that of the best is dropped.
 _ERRORS, NEGLIGIBLE = 2.0, 1e-3
 
 

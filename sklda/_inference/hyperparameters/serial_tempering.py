@@ -1,7 +1,7 @@
 """Chains on (h, z), h = (eta, alpha) on a grid: serial tempering (George & Doss 2018, section 2.3) and full Bayes.
 
 Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 the prior of h is uniform on the grid:
-full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) every point is visited equally: serial tempering.
+full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) all points are visited equally often: serial tempering.
 """
 
 from dataclasses import dataclass, replace
