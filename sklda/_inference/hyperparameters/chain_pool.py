@@ -39,7 +39,10 @@ class ChainPool:
         self.chains, self.ended = [], set()
 
     def branch(self):
-        """Another pool that goes on from the same chains; a chain that ends in one has ended in both."""
+        """Another pool that goes on from the same chains; a chain that ends in one has ended in both.
+
+        The chains are the same objects until either pool calls `temper`, which both do before they sweep.
+        """
         other = copy.copy(self)
         other.chains = list(self.chains)
         return other
@@ -57,9 +60,13 @@ class ChainPool:
         """Make `n_sweeps` sweeps with every chain that has not ended."""
         numbers = [c for c in range(len(self.chains)) if c not in self.ended]
         listener = None if self.listener is None else _Renumbered(self.listener, numbers, self.ended)
+        before = [len(self.chains[c].trace) for c in numbers]
         swept = run_chains([self.chains[c] for c in numbers], n_sweeps, n_jobs=self.n_jobs, listener=listener)
-        for c, chain in zip(numbers, swept, strict=True):
+        for c, chain, length in zip(numbers, swept, before, strict=True):
             self.chains[c] = chain
+            # In another process the listener is a copy, whose notes are lost.
+            if len(chain.trace) - length < n_sweeps:
+                self.ended.add(c)
 
     def temper(self, grid, stage, gain=None):
         """Let the chains go on as chains on (h, z) over a grid, with nothing observed yet.
