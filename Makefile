@@ -1,9 +1,11 @@
 PYTHON ?= python3
 VENV ?= .venv
+# Random inputs of `make fuzz` and `make sanitize`.
+N ?= 10000
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test lint doc clean
+.PHONY: demo test sanitize fuzz lint doc clean
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
 SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.py' -o -name '*.pyx' -o -name '*.pxd' \
@@ -25,6 +27,22 @@ demo: $(VENV)/installed-plot
 
 test: $(VENV)/installed-test
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+fuzz: $(VENV)/installed-test
+	$(BIN)/python tests/fuzz.py $(N)
+
+# The kernels under AddressSanitizer and UndefinedBehaviorSanitizer of GCC, in an environment of their own. Loaded before
+# Python: their runtimes, and libstdc++, whose exceptions AddressSanitizer must know. Leaks are not looked for, since
+# CPython frees little at exit. Python takes every object from malloc, so that the bounds of all of them are checked.
+sanitize: SANITIZERS := -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Ddebug=true -Doptimization=1
+sanitize: LIBRARIES := libasan.so libubsan.so libstdc++.so
+sanitize: SANITIZED = LD_PRELOAD="$(foreach each,$(LIBRARIES),$(shell $(CC) -print-file-name=$(each)))" PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+sanitize:
+	$(MAKE) .venv-sanitized/installed-test VENV=.venv-sanitized \
+		PIP_ARGS="$(addprefix -Csetup-args=,$(SANITIZERS))"
+	$(SANITIZED) .venv-sanitized/bin/pytest $(PYTEST_ARGS)
+	$(SANITIZED) .venv-sanitized/bin/python tests/fuzz.py $(N)
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .

@@ -23,8 +23,9 @@ from threadpoolctl import threadpool_limits
 
 from sklda import CompoundLDA, GibbsLDA
 from sklda._inference import random
-from sklda._inference.compound.chain import CompoundChain, Model
-from sklda._inference.compound.variational import VariationalFit
+from sklda._inference.compound.chain import CompoundChain
+from sklda._inference.compound.model import Model
+from sklda._inference.compound.variational import VariationalAscent
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.methods import split_tokens
 from sklda._inference.priors import Priors
@@ -56,11 +57,11 @@ def sweep(X, labels, options):
         plain = GibbsChain.start(corpus, Priors.make(1 / K, 0.05, K, corpus.n_features), seed)
         priors = Priors.make(1.0, 0.05, K, corpus.n_features)
         chains = {"plain": plain}
-        for inference in ("augmented", "langevin"):
-            model = Model(collections, len(names), inference, burn_in=10**9)
-            chains[inference] = CompoundChain.start(corpus, priors, seed, model, 1.0, 1.0)
+        for method in ("augmented", "langevin"):
+            model = Model(collections, len(names), method, burn_in=10**9)
+            chains[method] = CompoundChain.start(corpus, priors, seed, model, 1.0, 1.0)
         model = Model(collections, len(names), "variational")
-        chains["variational"] = VariationalFit.start(corpus, priors, seed, model, 1.0, 1.0)
+        chains["variational"] = VariationalAscent.start(corpus, priors, seed, model, 1.0, 1.0)
         for name, chain in chains.items():
             for _ in range(1 if name == "variational" else options.warm_up):
                 chain.sweep()
@@ -104,31 +105,31 @@ def recovery(options):
         corpus = make_compound_lda_corpus(
             [100, 100], 40, 3, doc_length=200, topic_word_prior=0.25, collection_topic=TRUTH, random_state=seed
         )
-        for inference in ("augmented", "langevin", "variational"):
+        for method in ("augmented", "langevin", "variational"):
             lda = CompoundLDA(
                 3,
                 collection_topic_prior=0.1,
                 topic_word_prior=0.25,
-                inference=inference,
+                method=method,
                 max_iter=2000,
                 burn_in=500,
-                draw_every=None if inference == "variational" else 1,
+                draw_every=None if method == "variational" else 1,
                 random_state=seed,
             ).fit(corpus.data, collections=corpus.collections)
             order = match(lda.topic_word_, corpus.topic_word)
             mixtures = lda.collection_topic_[:, order]
-            entry = {"seed": seed, "inference": inference, "mixtures": mixtures.tolist()}
+            entry = {"seed": seed, "method": method, "mixtures": mixtures.tolist()}
             entry["distance"] = np.abs(mixtures - TRUTH).sum(axis=1).tolist()
-            if inference != "variational":
+            if method != "variational":
                 draws = lda.collection_topic_draws_[:, :, order]
                 entry["autocorrelation_time"] = [autocorrelation_time(draws[:, j, 0]) for j in range(2)]
             found.append(entry)
-    for inference in ("augmented", "langevin", "variational"):
-        own = [entry for entry in found if entry["inference"] == inference]
+    for method in ("augmented", "langevin", "variational"):
+        own = [entry for entry in found if entry["method"] == method]
         distances = np.median([entry["distance"] for entry in own], axis=0)
         times = [entry["autocorrelation_time"] for entry in own if "autocorrelation_time" in entry]
         times = np.median(times, axis=0).round(1).tolist() if times else ["", ""]
-        rows.append([inference, *(f"{d:.3f}" for d in distances), *map(str, times)])
+        rows.append([method, *(f"{d:.3f}" for d in distances), *map(str, times)])
     table(
         f"section 3.2, medians over {options.runs} corpora",
         ["", "L1 to pi_1", "L1 to pi_2", "time of pi_11", "time of pi_21"],
@@ -157,18 +158,18 @@ def autocorrelation_time(x):
 
 
 def priors(options):
-    """Gibbs-EM on the corpus of Figure 4: gamma = 0.8, eta = 0.5, from (1, 1)."""
+    """Gibbs-EM on the corpus of Figure 4: gamma = 0.8, eta = 0.5, from (1, 1 / 3)."""
     found = []
     for seed in range(options.runs):
         corpus = make_compound_lda_corpus(
             [100, 100], 40, 3, doc_length=200, doc_concentration=0.8, topic_word_prior=0.5, random_state=seed
         )
-        lda = CompoundLDA(3, topic_word_prior=1.0, learn_priors=True, max_iter=1000, burn_in=900, random_state=seed)
+        lda = CompoundLDA(3, learn_priors=True, max_iter=1000, burn_in=900, random_state=seed)
         lda.fit(corpus.data, collections=corpus.collections)
         found.append((lda.doc_concentration_, lda.topic_word_prior_))
     quantiles = np.quantile(found, [0, 0.25, 0.5, 0.75, 1], axis=0)
     table(
-        f"section 3.3, {options.runs} corpora: learned priors",
+        f"section 3.3, {options.runs} corpora: learnt priors",
         ["", "least", "25 %", "median", "75 %", "most", "truth"],
         [
             [name, *(f"{q:.3f}" for q in quantiles[:, i]), truth]

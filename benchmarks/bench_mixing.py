@@ -45,6 +45,20 @@ def chain_of(sampler, begin):
     return chain_class(sampler, corpus, priors)(corpus, priors, state)
 
 
+def sweeps(chain, n_sweeps, stop, after_each=lambda: None):
+    for _ in range(n_sweeps):
+        chain.sweep(stop)
+        after_each()
+
+
+def timed(chain, n_sweeps, stop):
+    """Of sweeps after the first."""
+    chain.sweep(stop)
+    with stopwatch() as clock:
+        sweeps(chain, n_sweeps, stop)
+    return clock
+
+
 # --- one thread and two -----------------------------------------------------------------------------------------------
 
 
@@ -59,10 +73,8 @@ def threads(X, n_topics, options):
             taken[f"{sampler}, {n}"] = {"wall": [], "cpu": []}
         for _ in range(options.repeats):
             for n, chain in chains.items():
-                with chain.on_cores(n), stopwatch() as clock:
-                    for _ in range(options.turn):
-                        chain.sweep()
-                        chain.log_joint()
+                with stopwatch() as clock:
+                    chain.on_cores(n, lambda stop, chain=chain: sweeps(chain, options.turn, stop, chain.log_joint))
                 for kind, seconds in clock.items():
                     taken[f"{sampler}, {n}"][kind].append(seconds / options.turn)
     rows = []
@@ -97,9 +109,7 @@ class InBlocks:
         self.tokens = begin[0].words, begin[0].token_documents
 
     def sweep(self, n=1):
-        with self.chain.on_cores(self.n_jobs):
-            for _ in range(n):
-                self.chain.sweep()
+        self.chain.on_cores(self.n_jobs, lambda stop: sweeps(self.chain, n, stop))
 
     def topics(self):
         return self.chain.topics
@@ -196,11 +206,8 @@ def cluster(X, n_topics, options):
         for sampler in IN_BLOCKS:
             for backend in ("threading", "dask"):
                 chain = chain_of(sampler, begin)
-                with joblib.parallel_config(backend=backend), chain.on_cores(2):
-                    chain.sweep()
-                    with stopwatch() as clock:
-                        for _ in range(options.turn):
-                            chain.sweep()
+                with joblib.parallel_config(backend=backend):
+                    clock = chain.on_cores(2, lambda stop, chain=chain: timed(chain, options.turn, stop))
                 taken[f"{sampler}, {backend}"] = clock["wall"] / options.turn
                 rows.append([f"{sampler}, {backend}", f"{clock['wall'] / options.turn:.2f}"])
     sizes = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in moved.items())

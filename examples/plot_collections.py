@@ -12,7 +12,7 @@ the three packages of the bundled docstrings, and then their subject groups.
 # --------
 #
 # The mixtures are averages over the sweeps after the burn-in, the error bars posterior standard deviations. gamma and
-# eta are learned in the burn-in.
+# eta are learnt in the burn-in.
 
 import csv
 import gzip
@@ -29,7 +29,7 @@ from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay
 
 docstrings = load_docstrings()
 X, words = docstrings.data, docstrings.feature_names
-lda = CompoundLDA(12, topic_word_prior=0.05, learn_priors=True, max_iter=400, random_state=0)
+lda = CompoundLDA(12, learn_priors=True, max_iter=400, random_state=0)
 lda.fit(X, collections=docstrings.collection)
 print(f"gamma {lda.doc_concentration_:.2f}, eta {lda.topic_word_prior_:.3f}")
 

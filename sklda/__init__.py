@@ -11,7 +11,7 @@ Three floors; imports go down only, and on the middle floor a room imports from 
       datasets       corpora             _docstrings  _synthetic
         data         the script for one  make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
-      _inference     shared by all       corpus  priors  random  newton  gibbs_em
+      _inference     shared by all       counts  corpus  priors  rising  newton  gibbs_em  random  parallel  warn
         sampling     chains of z         collapsed  word_major  threaded  partitioned  blocked  choice
                      their beginning     initialisation
                      theta and phi       point_estimates
@@ -23,7 +23,8 @@ Three floors; imports go down only, and on the middle floor a room imports from 
                          modes of z      placement  mode_search  burn_in  mode_evidence  subsampling
                      by EM               expectation_maximisation  gibbs_em  variational_em
         topic_count  p(T | w)            scan  evidence_by_count  pmmh  prior_rules
-        compound     collections         chain  priors  variational
+        compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
+                     a lower bound       variational  variational_mixtures
     ---------------------------------------------------------------------------------------------------------------------
       _kernels       Cython, no GIL, arrays in and arrays out
 

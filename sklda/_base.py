@@ -1,7 +1,7 @@
 """What every estimator shares: validation, the fit that succeeds or changes nothing, transform."""
 
 from abc import ABC, abstractmethod
-from functools import wraps
+from functools import partial, wraps
 from numbers import Integral, Real
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.methods import log_likelihoods, per_token
+from sklda._inference.parallel import hears_interrupts
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.point_estimates import estimate_counts
 
@@ -27,11 +28,11 @@ def _all_or_nothing(fit):
         try:
             return fit(self, *args, **kwargs)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            # One store, for another interrupt may come at any call.
+            self.__dict__ = before
             raise
 
-    return guarded
+    return hears_interrupts(guarded)
 
 
 class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
@@ -84,7 +85,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 "Check the vocabulary and the stop words of the vectorizer."
             )
         fitted = self._fit(corpus, {"X": X, "y": y}, **metadata)
-        # What only an earlier fit found does not stay.
+        # Nothing that an earlier fit found stays: all of it, private or not, has a name that ends in an underscore.
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
         vars(self).update(fitted)
@@ -130,7 +131,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def _check_same_corpus(self, corpus):
         """Whether the states of the previous fit are about this corpus."""
-        if corpus.fingerprint != self._fingerprint:
+        if corpus.fingerprint != self._fingerprint_:
             raise ValueError(
                 "warm_start=True goes on with the X of the previous fit, and this X is another. "
                 "Fit with warm_start=False, or clone the estimator, to start anew."
@@ -146,9 +147,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 )
 
     def _corpus(self, X, *, reset):
-        # The corpus looks for NaN and inf itself, and says where they are.
-        X = validate_data(self, X, accept_sparse="csr", reset=reset, ensure_all_finite=False)
-        return Corpus.from_counts(X)
+        return Corpus.from_counts(X, partial(validate_data, self, reset=reset))
 
     def _doc_prior(self, corpus):
         """alpha of documents, (1 or n_documents, n_components)."""
@@ -222,7 +221,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             self.topic_word_,
             alpha,
             n_sweeps=self.fold_in_iter,
-            seed=self._fold_in_seed,
+            seed=self._fold_in_seed_,
             n_jobs=self.n_jobs,
         )
         return theta / theta.sum(axis=1, keepdims=True) if normalize else theta
@@ -249,12 +248,13 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def _score_samples(self, X, **metadata):
         """log p(w_d | phi, alpha) of the documents, and their lengths; `_doc_prior` also gets `metadata`."""
         check_is_fitted(self)
+        self._validate_params()
         corpus = self._corpus(X, reset=False)
         log_likelihood = log_likelihoods(
             corpus,
             self.topic_word_,
             self._doc_prior(corpus, **metadata),
-            seed=random.child(np.random.SeedSequence(self._fold_in_seed), 1),
+            seed=random.child(np.random.SeedSequence(self._fold_in_seed_), 1),
             n_jobs=self.n_jobs,
         )[0]
         return log_likelihood, corpus.lengths
@@ -279,7 +279,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         Raises
         ------
         ValueError
-            If X has no token, or all tokens have weight zero.
+            If X has no token, all tokens have weight zero, or a weight is negative or not finite.
         """
         return per_token(*self._score_samples(X), sample_weight)
 
@@ -295,7 +295,8 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         -------
         float
         """
-        return float(np.exp(-self.score(X)))
+        with np.errstate(over="ignore"):
+            return float(np.exp(-self.score(X)))
 
     @property
     def _n_features_out(self):

@@ -10,83 +10,83 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._base import BaseLDA, _all_or_nothing
 from sklda._callbacks import Progress, with_callbacks
 from sklda._inference import random
-from sklda._inference.compound.chain import CompoundChain, Model, bounded
-from sklda._inference.compound.variational import VariationalFit
+from sklda._inference.compound import driver
+from sklda._inference.compound.model import METHODS, Model
+from sklda._inference.compound.priors import Hyperparameters, document_prior
 from sklda._inference.held_out.methods import per_token
-from sklda._inference.priors import LARGEST, Priors, check_prior
-from sklda._inference.sampling.collapsed import run_chains
-from sklda._inference.sampling.point_estimates import METHODS
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
+from sklda._inference.sampling.point_estimates import reserve
+from sklda._inference.warn import warn
 from sklda._labels import as_list, check_length, encode, some
 
-# Below this the bound on gamma pi (1e-12) would be felt.
-_SMALLEST_CONCENTRATION = 1e-6
-# What a chain is averaged under, and so cannot change on its way.
+# Parameters that a warm start must find as they were: the averages of a chain hold for these.
 _SETTINGS = (
     "n_components",
     "collection_topic_prior",
     "doc_concentration",
     "topic_word_prior",
-    "inference",
+    "method",
     "learn_priors",
     "burn_in",
 )
 
 
-class _Progress(Progress):
-    """Also ends what has converged."""
-
-    def after(self, index, chain):
-        return super().after(index, chain) or getattr(chain, "converged", False)
-
-
 class CompoundLDA(BaseLDA):
     """Latent Dirichlet allocation of several collections that share their topics.
 
-    Documents come in collections: years, sources, ratings. Each collection j has a mixture pi_j of the common topics,
-    and its documents scatter around it: theta_d is Dirichlet(gamma pi_j), pi_j is Dirichlet(alpha, ..., alpha). With
-    one collection this is LDA with an asymmetric prior that is learned.
+    Documents come in collections: years, sources, ratings. Each collection j has its own mixture pi_j of the common
+    topics, and the topic proportions of its documents vary around it: theta_d is Dirichlet(gamma pi_j), and pi_j is
+    Dirichlet(alpha, ..., alpha). With one collection this is LDA with an asymmetric prior that is learnt.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics, K.
     collection_topic_prior : float or tuple (shape, rate), default=1.0
-        alpha, the Dirichlet parameter per topic of a collection's mixture. A pair: alpha is drawn along with the rest
-        under a Gamma prior of this shape and rate, cut off at 1e-6 and 1e6 (not with ``"variational"``).
-    doc_concentration : float, default=1.0
-        gamma, how closely documents keep to the mixture of their collection; between 1e-6 and 1e12. The sum, not the
-        value per topic, of the Dirichlet parameter of theta.
+        alpha, the Dirichlet parameter per topic of a collection's mixture. With a pair, alpha is drawn together with
+        everything else under a Gamma prior of this shape and rate, cut off at 1e-6 and 1e6 (not with
+        ``method="variational"``).
+    doc_concentration : float, default=None
+        gamma, how close documents are to the mixture of their collection; between 1e-6 and 1e12. It is the sum over
+        topics, not the value per topic, of the Dirichlet parameter of theta. None: learnt with `learn_priors`, starting
+        from 1.0; otherwise 1.0.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``.
-    inference : {"augmented", "langevin", "variational"}, default="augmented"
-        - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1).
-        - ``"langevin"``: a Metropolis-adjusted Langevin step for each mixture after every sweep (section 3.1.2, but on
-          the scale of log phi). Mixes more slowly; for comparison.
-        - ``"variational"``: a lower bound on log p(w) is maximised (appendix E). An approximation.
+        eta, the Dirichlet parameter per word of a topic. None: learnt with `learn_priors`, as one number, starting from
+        ``1 / n_components``; otherwise ``1 / n_components``.
+    method : {"augmented", "langevin", "variational"}, default="augmented"
+        - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1 of the paper).
+        - ``"langevin"``: after every sweep, a Metropolis-adjusted Langevin step for each mixture (section 3.1.2, but in
+          the coordinates log phi). It mixes more slowly, and is there for comparison.
+        - ``"variational"``: maximises a lower bound of log p(w) (appendix E). An approximation of the posterior.
     learn_priors : bool, default=False
-        Whether gamma and eta are learned, from the values given: by Gibbs-EM in the burn-in, or along with the
-        variational bound. Needs a `topic_word_prior` that is one number.
+        Whether those of `doc_concentration` and `topic_word_prior` that are None are learnt: by Gibbs-EM in the
+        burn-in, or in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value
+        that is given stays fixed.
     max_iter : int, default=500
-        Sweeps over the corpus, each chain; or at most so many variational iterations. With `warm_start`, further ones.
+        Sweeps over the corpus of each chain. With ``"variational"``, the largest number of iterations. With
+        `warm_start`, the number of further ones.
     burn_in : int, default=None
-        Sweeps that are not averaged, and in which gamma, eta and Langevin steps are tuned; None: half of `max_iter`.
-        Not used by ``"variational"``, which averages nothing.
+        Sweeps before the averages begin. gamma, eta and the size of Langevin steps change only in these. None: half of
+        `max_iter`. Not used by ``"variational"``, which averages nothing.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
-        How topics come from the last draw, as in `GibbsLDA`; ``"variational"`` has posterior means instead.
+        How topics and proportions come from the last draw: expected counts under each token's full conditional
+        (Papanikolaou et al. 2017), or the counts themselves. ``"variational"`` has posterior means instead.
     n_chains : int, default=1
-        Independent chains. The results kept are those of the chain with the highest mean log joint (or bound) over the
-        last half of its sweeps.
+        Independent chains. The results are those of the chain with the highest mean log joint (or bound) over the last
+        half of its sweeps.
     draw_every : int, default=None
-        Sweeps between the draws of the mixtures that are kept in `collection_topic_draws_`, after the burn-in.
+        Sweeps between the draws of the mixtures that are kept in `collection_topic_draws_`, after the burn-in. None:
+        no draws are kept.
     fold_in_iter : int, default=30
         Sweeps over a document in `transform`.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last state of the previous fit, on the same X and collections. Sweeps, draws and
-        posterior means are then those of one longer fit with the burn-in of the first: what was tuned or learned stays,
-        and all further sweeps are averaged along with the earlier ones. A variational ascent that has converged makes
-        one iteration more. Of what the chains depend on nothing may change; `draw_every` may.
+        Whether `fit` continues from the last state of the previous fit, on the same X and collections. Sweeps, draws
+        and posterior means are then those of one longer fit with the burn-in of the first: step sizes and learnt priors
+        stay, and all further sweeps are averaged together with the earlier ones. A variational ascent that has
+        converged makes one more iteration. Parameters that the chains depend on must not change; `draw_every` may.
     n_jobs : int, default=None
-        Chains, or blocks of 64 documents in `transform`, at a time. No result depends on it.
+        Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
         1 prints about ten lines a chain, 2 a line every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -103,29 +103,36 @@ class CompoundLDA(BaseLDA):
     collection_topic_draws_ : ndarray of shape (n_draws, n_collections, n_components)
         Draws of the mixtures. Only with `draw_every`.
     corpus_topic_ : ndarray of shape (n_components,)
-        Mean of the mixtures, weighted by the documents with words: the mixture for documents of unknown collection.
-    doc_concentration_, collection_topic_prior_ : float
-        gamma and alpha as used, learned or, for a drawn alpha, its posterior mean.
+        Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
+        collection.
+    collection_topic_prior_ : float
+        alpha as used; its posterior mean where it is drawn.
+    doc_concentration_ : float
+        gamma, as given or learnt.
     topic_word_prior_ : float or ndarray
-        eta, as given or learned.
+        eta, as given or learnt.
     doc_topic_prior_ : ndarray of shape (n_components,)
         ``doc_concentration_ * corpus_topic_``.
-    components_, topic_word_ : ndarray of shape (n_components, n_features)
-        Topic-word counts plus prior, and these as distributions.
+    components_ : ndarray of shape (n_components, n_features)
+        Topic-word counts plus prior.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        Topics as distributions over words: `components_` with rows that sum to one.
     doc_topic_ : ndarray of shape (n_documents, n_components)
         Topic proportions of the training documents.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
         Topic of every token in the last draw. Not with ``"variational"``.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
-        log p(w, z | pi, gamma, eta) after every sweep, in nats; with ``"variational"`` the lower bound on log p(w).
-    prior_trace_ : ndarray of shape (n_steps, 2)
-        (gamma, eta) after every M-step. Only with `learn_priors`.
-    acceptance_ : float
+        log p(w, z | pi, gamma, eta) after every sweep, in nats; with ``"variational"`` the lower bound of log p(w).
+        NaN after the last sweep of a chain that ended early.
+    prior_trace_ : ndarray of shape (n_chains, n_iter_, 2)
+        doc_concentration and topic_word_prior in every sweep; for a `topic_word_prior` given as an array, its mean. NaN
+        after the last sweep of a chain that ended early. Only with `learn_priors`.
+    acceptance_rate_ : float
         Share of Langevin steps accepted after the burn-in. Only with ``"langevin"``.
     n_iter_ : int
-        Sweeps, or iterations, of the longest chain.
+        Sweeps, or iterations, of the longest chain, those of earlier warm starts included.
     best_chain_ : int
-        The chain kept.
+        The row of `log_joint_trace_` that the results come from.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -134,6 +141,9 @@ class CompoundLDA(BaseLDA):
     References
     ----------
     George, Xia & Michailidis (2019). Analyses of multi-collection corpora via compound topic modeling.
+
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
 
     Examples
     --------
@@ -148,12 +158,12 @@ class CompoundLDA(BaseLDA):
     _parameter_constraints = {
         **{k: v for k, v in BaseLDA._parameter_constraints.items() if k != "doc_topic_prior"},
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
-        "doc_concentration": [Interval(Real, 0, None, closed="neither")],
-        "inference": [StrOptions({"augmented", "langevin", "variational"})],
+        "doc_concentration": [None, Interval(Real, 0, None, closed="neither")],
+        "method": [StrOptions(set(METHODS))],
         "learn_priors": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "burn_in": [None, Interval(Integral, 0, None, closed="left")],
-        "point_estimate": [StrOptions(set(METHODS))],
+        "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "draw_every": [None, Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
@@ -164,9 +174,9 @@ class CompoundLDA(BaseLDA):
         n_components=10,
         *,
         collection_topic_prior=1.0,
-        doc_concentration=1.0,
+        doc_concentration=None,
         topic_word_prior=None,
-        inference="augmented",
+        method="augmented",
         learn_priors=False,
         max_iter=500,
         burn_in=None,
@@ -183,7 +193,7 @@ class CompoundLDA(BaseLDA):
         self.collection_topic_prior = collection_topic_prior
         self.doc_concentration = doc_concentration
         self.topic_word_prior = topic_word_prior
-        self.inference = inference
+        self.method = method
         self.learn_priors = learn_priors
         self.max_iter = max_iter
         self.burn_in = burn_in
@@ -206,7 +216,7 @@ class CompoundLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         y : None
-            Not used.
+            Not used; labels given as y, without `collections`, bring a UserWarning.
         collections : sequence of n_documents hashable labels, default=None
             The collection of every document: strings, numbers, tuples. None: one collection.
 
@@ -219,8 +229,8 @@ class CompoundLDA(BaseLDA):
         ------
         ValueError
             If X is not a matrix of counts or has no token, the number of labels is not the number of documents, a
-            label is missing (None or NaN), a parameter is out of range, or `warm_start` finds something else than the
-            previous fit had.
+            label is missing (None or NaN), a parameter is out of range, `learn_priors` finds both priors given, or with
+            `warm_start` the X, the collections or a parameter are not those of the previous fit.
         TypeError
             If a label is not hashable, or a parameter is of the wrong type.
         """
@@ -254,15 +264,16 @@ class CompoundLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         collections : sequence of n_documents labels, default=None
-            Collections of the fit; None, for all or for a document, where it is unknown: the prior is then
-            `doc_topic_prior_`.
+            Labels that the fit knew. None, for all documents or for one, means that the collection is unknown: the
+            prior is then `doc_topic_prior_`.
         normalize : bool, default=True
             Whether rows sum to one; otherwise they are expected topic counts plus prior.
 
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            Draws as in `GibbsLDA.transform`: a row does not depend on the others.
+            By Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last two thirds
+            of `fold_in_iter` sweeps. A row depends neither on the other rows nor on `n_jobs`.
 
         Raises
         ------
@@ -279,7 +290,7 @@ class CompoundLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         collections : sequence of n_documents labels, default=None
-            As in `transform`.
+            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
 
         Returns
         -------
@@ -300,7 +311,7 @@ class CompoundLDA(BaseLDA):
         sample_weight : array-like of shape (n_documents,), default=None
             Weights of the documents.
         collections : sequence of n_documents labels, default=None
-            As in `transform`.
+            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
 
         Returns
         -------
@@ -316,13 +327,14 @@ class CompoundLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         collections : sequence of n_documents labels, default=None
-            As in `transform`.
+            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
 
         Returns
         -------
         float
         """
-        return float(np.exp(-self.score(X, collections=collections)))
+        with np.errstate(over="ignore"):
+            return float(np.exp(-self.score(X, collections=collections)))
 
     def document_prior(self, collections):
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
@@ -330,12 +342,12 @@ class CompoundLDA(BaseLDA):
         Parameters
         ----------
         collections : sequence of n_documents labels
-            As in `transform`; None for a document of unknown collection.
+            Labels that the fit knew; None for a document of unknown collection.
 
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            For `sklda.metrics.held_out_log_likelihood` and its relatives.
+            A prior that the functions of `sklda.metrics` take together with `topic_word_`.
 
         Raises
         ------
@@ -353,7 +365,7 @@ class CompoundLDA(BaseLDA):
                     f"collections[{d}] = {label!r} is not a collection of the fit, which had "
                     f"{some(self.collections_)}. Give None for a document of unknown collection."
                 )
-        return bounded(self.doc_concentration_ * mixtures[[index[label] for label in labels]])
+        return document_prior(self.doc_concentration_, mixtures[[index[label] for label in labels]])
 
     def _doc_prior(self, corpus, collections=None):
         if collections is None:
@@ -363,82 +375,63 @@ class CompoundLDA(BaseLDA):
         return prior
 
     def _fit(self, corpus, data, collections):
-        labels, collections = encode(collections, corpus)
-        alpha, alpha_prior = self._alpha()
-        gamma = check_prior(self.doc_concentration, "doc_concentration", {})
-        if not _SMALLEST_CONCENTRATION <= gamma <= LARGEST:
-            raise ValueError(
-                f"doc_concentration = {gamma:g}: it must lie between {_SMALLEST_CONCENTRATION:g} and {LARGEST:g}."
+        if collections is None and data["y"] is not None:
+            warn(
+                "CompoundLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y)."
             )
-        eta = 1.0 / self.n_components if self.topic_word_prior is None else self.topic_word_prior
-        if self.learn_priors and np.ndim(eta):
-            raise ValueError("learn_priors=True learns one topic_word_prior for all words: give a float or None.")
-        priors = Priors.make(1.0, eta, self.n_components, corpus.n_features)
-        going_on = self.warm_start and hasattr(self, "_chain_states")
+        labels, collections = encode(collections, corpus)
+        going_on = self.warm_start and hasattr(self, "_chain_states_")
         if going_on:
             self._check_unchanged(corpus, labels, collections)
-            burn_in, n_sweeps = self._model.burn_in, min(state.n_sweeps for state in self._chain_states)
-        else:
-            burn_in, n_sweeps = self.max_iter // 2 if self.burn_in is None else self.burn_in, 0
-        n_sweeps += self.max_iter
-        if self.inference == "variational":
-            burn_in = 0
-            if self.draw_every is not None:
-                raise ValueError("inference='variational' draws nothing: draw_every must be None.")
-        elif burn_in >= n_sweeps:
-            raise ValueError(f"burn_in = {burn_in} leaves none of {n_sweeps} sweeps to average: make max_iter larger.")
-        elif self.learn_priors and burn_in == 0:
-            raise ValueError("learn_priors=True learns in the burn-in, and burn_in is 0 sweeps: make it longer.")
-        model = Model(
-            collections, len(labels), self.inference, alpha_prior, self.learn_priors, burn_in, self.draw_every
+        hyperparameters = Hyperparameters.make(
+            self.n_components,
+            self.collection_topic_prior,
+            self.doc_concentration,
+            self.topic_word_prior,
+            self.learn_priors,
         )
-        kind = VariationalFit if self.inference == "variational" else CompoundChain
+        model = Model.make(
+            collections,
+            len(labels),
+            self.method,
+            hyperparameters,
+            max_iter=self.max_iter,
+            burn_in=self.burn_in,
+            draw_every=self.draw_every,
+            earlier=(self._model_, self._chain_states_) if going_on else None,
+        )
+        room = reserve(corpus, self.n_components)
+        priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
         if going_on:
-            chains = [kind(corpus, priors, state, model) for state in self._chain_states]
-            fold_in_seed = self._fold_in_seed
+            chains, fold_in_seed = driver.go_on(corpus, priors, model, self._chain_states_), self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
-            learned = float(eta) if self.learn_priors else None
-            chains = [
-                kind.start(corpus, priors, random.child(seed, 0, c), model, alpha, gamma, learned)
-                for c in range(self.n_chains)
-            ]
+            chains = driver.start(corpus, priors, model, hyperparameters, self.n_chains, random.child(seed, 0))
             fold_in_seed = random.key(random.child(seed, 1))
+        eta = hyperparameters.eta
         attributes = {
-            "_fold_in_seed": fold_in_seed,
-            "_settings": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
+            "_fold_in_seed_": fold_in_seed,
+            "_settings_": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
             "collections_": labels,
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
         }
-        progress = _Progress(self, data, attributes, len(chains))
-        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
+        progress = Progress(self, data, attributes, len(chains))
+        chains = driver.run(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
+        del room
         progress.end(chains)
         return progress.fitted(chains)
 
     def _check_unchanged(self, corpus, labels, collections):
-        """Whether the states of the previous fit can go on."""
+        """Refuse to continue where X, the collections or the parameters are not those of the previous fit."""
         self._check_same_corpus(corpus)
-        for d, (j, before) in enumerate(zip(collections, self._model.collections, strict=True)):
+        for d, (j, before) in enumerate(zip(collections, self._model_.collections, strict=True)):
             now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
             if now != then:
                 raise ValueError(
                     f"warm_start=True goes on with the collections of the previous fit, where collections[{d}] was "
                     f"{then!r}; now it is {now!r}. Fit with warm_start=False to start anew."
                 )
-        self._check_same_parameters({**self._settings, "n_chains": len(self._chain_states)})
-
-    def _alpha(self):
-        """alpha to begin with, and its Gamma prior or None."""
-        alpha = self.collection_topic_prior
-        if not isinstance(alpha, tuple):
-            return check_prior(alpha, "collection_topic_prior", {}), None
-        if self.inference == "variational":
-            raise ValueError("inference='variational' does not draw alpha: give collection_topic_prior as a float.")
-        if len(alpha) != 2 or not all(isinstance(a, Real) and 0 < a < np.inf for a in alpha):
-            raise ValueError(
-                f"collection_topic_prior = {alpha!r}: a Gamma prior is a pair (shape, rate), both positive."
-            )
-        return float(np.clip(alpha[0] / alpha[1], 1e-3, 1e3)), alpha
+        self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they stand."""
@@ -450,20 +443,22 @@ class CompoundLDA(BaseLDA):
             "collection_topic_std_": std,
             "doc_concentration_": chain.gamma,
             "collection_topic_prior_": chain.alpha_mean(),
-            "_chain_states": [each.snapshot() for each in chains],
-            "_fingerprint": chain.corpus.fingerprint,
-            "_model": chain.model,
+            "_chain_states_": [each.snapshot() for each in chains],
+            "_fingerprint_": chain.corpus.fingerprint,
+            "_model_": chain.model,
         }
         weights = np.bincount(chain.model.collections[chain.corpus.lengths > 0], minlength=len(mean))
         found["corpus_topic_"] = weights @ mean / weights.sum()
-        found["doc_topic_prior_"] = bounded(chain.gamma * found["corpus_topic_"])
-        if self.learn_priors:
-            found |= {"topic_word_prior_": chain.eta, "prior_trace_": np.array(chain.learned).reshape(-1, 2)}
+        found["doc_topic_prior_"] = document_prior(chain.gamma, found["corpus_topic_"])
+        if chain.model.learns:
+            found["prior_trace_"] = driver.prior_trace(chains)
+        if chain.model.learn_eta:
+            found["topic_word_prior_"] = chain.eta
         if self.draw_every is not None:
             found["collection_topic_draws_"] = np.array(chain.draws).reshape(-1, *mean.shape)
-        if self.inference == "langevin":
-            found["acceptance_"] = chain.accepted / max(chain.n_averaged, 1)
-        if self.inference != "variational":
+        if self.method == "langevin":
+            found["acceptance_rate_"] = chain.acceptance_rate()
+        if self.method != "variational":
             return found | self._topic_attributes(chain)
         doc_topic = chain.doc_topic / chain.doc_topic.sum(axis=1, keepdims=True)
         return found | {"components_": chain.topic_word_parameter.copy(), "doc_topic_": doc_topic}

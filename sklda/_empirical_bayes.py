@@ -22,6 +22,7 @@ from sklda._inference.hyperparameters.settings import (
 )
 from sklda._inference.priors import LARGEST, SMALLEST
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
+from sklda._inference.sampling.point_estimates import reserve
 from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of, turned
 
 
@@ -213,6 +214,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
 
     def _fit(self, corpus, data):
         per_topic = self._checked_start()
+        room = reserve(corpus, self.n_components)
         priors, _ = self._priors(corpus)
         functionals = self._checked_functionals()
         region = self._checked_region()
@@ -228,7 +230,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
             functionals=tuple(functionals.values()),
         )
         seed = random.seed_sequence(self.random_state)
-        attributes = {"_fold_in_seed": random.key(random.child(seed, 1))}
+        attributes = {"_fold_in_seed_": random.key(random.child(seed, 1))}
         progress = Progress(self, data, attributes, self.n_chains, n_sweeps=settings.most_sweeps(self.method))
         options = {"n_chains": self.n_chains, "n_jobs": self.n_jobs, "listener": progress}
         pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options)
@@ -236,7 +238,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
             expectation_maximisation(pool, self.method, per_topic)
             found = {"method_": self.method}
         else:
-            found = attributes_of(estimate(pool, self.method)) | {"_functional_names": tuple(functionals)}
+            found = attributes_of(estimate(pool, self.method)) | {"_functional_names_": tuple(functionals)}
+        del room
         progress.end(pool.chains)
         return progress.fitted(pool.chains) | found
 

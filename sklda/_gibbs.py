@@ -11,7 +11,7 @@ from sklda._inference import random
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import run_chains
 from sklda._inference.sampling.initialisation import INITS, start_chains
-from sklda._inference.sampling.point_estimates import METHODS
+from sklda._inference.sampling.point_estimates import METHODS, reserve
 
 
 class GibbsLDA(BaseLDA):
@@ -170,9 +170,13 @@ class GibbsLDA(BaseLDA):
         self.random_state = random_state
 
     def _fit(self, corpus, data):
+        room = reserve(corpus, self.n_components)
+        if self.snapshot_every is not None:
+            n_snapshots = self.max_iter // self.snapshot_every
+            room.append(np.empty((n_snapshots, self.n_components, corpus.n_features), np.float32))
         priors, prior_attributes = self._priors(corpus)
-        if self.warm_start and hasattr(self, "_chain_states"):
-            chains, fold_in_seed = self._resume(corpus, priors), self._fold_in_seed
+        if self.warm_start and hasattr(self, "_chain_states_"):
+            chains, fold_in_seed = self._resume(corpus, priors), self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
@@ -183,19 +187,20 @@ class GibbsLDA(BaseLDA):
         if self.snapshot_every is not None and self.verbose:
             size = len(chains) * (self.max_iter // self.snapshot_every) * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
-        progress = Progress(self, data, prior_attributes | {"_fold_in_seed": fold_in_seed}, len(chains))
+        progress = Progress(self, data, prior_attributes | {"_fold_in_seed_": fold_in_seed}, len(chains))
         chains = run_chains(
             chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, keep_every=self.snapshot_every
         )
+        del room
         progress.end(chains)
         return progress.fitted(chains)
 
     def _resume(self, corpus, priors):
         """Chains that go on from the states of the previous fit."""
         self._check_same_corpus(corpus)
-        self._check_same_parameters({"n_components": len(self.components_), "n_chains": len(self._chain_states)})
+        self._check_same_parameters({"n_components": len(self.components_), "n_chains": len(self._chain_states_)})
         kind = chain_class(self.sampler, corpus, priors)
-        return [kind(corpus, priors, state) for state in self._chain_states]
+        return [kind(corpus, priors, state) for state in self._chain_states_]
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they stand."""
@@ -215,7 +220,7 @@ class GibbsLDA(BaseLDA):
             | self._topic_attributes(chain)
             | {
                 "sampler_": chain.sampler,
-                "_chain_states": [chain.snapshot() for chain in chains],
-                "_fingerprint": chains[0].corpus.fingerprint,
+                "_chain_states_": [chain.snapshot() for chain in chains],
+                "_fingerprint_": chains[0].corpus.fingerprint,
             }
         )

@@ -34,9 +34,9 @@ def encode(collections, corpus):
     except TypeError:
         distinct = sorted(distinct, key=lambda label: (type(label).__name__, repr(label)))
     index = {label: j for j, label in enumerate(distinct)}
-    if len({type(label) for label in distinct}) == 1 and isinstance(distinct[0], (str, int, float)):
-        known = np.array(distinct)
-    else:
+    plain = len({type(label) for label in distinct}) == 1 and isinstance(distinct[0], (str, int, float))
+    # NumPy drops what is 0 at the end of strings, and makes floats of whole numbers that no dtype holds.
+    if not plain or (known := np.array(distinct)).tolist() != distinct:
         known = np.empty(len(distinct), dtype=object)
         known[:] = distinct
     return known, np.array([index[label] for label in labels], np.int64)

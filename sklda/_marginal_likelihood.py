@@ -1,6 +1,7 @@
 """m(h) of a fitted estimator as its users see it, alpha before eta; in inference eta comes first."""
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.hyperparameters.ellipse import Ellipse
@@ -26,7 +27,7 @@ def attributes_of(found):
         "ess_": turned(found.ess).copy(),
         "mode_log_evidence_": found.mode_log_evidence,
         "mode_log_evidence_std_": found.mode_log_evidence_std,
-        "_estimate": found,
+        "_estimate_": found,
     }
 
 
@@ -35,12 +36,12 @@ class MarginalLikelihoodMixin:
 
     def _found(self):
         check_is_fitted(self)
-        if not hasattr(self, "_estimate"):
-            raise AttributeError(
+        if not hasattr(self, "_estimate_"):
+            raise NotFittedError(
                 f"method={self.method_!r} gives the priors without the marginal likelihood around them. "
                 "Fit with method='auto', 'serial_tempering' or 'full_bayes'."
             )
-        return self._estimate
+        return self._estimate_
 
     def log_marginal_likelihood(self, doc_topic_prior, topic_word_prior, *, return_std=False):
         """log m(h), the log-likelihood of the priors with topics, proportions and assignments integrated out.
@@ -120,14 +121,16 @@ class MarginalLikelihoodMixin:
             If there is no functional of that name, or `level` does not lie between 0 and 1.
         """
         found = self._found()
-        if name not in self._functional_names:
-            raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names)}.")
+        if name not in self._functional_names_:
+            raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names_)}.")
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
-        values = found.functional_values[:, self._functional_names.index(name)]
+        values = found.functional_values[:, self._functional_names_.index(name)]
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
         mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())
-        half = global_band(found.functional_curve, values, found.grid.region, level) * std
+        band = global_band(found.functional_curve, values, found.grid.region, level)
+        # Infinite even where the functional is constant as far as draws reach.
+        half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
         return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
 
 

@@ -1,6 +1,5 @@
 """TopicCountLDA: the posterior over the number of topics."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,10 +14,11 @@ from sklda._callbacks import Stages
 from sklda._inference import random
 from sklda._inference.evidence import annealing as evidence
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain, run_chains
-from sklda._inference.sampling.point_estimates import METHODS
+from sklda._inference.sampling.point_estimates import METHODS, reserve
 from sklda._inference.topic_count.pmmh import pmmh
 from sklda._inference.topic_count.prior_rules import LearntRule, PriorRule
 from sklda._inference.topic_count.scan import Scan
+from sklda._inference.warn import warn
 from sklda.metrics._evidence import COMPARATOR
 
 _LEARN = "empirical_bayes"
@@ -210,13 +210,14 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
 
     def _fit(self, corpus, data):
         log_prior, rule = self._first_log_prior(), self._prior_rule(corpus)
+        room = reserve(corpus, max(log_prior))
         if self.evidence not in evidence.UNBIASED:
             if self.method == "pmmh":
                 raise ValueError(
                     f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
                     f"give one of {', '.join(map(repr, evidence.UNBIASED))}."
                 )
-            warnings.warn(f"evidence={COMPARATOR.format(self.evidence)}", UserWarning, stacklevel=5)
+            warn(f"evidence={COMPARATOR.format(self.evidence)}")
         seed = random.seed_sequence(self.random_state)
         stages = Stages(self, data)
         n_temperatures = self.n_temperatures
@@ -243,6 +244,7 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         mode = int(result.counts[np.argmax(result.posterior)])
         priors, pilots = result.draws[mode][:2]
         chains = run_chains([GibbsChain(corpus, priors, state) for state in pilots], _LAST_SWEEPS, n_jobs=self.n_jobs)
+        del room
         traces = self._trace_attributes(chains)
         chain = chains[traces["best_chain_"]]
         attributes |= (
@@ -262,8 +264,8 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
                 "doc_topic_prior_": float(priors.doc[0, 0]),
                 "topic_word_prior_": _one_if_equal(priors.word),
                 "n_iter_": result.n_sweeps + _LAST_SWEEPS * len(chains),
-                "_fold_in_seed": random.key(random.child(seed, 1)),
-                "_draws": (corpus, result.draws),
+                "_fold_in_seed_": random.key(random.child(seed, 1)),
+                "_draws_": (corpus, result.draws),
             }
         )
         stages.end(attributes)
@@ -273,12 +275,11 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         trace, result, recycled = pmmh(corpus, rule, log_prior, n_proposals=self.n_proposals, **options)
         n_proposals = len(trace.accepted)
         if trace.longest_stay > max(50, n_proposals // 5):
-            warnings.warn(
+            warn(
                 f"the chain over the number of topics stayed where it was for {trace.longest_stay} of {n_proposals} "
                 "proposals in a row: its estimates of the evidence vary too much. Use method='scan', or more "
                 "temperatures, runs or inner sweeps.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         return result, {
             "topic_count_trace_": trace.counts,
@@ -292,19 +293,17 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         vague = result.posterior_std > _VAGUE
         if vague.any():
             T = result.counts[vague]
-            warnings.warn(
+            warn(
                 f"p(T | w) has a standard error above {_VAGUE} at {len(T)} numbers of topics from {T[0]} to {T[-1]}: "
                 f"the data do not decide between them, or max_iter, n_temperatures or n_pilots are too small to tell. "
                 f"Report topic_count_interval_, {result.interval}, rather than n_components_.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         if len(result.counts) > 1 and result.posterior[-1] > _AT_THE_END and self._goes_on(int(result.counts[-1])):
-            warnings.warn(
+            warn(
                 f"p(T | w) is {result.posterior[-1]:.2g} at the end of the range, {result.counts[-1]} topics: "
                 "more may be likelier. Raise max_components.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
 
     def _first_log_prior(self):
@@ -391,7 +390,7 @@ best_chain_, sampler_, n_features_in_, feature_names_in_
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        corpus, draws = self._draws
+        corpus, draws = self._draws_
         seed = random.seed_sequence(random_state)
         rng = np.random.default_rng(random.child(seed, 0))
         posterior = np.array([self.topic_count_posterior_[self.topic_counts_ == T].sum() for T in draws])

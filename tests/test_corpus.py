@@ -48,6 +48,58 @@ def test_offsets_are_64_bit_whatever_the_matrix_has():
         assert corpus.words.dtype == np.int32
 
 
+@pytest.mark.parametrize(
+    ("dtype", "parts"),
+    [
+        ("bool", [1, 1]),
+        ("int8", [100, 100]),
+        ("uint8", [200, 100]),
+        ("int16", [20_000, 20_000]),
+        ("uint16", [40_000, 40_000]),
+        ("float32", [2**24, 1]),
+        ("float64", [2**24, 1]),
+        ("int64", [2, 3]),
+    ],
+)
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr"])
+def test_duplicates_are_summed_in_64_bits(dtype, parts, format):
+    data = np.array(parts, dtype)
+    X = {
+        "coo": lambda: sp.coo_array((data, ([0, 0], [1, 1])), shape=(1, 2)),
+        "csr": lambda: sp.csr_array((data, [1, 1], [0, 2]), shape=(1, 2)),
+        "csc": lambda: sp.csc_array((data, [0, 0], [0, 0, 2]), shape=(1, 2)),
+        "bsr": lambda: sp.bsr_array((data[:, None, None], [1, 1], [0, 2]), shape=(1, 2)),
+    }[format]()
+    corpus = Corpus.from_counts(X)
+    assert corpus.n_tokens == sum(parts)
+    assert (corpus.words == 1).all()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float64"])
+def test_sums_of_duplicates_do_not_wrap(dtype):
+    half = np.array([2**62, 2**62] if dtype == "int64" else [2**63, 2**63], dtype)
+    with pytest.raises(ValueError, match=r"X\[0, 1\] = .* is too large"):
+        Corpus.from_counts(sp.coo_array((half, ([0, 0], [1, 1])), shape=(1, 2)))
+
+
+def test_half_precision():
+    X = np.array([[1, 0, 2048], [0, 3, 0]], np.float16)
+    np.testing.assert_array_equal(Corpus.from_counts(X).to_counts().toarray(), X)
+
+
+def test_word_ids_beyond_32_bits_are_refused():
+    one = np.ones(1, np.int64)
+    for format in (sp.csr_array, sp.csc_matrix, sp.coo_array):
+        if format is sp.csc_matrix:
+            # Its index pointer would not fit in memory.
+            X = sp.csc_matrix((2, 3))
+            X._shape = (2, 2**31)
+        else:
+            X = sp.coo_array((one, (one, one * 2**31)), shape=(2, 2**31 + 1)).asformat(format((1, 1)).format)
+        with pytest.raises(ValueError, match=r"X has 214748364\d features, more than 2147483647"):
+            Corpus.from_counts(X)
+
+
 def test_the_matrix_is_not_changed():
     X = sp.csr_array((np.array([1, 2, 3, 0]), np.array([2, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 3))
     before = [array.copy() for array in (X.data, X.indices, X.indptr)]
@@ -122,5 +174,5 @@ def test_blocks_cover_every_document_once_in_order(X, size):
 
 
 def test_blocks_of_no_documents():
-    corpus = Corpus.from_counts(sp.csr_array((0, 3)))
+    corpus = Corpus(np.empty(0, np.int32), np.zeros(1, np.int64), 3)
     assert corpus.blocks(n_tokens=5) == corpus.blocks(n_documents=5) == []

@@ -7,11 +7,10 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_array
 
+from sklda._inference.counts import LARGEST_COUNT, read_counts
 from sklda._kernels import _tokens
-
-# Kernels count in 32 bits.
-_MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +32,15 @@ class Corpus:
     n_features: int
 
     @classmethod
-    def from_counts(cls, X):
+    def from_counts(cls, X, validate=check_array):
         """Tokens of a document-term matrix.
 
         Parameters
         ----------
-        X : array or scipy sparse matrix of shape (n_documents, n_features)
+        X : array-like or scipy sparse matrix of shape (n_documents, n_features)
             Non-negative whole numbers of any dtype. It is not changed.
+        validate : callable, default=check_array
+            As in `read_counts`.
 
         Returns
         -------
@@ -48,40 +49,20 @@ class Corpus:
         Raises
         ------
         ValueError
-            If a count is negative, not finite or not a whole number (the first such entry is named), or a document or
-            a word has 2^31 tokens or more.
+            As `read_counts`, or if a document or a word has 2^31 tokens or more.
         """
-        X = sp.csr_array(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        counts = X.data
-        if counts.dtype.kind not in "iub":
-            _refuse(X, ~np.isfinite(counts), "is not a count: neither NaN nor inf is. Replace it, or drop its document")
-        _refuse(
-            X,
-            counts < 0,
-            "is negative. Negative values in data passed to a topic model: it takes word counts",
-        )
-        if counts.dtype.kind not in "iub":
-            _refuse(
-                X,
-                counts != np.floor(counts),
-                "is not a whole number: a topic model takes word counts. "
-                "Use CountVectorizer rather than TfidfVectorizer",
-            )
-        _refuse(X, counts > _MOST, f"is too large: no word and no document may have more than {_MOST} tokens")
-        counts = counts.astype(np.int64, copy=False)
+        X = read_counts(X, validate)
+        counts = X.data.astype(np.int64, copy=False)
         running = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=running[1:])
         offsets = running[X.indptr]
         del running
-        if offsets[-1] > _MOST:
+        if offsets[-1] > LARGEST_COUNT:
             totals = {"document": np.diff(offsets), "word": np.bincount(X.indices, weights=counts)}
             for kind, n_tokens in totals.items():
-                if n_tokens.max() > _MOST:
+                if n_tokens.max() > LARGEST_COUNT:
                     raise ValueError(
-                        f"X has {n_tokens.max():.0f} tokens of {kind} {n_tokens.argmax()}, more than {_MOST}."
+                        f"X has {n_tokens.max():.0f} tokens of {kind} {n_tokens.argmax()}, more than {LARGEST_COUNT}."
                     )
         words = np.repeat(X.indices.astype(np.int32, copy=False), counts)
         return cls(words, offsets, X.shape[1])
@@ -150,11 +131,3 @@ class Corpus:
             edges = np.searchsorted(self.offsets, marks, side="right") - 1
         edges = np.unique(np.concatenate([[0], edges, [self.n_documents]]))
         return list(itertools.pairwise(edges.tolist()))
-
-
-def _refuse(X, bad, why):
-    """Raise a ValueError that names the first entry of the CSR matrix X marked in `bad`."""
-    if bad.any():
-        i = int(np.argmax(bad))
-        row = int(np.searchsorted(X.indptr, i, side="right")) - 1
-        raise ValueError(f"X[{row}, {X.indices[i]}] = {X.data[i]} {why}.")

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sklda._inference.newton import newton, newton_on_log
-from sklda._inference.priors import CountHistograms, doc_histogram, log_rising
+from sklda._inference.priors import CountHistograms, doc_histogram
+from sklda._inference.rising import log_rising
 
 # Priors that are learnt are sought between these, unless the caller says otherwise: at 1e-5 a topic of a document or a
 # word of a topic is all or nothing, and 1e4 is equal to the uniform distribution, for counts below a thousand.

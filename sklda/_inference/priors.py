@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, polygamma
 
+from sklda._inference.rising import log_rising
 from sklda._kernels import LANES, _histograms
 
 # Products of two priors and a topic's total must stay within single precision.
@@ -134,54 +135,6 @@ def padded(n_components):
     return -(-n_components // LANES) * LANES
 
 
-def log_rising(a, n, order=0):
-    """Log of the rising factorial, log Gamma(a + n) - log Gamma(a), or a derivative with respect to log a.
-
-    Parameters
-    ----------
-    a : array-like of shape (n_priors,)
-        Positive.
-    n : array-like of shape (n_counts,)
-        Not negative.
-    order : {0, 1, 2}
-        Of the derivative.
-
-    Returns
-    -------
-    ndarray of shape (n_priors, n_counts)
-        Accurate to rounding for every a: large ones by the differences of Stirling's series.
-    """
-    a, n = np.asarray(a, dtype=np.float64)[:, None], np.asarray(n, dtype=np.float64)
-    result = np.empty((len(a), len(n)))
-    small = a[:, 0] < 64
-    for rows, value in ((small, _rising_by_functions), (~small, _rising_by_series)):
-        if rows.any():
-            result[rows] = value(a[rows], n, order)
-    return result
-
-
-def _rising_by_functions(a, n, order):
-    if order == 0:
-        return gammaln(a + n) - gammaln(a)
-    first = a * (digamma(a + n) - digamma(a))
-    return first if order == 1 else first + a**2 * (polygamma(1, a + n) - polygamma(1, a))
-
-
-def _rising_by_series(a, n, order):
-    log_ratio = np.log1p(n / a)
-
-    def difference(*terms):
-        """Of a sum of c / x**p at x = a + n and at x = a."""
-        return sum(c * a ** -float(p) * np.expm1(-p * log_ratio) for p, c in terms)
-
-    if order == 0:
-        return n * np.log(a) + (a + n - 0.5) * log_ratio - n + difference((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260))
-    first = a * (log_ratio + difference((1, -1 / 2), (2, -1 / 12), (4, 1 / 120), (6, -1 / 252)))
-    if order == 1:
-        return first
-    return first + a**2 * difference((1, 1), (2, 1 / 2), (3, 1 / 6), (5, -1 / 30), (7, 1 / 42))
-
-
 @dataclass(frozen=True, eq=False)
 class Histograms:
     """Histograms of positive whole numbers: draw i has ``values[s] : counts[s]``, s = starts[i] : starts[i + 1].
@@ -200,7 +153,7 @@ class Histograms:
     def from_dense(cls, histogram):
         """One draw; ``histogram[n]`` is how often n occurs."""
         values = np.flatnonzero(histogram)
-        return cls(values.astype(np.int32), histogram[values].astype(np.int32), np.array([0, len(values)]))
+        return cls(_compact(values), _compact(histogram[values]), np.array([0, len(values)]))
 
     @classmethod
     def stack(cls, parts):
@@ -237,6 +190,11 @@ class Histograms:
         """Sum over each draw's counts of `log_rising`, (n_draws, n_priors)."""
         values, matrix = self._matrix
         return matrix @ log_rising(a, values, order).T
+
+
+def _compact(numbers):
+    """In 32 bits where they fit: histograms of many draws are kept."""
+    return numbers.astype(np.int32 if numbers.max(initial=0) <= np.iinfo(np.int32).max else np.int64)
 
 
 @dataclass(frozen=True, eq=False)

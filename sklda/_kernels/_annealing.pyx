@@ -9,6 +9,7 @@ from libc.string cimport memset
 
 from sklda._kernels._document cimport Document, count, draw, log_topics, log_words, sweep
 from sklda._kernels._lanes cimport cvb0_word
+from sklda._kernels._meeting cimport look
 from sklda._kernels._xoshiro cimport seed_state
 
 
@@ -37,7 +38,7 @@ def guided(
     const uint64_t[::1] keys,             # IN (D,): each document's own seed
     const float[:, ::1] word_topic,       # IN (W, P): phi by word, each row up to a factor, zero in the padding
     const double[:, ::1] doc_prior,       # IN (1 or D, K): alpha
-    const double[::1] strengths,          # IN (R,): c, descending to the last before zero
+    const double[:, ::1] strengths,       # IN (1 or D, R): c, descending to the last before zero
     int64_t n_guide,                      # IN: CVB0 iterations behind the guide
     int32_t[::1] topics,                  # OUT (N,): z at the end of the path
     uint64_t[:, ::1] streams,             # OUT (D, 4): generators at the end
@@ -46,10 +47,11 @@ def guided(
     float[:, ::1] scratch_float,          # SCRATCH (3, P)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[:, ::1] scratch_double,        # SCRATCH (3, P)
+    const int32_t[::1] stop,              # IN (1,): not zero: end, which another thread may ask for meanwhile
 ):
     """f_c(z) = p(z, w | theta ~ Dir(alpha + c a)), a = E(n_d) + alpha; at c = infinity tokens are independent."""
     cdef:
-        int64_t d, i, k, r
+        int64_t d, i, k, r, row
         double a_total, log_weight
         double* guide = &scratch_double[0, 0]
         double* prior = &scratch_double[1, 0]
@@ -64,7 +66,7 @@ def guided(
         for d in range(offsets.shape[0] - 1):
             log_weights[d] = 0
             doc.n = offsets[d + 1] - offsets[d]
-            if doc.n == 0:
+            if doc.n == 0 or look(&stop[0]):
                 continue
             alpha = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
             doc.rows, doc.topics, doc.state = &words[offsets[d]], &topics[offsets[d]], &streams[d, 0]
@@ -86,14 +88,18 @@ def guided(
             for i in range(doc.n):
                 log_weight += log(draw(&doc, i, NULL) / a_total)
                 k = doc.topics[i]
-                doc.proportions[k] = <float>guide[k]
+                if k >= 0:
+                    doc.proportions[k] = <float>guide[k]
             for k in range(doc.K):
                 if doc.counts[k] > 0:
                     log_weight -= doc.counts[k] * log(guide[k] / a_total)
             doc.prior = prior
-            for r in range(strengths.shape[0]):
+            row = d if strengths.shape[0] > 1 else 0
+            for r in range(strengths.shape[1]):
+                if look(&stop[0]):
+                    break
                 for k in range(doc.K):
-                    prior[k] = alpha[k] + strengths[r] * guide[k]
+                    prior[k] = alpha[k] + strengths[row, r] * guide[k]
                     doc.proportions[k] = <float>(doc.counts[k] + prior[k])
                 log_weight += log_topics(&doc, prior)
                 sweep(&doc)
@@ -121,6 +127,7 @@ def between(
     int32_t[::1] scratch_local,           # SCRATCH (longest document,)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[:, ::1] scratch_double,        # SCRATCH (2, P)
+    const int32_t[::1] stop,              # IN (1,): not zero: end, which another thread may ask for meanwhile
 ):
     """From one model to another; alpha always moves on the straight line (Foulds & Smyth 2014, equations 5 and 7)."""
     cdef:
@@ -135,7 +142,7 @@ def between(
         Document doc
 
     # log of a power: positions move by steps that themselves change by a constant bend
-    step = positions[0]
+    step = positions[0] if R > 0 else 1
     bend = positions[1] - 2 * positions[0] if R > 1 else 0
     if fabs(bend) < 1e-9 * step:
         bend = 0
@@ -147,7 +154,7 @@ def between(
     with nogil:
         for d in range(offsets.shape[0] - 1):
             doc.n = offsets[d + 1] - offsets[d]
-            if doc.n == 0:
+            if doc.n == 0 or look(&stop[0]):
                 continue
             row0 = d if first_prior.shape[0] > 1 else 0
             row1 = d if last_prior.shape[0] > 1 else 0
@@ -170,9 +177,13 @@ def between(
                 prior[k] = first_prior[row0, k]
             count(&doc)
             for _r in range(n_burn_in):
+                if look(&stop[0]):
+                    break
                 sweep(&doc)
             log_weight = 0
             for r in range(R):
+                if look(&stop[0]):
+                    break
                 s = positions[r]
                 log_weight -= log_words(&doc) + log_topics(&doc, prior)
                 u = -1

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 from sklda._kernels._document cimport Document, count, draw, log_topics, log_words, put, sweep, take
+from sklda._kernels._meeting cimport look
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
 
@@ -21,7 +22,7 @@ cdef double log_transition(Document* doc, const int32_t* target) noexcept nogil:
         for k in range(doc.K):
             total += row[k] * doc.proportions[k]
         t = target[i]
-        weight = row[t] * doc.proportions[t]
+        weight = row[t] * doc.proportions[t] if t >= 0 else 0
         result += log(weight / total)
         put(doc, i, t)
     return result
@@ -58,6 +59,7 @@ def chib(
     float[:, ::1] scratch_float,          # SCRATCH (1, P)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[:, ::1] scratch_double,        # SCRATCH (2, max(P // LANES, n_states))
+    const int32_t[::1] stop,              # IN (1,): not zero: end, which another thread may ask for meanwhile
 ):
     """p(w, z*) / mean_s T(z* <- z_s), with z* a high state found beforehand.
 
@@ -82,7 +84,7 @@ def chib(
         for d in range(offsets.shape[0] - 1):
             log_weights[d] = 0
             doc.n = offsets[d + 1] - offsets[d]
-            if doc.n == 0:
+            if doc.n == 0 or look(&stop[0]):
                 continue
             doc.rows = &words[offsets[d]]
             doc.prior = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
@@ -92,9 +94,16 @@ def chib(
                 doc.topics[i] = -1
             count(&doc)
             for _s in range(n_burn_in):
+                if look(&stop[0]):
+                    break
                 sweep(&doc)
             for _s in range(n_burn_in):
+                if look(&stop[0]):
+                    break
                 climb(&doc)
+            if look(&stop[0]):
+                # Tokens may have no topic yet.
+                break
             memcpy(special, doc.topics, doc.n * sizeof(int32_t))
             log_weight = log_words(&doc) + log_topics(&doc, doc.prior)
 
@@ -103,6 +112,8 @@ def chib(
                 draw(&doc, i, NULL)
             memcpy(middle, doc.topics, doc.n * sizeof(int32_t))
             for s in range(place, n_states):
+                if look(&stop[0]):
+                    break
                 if s > place:
                     sweep(&doc)
                 memcpy(kept, doc.topics, doc.n * sizeof(int32_t))
@@ -112,6 +123,8 @@ def chib(
             memcpy(doc.topics, middle, doc.n * sizeof(int32_t))
             count(&doc)
             for s in range(place - 1, -1, -1):
+                if look(&stop[0]):
+                    break
                 for i in range(doc.n - 1, -1, -1):
                     draw(&doc, i, NULL)
                 memcpy(kept, doc.topics, doc.n * sizeof(int32_t))

@@ -44,12 +44,13 @@ def sweep(
     dense.rows, dense.K, dense.P = &word_topic_counts[0, 0], topic_totals.shape[0], word_topic_counts.shape[1]
     dense.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     dense.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
-    dense.wide, dense.totals, dense.state = wide, &scratch_totals[0], &stream[0]
+    dense.wide, dense.state = wide, &stream[0]
+    dense.totals, dense.prior_totals = &scratch_totals[0], &prior_totals[0]
     dense.scale, dense.inverse = &scratch_float[0, 0], &scratch_float[1, 0]
     dense.counts, dense.walked = &scratch_counts[0], &scratch_lane[0]
     with nogil:
         for k in range(dense.K):
-            dense.totals[k] = topic_totals[k] + prior_totals[k]
+            dense.totals[k] = topic_totals[k]
         weigh_topics(&dense)
         for j in range(order.shape[0]):
             d = order[j]

@@ -16,9 +16,10 @@ cdef struct Dense:
     int64_t K
     int64_t P
     bint wide                   # whether to use AVX2
-    double* totals              # m_k + sum of eta over words (K,)
-    float* inverse              # 1 / totals (K,)
-    float* scale                # (n_dk + alpha_k) / totals: what a weight is but for the word's own factor (P,)
+    const double* prior_totals  # sum of eta over words (K,)
+    double* totals              # m_k, whole numbers, so that no sum with a small eta is carried along (K,)
+    float* inverse              # 1 / (m_k + sum of eta) (K,)
+    float* scale                # (n_dk + alpha_k) / (m_k + sum of eta): what a weight is but for the word's own factor (P,)
     int32_t* counts             # n_dk (P,)
     double* walked              # scratch (P // LANES,)
     uint64_t* state
@@ -29,7 +30,7 @@ cdef inline void weigh_topics(Dense* dense) noexcept nogil:
     cdef int64_t k
     memset(dense.scale, 0, dense.P * sizeof(float))
     for k in range(dense.K):
-        dense.inverse[k] = <float>(1.0 / dense.totals[k])
+        dense.inverse[k] = <float>(1.0 / (dense.totals[k] + dense.prior_totals[k]))
 
 
 cdef inline void open_document(Dense* dense, const double* alpha, const int32_t* topics, int64_t n) noexcept nogil:
@@ -55,7 +56,7 @@ cdef inline void shift(Dense* dense, int32_t* row, int32_t topic, int32_t step) 
     row[topic] += step
     dense.counts[topic] += step
     dense.totals[topic] += step
-    dense.inverse[topic] = <float>(1.0 / dense.totals[topic])
+    dense.inverse[topic] = <float>(1.0 / (dense.totals[topic] + dense.prior_totals[topic]))
     dense.scale[topic] = (<float>dense.counts[topic] + <float>dense.alpha[topic]) * dense.inverse[topic]
 
 
@@ -88,7 +89,9 @@ cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
             lane_sums_shared(row, <float>eta, scale, P, sums)
     stay = 0
     if t >= 0:
-        stay = (dense.counts[t] - 1 + dense.alpha[t]) * (row[t] - 1 + eta) / (dense.totals[t] - 1)
+        stay = (
+            (dense.counts[t] - 1 + dense.alpha[t]) * (row[t] - 1 + eta) / (dense.totals[t] - 1 + dense.prior_totals[t])
+        )
     tabulate(sums, &table)
     u = uniform(dense.state) * (table.total + stay) - stay
     if u < 0:

@@ -1,9 +1,10 @@
 """One document with the topics fixed: its assignments, and the draw of one token from its full conditional."""
-from libc.math cimport lgamma, log
+from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from sklda._kernels._lanes cimport LANES, add_products, choose_lane, lane_products, lane_table, search, tabulate
+from sklda._kernels._log_gamma cimport log_gamma_ratio
 from sklda._kernels._xoshiro cimport uniform
 
 
@@ -34,15 +35,19 @@ cdef inline void count(Document* doc) noexcept nogil:
 
 
 cdef inline void take(Document* doc, int64_t i) noexcept nogil:
-    """Take token i, which has a topic, out of the counts."""
+    """Take token i out of the counts, if it has a topic."""
     cdef int32_t t = doc.topics[i]
+    if t < 0:
+        return
     doc.counts[t] -= 1
     doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
 
 
 cdef inline void put(Document* doc, int64_t i, int32_t t) noexcept nogil:
-    """Give token i, which is in no count, the topic t."""
+    """Give token i, which is in no count, the topic t, -1 for none."""
     doc.topics[i] = t
+    if t < 0:
+        return
     doc.counts[t] += 1
     doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
 
@@ -106,14 +111,16 @@ cdef inline double log_topics(Document* doc, const double* prior) noexcept nogil
         total += prior[k]
         for j in range(doc.counts[k]):
             product = rescale(product * (prior[k] + j), &result)
-    return result + log(product) + lgamma(total) - lgamma(total + doc.n)
+    return result + log(product) - log_gamma_ratio(total, doc.n)
 
 
 cdef inline double log_words(Document* doc) noexcept nogil:
-    """Sum over tokens of the log of the word weight in the token's topic."""
+    """Sum over tokens of the log of the word weight in the token's topic, -inf if one has none."""
     cdef:
         double result = 0, product = 1
         int64_t i
     for i in range(doc.n):
+        if doc.topics[i] < 0:
+            return -INFINITY
         product = rescale(product * doc.base[doc.rows[i] * doc.P + doc.topics[i]], &result)
     return result + log(product)

@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from sklda._kernels._document cimport Document, count, draw
+from sklda._kernels._meeting cimport look
 from sklda._kernels._xoshiro cimport seed_state
 
 
@@ -19,6 +20,7 @@ def fold_in(
     float[:, ::1] scratch_float,         # SCRATCH (2, P)
     int32_t[::1] scratch_counts,         # SCRATCH (P,)
     double[::1] scratch_lane,            # SCRATCH (P // LANES,)
+    const int32_t[::1] stop,             # IN (1,): not zero: end, which another thread may ask for meanwhile
 ):
     cdef:
         int64_t d, i, k, s
@@ -48,6 +50,8 @@ def fold_in(
                 doc.topics[i] = -1
             count(&doc)
             for s in range(n_sweeps):
+                if look(&stop[0]):
+                    break
                 memset(soft, 0, doc.P * sizeof(float))
                 for i in range(doc.n):
                     draw(&doc, i, soft if s >= n_burn_in else NULL)

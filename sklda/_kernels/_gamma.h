@@ -23,10 +23,14 @@ static inline void seed_source(uint64_t key, gamma_source *source)
     source->has_spare = 0;
 }
 
+/* Rejections in a row after which a loop gives up, which happens once in 2^1000 times, or with a shape that is none. */
+#define MOST_TRIES 1000
+
 /* Marsaglia's polar method */
 static inline double normal(gamma_source *source)
 {
     double x, y, s, factor;
+    int tries = 0;
     if (source->has_spare) {
         source->has_spare = 0;
         return source->spare;
@@ -35,6 +39,8 @@ static inline double normal(gamma_source *source)
         x = 2 * uniform(source->state) - 1;
         y = 2 * uniform(source->state) - 1;
         s = x * x + y * y;
+        if (++tries == MOST_TRIES)
+            return 0;
     } while (s >= 1 || s == 0);
     factor = sqrt(-2 * log(s) / s);
     source->spare = y * factor;
@@ -46,7 +52,7 @@ static inline double normal(gamma_source *source)
 static inline double small_gamma(gamma_source *source, double shape)
 {
     double bound = 1 + shape * 0.36787944117144233, p, x, v;
-    for (;;) {
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
         p = bound * uniform(source->state);
         if (p <= 1) {
             x = log(p) / shape;
@@ -62,6 +68,7 @@ static inline double small_gamma(gamma_source *source, double shape)
                 return x;
         }
     }
+    return 0;
 }
 
 /* Gamma(shape, 1); from shape 1 on by Marsaglia and Tsang (2000). */
@@ -72,7 +79,7 @@ static inline double gamma_variate(gamma_source *source, double shape)
         return small_gamma(source, shape);
     d = shape - 1.0 / 3;
     c = 1 / sqrt(9 * d);
-    for (;;) {
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
         x = normal(source);
         v = 1 + c * x;
         if (v <= 0)
@@ -82,6 +89,7 @@ static inline double gamma_variate(gamma_source *source, double shape)
         if (u < 1 - 0.0331 * x * x * x * x || log(u) < 0.5 * x * x + d * (1 - v + log(v)))
             return d * v;
     }
+    return shape;
 }
 
 #endif

@@ -3,6 +3,7 @@ from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklda._kernels._document cimport rescale
+from sklda._kernels._lanes cimport search
 from sklda._kernels._xoshiro cimport uniform
 
 
@@ -19,7 +20,7 @@ def draw(
     cdef:
         int64_t K = doc_topic.shape[1], d, i
         int32_t k
-        double total, u, drawn, result = 0, product = 1
+        double total, drawn, result = 0, product = 1
         const double* theta
         const double* phi
 
@@ -32,10 +33,7 @@ def draw(
                 for k in range(K):
                     total += theta[k] * phi[k]
                     running[k] = total
-                u = uniform(&stream[0]) * total
-                k = 0
-                while k < K - 1 and running[k] <= u:
-                    k += 1
+                k = <int32_t>search(&running[0], K, uniform(&stream[0]))
                 topics[i] = k
                 drawn = theta[k] * phi[k]
                 product = rescale(product * (drawn / total), &result)

@@ -6,6 +6,7 @@
 #ifndef SKLDA_LANES_H
 #define SKLDA_LANES_H
 
+#include <float.h>
 #include <stdint.h>
 
 #define LANES 16
@@ -96,7 +97,8 @@ static inline void cvb0_word(float *restrict own, const float *restrict row, flo
         }
     for (int l = 0; l < LANES; l++)
         total += acc[l];
-    total = total > 0 ? 1 / total : 0;
+    /* One over a subnormal number is infinite. */
+    total = total >= FLT_MIN ? 1 / total : 0;
     for (int64_t k = 0; k < width; k++) {
         own[k] *= total;
         expected[k] += repeats * own[k];
@@ -125,7 +127,9 @@ static inline void tabulate(const float *sums, lane_table *table)
     table->total = across[3] + down[15];
 }
 
-/* The lane in which the point u of [0, total) falls, total > 0; u becomes its position there, in [0, 1). */
+/* The lane in which the point u of [0, total) falls; u becomes its position there, in [0, 1).
+ *
+ * The lane has a positive sum, if one has; otherwise it is lane 0, whose topics exist in every block. */
 static inline int choose_lane(const lane_table *table, const float *sums, double *u)
 {
     const double *down = table->down, *across = table->across;
@@ -134,22 +138,28 @@ static inline int choose_lane(const lane_table *table, const float *sums, double
     int a = (v >= down[b]) + (v >= down[4 + b]) + (v >= down[8 + b]);
     int lane = 4 * a + b;
     v -= a ? down[lane - 4] : 0;
-    /* rounding may carry u past the last weight */
-    if (sums[lane] <= 0)
-        for (lane = 0; sums[lane] <= 0;)
+    /* Rounding may carry u past the last weight; a sum that is not a number is as good as zero. */
+    if (!(sums[lane] > 0)) {
+        for (lane = 0; lane < LANES && !(sums[lane] > 0);)
             lane++;
+        lane %= LANES;
+    }
     v /= sums[lane];
     *u = v < 1 ? v : 1 - 0x1p-53;
     return lane;
 }
 
-/* The first of n running sums that passes u times the last, which is not zero; u in [0, 1). */
+/* The first of n > 0 running sums that passes u times the last; u in [0, 1). Its weight is positive, if one is. */
 static inline int64_t search(const double *running, int64_t n, double u)
 {
     int64_t passed = 0;
     u *= running[n - 1];
     for (int64_t j = 0; j < n; j++)
         passed += u >= running[j];
+    /* None passes when the last is zero, infinite or subnormal: the last that adds something is taken, or the first. */
+    if (passed == n)
+        for (passed = n - 1; passed > 0 && !(running[passed] > running[passed - 1]);)
+            passed--;
     return passed;
 }
 

@@ -3,11 +3,12 @@
 Ratios of Gamma functions at distance n are products of n factors; products are multiplied up and their logarithm is
 taken only when the exponent runs high, which costs one multiplication a token for every kind of prior.
 """
-from libc.math cimport lgamma, log
+from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from sklda._kernels._document cimport rescale
+from sklda._kernels._log_gamma cimport log_gamma_ratio
 
 
 def documents(
@@ -35,7 +36,7 @@ def documents(
                 t = topics[i]
                 product = rescale(product * (doc_prior[row, t] + counts[t]), &result)
                 counts[t] += 1
-            result += lgamma(prior_total) - lgamma(prior_total + (offsets[d + 1] - offsets[d]))
+            result -= log_gamma_ratio(prior_total, offsets[d + 1] - offsets[d])
     return result + log(product)
 
 
@@ -64,5 +65,5 @@ def words(
                     for m in range(n):
                         product = rescale(product * (eta + m), &result)
         for k in range(K):
-            result += lgamma(prior_totals[k]) - lgamma(prior_totals[k] + topic_totals[k])
+            result -= log_gamma_ratio(prior_totals[k], topic_totals[k])
     return result + log(product)

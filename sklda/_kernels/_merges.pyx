@@ -1,6 +1,7 @@
 """What the log joint gains in its Dirichlet terms when two topics become one."""
-from libc.math cimport lgamma
 from libc.stdint cimport int32_t, int64_t
+
+from sklda._kernels._log_gamma cimport log_gamma_ratio
 
 
 def pair_gains(
@@ -19,19 +20,17 @@ def pair_gains(
         int32_t K = <int32_t>gains.shape[0]
         int32_t* present = &scratch_present[0]
         double* alone = &scratch_double[0]
-        double base
     with nogil:
         for row in range(counts.shape[0]):
-            base = lgamma(prior[row])
             n_present = 0
             for k in range(K):
                 if counts[row, k] > 0:
                     present[n_present] = <int32_t>k
-                    alone[n_present] = lgamma(counts[row, k] + prior[row]) - base
+                    alone[n_present] = log_gamma_ratio(prior[row], counts[row, k])
                     n_present += 1
             for i in range(n_present):
                 for j in range(i + 1, n_present):
                     gains[present[i], present[j]] += (
-                        lgamma(counts[row, present[i]] + counts[row, present[j]] + prior[row]) - base
+                        log_gamma_ratio(prior[row], <double>counts[row, present[i]] + counts[row, present[j]])
                         - alone[i] - alone[j]
                     )

@@ -9,23 +9,17 @@ constants r_jk, which follow from c alone, forwards or backwards by the toss of 
 to prod_l f_l(z_l) prod_k 1 / Gamma(c_k + a_lk + sum_(j != l) r_jk + sum_v eta_kv). What all have done is then accepted
 with the Metropolis-Hastings probability that the ratio of the two distributions gives, or undone.
 """
-from libc.math cimport exp, lgamma, log
+from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from sklda._kernels._dense cimport Dense, draw, fetch, open_document, weigh_topics
+from sklda._kernels._log_gamma cimport log_gamma_step
 from sklda._kernels._meeting cimport MEETING, meet
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
 # Numbers that threads meet by.
 MEETING_SIZE = MEETING
-
-
-cdef inline double log_gamma(double x) noexcept nogil:
-    """To 1e-10 from 64 on by Stirling's series, without its constant: for differences."""
-    if x < 64:
-        return lgamma(x) - 0.91893853320467274178
-    return (x - 0.5) * log(x) - x + (1 - 1 / (30 * x * x)) / (12 * x)
 
 
 def run(
@@ -49,9 +43,10 @@ def run(
     double[:, ::1] shared_rise,            # SCRATCH (2, L): what a lane adds to the log of the ratio
     int32_t[:, ::1] shared_kept,           # SCRATCH (L, most tokens of a step): topics to go back to
     int32_t[::1] meeting,                  # SCRATCH (MEETING_SIZE,): zeros
+    const int32_t[::1] stop,               # IN (1,): not zero: end, which other threads may ask for meanwhile
     int32_t n_threads,                     # IN: so many threads run this at once, all of the above the same
     int32_t thread,                        # IN: this one takes lane l if l % n_threads is this
-    double[:, ::1] own_doubles,            # SCRATCH (4, P): its own, as what follows
+    double[:, ::1] own_doubles,            # SCRATCH (5, P): its own, as what follows
     float[:, ::1] own_floats,              # SCRATCH (2, P)
     int32_t[:, ::1] own_counts,            # SCRATCH (2, P)
 ):
@@ -59,9 +54,10 @@ def run(
         int64_t K = topic_totals.shape[0], L = edges.shape[0], n_steps = edges.shape[1] - 1
         int64_t k, lane, s, n_all, n_accepted = 0
         int32_t* now = &own_counts[1, 0]       # a_lk
-        double log_ratio, share, others, n_rest
+        double log_ratio, others, n_rest
         double* total = &own_doubles[1, 0]     # m_k
         double* rest = &own_doubles[2, 0]      # c_k
+        double* share = &own_doubles[4, 0]     # what stands for the tokens of the other lanes, and the prior's total
         uint64_t[4] common, state
         Dense dense
 
@@ -71,6 +67,7 @@ def run(
     dense.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     dense.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
     dense.wide, dense.totals, dense.walked = wide, &own_doubles[0, 0], &own_doubles[3, 0]
+    dense.prior_totals = share
     dense.scale, dense.inverse, dense.counts = &own_floats[0, 0], &own_floats[1, 0], &own_counts[0, 0]
     dense.state = state
     with nogil:
@@ -81,7 +78,8 @@ def run(
             if lane % n_threads != thread:
                 continue
             count_step(cuts, edges[lane, 0], edges[lane, 1], (lane + turn) % L, topics, &shared_before[0, lane, 0], K)
-        meet(&meeting[0], n_threads)
+        if not meet(&meeting[0], n_threads, &stop[0]):
+            n_steps = 0
         for s in range(n_steps):
             n_all, n_rest = 0, 0
             for k in range(K):
@@ -99,8 +97,8 @@ def run(
                     others -= now[k]
                 for k in range(K):
                     # Any function of c would do.
-                    share = others * (rest[k] + 1) / (n_rest + K)
-                    dense.totals[k] = rest[k] + now[k] + share + prior_totals[k]
+                    share[k] = others * (rest[k] + 1) / (n_rest + K) + prior_totals[k]
+                    dense.totals[k] = rest[k] + now[k]
                 memcpy(state, &streams[lane, 0], sizeof(state))
                 sweep_step(
                     &dense, words, cuts, edges[lane, s], edges[lane, s + 1], (lane + turn) % L, doc_prior, topics,
@@ -109,8 +107,9 @@ def run(
                 log_ratio = 0
                 for k in range(K):
                     if now[k] != shared_before[s & 1, lane, k]:
-                        share = dense.totals[k] - (now[k] - shared_before[s & 1, lane, k])
-                        log_ratio += log_gamma(dense.totals[k]) - log_gamma(share)
+                        log_ratio += log_gamma_step(
+                            share[k], rest[k] + shared_before[s & 1, lane, k], dense.totals[k]
+                        )
                 shared_rise[s & 1, lane] = log_ratio
                 memcpy(&shared_after[s & 1, lane, 0], now, K * sizeof(int32_t))
                 memcpy(&streams[lane, 0], state, sizeof(state))
@@ -119,7 +118,8 @@ def run(
                         cuts, edges[lane, s + 1], edges[lane, s + 2], (lane + turn) % L, topics,
                         &shared_before[1 - (s & 1), lane, 0], K,
                     )
-            meet(&meeting[0], n_threads)
+            if not meet(&meeting[0], n_threads, &stop[0]):
+                break
             # Every thread comes to the same conclusion.
             log_ratio = 0
             for lane in range(L):
@@ -128,7 +128,7 @@ def run(
                 for lane in range(L):
                     rest[k] += shared_after[s & 1, lane, k]
                 if rest[k] != total[k]:
-                    log_ratio += log_gamma(total[k] + prior_totals[k]) - log_gamma(rest[k] + prior_totals[k])
+                    log_ratio += log_gamma_step(prior_totals[k], rest[k], total[k])
             if uniform(common) < exp(log_ratio):
                 n_accepted += 1
                 for k in range(K):

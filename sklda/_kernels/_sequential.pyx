@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 from sklda._kernels._document cimport Document, count, draw, sweep
+from sklda._kernels._meeting cimport look
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
 
@@ -26,6 +27,7 @@ def left_to_right(
     float[:, ::1] scratch_float,          # SCRATCH (1, P)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[::1] scratch_lane,             # SCRATCH (P // LANES,)
+    const int32_t[::1] stop,              # IN (1,): not zero: end, which another thread may ask for meanwhile
 ):
     """One particle (Wallach et al. 2009, algorithm 3, with Buntine 2009): before each token all earlier ones are swept.
 
@@ -47,7 +49,7 @@ def left_to_right(
         for d in range(offsets.shape[0] - 1):
             log_weights[d] = 0
             n = offsets[d + 1] - offsets[d]
-            if n == 0:
+            if n == 0 or look(&stop[0]):
                 continue
             seed_state(keys[d], state)
             shuffle(&scratch_token[0, 0], &words[offsets[d]], n, state)
@@ -59,6 +61,8 @@ def left_to_right(
             count(&doc)
             log_weight = 0
             for i in range(n):
+                if look(&stop[0]):
+                    break
                 sweep(&doc)
                 doc.topics[i] = -1
                 log_weight += log(draw(&doc, i, NULL) / (prior_total + i))
@@ -79,6 +83,7 @@ def particle_filter(
     int32_t[:, ::1] scratch_counts,       # SCRATCH (particles, P)
     double[::1] scratch_lane,             # SCRATCH (P // LANES,)
     double[::1] weights,                  # SCRATCH (particles,)
+    const int32_t[::1] stop,              # IN (1,): not zero: end, which another thread may ask for meanwhile
 ):
     """Particles carry z of the words so far; when fewer than half are left in effect they are drawn again and swept.
 
@@ -100,7 +105,7 @@ def particle_filter(
         for d in range(offsets.shape[0] - 1):
             log_weights[d] = 0
             n = offsets[d + 1] - offsets[d]
-            if n == 0:
+            if n == 0 or look(&stop[0]):
                 continue
             seed_state(keys[d], state)
             shuffle(&scratch_rows[0], &words[offsets[d]], n, state)
@@ -116,6 +121,8 @@ def particle_filter(
                 count(&doc)
             log_weight = 0
             for i in range(n):
+                if look(&stop[0]):
+                    break
                 total = 0
                 for j in range(n_particles):
                     doc.counts, doc.proportions = &scratch_counts[j, 0], &scratch_float[j, 0]

@@ -13,7 +13,7 @@ def count_topics(
     cdef int64_t i
     with nogil:
         for i in range(words.shape[0]):
-            if topics[i] >= 0:
+            if 0 <= topics[i] < topic_totals.shape[0]:
                 word_topic_counts[words[i], topics[i]] += 1
                 topic_totals[topics[i]] += 1
 

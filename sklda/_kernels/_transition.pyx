@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from sklda._kernels._document cimport rescale
+from sklda._kernels._meeting cimport look
 
 
 def log_transition(
@@ -19,6 +20,7 @@ def log_transition(
     int64_t[::1] topic_totals,               # IN/OUT (K,): m_k likewise
     double[:, ::1] scratch_double,           # SCRATCH (2, P)
     int32_t[::1] scratch_counts,             # SCRATCH (at least K,)
+    const int32_t[::1] stop,                 # IN (1,): not zero: end, which another thread may ask for meanwhile
 ):
     """log of the product over tokens of the full conditional of ``after[i]``, tokens before i being where `after` is.
 
@@ -40,6 +42,8 @@ def log_transition(
         for k in range(K):
             inverse[k] = 1.0 / (topic_totals[k] + prior_totals[k])
         for d in range(offsets.shape[0] - 1):
+            if look(&stop[0]):
+                break
             alpha = &doc_prior[d if prior_per_doc else 0, 0]
             memset(counts, 0, K * sizeof(int32_t))
             for i in range(offsets[d], offsets[d + 1]):

@@ -6,7 +6,7 @@ The full conditional of a token is that of ``_collapsed``, in two buckets:
 
 Tokens of one word share q, one row in cache; nothing of size V x K or D x K is kept.
 """
-from libc.math cimport lgamma, log
+from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -15,6 +15,7 @@ from sklda._kernels._lanes cimport LANES, PREFETCH, choose_lane, lane_table, sea
 from sklda._kernels._lists cimport (
     COUNT, TOPIC, list_find, list_weights, list_weights_512, very_wide_vectors, word_row, word_row_512,
 )
+from sklda._kernels._log_gamma cimport log_gamma_ratio
 from sklda._kernels._xoshiro cimport uniform
 
 
@@ -293,7 +294,7 @@ def log_topics(
                 entry = entries[<int64_t>begins[d] * LANES + j]
                 for c in range(COUNT(entry)):
                     product = rescale(product * (doc_prior[TOPIC(entry)] + c), &result)
-            result += lgamma(prior_total) - lgamma(prior_total + (offsets[d + 1] - offsets[d]))
+            result -= log_gamma_ratio(prior_total, offsets[d + 1] - offsets[d])
     return result + log(product)
 
 
@@ -319,5 +320,5 @@ def log_words(
             for i in range(word_offsets[v], word_offsets[v + 1]):
                 counts[topics[i]] = 0
         for k in range(K):
-            result += lgamma(prior_total) - lgamma(prior_total + topic_totals[k])
+            result -= log_gamma_ratio(prior_total, topic_totals[k])
     return result + log(product)

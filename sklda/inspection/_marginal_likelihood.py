@@ -26,6 +26,15 @@ def _choose(value, name, allowed):
     return value
 
 
+def _check_has_curve(estimator):
+    """Whether an estimator is fitted, and knows the marginal likelihood around its maximum."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "log_marginal_likelihood"):
+        raise TypeError(f"{type(estimator).__name__} has no marginal likelihood: give a fitted EmpiricalBayesLDA.")
+    # Says which methods do.
+    estimator.log_marginal_likelihood(estimator.doc_topic_prior_, estimator.topic_word_prior_)
+
+
 def _edges(region):
     """((alpha_low, alpha_high), (eta_low, eta_high)) as four checked floats, (2, 2)."""
     edges = np.asarray(region, dtype=np.float64)
@@ -152,7 +161,7 @@ class MarginalLikelihoodDisplay:
         -------
         MarginalLikelihoodDisplay
         """
-        check_is_fitted(estimator)
+        _check_has_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)
         maximum = (estimator.doc_topic_prior_, estimator.topic_word_prior_)
         grid = estimator.grid_
@@ -342,7 +351,7 @@ class PosteriorExpectationDisplay:
         -------
         PosteriorExpectationDisplay
         """
-        check_is_fitted(estimator)
+        _check_has_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)
         axis = PRIORS.index(_choose(along, "along", PRIORS))
         maximum = (estimator.doc_topic_prior_, estimator.topic_word_prior_)

@@ -87,6 +87,8 @@ class TopicCountDisplay:
         TopicCountDisplay
         """
         check_is_fitted(estimator)
+        if not hasattr(estimator, "topic_counts_"):
+            raise TypeError(f"{type(estimator).__name__} has no topic_counts_: give a fitted TopicCountLDA.")
         return cls(
             topic_counts=estimator.topic_counts_,
             posterior=estimator.topic_count_posterior_,

@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from sklda._inference.counts import checked
+
 METHODS = ("npmi", "umass")
 
 # Röder et al. 2015: added to a joint probability before its logarithm is taken.
@@ -84,7 +86,7 @@ def topic_coherence(topic_word, X, *, method="npmi", n_words=10, per_topic=False
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
     top = _top_words(topic_word, n_words, at_least=2)
-    X = check_array(X, accept_sparse="csr", ensure_non_negative=True, input_name="X")
+    X = checked(X, ensure_non_negative=True, input_name="X")
     n_features = np.shape(topic_word)[1]
     if X.shape[1] != n_features:
         raise ValueError(f"topic_word has {n_features} features, X has {X.shape[1]}.")

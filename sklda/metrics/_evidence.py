@@ -1,15 +1,13 @@
 """The evidence of a number of topics, as a function of counts."""
 
-import warnings
-from numbers import Integral
-
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.evidence.annealing import METHODS, UNBIASED, run_pilots
 from sklda._inference.evidence.combining import combine
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.initialisation import INITS, start_chains
-from sklda.metrics._checks import as_matrix
+from sklda._inference.warn import warn
+from sklda.metrics._checks import check_int
 
 COMPARATOR = "{!r} is known to fail on topic models and is here for comparison; use 'guided_ais'."
 # Sweeps of a pilot between its start and its first use.
@@ -104,15 +102,12 @@ def log_evidence(
         ("n_pilots", n_pilots, 1),
         ("n_inner", n_inner, 2),
     ):
-        if not isinstance(value, Integral) or isinstance(value, bool):
-            raise TypeError(f"{name} must be an int, got {value!r}.")
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}.")
+        check_int(value, name, least)
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
     if init is not None and init not in INITS:
         raise ValueError(f"init must be one of {INITS} or None, got {init!r}.")
-    corpus = Corpus.from_counts(as_matrix(X))
+    corpus = Corpus.from_counts(X)
     if corpus.n_tokens == 0:
         raise ValueError(f"X has {corpus.n_documents} documents and no token at all: there is no evidence.")
     default = 1.0 / n_components
@@ -124,7 +119,7 @@ def log_evidence(
         corpus.n_documents,
     )
     if method not in UNBIASED:
-        warnings.warn(COMPARATOR.format(method), UserWarning, stacklevel=2)
+        warn(COMPARATOR.format(method))
     seed = random.seed_sequence(random_state)
     kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
     inits = [kinds[p % len(kinds)] for p in range(n_pilots)]

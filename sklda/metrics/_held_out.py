@@ -1,9 +1,7 @@
 """Scores of held-out documents, comparison of models, and leave-one-out scores."""
 
-from numbers import Integral
-
 import numpy as np
-from sklearn.utils import Bunch, check_scalar
+from sklearn.utils import Bunch
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
@@ -13,7 +11,7 @@ from sklda._inference.held_out.ratio_ais import align, log_ratios, training_curv
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.point_estimates import check_assignments
-from sklda.metrics._checks import as_matrix, check_model, check_options, over_runs, prior, topics
+from sklda.metrics._checks import check_int, check_model, check_options, check_topic_model, over_runs, prior, topics
 
 
 def held_out_log_likelihood(
@@ -44,7 +42,8 @@ def held_out_log_likelihood(
         - ``"guided_ais"``: annealed importance sampling along theta ~ Dir(alpha + c a), where a is the expected topic
           counts by ten CVB0 iterations plus alpha, and c falls from infinity through 10 ... 0.01 to 0. Unbiased.
         - ``"ais"``: annealing from the prior by powers of phi (Wallach et al. 2009; Foulds & Smyth 2014, section 2.2).
-          Unbiased.
+          Unbiased; but where phi has zeros a run is -inf if its draw from the prior puts a word into a topic without
+          it, so that few runs can all be -inf for a document that is possible.
         - ``"left_to_right"``: one particle, all earlier tokens drawn again before each (Wallach et al. 2009). Unbiased;
           the average over several particles inside the product, which that paper proposes, would be biased upwards.
           Cost grows with the square of a document's length.
@@ -101,7 +100,7 @@ def held_out_log_likelihood(
     >>> bool(abs(estimate[0] + 4.150915) < 4 * std[0])
     True
     """
-    corpus = Corpus.from_counts(as_matrix(X))
+    corpus = Corpus.from_counts(X)
     topic_word, doc_topic_prior = check_model(topic_word, doc_topic_prior, corpus)
     options = check_options(method, n_temperatures, n_runs, n_particles, schedule, return_std)
     seed = random.seed_sequence(random_state)
@@ -133,12 +132,16 @@ def predictive_perplexity(model, X_seen, X_hidden, *, collections=None, n_sweeps
     Returns
     -------
     float
-        ``exp`` of minus the mean log probability of a hidden word.
+        ``exp`` of minus the mean log probability of a hidden word; infinite if one has probability zero in every topic.
 
     Raises
     ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
     ValueError
-        If X_seen and X_hidden differ in shape, or there is no hidden word.
+        If X_seen and X_hidden differ in shape, there is no hidden word, or `n_sweeps` is below 1.
+    TypeError
+        If `n_sweeps` is not an int, or the model has no topics.
 
     Examples
     --------
@@ -151,7 +154,9 @@ def predictive_perplexity(model, X_seen, X_hidden, *, collections=None, n_sweeps
     >>> bool(1 < predictive_perplexity(lda, seen, X[60:] - seen, random_state=0) < 40)
     True
     """
-    seen, hidden = Corpus.from_counts(as_matrix(X_seen)), Corpus.from_counts(as_matrix(X_hidden))
+    check_int(n_sweeps, "n_sweeps")
+    topic_word = topics(model)
+    seen, hidden = Corpus.from_counts(X_seen), Corpus.from_counts(X_hidden)
     if (seen.n_documents, seen.n_features) != (hidden.n_documents, hidden.n_features):
         raise ValueError(
             f"X_seen has shape {(seen.n_documents, seen.n_features)} and X_hidden "
@@ -159,10 +164,11 @@ def predictive_perplexity(model, X_seen, X_hidden, *, collections=None, n_sweeps
         )
     if hidden.n_tokens == 0:
         raise ValueError("X_hidden has no word to predict.")
-    topic_word, alpha = check_model(topics(model), prior(model, collections), seen)
+    topic_word, alpha = check_model(topic_word, prior(model, collections), seen)
     key = random.key(random.seed_sequence(random_state))
     log_p = predictive(seen, hidden, topic_word, alpha, n_sweeps=n_sweeps, seed=key, n_jobs=n_jobs)
-    return float(np.exp(-log_p.sum() / hidden.n_tokens))
+    with np.errstate(over="ignore"):
+        return float(np.exp(-log_p.sum() / hidden.n_tokens))
 
 
 def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, random_state=None, n_jobs=None):
@@ -228,7 +234,7 @@ def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, 
     if path not in ("auto", "convex", "geometric", "difference"):
         raise ValueError(f"path must be 'auto', 'convex', 'geometric' or 'difference', got {path!r}.")
     check_options("guided_ais", n_temperatures, n_runs, None, "linear", return_std=True)
-    corpus = Corpus.from_counts(as_matrix(X))
+    corpus = Corpus.from_counts(X)
     a, b = (check_model(*(m if isinstance(m, tuple) else (topics(m), prior(m))), corpus) for m in (a, b))
     seed = random.seed_sequence(random_state)
     why_not = _no_path(corpus, a, b)
@@ -352,7 +358,8 @@ def held_out_curve(X, snapshots, doc_topic_prior=None, *, n_temperatures=20, n_r
     ([10, 20, 30], (3,))
     """
     sweeps = None
-    if hasattr(snapshots, "components_"):
+    if hasattr(snapshots, "transform") or hasattr(snapshots, "components_"):
+        check_topic_model(snapshots)
         if not hasattr(snapshots, "snapshots_"):
             raise ValueError("the estimator kept no snapshots: fit it with snapshot_every=10, or the like.")
         sweeps = snapshots.snapshot_sweeps_
@@ -363,7 +370,7 @@ def held_out_curve(X, snapshots, doc_topic_prior=None, *, n_temperatures=20, n_r
     if len(snapshots) == 0:
         raise ValueError("there is no snapshot: snapshot_every may be larger than the number of sweeps.")
     check_options("guided_ais", n_temperatures, n_runs, None, "linear", return_std=True)
-    corpus = Corpus.from_counts(as_matrix(X))
+    corpus = Corpus.from_counts(X)
     models = [check_model(topic_word, doc_topic_prior, corpus) for topic_word in snapshots]
     runs = training_curve(
         corpus,
@@ -458,16 +465,13 @@ def leave_one_out_score(
     True
     """
     for name, value, least in (("n_draws", n_draws, 10), ("n_temperatures", n_temperatures, 1)):
-        check_scalar(value, name, Integral, min_val=least)
-    corpus = Corpus.from_counts(as_matrix(X))
+        check_int(value, name, least)
+    corpus = Corpus.from_counts(X)
     if isinstance(model, tuple):
         topic_assignments, topic_word_prior, doc_topic_prior = model
     else:
-        if not hasattr(model, "topic_assignments_"):
-            raise TypeError(
-                f"{type(model).__name__} has no topic_assignments_: fit a GibbsLDA, or give a triple "
-                "(topic_assignments, topic_word_prior, doc_topic_prior)."
-            )
+        triple = "(topic_assignments, topic_word_prior, doc_topic_prior)"
+        check_topic_model(model, "topic_assignments_", f"fit a GibbsLDA, or give a triple {triple}")
         if n_components is not None:
             raise ValueError("n_components is for a triple of arrays; an estimator knows its own.")
         topic_assignments, n_components = model.topic_assignments_, len(model.components_)

@@ -7,7 +7,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.methods import log_likelihoods, per_token
-from sklda.metrics._checks import as_matrix, check_model, check_options, over_runs, prior, topics
+from sklda.metrics._checks import check_model, check_options, check_topic_model, over_runs, prior, topics
 from sklda.metrics._coherence import topic_coherence, topic_diversity
 
 
@@ -76,7 +76,7 @@ class _Scorer:
 
 class _HeldOutScorer(_Scorer):
     def _score(self, model, X, *, metric, return_std, random_state, n_jobs, collections=None, **options):
-        corpus = Corpus.from_counts(as_matrix(X))
+        corpus = Corpus.from_counts(X)
         topic_word, alpha = check_model(topics(model), prior(model, collections), corpus)
         seed = random.seed_sequence(random_state)
         runs = log_likelihoods(corpus, topic_word, alpha, **options, seed=seed, n_jobs=n_jobs)
@@ -86,8 +86,10 @@ class _HeldOutScorer(_Scorer):
         error = np.sqrt((std**2).sum()) / scored.sum()
         name = "log_likelihood"
         if metric == "perplexity":
-            name, score = "neg_perplexity", float(-np.exp(-score))
-            error *= -score
+            with np.errstate(over="ignore"):
+                name, score = "neg_perplexity", float(-np.exp(-score))
+            # An infinite one has no error.
+            error = error * -score if error else 0.0
         return {name: score, f"{name}_std": float(error)} if return_std else score
 
 
@@ -229,9 +231,6 @@ def _topic_model(estimator, X):
             estimator = estimator[-1]
         else:
             break
-    if not hasattr(estimator, "components_"):
-        raise TypeError(
-            f"{type(estimator).__name__} has no components_: a topic score needs a fitted topic model, or a "
-            "pipeline that ends in one."
-        )
+    advice = "a topic score needs a fitted topic model, or a pipeline that ends in one"
+    check_topic_model(estimator, advice=advice)
     return estimator, X

@@ -25,12 +25,14 @@ ESTIMATORS = [
     GibbsLDA(2, max_iter=5, n_chains=2, n_jobs=2, point_estimate="cgs"),
     GibbsLDA(3, max_iter=5, doc_topic_prior=0.1, topic_word_prior=2),
     CompoundLDA(max_iter=20),
-    CompoundLDA(2, max_iter=5, inference="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
-    CompoundLDA(2, max_iter=5, inference="variational", learn_priors=True),
+    CompoundLDA(2, max_iter=5, method="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
+    CompoundLDA(2, max_iter=5, method="variational", learn_priors=True),
     TopicCountLDA(1, 3, n_temperatures=4, n_runs=2, max_iter=50),
 ]
 
 
+# Some checks give a y, which no estimator uses.
+@pytest.mark.filterwarnings("ignore:CompoundLDA does not use y:UserWarning")
 # Runs of four temperatures say that they are too short.
 @pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Going on where a fit ended, and stopping a fit that is under way."""
 
 import contextlib
+import copy
 import io
+import itertools
 import pickle
 import signal
 import subprocess
@@ -13,8 +15,9 @@ import time
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
-from sklda import GibbsLDA
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 
 def make(**parameters):
@@ -57,6 +60,74 @@ def test_nothing_of_an_earlier_fit_stays(counts, same_fit):
     lda = make(snapshot_every=2).fit(counts)
     assert lda.snapshots_.shape == (2, 4, 60)
     assert same_fit(lda.set_params(snapshot_every=None).fit(counts), make().fit(counts))
+
+
+BOX = ((0.05, 5), (0.05, 5))
+EB = EmpiricalBayesLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0, grid_shape=(2, 2))
+COUNT = TopicCountLDA(1, 2, n_temperatures=2, n_runs=1, n_pilots=1, max_iter=1, n_proposals=2, random_state=0)
+COMPOUND = CompoundLDA(3, max_iter=6, random_state=0)
+WAYS = {
+    "GibbsLDA": (
+        GibbsLDA(3, max_iter=3, random_state=0),
+        [{"snapshot_every": 1}, {"n_chains": 2}, {"warm_start": True}],
+    ),
+    "EmpiricalBayesLDA": (
+        EB,
+        [
+            {"method": "full_bayes", "functionals": {"first": lambda theta, phi: theta[0, 0]}, "region": BOX},
+            {"method": "gibbs_em"},
+            {"method": "variational_em"},
+        ],
+    ),
+    "TopicCountLDA": (COUNT, [{"method": "pmmh"}, {"topic_word_prior": 0.1}, {"min_components": 2}]),
+    "CompoundLDA": (
+        COMPOUND,
+        [
+            {"draw_every": 1, "warm_start": True},
+            {"inference": "langevin"},
+            {"inference": "variational"},
+            {"learn_priors": True},
+            {"collection_topic_prior": (1.0, 1.0)},
+        ],
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", WAYS)
+def test_nothing_of_an_earlier_fit_stays_after_any_other(counts, same_fit, name):
+    """All pairs: what a fit leaves is what it leaves in a fresh clone, on another corpus."""
+    estimator, ways = WAYS[name]
+    X, Y = counts[5:12], counts[30:36].toarray()
+    ways = [clone(estimator).set_params(**way) for way in ways]
+    earlier, fresh = ([clone(way).fit(data) for way in ways] for data in (X, Y))
+    for (first, left), (second, expected) in itertools.product(
+        zip(ways, earlier, strict=True), zip(ways, fresh, strict=True)
+    ):
+        names = vars(expected).keys() - second.get_params().keys()
+        assert all(name.endswith("_") for name in names)
+        if not getattr(second, "warm_start", False):
+            again = copy.deepcopy(left).set_params(**second.get_params()).fit(Y)
+            assert same_fit(again, expected), (first, second)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_empirical_bayes_fit_does_not_answer_for_another(counts):
+    lda = clone(EB).set_params(method="full_bayes", region=BOX, functionals={"first": lambda *_: 0.5})
+    lda.fit(counts[5:12])
+    # Without any spread, too, a band is infinite where no draws reach.
+    assert [each.tolist() for each in lda.posterior_expectation("first", [1e12, 1e-12], 1e12)[1:]] == [
+        [-np.inf] * 2,
+        [np.inf] * 2,
+    ]
+    lda.set_params(method="gibbs_em").fit(counts[30:60])
+    for ask in (
+        lambda: lda.log_marginal_likelihood(1.0, 1.0),
+        lda.confidence_region,
+        lambda: lda.posterior_expectation("first", 1.0, 1.0),
+    ):
+        with pytest.raises(NotFittedError, match="gives the priors without the marginal likelihood"):
+            ask()
 
 
 def test_snapshots_of_two_fits_are_those_of_one(counts, same_fit):
@@ -165,7 +236,7 @@ def test_an_interrupted_fit_changes_nothing(counts, same, sampler, n_chains, n_j
 CTRL_C = """
     import signal, sys, threading, time
     import numpy as np
-    from sklda import GibbsLDA
+    from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
     # What runs the tests in the background may have it ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)

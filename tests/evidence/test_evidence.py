@@ -15,6 +15,7 @@ from scipy.special import gammaln, logsumexp
 from sklda._inference import random
 from sklda._inference.evidence import annealing as evidence
 from sklda._inference.evidence.combining import combine
+from sklda._inference.parallel import GO_ON
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 
@@ -166,7 +167,7 @@ def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
         other[id(priors)] = priors, tilted(guide, 3 * strength)
         return priors
 
-    def sweep_under_the_other(chain, stop=lambda: False):
+    def sweep_under_the_other(chain, stop=GO_ON):
         priors = chain.priors
         chain.priors = other.get(id(priors), (None, priors))[1]
         sweep(chain, stop)
@@ -180,8 +181,8 @@ def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
 def test_the_transition_back_is_not_the_transition(monkeypatch):
     transition = evidence.transition
 
-    def back(chain, before):
-        return transition(make_chain(chain.corpus, chain.priors, before), chain.topics)
+    def back(chain, before, stop):
+        return transition(make_chain(chain.corpus, chain.priors, before), chain.topics, stop)
 
     monkeypatch.setattr(evidence, "transition", back)
     assert abs(score("cgs_transition", FLAT, 3, n_runs=2000, n_inner=3)) > LIMIT

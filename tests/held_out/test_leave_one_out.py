@@ -5,6 +5,7 @@ import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, make_chain, make_corpus, rising
 from scipy.special import logsumexp
 from scipy.stats import t as student
+from sklearn.exceptions import NotFittedError
 
 from sklda import GibbsLDA
 from sklda._inference.held_out import leave_one_out as predictive
@@ -242,14 +243,15 @@ def test_extreme_priors(fitted, scale):
 @pytest.mark.parametrize(
     "options, error, message",
     [
-        ({"n_draws": 9}, ValueError, "n_draws == 9, must be >= 10"),
-        ({"n_temperatures": 0}, ValueError, "n_temperatures == 0, must be >= 1"),
-        ({"n_draws": 10.5}, TypeError, "n_draws must be an instance of int"),
+        ({"n_draws": 9}, ValueError, "n_draws must be at least 10, got 9"),
+        ({"n_temperatures": 0}, ValueError, "n_temperatures must be at least 1, got 0"),
+        ({"n_draws": 10.5}, TypeError, "n_draws must be an int, got 10.5"),
         ({"documents": [30]}, ValueError, "documents holds 30; X has rows 0 to 29"),
         ({"documents": [-1]}, ValueError, "documents holds -1"),
         ({"documents": []}, ValueError, "documents must be row numbers"),
         ({"documents": [True]}, ValueError, "documents must be row numbers"),
         ({"n_components": 3}, ValueError, "n_components is for a triple"),
+        ({"model": GibbsLDA()}, NotFittedError, "This GibbsLDA instance is not fitted yet"),
         ({"model": object()}, TypeError, "object has no topic_assignments_"),
         ({"model": ([0, 1], 0.1, 0.1)}, ValueError, r"topic_assignments has shape \(2,\); X has"),
     ],
@@ -258,3 +260,11 @@ def test_bad_input(fitted, options, error, message):
     X, lda = fitted
     with pytest.raises(error, match=message):
         leave_one_out_score(**{"X": X, "model": lda} | options)
+
+
+@pytest.mark.parametrize("topic", [-1, 3, 2**31 - 1, 2**32, 2**32 + 1])
+def test_topics_out_of_range(fitted, topic):
+    X, lda = fitted
+    topics = np.full(len(lda.topic_assignments_), topic)
+    with pytest.raises(ValueError, match=f"run from {topic} to {topic}; with n_components=3"):
+        leave_one_out_score(X, (topics, 0.1, 0.1), n_components=3)

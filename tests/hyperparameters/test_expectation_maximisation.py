@@ -14,6 +14,7 @@ from sklda._inference.gibbs_em import MStep
 from sklda._inference.hyperparameters import variational_em as variational
 from sklda._inference.hyperparameters.gibbs_em import FixedPointMStep, LearningChain
 from sklda._inference.hyperparameters.variational_em import variational_em
+from sklda._inference.parallel import Stopped
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain, run_chains
 from sklda.datasets import make_lda_corpus
@@ -138,7 +139,12 @@ def test_the_prior_path_has_the_priors_of_every_sweep(burnt):
 
 def test_an_interrupted_sweep_counts_for_nothing(burnt):
     chain = LearningChain.learning(burnt, n_draws=1, n_burn_in=0, m_step=MStep(BOX))
-    chain.sweep(lambda: True)
+
+    def stop():
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        chain.sweep(stop)
     assert len(chain.em.path) == 1 and chain.prior_path == []
 
 

@@ -21,7 +21,8 @@ from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_s
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
 from sklda._inference.hyperparameters.settings import Settings, Tempering
 from sklda._inference.hyperparameters.tempered_stages import build_curve
-from sklda._inference.priors import CountHistograms, Priors, log_rising
+from sklda._inference.priors import CountHistograms, Priors
+from sklda._inference.rising import log_rising
 
 REGION = ((0.05, 10.0), (0.05, 10.0))
 # docs, V, K, and (eta, alpha, log m(eta, alpha) - log m(1, 1))

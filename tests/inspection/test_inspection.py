@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from sklda import EmpiricalBayesLDA, TopicCountLDA
+from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import MarginalLikelihoodDisplay, PosteriorExpectationDisplay, TopicCountDisplay
 from sklda.metrics import leave_one_out_score
@@ -114,6 +114,24 @@ def test_slices(fitted, axis, kind):
     assert set(band[:, 0]) == set(x[known])
     assert band[:, 1].max() == pytest.approx((value + 1234 + 2 * std)[known].max())
     assert f"= {CENTER[1 - axis]:.3g}" in ax.get_title()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "draw",
+    [MarginalLikelihoodDisplay.from_estimator, lambda lda: PosteriorExpectationDisplay.from_estimator(lda, "name")],
+)
+def test_models_without_a_curve(draw):
+    """Gibbs-EM finds the maximum alone; other models have none."""
+    X = make_lda_corpus(10, 8, 2, doc_length=10, random_state=0).data
+    with pytest.raises(
+        NotFittedError, match=r"gives the priors without the marginal likelihood .* Fit with method='auto'"
+    ):
+        draw(EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2, n_chains=1, random_state=0).fit(X))
+    with pytest.raises(TypeError, match="GibbsLDA has no marginal likelihood: give a fitted EmpiricalBayesLDA"):
+        draw(GibbsLDA(2, max_iter=1).fit(X))
+    with pytest.raises(TypeError, match="GibbsLDA has no topic_counts_: give a fitted TopicCountLDA"):
+        TopicCountDisplay.from_estimator(GibbsLDA(2, max_iter=1).fit(X))
 
 
 def test_plot_again_and_without_extras():

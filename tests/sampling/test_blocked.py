@@ -15,6 +15,7 @@ from scipy.stats import gamma, poisson
 
 from sklda import GibbsLDA
 from sklda._inference.corpus import Corpus
+from sklda._inference.parallel import Stop, Stopped
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import partitioned
 from sklda._inference.sampling.blocked import GroupedChain, PartiallyCollapsedChain
@@ -340,13 +341,27 @@ def test_samplers_may_take_turns(counts):
         trace = lda.log_joint_trace_[0]
 
 
+class StopAtLook(Stop):
+    """Whose flag goes up when it is called for the n-th time."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.left = n
+
+    def __call__(self):
+        self.left -= 1
+        self.flag[0] = self.left == 0
+        super().__call__()
+
+
 def test_a_stopped_sweep_changes_nothing(small_blocks, counts, same):
     corpus, priors = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
     for kind in BLOCK_KINDS:
         chain = kind.start(corpus, priors, np.random.SeedSequence(0))
-        before, looks = chain.snapshot(), iter([False, False])
+        before, stop = chain.snapshot(), StopAtLook(3)
         # Something goes wrong elsewhere, while this chain is at its third block.
-        chain.sweep(lambda: next(looks, True))  # noqa: B023
+        with pytest.raises(Stopped):
+            chain.sweep(stop)
         assert same(chain.snapshot(), before)
 
 

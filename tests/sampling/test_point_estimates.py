@@ -106,6 +106,12 @@ def test_assignments_may_come_document_by_document():
         ([[0], [0, 1]], {}, ValueError, r"topic_assignments\[0\] has 1 topics; document 0 of X has 2"),
         ([0, 1, 2], {"n_components": 2}, ValueError, "run from 0 to 2; with n_components=2"),
         ([0, -1, 2], {}, ValueError, "run from -1 to 2"),
+        ([2**32] * 3, {"n_components": 2}, ValueError, "run from 4294967296 to 4294967296; with n_components=2"),
+        ([2**32] * 3, {}, ValueError, "hold 4294967296, so that there would be 4294967297 topics"),
+        ([2**31 - 1] * 3, {}, ValueError, r"would be 2147483648 topics, and X has 3 tokens\. Give n_components"),
+        ([0, 1, 1], {"n_components": 0}, ValueError, "n_components must lie between 1 and 2147483647, got 0"),
+        ([0, 1, 1], {"n_components": 2**31}, ValueError, "n_components must lie between 1 and 2147483647"),
+        ([0, 1, 1], {"n_components": 2.0}, TypeError, r"n_components must be an int, got 2\.0"),
         ([0.0, 1.0, 1.0], {}, TypeError, "must hold integers, got float64"),
         ([0, 1, 1], {"method": "map"}, ValueError, "method must be one of"),
         ([0, 1, 1], {"doc_topic_prior": -1.0}, ValueError, "doc_topic_prior = -1"),
@@ -115,6 +121,15 @@ def test_assignments_may_come_document_by_document():
 def test_bad_assignments(topics, options, error, message):
     with pytest.raises(error, match=message):
         sklda.point_estimates(np.array([[1, 1], [0, 1]]), topics, **options)
+
+
+def test_assignments_in_a_series_without_row_0():
+    pandas = pytest.importorskip("pandas")
+    X, topics = np.array([[2, 1], [0, 1]]), [0, 0, 1, 1]
+    expected = sklda.point_estimates(X, topics)
+    for given in (topics, [topics[:3], topics[3:]]):
+        found = sklda.point_estimates(X, pandas.Series(given, index=range(7, 7 + len(given))))
+        np.testing.assert_array_equal(found.doc_topic, expected.doc_topic)
 
 
 def test_another_library_s_assignments():

@@ -1,82 +1,56 @@
-"""Compound LDA: chains on (z, pi) with one topic mixture pi_j for each collection of documents.
+"""The Markov chain of compound LDA: z, one topic mixture pi_j for each collection, and alpha.
 
-George, Xia & Michailidis (2019), section 3.1. Given pi, z is drawn by the collapsed sweep with the prior gamma pi_j of
-each document's collection; given z, pi is drawn by auxiliary counts or moved by Langevin dynamics.
+George, Xia & Michailidis (2019), section 3.1. A sweep draws z given pi, by the collapsed sampler with the prior
+gamma pi_j for the documents of collection j; then pi given z, by augmented Gibbs sampling or by a Langevin step; then
+alpha given pi. In the burn-in, gamma and eta may be learnt by Gibbs-EM.
 """
 
 import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_softmax
 
 from sklda._inference import random
-from sklda._inference.compound.priors import GibbsEM, Tails, draw_alpha
-from sklda._inference.priors import SMALLEST
+from sklda._inference.compound import augmented_gibbs, mmala
+from sklda._inference.compound.priors import MStep, document_prior, draw_alpha
+from sklda._inference.compound.tail_counts import TailCounts
+from sklda._inference.gibbs_em import GibbsEM
+from sklda._inference.parallel import GO_ON
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._kernels import _compound
 
-# Sweeps between two M-steps of Gibbs-EM.
-_EM_SWEEPS = 10
-# Acceptance that is best for Langevin proposals in many dimensions (Roberts & Rosenthal 1998).
-_BEST_ACCEPTANCE = 0.574
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """What stays the same along a chain.
-
-    Attributes
-    ----------
-    collections : ndarray of shape (n_documents,), int64
-        The collection of every document.
-    n_collections : int
-    inference : {"augmented", "langevin"}
-    alpha_prior : tuple of (shape, rate) or None
-        Gamma prior of alpha; None: alpha stays as it is.
-    learn_priors : bool
-        Whether gamma and eta are learned in the burn-in.
-    burn_in : int
-        Sweeps that are not averaged, and in which whatever is tuned is tuned.
-    draw_every : int or None
-        Sweeps between draws of pi that are kept.
-    """
-
-    collections: np.ndarray
-    n_collections: int
-    inference: str = "augmented"
-    alpha_prior: tuple | None = None
-    learn_priors: bool = False
-    burn_in: int = 0
-    draw_every: int | None = None
+# Draws of (pi, z), one a sweep, behind an M-step of Gibbs-EM: as few as still give an M-step little noise, since the
+# mean over the later M-steps removes most of it.
+_EM_DRAWS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class CompoundState(ChainState):
-    """A `ChainState` with the collections' side of it.
+    """A `ChainState`, and the state of the collections.
 
     Attributes
     ----------
     seed : numpy.random.SeedSequence
-        What is drawn for the collections after sweep s comes from its child s.
+        Its child s seeds what is drawn for the collections after sweep s.
     log_pi : ndarray of shape (n_collections, n_components)
     alpha, gamma : float
     eta : float or None
-        None where eta is not learned.
+        None where eta is not learnt.
     log_step : ndarray of shape (n_collections,)
-        Logarithm of the Langevin step.
+        Logarithm of the Langevin step size.
     accepted : float
-        Langevin proposals accepted after the burn-in, a collection.
+        Sum over the sweeps after the burn-in of the share of Langevin steps that were accepted.
     moments : ndarray of shape (2, n_collections, n_components)
         Sums of pi and of its square over the sweeps after the burn-in.
     alphas : tuple of float
         alpha after every sweep, where it is drawn.
-    learned : tuple of (float, float)
-        (gamma, eta) after every M-step.
+    prior_trace : tuple of (float, float)
+        (gamma, mean of eta) in every sweep, where one of them is learnt.
     draws : tuple of ndarray
         pi at every `draw_every`-th sweep after the burn-in.
-    gathered : tuple
-        What `GibbsEM` has gathered since the last M-step.
+    m_steps : tuple of ndarray of shape (2,)
+        log (gamma, eta) at the start and after every M-step; NaN for an eta that is not learnt.
+    gathered : tuple of Statistics
+        Draws since the last M-step.
     """
 
     seed: np.random.SeedSequence = None
@@ -88,8 +62,9 @@ class CompoundState(ChainState):
     accepted: float = 0.0
     moments: np.ndarray = None
     alphas: tuple = ()
-    learned: tuple = ()
+    prior_trace: tuple = ()
     draws: tuple = ()
+    m_steps: tuple = ()
     gathered: tuple = ()
 
 
@@ -100,10 +75,10 @@ class CompoundChain(GibbsChain):
     ----------
     corpus : Corpus
     priors : Priors
-        Of which eta is used; alpha of a document is max(gamma pi, 1e-12). Where pi is smaller, alpha stays in the range
-        of the kernels, and the target is that of the model with this bound in it: the auxiliary counts and the Langevin
-        density have the bounded value too. A topic without tokens does not feel it, and one with a token has so small a
-        share with a probability of order 1e-12^(1 + alpha) / alpha.
+        Only eta is used: alpha of a document is max(gamma pi, 1e-12), so that it stays in the range of the kernels. The
+        target is the posterior of the model with this bound: the auxiliary counts and the Langevin density use the
+        bounded value too. A topic without tokens does not depend on it, and one with a token has so small a share with
+        a probability of order 1e-12^(1 + alpha) / alpha.
     state : CompoundState
     model : Model
     """
@@ -115,8 +90,8 @@ class CompoundChain(GibbsChain):
         self.log_pi, self.log_step = state.log_pi.copy(), state.log_step.copy()
         self.alpha, self.gamma, self.eta = state.alpha, state.gamma, state.eta
         self.accepted, self.moments = state.accepted, state.moments.copy()
-        self.alphas, self.learned, self.draws = list(state.alphas), list(state.learned), list(state.draws)
-        self.em = GibbsEM(corpus.lengths, corpus.n_features, state.gathered) if model.learn_priors else None
+        self.alphas, self.prior_trace, self.draws = list(state.alphas), list(state.prior_trace), list(state.draws)
+        self.em = self._gibbs_em(state) if model.learns else None
         self._set_eta(self.eta)
         self._set_doc_prior()
 
@@ -136,7 +111,7 @@ class CompoundChain(GibbsChain):
             alpha=alpha,
             gamma=gamma,
             eta=eta,
-            log_step=np.full(J, -np.log(K) / 6),
+            log_step=mmala.first_log_step(J, K),
             moments=np.zeros((2, J, K)),
         )
         return cls(corpus, priors, state, model)
@@ -161,19 +136,22 @@ class CompoundChain(GibbsChain):
         """Mean of alpha after the burn-in, where it is drawn."""
         return float(np.mean(self.alphas[-max(self.n_averaged, 1) :])) if self.alphas else self.alpha
 
-    def sweep(self, should_stop=lambda: False):
-        """Draw every token, then what belongs to the collections."""
-        before = self.n_sweeps
-        super().sweep(should_stop)
-        if self.n_sweeps == before:
-            return
+    def acceptance_rate(self):
+        """Share of Langevin steps accepted after the burn-in."""
+        return self.accepted / max(self.n_averaged, 1)
+
+    def sweep(self, stop=GO_ON):
+        """Draw every token, then the mixtures and, where it is drawn, alpha; in the burn-in, learn gamma and eta."""
+        super().sweep(stop)
         rng = np.random.default_rng(random.child(self.seed, self.n_sweeps))
         self._move_mixtures(rng)
         if self.model.alpha_prior is not None:
             self.alpha = draw_alpha(rng, self.alpha, self.log_pi, *self.model.alpha_prior)
             self.alphas.append(self.alpha)
-        if self.em is not None and self.n_sweeps <= self.model.burn_in:
-            self._learn()
+        if self.em is not None:
+            self.prior_trace.append((self.gamma, float(self.priors.topic_word().mean())))
+            if self.n_sweeps <= self.model.burn_in:
+                self._learn()
         self._set_doc_prior()
         if self.n_averaged:
             pi = self.pi
@@ -182,57 +160,52 @@ class CompoundChain(GibbsChain):
                 self.draws.append(pi)
 
     def _move_mixtures(self, rng):
-        if self.model.inference == "augmented":
-            self.log_pi = random.log_dirichlet(rng, self.alpha + self.draw_tables())
+        if self.model.method == "augmented":
+            self.log_pi = augmented_gibbs.draw_mixtures(rng, self.alpha, self.draw_tables())
+            return
+        self.log_pi, accepted = mmala.move_mixtures(
+            rng, self.log_pi, self.log_step, self.tails(), self.alpha, self.gamma
+        )
+        if self.n_sweeps <= self.model.burn_in:
+            self.log_step = mmala.adapted(self.log_step, accepted, self.n_sweeps)
         else:
-            self._langevin(rng)
+            self.accepted += accepted.mean()
 
     def draw_tables(self):
-        """Auxiliary counts summed over the documents of every collection, int64 (n_collections, n_components)."""
-        tables = np.zeros(self.log_pi.shape, np.int64)
-        _compound.draw_tables(
-            self.corpus.offsets,
+        """Auxiliary counts of the present draw, int64 (n_collections, n_components)."""
+        return augmented_gibbs.draw_tables(
+            self.corpus,
             self.topics,
             self.model.collections,
             self.priors.doc,
             self.stream,
-            tables,
+            self.log_pi.shape,
             self._counts,
         )
-        return tables
 
     def tails(self):
-        return Tails.count(self.corpus, self.topics, self.model.collections, self.log_pi.shape, self._counts)
+        """`TailCounts` of the present draw."""
+        return TailCounts.count(self.corpus, self.topics, self.model.collections, self.log_pi.shape, self._counts)
 
-    def _langevin(self, rng):
-        """One Metropolis-adjusted step of all collections, each accepted or not."""
-        tails = self.tails()
-        # The total of phi has no say in pi, and is drawn anew.
-        log_total = random.log_gamma(rng, np.full((len(self.log_pi), 1), self.alpha * self.log_pi.shape[1]))
-        here = LangevinPoint(self.log_pi + log_total, tails, self.alpha, self.gamma)
-        step = np.exp(self.log_step)[:, None]
-        noise = rng.standard_normal(self.log_pi.shape)
-        there = LangevinPoint(here.mean(step) + step * noise / np.sqrt(here.metric), tails, self.alpha, self.gamma)
-        with np.errstate(invalid="ignore", over="ignore"):
-            log_ratio = there.log_density - here.log_density
-            log_ratio += there.log_proposal(here, step) - here.log_proposal(there, step)
-        accept = -rng.standard_exponential(len(log_ratio)) < np.where(np.isnan(log_ratio), -np.inf, log_ratio)
-        self.log_pi = log_softmax(np.where(accept[:, None], there.log_phi, here.log_phi), axis=1)
-        if self.n_sweeps <= self.model.burn_in:
-            self.log_step += (accept - _BEST_ACCEPTANCE) * self.n_sweeps**-0.6
-        else:
-            self.accepted += accept.mean()
+    def _gibbs_em(self, state):
+        log_h = np.log([self.gamma, np.nan if self.eta is None else self.eta])
+        em = GibbsEM(MStep(self.model.learn_gamma, self.model.learn_eta), log_h, n_draws=_EM_DRAWS)
+        em.path = list(state.m_steps) or em.path
+        em.draws, em.n_sweeps = list(state.gathered), len(state.gathered)
+        return em
 
     def _learn(self):
-        """Gather a draw; now and then an M-step; at the end of the burn-in, the mean log over the later M-steps."""
-        self.em.add(self.tails(), self.pi, self.word_topic_counts[:, : self.priors.n_components], self.topic_totals)
-        if len(self.em.draws) == _EM_SWEEPS or self.n_sweeps == self.model.burn_in:
-            self.gamma, self.eta = self.em.maximise(self.gamma, self.eta)
-            self.learned.append((self.gamma, self.eta))
+        """Add the present draw to Gibbs-EM; at the end of the burn-in, take the mean log over the later M-steps."""
+        changed, log_h = self.em.after_sweep(self), self.em.log_h
         if self.n_sweeps == self.model.burn_in:
-            later = self.learned[len(self.learned) // 2 :]
-            self.gamma, self.eta = (float(h) for h in np.exp(np.log(later).mean(axis=0)))
-        self._set_eta(self.eta)
+            if self.em.draws:
+                self.em.maximise()
+            changed, log_h = True, self.em.mean()
+        if changed and self.model.learn_gamma:
+            self.gamma = float(np.exp(log_h[0]))
+        if changed and self.model.learn_eta:
+            self.eta = float(np.exp(log_h[1]))
+            self._set_eta(self.eta)
 
     def _set_eta(self, eta):
         if eta is not None:
@@ -242,7 +215,7 @@ class CompoundChain(GibbsChain):
             )
 
     def _set_doc_prior(self):
-        doc = bounded(self.gamma * self.pi)[self.model.collections]
+        doc = document_prior(self.gamma, self.pi)[self.model.collections]
         self.priors = dataclasses.replace(self.priors, doc=doc)
 
     def snapshot(self):
@@ -258,59 +231,8 @@ class CompoundChain(GibbsChain):
             accepted=self.accepted,
             moments=self.moments.copy(),
             alphas=tuple(self.alphas),
-            learned=tuple(self.learned),
+            prior_trace=tuple(self.prior_trace),
             draws=tuple(self.draws),
+            m_steps=tuple(self.em.path) if self.em is not None else (),
             gathered=tuple(self.em.draws) if self.em is not None else (),
         )
-
-
-class LangevinPoint:
-    """A point phi of every collection: density, gradient and metric on the scale of log phi.
-
-    With phi_k independent Gamma(alpha, 1), pi = phi / sum phi is Dirichlet(alpha) (equation 18 of the paper). Here the
-    coordinates are log phi, so that no step leaves the domain. The target of a collection is
-
-        sum_k [alpha log phi_k - phi_k] + sum_dk [log Gamma(gamma pi_k + n_dk) - log Gamma(gamma pi_k)],
-
-    where the second normaliser depends on pi and stays. The metric is diagonal, alpha + E(s_k) + phi_k, with the
-    expected auxiliary counts E(s_k) = sum_d sum_{i < n_dk} a_k / (a_k + i), a_k = gamma pi_k: about the curvature.
-
-    Parameters
-    ----------
-    log_phi : ndarray of shape (n_collections, n_components)
-    tails : Tails
-    alpha, gamma : float
-    """
-
-    def __init__(self, log_phi, tails, alpha, gamma):
-        self.log_phi = log_phi
-        with np.errstate(over="ignore"):
-            phi = np.exp(log_phi)
-        pi = np.exp(log_softmax(log_phi, axis=1))
-        a = bounded(gamma * pi).ravel()[tails.cells]
-        share = a / (a + tails.steps)
-        tables = tails.sums(share)
-        with np.errstate(invalid="ignore", over="ignore"):
-            self.log_density = (alpha * log_phi - phi + self.log_likelihood(tails, a)).sum(axis=1)
-            gradient = alpha - phi + tables - pi * tables.sum(axis=1, keepdims=True)
-            self.metric = alpha + tables + phi
-            slope = phi + (1 - pi) * tails.sums(share * (1 - share))
-            # Half of it, times the squared step, is the drift: the metric's own slope belongs to it.
-            self.drift = (gradient - slope / self.metric) / self.metric
-
-    @staticmethod
-    def log_likelihood(tails, a):
-        return tails.sums(np.log(a + tails.steps))
-
-    def mean(self, step):
-        return self.log_phi + 0.5 * step**2 * self.drift
-
-    def log_proposal(self, other, step):
-        """log of the density of proposing `other` from here, up to what both ways share."""
-        z = (other.log_phi - self.mean(step)) / step
-        return 0.5 * (np.log(self.metric) - z**2 * self.metric).sum(axis=1)
-
-
-def bounded(doc_prior):
-    """gamma pi in the range of the kernels."""
-    return np.maximum(doc_prior, SMALLEST)

@@ -1,128 +1,155 @@
-"""The hyperparameters of compound LDA: (gamma, eta) by Gibbs-EM, alpha by slice sampling."""
+"""The hyperparameters of compound LDA: values at the start, the M-step for (gamma, eta), a slice step for alpha."""
 
 from dataclasses import dataclass
+from functools import partial
+from numbers import Real
 
 import numpy as np
-from scipy.special import gammaln, polygamma, psi
+from scipy.special import gammaln
 
-from sklda._kernels import _compound
+from sklda._inference.compound.tail_counts import TailCounts
+from sklda._inference.gibbs_em import BOUNDS
+from sklda._inference.newton import newton_on_log
+from sklda._inference.priors import LARGEST, SMALLEST, CountHistograms, check_prior
 
-# Hyperparameters are sought in this range.
-SMALLEST, LARGEST = 1e-6, 1e6
+# gamma, a sum over topics, as given. At 1e-6 a document has one topic only. A smaller gamma would bring gamma pi to the
+# smallest value that the kernels take, 1e-12, for mixtures that are not small.
+SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, LARGEST
+# gamma is learnt in this range. At 1e6 a document of less than a thousand words has the mixture of its collection.
+LEARNT_GAMMA = (SMALLEST_GAMMA, 1e6)
+# The Gamma prior of alpha is cut off at these values; alpha starts at the prior mean, between the other two.
+DRAWN_ALPHA = (1e-6, 1e6)
+_FIRST_ALPHA = (1e-3, 1e3)
+# Width of the first interval of the slice step, in log alpha. It affects the time of a step, not the distribution.
+_SLICE_WIDTH = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Tails:
-    """How many documents of a collection have more than i tokens of a topic: all that p(z | pi, gamma) depends on.
-
-    For a cell (j, k), the sum over documents of log Gamma(a + n_dk) - log Gamma(a) is the sum over i of
-    ``documents * log(a + i)``.
+class Hyperparameters:
+    """alpha, gamma and eta at the start of a fit, and which of them change.
 
     Attributes
     ----------
-    cells : ndarray of shape (n_entries,), int64
-        j * n_components + k, ascending.
-    steps : ndarray of shape (n_entries,), int64
-        i = 0, 1, ...
-    documents : ndarray of shape (n_entries,), int64
-    shape : tuple
-        (n_collections, n_components).
+    alpha, gamma : float
+    eta : float or ndarray
+    alpha_prior : tuple of (shape, rate) or None
+        Gamma prior of an alpha that is drawn.
+    learn_gamma, learn_eta : bool
     """
 
-    cells: np.ndarray
-    steps: np.ndarray
-    documents: np.ndarray
-    shape: tuple
+    alpha: float
+    gamma: float
+    eta: float | np.ndarray
+    alpha_prior: tuple | None
+    learn_gamma: bool
+    learn_eta: bool
 
     @classmethod
-    def count(cls, corpus, topics, collections, shape, scratch_counts):
-        largest = np.zeros(shape, np.int64)
-        _compound.largest_counts(corpus.offsets, topics, collections, largest, scratch_counts)
-        starts = (np.cumsum(largest.ravel()) - largest.ravel()).reshape(shape)
-        documents = np.zeros(largest.sum(), np.int64)
-        _compound.tail_counts(corpus.offsets, topics, collections, starts, documents, scratch_counts)
-        cells = np.repeat(np.arange(largest.size), largest.ravel())
-        return cls(cells, np.arange(len(cells)) - starts.ravel()[cells], documents, shape)
+    def make(cls, n_components, collection_topic_prior, doc_concentration, topic_word_prior, learn_priors):
+        """From the parameters of `CompoundLDA`: what is None has its default, and is learnt if `learn_priors`.
 
-    def sums(self, terms):
-        """Sums of ``documents * terms`` over the entries of every cell; float64 of `shape`."""
-        return np.bincount(self.cells, self.documents * terms, minlength=np.prod(self.shape)).reshape(self.shape)
+        Raises
+        ------
+        ValueError, TypeError
+            If a value is out of range or not a number, or there is nothing to learn.
+        """
+        learn_gamma, learn_eta = (learn_priors and value is None for value in (doc_concentration, topic_word_prior))
+        if learn_priors and not (learn_gamma or learn_eta):
+            raise ValueError(
+                "learn_priors=True finds nothing to learn, for doc_concentration and topic_word_prior are both given: "
+                "set the one that is to be learnt to None, or learn_priors to False."
+            )
+        gamma = 1.0 if doc_concentration is None else check_prior(doc_concentration, "doc_concentration", {})
+        if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
+            raise ValueError(
+                f"doc_concentration = {gamma:g}: it must lie between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}."
+            )
+        eta = 1.0 / n_components if topic_word_prior is None else topic_word_prior
+        alpha, alpha_prior = _first_alpha(collection_topic_prior)
+        return cls(alpha, gamma, eta, alpha_prior, learn_gamma, learn_eta)
 
 
-def newton_on_logs(slopes, start):
-    """Where a function of h > 0 stops rising: Newton's method on log h between bounds that close in.
+def _first_alpha(given):
+    """alpha at the start, and its Gamma prior or None."""
+    if not isinstance(given, tuple):
+        return check_prior(given, "collection_topic_prior", {}), None
+    if len(given) != 2 or not all(isinstance(a, Real) and 0 < a < np.inf for a in given):
+        raise ValueError(f"collection_topic_prior = {given!r}: a Gamma prior is a pair (shape, rate), both positive.")
+    return float(np.clip(given[0] / given[1], *_FIRST_ALPHA)), given
 
-    Parameters
+
+def document_prior(gamma, pi):
+    """The Dirichlet parameter of a document's proportions, gamma pi, no smaller than the kernels allow."""
+    return np.maximum(gamma * pi, SMALLEST)
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What the M-step needs of one draw of (pi, z).
+
+    Attributes
     ----------
-    slopes : callable
-        ``slopes(h)`` returns first and second derivative with respect to h.
-    start : float
-
-    Returns
-    -------
-    float
-        Between 1e-6 and 1e6; an end where the function has no maximum inside.
+    tails : TailCounts
+    pi : ndarray of shape (n_entries,)
+        pi_jk of the cell of each entry of `tails`.
+    counts : CountHistograms
     """
-    low, high, x = np.log(SMALLEST), np.log(LARGEST), np.log(start)
-    for _ in range(100):
-        first, second = slopes(np.exp(x))
-        # With respect to log h.
-        slope, curvature = first * np.exp(x), second * np.exp(2 * x) + first * np.exp(x)
-        low, high = (x, high) if slope > 0 else (low, x)
-        new = x - slope / curvature if curvature < 0 else np.inf
-        if not low < new < high:
-            new = (low + high) / 2
-        if abs(new - x) < 1e-9:
-            break
-        x = new
-    return float(np.exp(new))
+
+    tails: TailCounts
+    pi: np.ndarray
+    counts: CountHistograms
+
+    def log_topics(self, gamma, order=0):
+        """log p(z | pi, gamma) without what gamma does not change, or its derivative with respect to log gamma."""
+        i, documents = self.tails.steps, self.tails.documents
+        total = self.counts.lengths.rising(gamma, order)[0, 0]
+        later = i > 0
+        a = gamma * self.pi[later]
+        first, documents = documents[~later].sum(), documents[later]
+        if order == 0:
+            return first * np.log(gamma[0]) + documents @ np.log(a + i[later]) - total
+        share = a / (a + i[later])
+        return first + documents @ share - total if order == 1 else documents @ (share * (1 - share)) - total
 
 
-class GibbsEM:
-    """Draws of (pi, z) between two M-steps, and the M-step: arg max of the mean of log p(w, z | pi, gamma, eta)."""
+@dataclass(frozen=True)
+class MStep:
+    """The (gamma, eta) that maximise the mean of log p(w, z | pi, gamma, eta) over draws of (pi, z).
 
-    def __init__(self, lengths, n_features, draws=()):
-        self.lengths, self.n_documents = np.unique(lengths, return_counts=True)
-        self.n_features = n_features
-        self.draws = list(draws)
+    Attributes
+    ----------
+    learn_gamma, learn_eta : bool
+        The other one keeps its value.
+    """
 
-    def add(self, tails, pi, word_topic_counts, topic_totals):
-        counts = np.bincount(word_topic_counts.ravel())
-        # Entries of m_kv that are larger than i.
-        larger = counts[:0:-1].cumsum()[::-1]
-        self.draws.append((tails, pi.ravel()[tails.cells], larger, topic_totals.copy()))
+    learn_gamma: bool = True
+    learn_eta: bool = True
 
-    def maximise(self, gamma, eta):
-        """The next (gamma, eta), started from the present ones; forgets the draws."""
-        found = newton_on_logs(self._gamma_slopes, gamma), newton_on_logs(self._eta_slopes, eta)
-        self.draws = []
-        return found
+    def statistics(self, chain):
+        """`Statistics` of the present draw of a `CompoundChain`."""
+        tails = chain.tails()
+        return Statistics(tails, chain.pi.ravel()[tails.cells], CountHistograms.of(chain))
 
-    def _gamma_slopes(self, gamma):
-        first = second = 0.0
-        for tails, pi, _, _ in self.draws:
-            share = pi / (np.maximum(gamma * pi, 1e-300) + tails.steps)
-            # The entries of i = 0 are documents / gamma, whatever pi is.
-            share[tails.steps == 0] = 1 / gamma
-            first += tails.documents @ share
-            second -= tails.documents @ share**2
-        n = len(self.draws)
-        first -= n * (self.n_documents @ (psi(gamma + self.lengths) - psi(gamma)))
-        second -= n * (self.n_documents @ (polygamma(1, gamma + self.lengths) - polygamma(1, gamma)))
-        return first, second
+    def maximum(self, draws, log_h):
+        """log (gamma, eta) at the maximum, by Newton's method from `log_h`."""
+        log_gamma, log_eta = log_h
+        if self.learn_gamma:
+            log_gamma = newton_on_log(partial(_log_topics, draws), log_gamma, LEARNT_GAMMA)
+        if self.learn_eta:
+            counts = CountHistograms.stack([draw.counts for draw in draws])
+            log_eta = newton_on_log(counts.word_part, log_eta, BOUNDS)
+        return np.array([log_gamma, log_eta])
 
-    def _eta_slopes(self, eta):
-        first = second = 0.0
-        V = self.n_features
-        for _, _, larger, totals in self.draws:
-            terms = 1 / (eta + np.arange(len(larger)))
-            first += larger @ terms - V * (psi(V * eta + totals) - psi(V * eta)).sum()
-            second -= larger @ terms**2 + V**2 * (polygamma(1, V * eta + totals) - polygamma(1, V * eta)).sum()
-        return first, second
+
+def _log_topics(draws, gamma, order):
+    return [draw.log_topics(gamma, order) for draw in draws]
 
 
 def draw_alpha(rng, alpha, log_pi, shape, rate):
-    """alpha given pi under a Gamma(shape, rate) prior, cut off at 1e-6 and 1e6: one slice step on log alpha."""
+    """alpha given pi under a Gamma(shape, rate) prior, cut off at `DRAWN_ALPHA`: one slice step on log alpha.
+
+    The interval grows by steps to both sides and shrinks to the present value (Neal 2003).
+    """
     J, K = log_pi.shape
     total = log_pi.sum()
 
@@ -130,15 +157,15 @@ def draw_alpha(rng, alpha, log_pi, shape, rate):
         a = np.exp(x)
         return J * (gammaln(K * a) - K * gammaln(a)) + a * total + shape * x - rate * a
 
-    low, high = np.log(SMALLEST), np.log(LARGEST)
+    low, high = np.log(DRAWN_ALPHA)
     x = np.log(alpha)
     level = log_density(x) - rng.standard_exponential()
-    left = x - rng.random()
-    right = left + 1
+    left = x - rng.random() * _SLICE_WIDTH
+    right = left + _SLICE_WIDTH
     while left > low and log_density(left) > level:
-        left -= 1
+        left -= _SLICE_WIDTH
     while right < high and log_density(right) > level:
-        right += 1
+        right += _SLICE_WIDTH
     left, right = max(left, low), min(right, high)
     while True:
         new = rng.uniform(left, right)

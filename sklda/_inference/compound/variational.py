@@ -1,141 +1,34 @@
-"""Variational EM for compound LDA (George, Xia & Michailidis 2019, appendix E): ascent on a bound of log p(w).
+"""Variational EM for compound LDA (George, Xia & Michailidis 2019, appendix E): ascent on a lower bound of log p(w).
 
 q is a product: topics Dir(lambda_k), mixtures Dir(a_j omega_j), proportions Dir(rho_d), and a distribution of the topic
-for each word of a document. The one expectation without a closed form is bounded from above, for x = gamma pi_jk:
-log Gamma(x) + log x - x log x is concave (its second derivative, psi'(1 + x) - 1 / x, is negative), so that with
-m = gamma omega_jk
-
-    E log Gamma(x) <= log Gamma(m) + (1 - m) [log omega_jk + psi(a) - psi(a omega_jk)] + gamma (1 - omega_jk) / a,
-
-which is equation 65 (Kim, Voelker & Saul 2013, theorem 3.1). Every step raises the bound or leaves it.
+for each word of a document. No step lowers the bound. The terms with a and omega are in `variational_mixtures`.
 """
 
-from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
-from sklda._inference.compound.priors import newton_on_logs
-from sklda._inference.priors import SMALLEST
+from sklda._inference.compound.priors import LEARNT_GAMMA
+from sklda._inference.compound.variational_mixtures import Mixtures
+from sklda._inference.gibbs_em import BOUNDS
+from sklda._inference.newton import newton_on_log
+from sklda._inference.parallel import GO_ON, side_by_side
+from sklda._inference.priors import dirichlet_part
+from sklda._inference.rising import log_gamma_ratio
 
-# Updates of (rho, q(z)) in an E-step, and rounds of (omega, a) in an M-step.
-_DOCUMENT_UPDATES, _MIXTURE_UPDATES = 10, 10
-# Pairs of document and word whose topics are worked out at a time.
+# Updates of (rho, q(z)) of a document in one iteration. More take longer and change little, for the next iteration goes
+# on from where they ended.
+_DOCUMENT_UPDATES = 10
+# Pairs of document and word in one block of arrays: 16 MB for 128 topics.
 _PAIRS = 2**14
-# Gain in nats a token below which the ascent has converged.
+# The ascent has converged when an iteration gains less than this, in nats per token.
 _TOLERANCE = 1e-7
 
 
-class Mixtures:
-    """What the bound has of q(pi_j) = Dir(a_j omega_j), and Newton steps that never lower it.
-
-    Parameters
-    ----------
-    alpha, gamma : float
-    n_documents : ndarray of shape (n_collections,)
-    log_theta : ndarray of shape (n_collections, n_components)
-        Sums over the documents of E log theta_dk.
-    """
-
-    def __init__(self, alpha, gamma, n_documents, log_theta):
-        self.alpha, self.gamma, self.n, self.log_theta = alpha, gamma, n_documents[:, None], log_theta
-
-    def bound(self, a, omega):
-        """(n_collections,), up to what depends on neither a nor omega."""
-        t, m = a * omega, self.gamma * omega
-        terms = (self.alpha - t) * (psi(t) - psi(a)) + gammaln(t) + self.gamma * omega * self.log_theta
-        terms -= self.n * self.log_gamma_bound(a, omega, m)
-        return (terms.sum(axis=1, keepdims=True) - gammaln(a))[:, 0]
-
-    def log_gamma_bound(self, a, omega, m):
-        return gammaln(m) + (1 - m) * (np.log(omega) + psi(a) - psi(a * omega)) + self.gamma * (1 - omega) / a
-
-    def omega_slopes(self, a, omega):
-        """First and second derivative of each term in omega_jk, up to a constant (equations 69, 70)."""
-        t, g = a * omega, self.gamma
-        m, first, second = g * omega, polygamma(1, t), polygamma(2, t)
-        slope = a * (self.alpha - t) * first + g * self.log_theta
-        slope -= self.n * (
-            g * psi(m) + (1 - m) * (1 / omega - a * first) - g * (np.log(omega) + psi(a) - psi(t)) - g / a
-        )
-        curvature = a**2 * ((self.alpha - t) * second - first)
-        curvature -= self.n * (
-            g**2 * polygamma(1, m) - 2 * g * (1 / omega - a * first) - (1 - m) * (1 / omega**2 + a**2 * second)
-        )
-        return slope, curvature
-
-    def a_slopes(self, a, omega):
-        """First and second derivative in a_j (equations 74, 75)."""
-        t, K = a * omega, omega.shape[1]
-        m, first, second = self.gamma * omega, polygamma(1, t), polygamma(2, t)
-
-        def row(terms):
-            return terms.sum(axis=1, keepdims=True)
-
-        slope = row(omega * (self.alpha - t) * first) - (K * self.alpha - a) * polygamma(1, a)
-        slope -= self.n * row((1 - m) * (polygamma(1, a) - omega * first))
-        slope += self.n * self.gamma * (K - 1) / a**2
-        curvature = row(omega**2 * ((self.alpha - t) * second - first)) + polygamma(1, a)
-        curvature -= (K * self.alpha - a) * polygamma(2, a)
-        curvature -= self.n * row((1 - m) * (polygamma(2, a) - omega**2 * second))
-        curvature -= 2 * self.n * self.gamma * (K - 1) / a**3
-        return slope, curvature
-
-    def ascend(self, a, omega):
-        """Newton steps in omega (its sum kept, equation 72) and log a in turn; each is halved until the bound rises."""
-        value = self.bound(a, omega)
-        for _ in range(_MIXTURE_UPDATES):
-            slope, curvature = self.omega_slopes(a, omega)
-            inverse = 1 / np.maximum(np.abs(curvature), 1e-300)
-            mean = (slope * inverse).sum(axis=1, keepdims=True) / inverse.sum(axis=1, keepdims=True)
-            step = (slope - mean) * inverse
-            # Not past 0.99 of the way to the edge of the simplex.
-            with np.errstate(divide="ignore", over="ignore"):
-                step *= np.minimum(1, 0.99 / np.max(-step / omega, axis=1, keepdims=True, initial=1e-300))
-            before = value
-            omega, value = self._search(_along(a, omega, step), 1, omega, value)
-            slope, curvature = self.a_slopes(a, omega)
-            # With respect to log a.
-            slope, curvature = slope * a, np.abs(curvature * a**2 + slope * a)
-            step = np.clip(slope / np.maximum(curvature, 1e-300), -2, 2)
-            a, value = self._search(_scaled(a, omega, step), 0, a, value)
-            if (value - before <= 1e-10 * np.abs(value)).all():
-                break
-        return a, omega
-
-    def _search(self, move, which, old, value):
-        """For each collection the longest of the steps 1, 1/2, 1/4, ... that raises the bound, or none."""
-        new, best, open_ = old, value, np.ones(len(value), bool)
-        for halvings in range(20):
-            trial = move(0.5**halvings)
-            with np.errstate(all="ignore"):
-                found = self.bound(*trial)
-            better = open_ & (found > value)
-            new = np.where(better[:, None], trial[which], new)
-            best = np.where(better, found, best)
-            open_ &= ~better
-            if not open_.any():
-                break
-        return new, best
-
-
-def _along(a, omega, step):
-    return lambda s: (a, simplex(omega + s * step))
-
-
-def _scaled(a, omega, log_step):
-    return lambda s: (np.clip(a * np.exp(s * log_step), 1e-6, 1e15), omega)
-
-
-def simplex(omega):
-    """Rows that sum to one, no entry below 1e-12."""
-    omega = np.maximum(omega, SMALLEST)
-    return omega / omega.sum(axis=1, keepdims=True)
-
-
 @dataclass(frozen=True, eq=False)
-class VariationalState:
+class AscentState:
     """All that the ascent needs to go on.
 
     Attributes
@@ -148,12 +41,13 @@ class VariationalState:
     omega : ndarray of shape (n_collections, n_components)
     alpha, gamma : float
     eta : float or None
-        None where eta is not learned.
+        None where eta is not learnt.
     n_sweeps : int
+        Iterations.
     trace : tuple of float
-        The bound after every iteration made with ``run_chains``.
-    learned : tuple of (float, float)
-        (gamma, eta) after every iteration.
+        The bound after every iteration made with `maximise_bounds`.
+    prior_trace : tuple of (float, float)
+        (gamma, mean of eta) in every iteration, where one of them is learnt.
     """
 
     topic_word_parameter: np.ndarray
@@ -165,11 +59,15 @@ class VariationalState:
     eta: float | None
     n_sweeps: int = 0
     trace: tuple = ()
-    learned: tuple = ()
+    prior_trace: tuple = ()
 
 
-class VariationalFit:
-    """The state of the ascent, with the ways of a chain: `sweep` is one iteration, `log_joint` the bound."""
+class VariationalAscent:
+    """Coordinate ascent on the lower bound of log p(w) from one start.
+
+    It has the interface of a chain, for traces, callbacks and warm starts: `sweep` is one iteration, `log_joint` the
+    bound.
+    """
 
     def __init__(self, corpus, priors, state, model):
         self.corpus, self.priors, self.model = corpus, priors, model
@@ -178,12 +76,11 @@ class VariationalFit:
         self.topic_word_parameter = state.topic_word_parameter.copy(order="K")
         self.doc_topic = state.doc_topic.copy()
         self.a, self.omega = state.a.copy(), state.omega.copy()
-        self.n_sweeps, self.trace, self.learned = state.n_sweeps, list(state.trace), list(state.learned)
-        # What has been learned takes the place of the prior given.
+        self.n_sweeps, self.trace, self.prior_trace = state.n_sweeps, list(state.trace), list(state.prior_trace)
         self.topic_word_prior = priors.topic_word() if self.eta is None else np.full((1, corpus.n_features), self.eta)
         self.counts = corpus.to_counts()
         self.documents = np.repeat(np.arange(corpus.n_documents), np.diff(self.counts.indptr))
-        # A document without words is no evidence: left out, the bound is tighter.
+        # A document without words has no term in log p(w); without it the bound is tighter.
         self.present = np.flatnonzero(corpus.lengths)
         self.labels = model.collections[self.present]
         self.n_documents = np.bincount(self.labels, minlength=model.n_collections)
@@ -195,7 +92,8 @@ class VariationalFit:
     def start(cls, corpus, priors, seed, model, alpha, gamma, eta=None):
         """Begin with random topics and with the same mixture for every collection."""
         J, K = model.n_collections, priors.n_components
-        state = VariationalState(
+        state = AscentState(
+            # Each topic close to uniform: a tenth of spread breaks the symmetry between topics.
             topic_word_parameter=np.random.default_rng(seed).gamma(100, 0.01, (K, corpus.n_features)),
             doc_topic=corpus.lengths[:, None] / K + gamma * np.full((1, K), 1 / K),
             a=np.full((J, 1), K * alpha + 1.0),
@@ -207,8 +105,8 @@ class VariationalFit:
         return cls(corpus, priors, state, model)
 
     def snapshot(self):
-        """A copy of the state, from which ``VariationalFit(corpus, priors, state, model)`` goes on."""
-        return VariationalState(
+        """A copy of the state, from which ``VariationalAscent(corpus, priors, state, model)`` goes on."""
+        return AscentState(
             self.topic_word_parameter.copy(order="K"),
             self.doc_topic.copy(),
             self.a.copy(),
@@ -218,30 +116,27 @@ class VariationalFit:
             self.eta,
             self.n_sweeps,
             tuple(self.trace),
-            tuple(self.learned),
+            tuple(self.prior_trace),
         )
 
     @property
     def converged(self):
+        """Whether the last iteration gained too little to go on."""
         return len(self.trace) > 1 and self.trace[-1] - self.trace[-2] < _TOLERANCE * self.corpus.n_tokens
 
-    def on_cores(self, n_jobs):
-        """As a `GibbsChain`: one core is all it takes."""
-        return nullcontext()
-
-    def sweep(self, should_stop=lambda: False):
-        """One iteration: documents, topics, mixtures and, where they are learned, gamma and eta."""
+    def sweep(self, stop=GO_ON):
+        """One iteration: documents, topics, mixtures and, where they are learnt, gamma and eta."""
         log_words = expected_logs(self.topic_word_parameter).T
         expected = np.zeros((self.corpus.n_features, self.omega.shape[1]))
         prior = self.gamma * self.omega[self.model.collections]
         for first, last in self._blocks():
-            if should_stop():
-                return
+            stop()
             self._documents(first, last, log_words, prior, expected)
         self.topic_word_parameter = expected.T + self.topic_word_prior
         sums = self._sums(expected_logs(self.doc_topic))
         self.a, self.omega = Mixtures(self.alpha, self.gamma, self.n_documents, sums).ascend(self.a, self.omega)
-        if self.eta is not None:
+        if self.model.learns:
+            self.prior_trace.append((self.gamma, float(self.topic_word_prior.mean())))
             self._learn(sums)
         self.n_sweeps += 1
 
@@ -272,26 +167,31 @@ class VariationalFit:
 
     def _learn(self, log_theta):
         """gamma and eta at the maximum of the bound given the rest (equations 87, 88)."""
+        if self.model.learn_gamma:
+            part = partial(self._gamma_part, linear=self._linear_in_gamma(log_theta))
+            self.gamma = float(np.exp(newton_on_log(part, np.log(self.gamma), LEARNT_GAMMA)))
+        if self.model.learn_eta:
+            K, V = self.topic_word_parameter.shape
+            part = partial(dirichlet_part, n=K, size=V, log_sums=[expected_logs(self.topic_word_parameter).sum()])
+            self.eta = float(np.exp(newton_on_log(part, np.log(self.eta), BOUNDS)))
+            self.topic_word_prior = np.full((1, V), self.eta)
+
+    def _linear_in_gamma(self, log_theta):
+        """The factor of gamma in the bound, but for the values of log Gamma."""
         a, omega, n = self.a, self.omega, self.n_documents[:, None]
         linear = (omega * (np.log(a * omega) - psi(a * omega) + log_theta / np.maximum(n, 1)) * n).sum()
-        linear -= (n * ((omega.shape[1] - 1) / a + np.log(a) - psi(a))).sum()
+        return linear - (n * ((omega.shape[1] - 1) / a + np.log(a) - psi(a))).sum()
 
-        def gamma_slopes(gamma):
-            first = n.sum() * psi(gamma) - (n * omega * psi(gamma * omega)).sum() + linear
-            return first, n.sum() * polygamma(1, gamma) - (n * omega**2 * polygamma(1, gamma * omega)).sum()
-
-        K, V = self.topic_word_parameter.shape
-        words = expected_logs(self.topic_word_parameter).sum()
-
-        def eta_slopes(eta):
-            return (
-                K * V * (psi(V * eta) - psi(eta)) + words,
-                K * V * (V * polygamma(1, V * eta) - polygamma(1, eta)),
-            )
-
-        self.gamma, self.eta = newton_on_logs(gamma_slopes, self.gamma), newton_on_logs(eta_slopes, self.eta)
-        self.topic_word_prior = np.full((1, V), self.eta)
-        self.learned.append((self.gamma, self.eta))
+    def _gamma_part(self, gamma, order, linear):
+        """The terms of the bound with gamma, or their derivative of that order with respect to log gamma."""
+        omega, n = self.omega, self.n_documents[:, None]
+        if order == 0:
+            return n.sum() * gammaln(gamma) - (n * gammaln(gamma * omega)).sum() + gamma * linear
+        first = gamma * (n.sum() * psi(gamma) - (n * omega * psi(gamma * omega)).sum() + linear)
+        if order == 1:
+            return first
+        second = n.sum() * polygamma(1, gamma) - (n * omega**2 * polygamma(1, gamma * omega)).sum()
+        return first + gamma**2 * second
 
     def log_joint(self):
         """The lower bound on log p(w), in nats."""
@@ -308,11 +208,12 @@ class VariationalFit:
         )
         total += J * (gammaln(K * self.alpha) - K * gammaln(self.alpha))
         total += len(self.present) * gammaln(self.gamma)
-        # The term gamma omega E log theta is in the bound of the mixtures.
-        total += dirichlet_terms(self.doc_topic[self.present], log_theta[self.present], 0.0)
+        # The term gamma omega E log theta is part of the bound of the mixtures.
+        total += dirichlet_terms(self.doc_topic[self.present], log_theta[self.present])
         eta = np.broadcast_to(self.topic_word_prior, log_words.shape)
-        total += dirichlet_terms(self.topic_word_parameter, log_words, eta)
-        total += (gammaln(eta.sum(axis=1)) - gammaln(eta).sum(axis=1)).sum()
+        gained = self.topic_word_parameter - eta
+        total += (log_gamma_ratio(eta, gained) - gained * log_words).sum()
+        total -= log_gamma_ratio(eta.sum(axis=1), gained.sum(axis=1)).sum()
         return float(total)
 
     def _sums(self, log_theta):
@@ -322,10 +223,46 @@ class VariationalFit:
         return sums
 
     def mixtures(self):
+        """Means and standard deviations of pi under q."""
         return self.omega, np.sqrt(self.omega * (1 - self.omega) / (self.a + 1))
 
     def alpha_mean(self):
         return self.alpha
+
+
+def maximise_bounds(ascents, n_iter, *, n_jobs=None, listener=None):
+    """Iterate ascents side by side, each until it has converged, but at most `n_iter` times.
+
+    Parameters
+    ----------
+    ascents : list of VariationalAscent
+    n_iter : int
+    n_jobs : int, default=None
+        Ascents at a time, as in joblib; results do not depend on it.
+    listener : object, default=None
+        ``listener.before(index)`` is called before every iteration of ascent `index`, and
+        ``listener.after(index, ascent)`` after it; that ascent ends when the latter returns True.
+
+    Returns
+    -------
+    list of VariationalAscent
+    """
+    tasks = [(i, ascent, n_iter, listener) for i, ascent in enumerate(ascents)]
+    # A listener may want to be in the thread of the caller.
+    return side_by_side(_maximise, tasks, n_jobs, aside=False)
+
+
+def _maximise(index, ascent, n_iter, listener, stop):
+    for _ in range(n_iter):
+        if listener is not None:
+            listener.before(index)
+        ascent.sweep(stop)
+        stop()
+        ascent.trace.append(ascent.log_joint())
+        ended = listener is not None and listener.after(index, ascent)
+        if ended or ascent.converged:
+            break
+    return ascent
 
 
 def expected_logs(parameter):
@@ -333,6 +270,6 @@ def expected_logs(parameter):
     return psi(parameter) - psi(parameter.sum(axis=1, keepdims=True))
 
 
-def dirichlet_terms(parameter, logs, prior):
-    """Entropies of Dirichlet distributions, and the expected log of the kernel of their prior."""
-    return ((prior - parameter) * logs + gammaln(parameter)).sum() - gammaln(parameter.sum(axis=1)).sum()
+def dirichlet_terms(parameter, logs):
+    """Entropies of Dirichlet distributions, less the expected sum of the logs."""
+    return (gammaln(parameter) - parameter * logs).sum() - gammaln(parameter.sum(axis=1)).sum()

@@ -7,8 +7,10 @@ from scipy.special import gammaln, logsumexp
 
 from sklda._inference import random
 from sklda._inference.evidence.permanent import log_permanent
+from sklda._inference.parallel import GO_ON, side_by_side
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain, side_by_side
+from sklda._inference.rising import log_gamma_ratio
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _independent as _independent_kernel
 from sklda._kernels import _transition
 
@@ -44,7 +46,7 @@ class Guide:
     priors: Priors
 
     @classmethod
-    def along(cls, chain, n_sweeps=GUIDE_SWEEPS, stop=lambda: False):
+    def along(cls, chain, n_sweeps=GUIDE_SWEEPS, stop=GO_ON):
         """Mean counts over the next `n_sweeps` sweeps of a chain."""
         priors = chain.priors
         doc = np.zeros((chain.corpus.n_documents, priors.n_components))
@@ -92,7 +94,7 @@ class Run:
     left_out: float = 0.0
 
 
-def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
+def guided_ais(corpus, guide, n_temperatures, seed, stop=GO_ON):
     """Annealing along theta_d ~ Dir(alpha + c a_d), phi_k ~ Dir(eta + c b_k), with c from infinity to 0.
 
     At c = infinity tokens are independent. One sweep for each of `n_temperatures` strengths c. The guide names the
@@ -106,7 +108,7 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
     n_temperatures : int
     seed : numpy.random.SeedSequence
     stop : callable, optional
-        Ends the run early when true.
+        Called between sweeps; raises to end the run.
 
     Returns
     -------
@@ -118,8 +120,6 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=lambda: False):
     chain = GibbsChain(corpus, guide.tilted(strengths[0]), ChainState(topics, stream))
     log_weight = chain.log_joint() - log_probability
     for strength in strengths[1:]:
-        if stop():
-            break
         chain.sweep(stop)
         log_weight += _move(chain, guide.tilted(strength))
     chain.sweep(stop)
@@ -164,8 +164,8 @@ def _over_labels(chain, guide, rng):
         counts = counts[rows, topics]
         for j in range(K):
             given = prior[rows, j]
-            changes[:, j] += np.bincount(topics, gammaln(given + counts) - gammaln(given), minlength=K)
-    changes += gammaln(tilted.totals) - gammaln(tilted.totals + chain.topic_totals[:, None])
+            changes[:, j] += np.bincount(topics, log_gamma_ratio(given, counts), minlength=K)
+    changes -= log_gamma_ratio(tilted.totals, chain.topic_totals[:, None])
     kinds = _kinds(guide.priors)
     changes[kinds[:, None] != kinds] = -np.inf
     log_sum, left_out = log_permanent(changes, rng)
@@ -180,7 +180,7 @@ def _kinds(priors):
     return np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1)
 
 
-def ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
+def ais(corpus, priors, n_temperatures, seed, stop=GO_ON):
     """Annealing from the prior of z: eta falls from infinity, where words say nothing, to its value.
 
     Topics with an eta of their own get there by adding ever less of their mean: in proportion to itself each would
@@ -202,8 +202,6 @@ def ais(corpus, priors, n_temperatures, seed, stop=lambda: False):
     chain = GibbsChain(corpus, _diluted(priors, scales[0]), ChainState(topics, stream))
     log_weight = chain.log_words()
     for scale in scales[1:]:
-        if stop():
-            break
         chain.sweep(stop)
         log_weight += _move(chain, _diluted(priors, scale))
     chain.sweep(stop)
@@ -219,7 +217,7 @@ def _diluted(priors, scale):
     return replace(priors, topic=topic, totals=topic[:, :K].sum(axis=0, dtype=np.float64))
 
 
-def transition(chain, before):
+def transition(chain, before, stop=GO_ON):
     """log probability with which one sweep leads from the topics `before` to those of the chain."""
     corpus, priors = chain.corpus, chain.priors
     start = GibbsChain(corpus, priors, ChainState(before, chain.stream))
@@ -237,10 +235,11 @@ def transition(chain, before):
         start.topic_totals,
         np.empty((2, width)),
         np.empty(width, np.int32),
+        stop.flag,
     )
 
 
-def cgs_transition(chain, n_inner, stop=lambda: False):
+def cgs_transition(chain, n_inner, stop=GO_ON):
     """The estimates p(z_l, w) / g(z_(l - 1), z_l) of Chen & Doss (2018), equation 4.9, along the next sweeps.
 
     Each is unbiased for p(w); its logarithm falls short by the mutual information of successive sweeps.
@@ -252,15 +251,13 @@ def cgs_transition(chain, n_inner, stop=lambda: False):
     """
     log_weights = np.empty(n_inner)
     for i in range(n_inner):
-        if stop():
-            break
         before = chain.topics.copy()
         chain.sweep(stop)
-        log_weights[i] = chain.log_joint() - transition(chain, before)
+        log_weights[i] = chain.log_joint() - transition(chain, before, stop)
     return log_weights
 
 
-def chib(chain, n_inner, stop=lambda: False):
+def chib(chain, n_inner, stop=GO_ON):
     """log p(z*, w) - log p(z* | w), the latter as the mean probability of a sweep from the posterior to z*.
 
     z* has each token in the topic where it was most often during the first third of the sweeps (Chen & Doss 2018,
@@ -281,14 +278,12 @@ def chib(chain, n_inner, stop=lambda: False):
     high = GibbsChain(corpus, chain.priors, ChainState(votes.argmax(axis=1).astype(np.int32), chain.stream))
     log_joint, log_weights = high.log_joint(), []
     for _ in range(max(n_inner - n_pilot, 2)):
-        if stop():
-            break
         chain.sweep(stop)
-        log_weights.append(transition(high, chain.topics) - log_joint)
+        log_weights.append(transition(high, chain.topics, stop) - log_joint)
     return np.array(log_weights)
 
 
-def harmonic_mean(chain, n_inner, seed, over, stop=lambda: False):
+def harmonic_mean(chain, n_inner, seed, over, stop=GO_ON):
     """Logarithms of 1 / p(w | z), or of 1 / p(w | theta, phi), along the next sweeps.
 
     Parameters
@@ -303,8 +298,6 @@ def harmonic_mean(chain, n_inner, seed, over, stop=lambda: False):
     rng = np.random.default_rng(seed)
     log_weights = np.empty(n_inner)
     for i in range(n_inner):
-        if stop():
-            break
         chain.sweep(stop)
         log_weights[i] = -(chain.log_words() if over == "z" else _log_likelihood(chain, rng))
     return log_weights

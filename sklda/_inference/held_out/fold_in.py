@@ -1,8 +1,8 @@
 """Topic proportions of documents given the topics."""
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
+from sklda._inference.parallel import side_by_side
 from sklda._inference.priors import padded
 from sklda._kernels import LANES, _fold_in
 
@@ -56,14 +56,15 @@ def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None)
     """
     keys = corpus.document_keys(seed)
     rows, word_topic, _ = word_rows(corpus, topic_word)
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_fold_in_block)(rows, corpus.offsets, keys, block, word_topic, doc_topic_prior, n_sweeps)
+    tasks = (
+        (rows, corpus.offsets, keys, block, word_topic, doc_topic_prior, n_sweeps)
         for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     )
+    parts = side_by_side(_fold_in_block, tasks, n_jobs)
     return np.concatenate(parts) if parts else np.zeros((0, len(topic_word)))
 
 
-def _fold_in_block(rows, offsets, keys, block, word_topic, doc_topic_prior, n_sweeps):
+def _fold_in_block(rows, offsets, keys, block, word_topic, doc_topic_prior, n_sweeps, stop):
     first, last = block
     own = slice(offsets[first], offsets[last])
     offsets = offsets[first : last + 1] - offsets[first]
@@ -84,5 +85,6 @@ def _fold_in_block(rows, offsets, keys, block, word_topic, doc_topic_prior, n_sw
         np.empty((2, width), np.float32),
         np.empty(width, np.int32),
         np.empty(width // LANES),
+        stop.flag,
     )
     return result

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, logsumexp
-from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain, side_by_side
+from sklda._inference.parallel import side_by_side
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _leave_one_out
 
 # CVB0 iterations behind the guide, and the range of its strength.
@@ -108,9 +108,7 @@ def leave_one_out(chain, documents, *, n_draws=100, n_temperatures=30, seed, n_j
             chain.sweep()
         keys = rng.integers(2**64, size=len(documents), dtype=np.uint64)
         work = [[(documents[i], pieces[i], keys[i]) for i in block] for block in blocks]
-        parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_last_pieces)(chain, each, strengths) for each in work
-        )
+        parts = side_by_side(_last_pieces, [(chain, each, strengths) for each in work], n_jobs)
         last.append(np.concatenate(parts))
         if (draw + 1) * _BATCHES % n_draws < _BATCHES:
             starts.append(chain.topics.copy())
@@ -159,8 +157,12 @@ def _cut(corpus, d):
     return list(itertools.pairwise(edges.tolist()))
 
 
-def _last_pieces(chain, work, strengths):
-    return np.array([-_anneal(chain, d, chain.corpus, own[-1], strengths, key, True) for d, own, key in work])
+def _last_pieces(chain, work, strengths, stop):
+    log_weights = np.empty(len(work))
+    for i, (d, own, key) in enumerate(work):
+        stop()
+        log_weights[i] = -_anneal(chain, d, chain.corpus, own[-1], strengths, key, True)
+    return log_weights
 
 
 def _leave_out(chain, d, topics, pieces, n_draws, strengths, seed, stop):
@@ -180,8 +182,6 @@ def _leave_out(chain, d, topics, pieces, n_draws, strengths, seed, stop):
         without = GibbsChain(rest, chain.priors, ChainState(np.delete(topics, gone), stream))
         for i in range(-(n_draws // 4), n_draws):
             without.sweep(stop)
-            if stop():
-                return forward, backward
             if i >= 0:
                 keys = rng.integers(2**64, size=2, dtype=np.uint64)
                 forward[j, i] = _anneal(without, d, corpus, pieces[j], strengths, keys[0], False)

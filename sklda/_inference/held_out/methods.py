@@ -1,21 +1,22 @@
 """log p(w_d | phi, alpha) of documents, topics given: estimates whose exponentials are unbiased, and exact values."""
 
-from functools import reduce
+from functools import partial, reduce
 from math import fsum
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
-from sklearn.utils.parallel import Parallel, delayed
+from scipy.special import logsumexp
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.fold_in import BLOCK_DOCUMENTS, fold_in, word_rows
+from sklda._inference.parallel import side_by_side
+from sklda._inference.rising import log_gamma_ratio
 from sklda._kernels import LANES, _annealing, _chib, _sequential
 
 METHODS = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
 SCHEDULES = ("linear", "quadratic")
 
-# CVB0 iterations behind the guide, and the range of its strength.
-_GUIDE_ITERATIONS, _STRONGEST, _WEAKEST = 10, 10.0, 0.01
+# CVB0 iterations behind the guide, its first strength, and the range of its last.
+_GUIDE_ITERATIONS, _STRONGEST, _WEAKEST = 10, 10.0, (1e-5, 0.01)
 _CHIB_BURN_IN = 20
 # Sums of products that exact dynamic programming may take.
 _EXACT_OPERATIONS = 2e8
@@ -59,11 +60,10 @@ def log_likelihoods(
         return np.array([_complete(corpus, topic_word, doc_topic_prior, n_temperatures, s, n_jobs) for s in run_seeds])
     if method == "exact":
         return np.array([[_exact(*document) for document in _documents(corpus, topic_word, doc_topic_prior)]])
-    rows, word_topic, largest = word_rows(corpus, topic_word)
-    with np.errstate(divide="ignore"):
-        taken_out = per_document(corpus, np.log(largest)[rows])
-    # A kernel may not meet a word without a topic; the result is -inf whatever it says.
-    word_topic[largest == 0, : topic_word.shape[0]] = 1
+    rows, word_topic, taken_out = possible_rows(corpus, topic_word)
+    # A word that weighs the same in all topics says nothing of them: its tokens would only add noise.
+    kept = (word_topic[:, : len(topic_word)] != word_topic[:, :1]).any(axis=1)[rows]
+    rows, offsets = rows[kept], np.concatenate([[0], np.cumsum(kept)])[corpus.offsets]
     blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     keys = [corpus.document_keys(s) for s in run_seeds]
     run = {
@@ -74,12 +74,24 @@ def log_likelihoods(
         "chib": _chib_style,
     }[method]
     options = {"n_temperatures": n_temperatures, "n_particles": n_particles, "schedule": schedule}
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(run)(Block(rows, corpus.offsets, k, block, word_topic, doc_topic_prior), **options)
-        for k in keys
-        for block in blocks
-    )
+    tasks = ((Block(rows, offsets, k, block, word_topic, doc_topic_prior),) for k in keys for block in blocks)
+    parts = side_by_side(partial(run, **options), tasks, n_jobs)
     return np.concatenate(parts).reshape(n_runs, corpus.n_documents) + taken_out
+
+
+def possible_rows(corpus, topic_word):
+    """`word_rows` in which every word has a topic, as kernels need it, and what that takes out of log-likelihoods.
+
+    Returns
+    -------
+    rows, word_topic
+    taken_out : ndarray of shape (n_documents,)
+        To be added; -inf for a document with a word that no topic has.
+    """
+    rows, word_topic, largest = word_rows(corpus, topic_word)
+    word_topic[largest == 0, : topic_word.shape[0]] = 1
+    with np.errstate(divide="ignore"):
+        return rows, word_topic, per_document(corpus, np.log(largest)[rows])
 
 
 def per_document(corpus, values):
@@ -92,6 +104,10 @@ def per_token(log_likelihood, lengths, sample_weight=None):
     weight = np.ones(len(lengths)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (len(lengths),):
         raise ValueError(f"sample_weight has shape {weight.shape}; X has {len(lengths)} documents.")
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        d = int(np.argmax(bad))
+        raise ValueError(f"sample_weight[{d}] = {weight[d]:g}: a weight must be finite and not negative.")
     # Rounded once, so that the order of the documents changes nothing.
     n_tokens = fsum(weight * lengths)
     if not n_tokens > 0:
@@ -158,18 +174,24 @@ class Block:
         return np.zeros(self.n_documents)
 
 
-def _guided(block, *, n_temperatures, **_):
-    return guided_start(block, n_temperatures)[0]
+def _guided(block, stop, *, n_temperatures, **_):
+    return guided_start(block, n_temperatures, stop)[0]
 
 
-def guided_start(block, n_temperatures):
+def strengths(doc_topic_prior, n_temperatures):
+    """Those of the guide, (1 or n_documents, n_temperatures): where alpha is small, they go on until the guide is."""
+    last = np.clip(doc_topic_prior.mean(axis=1) / 10, *_WEAKEST)
+    return np.ascontiguousarray(np.geomspace(_STRONGEST, last, n_temperatures, axis=1))
+
+
+def guided_start(block, n_temperatures, stop):
     """Log weights, and the topics and streams at the end of the guided path."""
     log_weights = block.result()
     topics, streams = np.full(len(block.words), -1, np.int32), np.zeros((block.n_documents, 4), np.uint64)
     if len(block.words):
         _annealing.guided(
             *block.common,
-            np.geomspace(_STRONGEST, _WEAKEST, n_temperatures),
+            strengths(block.prior, n_temperatures),
             _GUIDE_ITERATIONS,
             topics,
             streams,
@@ -178,11 +200,12 @@ def guided_start(block, n_temperatures):
             block.floats(3),
             block.counts(),
             block.doubles(3),
+            stop.flag,
         )
     return log_weights, topics, streams
 
 
-def anneal_between(block, first, last, last_prior, positions, state, *, geometric=False, n_burn_in=1):
+def anneal_between(block, first, last, last_prior, positions, state, stop, *, geometric=False, n_burn_in=1):
     """Add to the log weights of ``state`` = (log_weights, topics, streams) along a path from one model to another."""
     log_weights, topics, streams = state
     if len(block.words):
@@ -206,6 +229,7 @@ def anneal_between(block, first, last, last_prior, positions, state, *, geometri
             np.empty(block.longest, np.int32),
             block.counts(),
             block.doubles(2),
+            stop.flag,
         )
     return state
 
@@ -216,7 +240,7 @@ def fresh_state(block):
     return block.result(), np.full(len(block.words), -1, np.int32), _mix(block.keys[:, None] + steps)
 
 
-def _ais(block, *, n_temperatures, schedule, **_):
+def _ais(block, stop, *, n_temperatures, schedule, **_):
     # At the start all words weigh the same in all topics: z is drawn from its prior.
     flat = np.zeros_like(block.word_topic)
     flat[:, : block.prior.shape[1]] = 1
@@ -227,11 +251,12 @@ def _ais(block, *, n_temperatures, schedule, **_):
         block.prior,
         np.linspace(0, 1, n_temperatures + 1)[1:] ** (1 + SCHEDULES.index(schedule)),
         fresh_state(block),
+        stop,
         geometric=True,
     )[0]
 
 
-def _left_to_right(block, **_):
+def _left_to_right(block, stop, **_):
     log_weights = block.result()
     if len(block.words):
         _sequential.left_to_right(
@@ -241,11 +266,12 @@ def _left_to_right(block, **_):
             block.floats(1),
             block.counts(),
             np.empty(block.width // LANES),
+            stop.flag,
         )
     return log_weights
 
 
-def _particle_filter(block, *, n_particles, **_):
+def _particle_filter(block, stop, *, n_particles, **_):
     log_weights = block.result()
     if len(block.words):
         _sequential.particle_filter(
@@ -257,11 +283,12 @@ def _particle_filter(block, *, n_particles, **_):
             np.empty((n_particles, block.width), np.int32),
             np.empty(block.width // LANES),
             np.empty(n_particles),
+            stop.flag,
         )
     return log_weights
 
 
-def _chib_style(block, *, n_temperatures, **_):
+def _chib_style(block, stop, *, n_temperatures, **_):
     log_weights = block.result()
     if len(block.words):
         _chib.chib(
@@ -273,6 +300,7 @@ def _chib_style(block, *, n_temperatures, **_):
             block.floats(1),
             block.counts(),
             np.empty((2, max(block.width // LANES, n_temperatures))),
+            stop.flag,
         )
     return log_weights
 
@@ -358,9 +386,8 @@ def _exact(d, weights, counts, alpha):
     axes = np.indices(coefficients.shape) if K > 1 else np.zeros((0,), int)
     last = n - (axes.sum(axis=0) if K > 1 else 0)
     possible = last >= 0
-    log_moment = gammaln(alpha.sum()) - gammaln(alpha.sum() + n) - gammaln(alpha).sum()
-    log_moment = log_moment + gammaln(alpha[-1] + np.maximum(last, 0))
-    log_moment = reduce(lambda total, k: total + gammaln(alpha[k] + axes[k]), range(K - 1), log_moment)
+    log_moment = log_gamma_ratio(alpha[-1], np.maximum(last, 0)) - log_gamma_ratio(alpha.sum(), n)
+    log_moment = reduce(lambda total, k: total + log_gamma_ratio(alpha[k], axes[k]), range(K - 1), log_moment)
     with np.errstate(divide="ignore"):
         terms = np.where(possible, np.log(coefficients) + log_moment, -np.inf)
     return logsumexp(terms) + log_scale

@@ -1,11 +1,11 @@
 """Annealing between topics: two models on the same documents, and one model along its training."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._inference.held_out.fold_in import BLOCK_DOCUMENTS, word_rows
 from sklda._inference.held_out.methods import (
@@ -14,7 +14,9 @@ from sklda._inference.held_out.methods import (
     fresh_state,
     guided_start,
     per_document,
+    possible_rows,
 )
+from sklda._inference.parallel import side_by_side
 
 # Sweeps under the first model before the first weight of a ratio.
 _BURN_IN = 30
@@ -50,13 +52,12 @@ def log_ratios(corpus, a, b, *, path, n_temperatures, n_runs, seed, n_jobs=None)
     taken_out = per_document(corpus, (np.log(taken_b) - np.log(taken_a))[rows])
     blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     positions = np.linspace(0, 1, n_temperatures + 1)[1:]
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_ratio_block)(
-            Block(rows, corpus.offsets, keys, block, first, a[1]), last, _rows_of(b[1], block), positions, path
-        )
+    tasks = (
+        (Block(rows, corpus.offsets, keys, block, first, a[1]), last, _rows_of(b[1], block), positions, path)
         for keys in (corpus.document_keys(int(s)) for s in seed.generate_state(n_runs, np.uint64))
         for block in blocks
     )
+    parts = side_by_side(_ratio_block, tasks, n_jobs)
     return np.concatenate(parts).reshape(n_runs, corpus.n_documents) + taken_out
 
 
@@ -64,7 +65,7 @@ def _rows_of(doc_topic_prior, block):
     return doc_topic_prior[block[0] : block[1]] if len(doc_topic_prior) > 1 else doc_topic_prior
 
 
-def _ratio_block(block, last, last_prior, positions, path):
+def _ratio_block(block, last, last_prior, positions, path, stop):
     return anneal_between(
         block,
         block.word_topic,
@@ -72,6 +73,7 @@ def _ratio_block(block, last, last_prior, positions, path):
         last_prior,
         positions,
         fresh_state(block),
+        stop,
         geometric=path == "geometric",
         n_burn_in=_BURN_IN,
     )[0]
@@ -99,13 +101,13 @@ def training_curve(corpus, snapshots, doc_topic_prior, *, n_temperatures, n_runs
     """
     word_topics, taken_out = [], []
     for topic_word in snapshots:
-        rows, word_topic, largest = word_rows(corpus, topic_word)
+        rows, word_topic, taken = possible_rows(corpus, topic_word)
         word_topics.append(word_topic)
-        taken_out.append(per_document(corpus, np.log(largest)[rows]))
+        taken_out.append(taken)
     blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     positions = np.linspace(0, 1, n_temperatures + 1)[1:]
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_curve_block)(
+    tasks = (
+        (
             Block(rows, corpus.offsets, keys, block, word_topics[0], doc_topic_prior),
             word_topics,
             positions,
@@ -114,14 +116,16 @@ def training_curve(corpus, snapshots, doc_topic_prior, *, n_temperatures, n_runs
         for keys in (corpus.document_keys(int(s)) for s in seed.generate_state(n_runs, np.uint64))
         for block in blocks
     )
+    parts = side_by_side(partial(_curve_block, n_temperatures), tasks, n_jobs)
     runs = [np.concatenate(parts[i : i + len(blocks)], axis=1) for i in range(0, len(parts), len(blocks))]
     return np.array(runs) + np.array(taken_out)
 
 
-def _curve_block(block, word_topics, positions, n_temperatures):
-    state = guided_start(block, _START_FACTOR * n_temperatures)
+def _curve_block(n_temperatures, block, word_topics, positions, stop):
+    state = guided_start(block, _START_FACTOR * n_temperatures, stop)
     curve = [state[0].copy()]
     for first, last in itertools.pairwise(word_topics):
-        state = anneal_between(block, first, last, block.prior, positions, state)
+        stop()
+        state = anneal_between(block, first, last, block.prior, positions, state, stop)
         curve.append(state[0].copy())
     return np.array(curve)

@@ -14,8 +14,8 @@ from sklda._inference.hyperparameters.marginal_likelihood import (
 )
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
 from sklda._inference.hyperparameters.settings import wider
+from sklda._inference.parallel import GO_ON, side_by_side
 from sklda._inference.priors import CountHistograms
-from sklda._inference.sampling.collapsed import side_by_side
 
 # Points along either axis: of the grid over the whole box, and of the grid around what was found, which reaches this
 # factor further at either end. A grid that ends sooner holds back chains that still move, and one whose neighbours are
@@ -83,7 +83,7 @@ class BurnIn:
     agree: bool
 
 
-def settle(chain, within, n_sweeps, seed, stop=lambda: False):
+def settle(chain, within, n_sweeps, seed, stop=GO_ON):
     """Let a chain find its h: full Bayes on the whole box, then around what was found.
 
     Parameters
@@ -116,7 +116,7 @@ def grid_around(region, within, corpus, n_components):
     return Grid.over(corpus, n_components, np.exp(np.stack(ends, axis=1)), (_FINE, _FINE))
 
 
-def sweep_on_grid(chain, grid, n_sweeps, rng, stop=lambda: False):
+def sweep_on_grid(chain, grid, n_sweeps, rng, stop=GO_ON):
     """A chain after sweeps on (h, z) over a grid."""
     chain = TemperedChain(chain, grid, np.random.default_rng(rng))
     for _ in range(n_sweeps):

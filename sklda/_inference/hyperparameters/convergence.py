@@ -1,13 +1,12 @@
 """Convergence of chains on (h, z): R-hat, effective draws, and warnings."""
 
-import warnings
-
 import numpy as np
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_sums, n_batches, variance_of_sums
 from sklda._inference.hyperparameters.maximum import NAMES
+from sklda._inference.warn import warn
 
 # A grid point was not visited that has less than this share of its expected visits.
 UNVISITED = 0.05
@@ -65,11 +64,12 @@ def warn_of_missed_modes(modes):
     """Warn if few of the starts of a `ModeSearch` have about the best evidence."""
     if not modes.few_plausible:
         return
-    _warn(
+    warn(
         f"Of {len(modes.log_evidence)} starts, only {modes.n_plausible} have about the best evidence, and all chains "
         "go on from these. A better mode of the topic assignments may have been missed, with its maximum elsewhere. "
         "The errors contain the spread of the maxima of the modes that were found. "
-        "More starts (n_chains) or longer tuning (n_tuning) may find more modes of that evidence."
+        "More starts (n_chains) or longer tuning (n_tuning) may find more modes of that evidence.",
+        ConvergenceWarning,
     )
 
 
@@ -77,10 +77,11 @@ def warn_of_edges(maximum, region):
     """Warn of priors whose maximum lies at an edge of the region, or is not distinguishable from it."""
     for axis, side in maximum.edges.items():
         name, bound = NAMES[axis], region[axis][side == "upper"]
-        _warn(
-            f"The marginal likelihood at the {side} edge of the region searched, {name} = {bound:.3g}, is not "
+        warn(
+            f"The marginal likelihood with {name} at the {side} edge of the region searched, {bound:.3g}, is not "
             f"distinguishable from its largest value. {name}_ = {maximum.h[axis]:.3g}, and its errors are infinite. "
-            "The corpus says too little about this prior; give a `region` to keep it within bounds."
+            "The corpus says too little about this prior; give a `region` to keep it within bounds.",
+            ConvergenceWarning,
         )
 
 
@@ -89,11 +90,12 @@ def warn_of_disagreement(r_hat):
     if r_hat.max() <= _LARGE_R_HAT:
         return
     r_hat = dict(zip(NAMES, r_hat, strict=True))
-    _warn(
+    warn(
         "The chains disagree about the priors by more than their errors (R-hat of log doc_topic_prior "
         f"{r_hat['doc_topic_prior']:.2f}, of log topic_word_prior {r_hat['topic_word_prior']:.2f}): they mix slowly, "
         "or stay in different modes of the topic assignments. The errors contain the spread between chains. "
-        "Longer chains (max_iter), more chains (n_chains) or longer tuning (n_tuning) may help."
+        "Longer chains (max_iter), more chains (n_chains) or longer tuning (n_tuning) may help.",
+        ConvergenceWarning,
     )
 
 
@@ -103,12 +105,9 @@ def warn_of_unvisited_points(occupancy, grid):
     if not missed.any():
         return
     etas, alphas = grid.etas[missed.any(axis=1)], grid.alphas[missed.any(axis=0)]
-    _warn(
+    warn(
         f"Serial tempering did not visit {missed.sum()} of {missed.size} grid points (doc_topic_prior from "
         f"{alphas[0]:.3g} to {alphas[-1]:.3g}, topic_word_prior from {etas[0]:.3g} to {etas[-1]:.3g}): the marginal "
-        "likelihood there is extrapolated. Raise n_tuning, or give a smaller region."
+        "likelihood there is extrapolated. Raise n_tuning, or give a smaller region.",
+        ConvergenceWarning,
     )
-
-
-def _warn(message):
-    warnings.warn(message, ConvergenceWarning, stacklevel=3)

@@ -5,7 +5,7 @@ import numpy as np
 from sklda._inference.gibbs_em import MStep
 from sklda._inference.hyperparameters.gibbs_em import LearningChain
 from sklda._inference.hyperparameters.variational_em import variational_em
-from sklda._inference.sampling.collapsed import side_by_side
+from sklda._inference.parallel import side_by_side
 
 # Gibbs-EM: draws behind an M-step, and sweeps before them that are not used. With the mean over M-steps their number
 # hardly matters.

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference.gibbs_em import GibbsEM, MStep
-from sklda._inference.priors import CountHistograms, Priors, log_rising
+from sklda._inference.parallel import GO_ON
+from sklda._inference.priors import CountHistograms, Priors
+from sklda._inference.rising import log_rising
 from sklda._inference.sampling.collapsed import GibbsChain
 
 
@@ -110,12 +112,10 @@ class LearningChain(GibbsChain):
         plain = GibbsChain(self.corpus, self.priors, self.snapshot())
         return _restored, (plain, self.em, self.prior_path)
 
-    def sweep(self, should_stop=lambda: False):
+    def sweep(self, stop=GO_ON):
         """Draw every token; where an E-step ends, take the M-step."""
-        before, h = self.n_sweeps, (float(self.priors.word[0]), float(self.priors.doc[0].mean()))
-        super().sweep(should_stop)
-        if self.n_sweeps == before:
-            return
+        h = float(self.priors.word[0]), float(self.priors.doc[0].mean())
+        super().sweep(stop)
         self.prior_path.append(h)
         if self.em is not None and self.em.after_sweep(self):
             self.set_log_h(self.em.log_h)

@@ -18,8 +18,9 @@ from sklda._inference.hyperparameters.mode_evidence import (
     log_mode_weights,
     mode_evidence,
 )
+from sklda._inference.parallel import side_by_side
 from sklda._inference.priors import CountHistograms, Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain, side_by_side
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.initialisation import start_chains
 
 # Starts that are screened for every chain; tokens times starts above which they are fewer, and tokens above which all

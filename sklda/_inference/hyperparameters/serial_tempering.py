@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.priors import CountHistograms, Priors, dirichlet_part, log_rising
+from sklda._inference.parallel import GO_ON
+from sklda._inference.priors import CountHistograms, Priors, dirichlet_part
+from sklda._inference.rising import log_rising
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
 # Entries that a table of rising factorials may have: 32 MB.
@@ -198,14 +200,11 @@ class TemperedChain(GibbsChain):
     def __reduce__(self):
         return _again, (type(self), vars(self))
 
-    def sweep(self, should_stop=lambda: False):
+    def sweep(self, stop=GO_ON):
         """Draw a grid point, then every token under its priors; what the draw leaves goes into `observations`."""
         self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
         self.priors = self.grid.priors(self.at)
-        before = self.n_sweeps
-        super().sweep(should_stop)
-        if self.n_sweeps == before:
-            return
+        super().sweep(stop)
         seen = self._observe()
         self._passed += 1
         if self._passed % self.every == 0:

@@ -6,10 +6,12 @@ from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import digamma, gammaln, logsumexp
+from scipy.special import digamma, logsumexp
 
 from sklda._inference.newton import newton_on_log
+from sklda._inference.parallel import GO_ON
 from sklda._inference.priors import dirichlet_part
+from sklda._inference.rising import log_gamma_ratio
 
 # Pairs of document and word times topics that are worked on at a time: 32 MB an array.
 _AT_A_TIME = 2**22
@@ -41,7 +43,7 @@ class VariationalPosterior:
         return self.path[-1]
 
 
-def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=lambda: False):
+def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=GO_ON):
     """EM with independent posteriors of theta, phi and z: for the model with a prior on phi.
 
     The E-step is coordinate ascent on the lower bound of log m(h): tokens given Dirichlets, then Dirichlets given
@@ -62,7 +64,7 @@ def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=lam
         An E-step ends when a pass adds less than this part of the bound, and the ascent when h moves by less than the
         square root of it, in logs.
     stop : callable
-        Ends the ascent when true.
+        Called before every pass; raises to end the ascent.
 
     Returns
     -------
@@ -76,7 +78,7 @@ def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=lam
         parts = zip(posterior.parts(), log_h, bounds, strict=True)
         log_h = np.array([newton_on_log(*each) for each in parts])
         path.append(log_h)
-        if np.abs(log_h - path[-2]).max() < np.sqrt(tol) or stop():
+        if np.abs(log_h - path[-2]).max() < np.sqrt(tol):
             break
     return VariationalPosterior(np.array(path), np.array(values), posterior.gamma, posterior.lambda_)
 
@@ -96,13 +98,14 @@ class _Posterior:
         """Coordinate ascent at one h; the lower bound of log m(h) where it ends."""
         bound = -np.inf
         for _ in range(n_inner):
+            stop()
             self.gamma, self.lambda_ = self.doc_counts + alpha, self.word_counts + eta
             self.log_theta, self.log_phi = expected_log(self.gamma), expected_log(self.lambda_)
             self.doc_counts, self.word_counts, log_words = _expected_counts(self.X, self.log_theta, self.log_phi)
             before = bound
             bound = log_words - divergence(self.gamma[self.has_words], alpha).sum()
             bound -= divergence(self.lambda_, eta).sum()
-            if bound - before < tol * abs(bound) or stop():
+            if bound - before < tol * abs(bound):
                 break
         return bound
 
@@ -122,13 +125,11 @@ def expected_log(parameters):
 
 def divergence(parameters, prior):
     """Kullback-Leibler divergence of Dirichlet distributions, one a row, from the symmetric one; nats."""
-    total, size = parameters.sum(axis=1), parameters.shape[1]
+    gained = parameters - prior
     return (
-        gammaln(total)
-        - gammaln(parameters).sum(axis=1)
-        - gammaln(size * prior)
-        + size * gammaln(prior)
-        + ((parameters - prior) * expected_log(parameters)).sum(axis=1)
+        log_gamma_ratio(parameters.shape[1] * prior, gained.sum(axis=1))
+        - log_gamma_ratio(prior, gained).sum(axis=1)
+        + (gained * expected_log(parameters)).sum(axis=1)
     )
 
 

@@ -1,13 +1,12 @@
 """One chain on several cores: topics phi are drawn given z, and documents are then independent of one another."""
 
-from contextlib import contextmanager
-
 import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._inference import random
+from sklda._inference.parallel import GO_ON
 from sklda._inference.sampling.threaded import ThreadedChain, each
 from sklda._kernels import LANES, STRIDE, _dirichlet, _grouped, _partially_collapsed, _tokens
 
@@ -35,53 +34,52 @@ class BlockChain(ThreadedChain):
         # joblib's other processes for blocks of documents; None: threads.
         self._tasks, self._elsewhere = self._blocks, None
 
-    @contextmanager
-    def on_cores(self, n_jobs):
+    def on_cores(self, n_jobs, work):
         backend, _ = get_active_backend(prefer="threads")
-        with super().on_cores(n_jobs):
-            if getattr(backend, "supports_sharedmem", False):
-                yield
-                return
+        if getattr(backend, "supports_sharedmem", False):
+            return super().on_cores(n_jobs, work)
+
+        def with_processes(stop):
             n_tokens = self.corpus.n_tokens // (_BLOCKS_EACH * effective_n_jobs(n_jobs))
             with Parallel(n_jobs=n_jobs) as self._elsewhere:
                 self._tasks = self.corpus.blocks(n_tokens=max(n_tokens, self.block_tokens))
-                try:
-                    yield
-                finally:
-                    self._tasks, self._elsewhere = self._blocks, None
+                return work(stop)
 
-    def sweep(self, should_stop=lambda: False):
-        """Draw phi, then every token once; between blocks, end early and change nothing if ``should_stop()``."""
+        try:
+            return super().on_cores(n_jobs, with_processes)
+        finally:
+            self._tasks, self._elsewhere = self._blocks, None
+
+    def sweep(self, stop=GO_ON):
+        """Draw phi, then every token once; ``stop()`` between blocks."""
         seed = np.random.SeedSequence(self.stream.tolist())
         word_key, doc_key, *stream = seed.generate_state(6, np.uint64)
-        phi = self._draw_topics(word_key, random.child(seed, 0))
-        offsets, prior = self.corpus.offsets, self.priors.doc
-        tasks = (
-            (
-                self.corpus.words[offsets[first] : offsets[last]],
-                offsets[first : last + 1] - offsets[first],
-                first,
-                doc_key,
-                *phi,
-                prior[first:last] if len(prior) > 1 else prior,
-                self.topics[offsets[first] : offsets[last]],
-            )
-            for first, last in self._tasks
-            if not should_stop()
-        )
+        tasks = self._block_tasks(doc_key, self._draw_topics(word_key, random.child(seed, 0)), stop)
         if self._elsewhere:
             new = self._elsewhere(delayed(self._sweep_block)(*task) for task in tasks)
         else:
-            new = each(self._pool, self._sweep_block, tasks)
-        if should_stop():
-            return
+            new = each(self._team, self._sweep_block, tasks)
         for (first, last), topics in zip(self._tasks, new, strict=True):
-            own = slice(offsets[first], offsets[last])
+            own = slice(self.corpus.offsets[first], self.corpus.offsets[last])
             _tokens.move_topics(
                 self.corpus.words[own], topics, self.topics[own], self.word_topic_counts, self.topic_totals
             )
         self.stream = np.array(stream, np.uint64)
         self.n_sweeps += 1
+
+    def _block_tasks(self, key, phi, stop):
+        offsets, prior = self.corpus.offsets, self.priors.doc
+        for first, last in self._tasks:
+            stop()
+            yield (
+                self.corpus.words[offsets[first] : offsets[last]],
+                offsets[first : last + 1] - offsets[first],
+                first,
+                key,
+                *phi,
+                prior[first:last] if len(prior) > 1 else prior,
+                self.topics[offsets[first] : offsets[last]],
+            )
 
     def _draw_topics(self, key, seed):
         """Draw phi given z.
@@ -99,7 +97,7 @@ class BlockChain(ThreadedChain):
         sums = np.empty((len(self._word_blocks), priors.n_components))
         # Rows of one array are filled in place. Other machines would not help: it takes longer to send phi.
         each(
-            self._pool,
+            self._team,
             _dirichlet.draw_words,
             (
                 (*block, self.word_topic_counts, priors.word, priors.topic, key, word_topic, part)
@@ -117,7 +115,7 @@ class BlockChain(ThreadedChain):
         shared = len(priors.doc) == 1
         prior_sums = np.empty((self.corpus.n_features if shared else 0, -(-priors.n_components // STRIDE)))
         each(
-            self._pool,
+            self._team,
             _dirichlet.scale_words,
             ((*block, factors, priors.doc[0], word_topic, prior_sums) for block in self._word_blocks),
         )

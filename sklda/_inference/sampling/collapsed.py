@@ -1,16 +1,15 @@
 """A chain of the collapsed Gibbs sampler, and chains side by side."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._inference import random
+from sklda._inference.parallel import GO_ON, side_by_side
 from sklda._kernels import LANES, _collapsed, _log_joint, _tokens
 
 # Python looks in between blocks of about this many weights: a tenth of a second.
-_BLOCK_WEIGHTS = 2**27
+BLOCK_WEIGHTS = 2**27
 # Wider vectors pay from about so many topics on.
 _WIDE = 256
 
@@ -74,11 +73,11 @@ class GibbsChain:
     def _arrange(self, topics):
         """Set up what a sweep needs to begin at `topics`."""
         corpus, K, width = self.corpus, self.priors.n_components, self.priors.topic.shape[1]
-        self.topics = np.array(topics, np.int32)
+        self.topics = in_range(topics, corpus, K, lowest=-1)
         self.word_topic_counts = np.zeros((corpus.n_features, width), np.int32)
         self.topic_totals = np.zeros(K, np.int64)
         _tokens.count_topics(corpus.words, self.topics, self.word_topic_counts, self.topic_totals)
-        self._blocks = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // width)
+        self._blocks = corpus.blocks(n_tokens=BLOCK_WEIGHTS // width)
         self._order = np.arange(corpus.n_documents)
         self._wide = width >= _WIDE and _collapsed.wide_vectors()
         self._counts = np.empty(width, np.int32)
@@ -106,23 +105,22 @@ class GibbsChain:
         return cls(corpus, priors, ChainState(topics, random.stream(random.child(seed, 1))))
 
     @classmethod
-    def start_in_turn(cls, corpus, priors, seed, stop=lambda: False):
+    def start_in_turn(cls, corpus, priors, seed, stop=GO_ON):
         """Begin with every token drawn from its conditional given those before it, documents in random order."""
         state = ChainState(np.full(corpus.n_tokens, -1, np.int32), random.stream(random.child(seed, 1)))
         chain = GibbsChain(corpus, priors, state)
         chain._order = np.random.default_rng(random.child(seed, 0)).permutation(corpus.n_documents)
         chain.sweep(stop)
-        return chain if stop() else cls(corpus, priors, ChainState(chain.topics, chain.stream))
+        return cls(corpus, priors, ChainState(chain.topics, chain.stream))
 
-    def on_cores(self, n_jobs):
-        """A context in which sweeps take `n_jobs` blocks at a time, if the sampler is made of such; this one is not."""
-        return nullcontext()
+    def on_cores(self, n_jobs, work):
+        """``work(stop)``, whose sweeps take `n_jobs` blocks at a time, if the sampler is made of such; this is not."""
+        return work(GO_ON)
 
-    def sweep(self, should_stop=lambda: False):
-        """Draw every token once from its full conditional; between blocks, end early if ``should_stop()``."""
+    def sweep(self, stop=GO_ON):
+        """Draw every token once from its full conditional; ``stop()`` between blocks."""
         for first, last in self._blocks:
-            if should_stop():
-                return
+            stop()
             _collapsed.sweep(
                 self.corpus.words,
                 self.corpus.offsets,
@@ -175,23 +173,17 @@ class GibbsChain:
         return ChainState(self.topics.copy(), self.stream.copy(), self.n_sweeps, tuple(self.trace), tuple(self.kept))
 
 
-class _Flag:
-    """Whether to stop; shared by threads. A process gets a copy of its own, which nothing raises."""
-
-    raised = False
-
-    def __call__(self):
-        return self.raised
-
-
-def side_by_side(function, tasks, n_jobs=None):
-    """``[function(*task, stop) for task in tasks]``, `n_jobs` at a time; ``stop()`` is true once one has failed."""
-    stop = _Flag()
-    try:
-        return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*task, stop) for task in tasks)
-    except BaseException:
-        stop.raised = True
-        raise
+def in_range(topics, corpus, n_components, lowest=0):
+    """A copy of the topics of a corpus' tokens, int32; with `lowest` -1, a token may have none."""
+    topics = np.asarray(topics)
+    if topics.shape != (corpus.n_tokens,):
+        raise ValueError(f"topics have shape {topics.shape}; the corpus has {corpus.n_tokens} tokens.")
+    if topics.min(initial=lowest) < lowest or topics.max(initial=lowest) >= n_components:
+        raise ValueError(
+            f"topics go from {topics.min()} to {topics.max()}; with {n_components} of them they must be "
+            f"at least {lowest} and below {n_components}."
+        )
+    return topics.astype(np.int32)
 
 
 def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None):
@@ -217,11 +209,10 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, keep_every=None)
     """
     if len(chains) == 1:
         # It has all cores to itself.
-        with chains[0].on_cores(n_jobs):
-            return [_run(0, chains[0], n_sweeps, listener, keep_every, lambda: False)]
-    return side_by_side(
-        _run, [(index, chain, n_sweeps, listener, keep_every) for index, chain in enumerate(chains)], n_jobs
-    )
+        return [chains[0].on_cores(n_jobs, lambda stop: _run(0, chains[0], n_sweeps, listener, keep_every, stop))]
+    tasks = [(index, chain, n_sweeps, listener, keep_every) for index, chain in enumerate(chains)]
+    # A listener may want to be in the thread of the caller.
+    return side_by_side(_run, tasks, n_jobs, aside=False)
 
 
 def _run(index, chain, n_sweeps, listener, keep_every, stop):
@@ -229,8 +220,7 @@ def _run(index, chain, n_sweeps, listener, keep_every, stop):
         if listener is not None:
             listener.before(index)
         chain.sweep(stop)
-        if stop():
-            break
+        stop()
         chain.trace.append(chain.log_joint())
         if keep_every and chain.n_sweeps % keep_every == 0:
             chain.kept.append((chain.n_sweeps, chain.topic_word()))

@@ -3,9 +3,10 @@
 from math import ceil
 
 import numpy as np
-from scipy.special import gammaln
 
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain, side_by_side
+from sklda._inference.parallel import GO_ON, side_by_side
+from sklda._inference.rising import log_gamma_ratio
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _merges
 
 INITS = ("random", "sequential", "anneal", "prune")
@@ -14,6 +15,8 @@ INITS = ("random", "sequential", "anneal", "prune")
 _ANNEAL_FACTOR, ANNEAL_SWEEPS = 10.0, 300
 # Pruning: this many times the topics at first, sweeps there, and sweeps after each merge.
 _PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN = 2.0, 60, 15
+# Python looks in between blocks of about this many pairs of topics: a tenth of a second.
+_PAIRS = 2**22
 
 
 def start_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain):
@@ -59,7 +62,7 @@ def _start(init, corpus, priors, seed, kind, stop):
     else:
         K = priors.n_components
         chain = longest_start(corpus, priors.resized(ceil(_PRUNE_FACTOR * K)), [seed], _PRUNE_FIRST, stop)
-        while chain.priors.n_components > K and not stop():
+        while chain.priors.n_components > K:
             chain = merge(chain, priors.resized(chain.priors.n_components - 1), _PRUNE_BETWEEN, stop)
     return kind(corpus, priors, ChainState(chain.topics, chain.stream))
 
@@ -68,8 +71,6 @@ def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS, factor=_ANNEAL_FA
     """A chain after `n_sweeps` sweeps in which both priors fall from `factor` times their values."""
     chain = GibbsChain.start(corpus, priors, seed)
     for multiple in np.geomspace(factor, 1, n_sweeps):
-        if stop():
-            break
         chain.priors = priors.scaled(multiple, multiple)
         chain.sweep(stop)
     chain.priors = priors
@@ -81,24 +82,24 @@ def longest_start(corpus, priors, seeds, n_sweeps, stop):
     chains = [GibbsChain.start(corpus, priors, seed) for seed in seeds]
     for chain in chains:
         for _ in range(n_sweeps):
-            if stop():
-                break
             chain.sweep(stop)
     return max(chains, key=GibbsChain.log_joint)
 
 
-def merge_gains(chain):
+def merge_gains(chain, stop=GO_ON):
     """Change of the log joint by merging topics i and j, up to a constant; (K, K), above the diagonal."""
     K, priors = chain.priors.n_components, chain.priors
     gains = np.zeros((K, K))
     alpha = np.ascontiguousarray(np.broadcast_to(priors.doc[:, 0], chain.corpus.n_documents))
     eta = np.ascontiguousarray(priors.topic_word()[0], dtype=np.float64)
-    scratch = np.empty(K, np.int32), np.empty(K)
-    _merges.pair_gains(chain.doc_topic_counts().astype(np.int32), alpha, gains, *scratch)
-    _merges.pair_gains(chain.word_topic_counts, eta, gains, *scratch)
+    scratch, step = (np.empty(K, np.int32), np.empty(K)), max(_PAIRS // K**2, 1)
+    for counts, prior in ((chain.doc_topic_counts().astype(np.int32), alpha), (chain.word_topic_counts, eta)):
+        for first in range(0, len(counts), step):
+            stop()
+            _merges.pair_gains(counts[first : first + step], prior[first : first + step], gains, *scratch)
     totals, prior_total = chain.topic_totals, priors.totals[0]
-    alone = gammaln(prior_total + totals) - gammaln(prior_total)
-    together = gammaln(prior_total + totals[:, None] + totals) - gammaln(prior_total)
+    alone = log_gamma_ratio(prior_total, totals)
+    together = log_gamma_ratio(prior_total, totals[:, None] + totals)
     return gains + alone[:, None] + alone - together
 
 
@@ -116,7 +117,7 @@ def merge(chain, priors, n_sweeps, stop):
     stop : callable
     """
     K = chain.priors.n_components
-    gains = np.where(np.triu(np.ones((K, K), bool), 1), merge_gains(chain), -np.inf)
+    gains = np.where(np.triu(np.ones((K, K), bool), 1), merge_gains(chain, stop), -np.inf)
     kept, gone = divmod(int(np.argmax(gains)), K)
     label = np.arange(K, dtype=np.int32)
     label[gone] = kept

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sklda._inference.parallel import GO_ON
+from sklda._inference.sampling.collapsed import BLOCK_WEIGHTS
 from sklda._inference.sampling.threaded import ThreadedChain, each
 from sklda._kernels import _partitioned
 
@@ -50,15 +52,20 @@ class PartitionedChain(ThreadedChain):
         self._own = [np.empty((L, n, width), dtype) for n, dtype in ((5, np.double), (3, np.float32), (3, np.int32))]
         self.acceptance = np.nan
 
-    def sweep(self, should_stop=lambda: False):
-        """Draw every token once; between turns, end early if ``should_stop()``."""
-        L, n_threads = self._n_lanes, min(self._n_threads, self._n_lanes)
+    def _is_slow(self):
+        return self.corpus.n_tokens * self.word_topic_counts.shape[1] > BLOCK_WEIGHTS * self._n_lanes
+
+    def sweep(self, stop=GO_ON):
+        """Draw every token once; ``stop()`` between turns, and by its flag between steps."""
+        L, n_threads = self._n_lanes, 1
+        if self._team:
+            # An error in one of its threads puts up its flag, for the others not to wait.
+            stop, n_threads = self._team.stop, min(self._team.n_threads, L)
         seeds = np.random.SeedSequence(self.stream.tolist()).generate_state(4 + L + 4 * L * L, np.uint64)
         keys, streams = seeds[4 : 4 + L], seeds[4 + L :].reshape(L, L, 4)
         accepted = np.zeros(L, np.int64)
         for turn, edges in enumerate(self._edges):
-            if should_stop():
-                return
+            stop()
             together = (
                 self.corpus.words,
                 self._cuts,
@@ -77,10 +84,11 @@ class PartitionedChain(ThreadedChain):
                 self._wide,
                 *self._shared,
                 np.zeros(_partitioned.MEETING_SIZE, np.int32),
+                stop.flag,
                 n_threads,
             )
             tasks = ((*together, thread, *(own[thread] for own in self._own)) for thread in range(n_threads))
-            each(self._pool, _partitioned.run, tasks)
+            each(self._team, _partitioned.run, tasks)
         self.acceptance = float(accepted.sum() / sum(edges.shape[1] - 1 for edges in self._edges))
         self.stream = seeds[:4].copy()
         self.n_sweeps += 1

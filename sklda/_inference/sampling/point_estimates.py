@@ -1,13 +1,21 @@
 """theta and phi from topic assignments."""
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.utils import Bunch
 
 from sklda._inference.corpus import Corpus
+from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.priors import Priors, padded
 from sklda._kernels import _point_estimates, _tokens
 
 METHODS = ("cgs_p", "cgs")
+# Where the number of topics is not given, more than this, and than there are tokens, are a mistake.
+_PLAUSIBLE = 10_000
+
+# Python looks in between blocks of about this many weights: a tenth of a second.
+_BLOCK_WEIGHTS = 2**26
 
 
 def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, method="cgs_p"):
@@ -35,22 +43,40 @@ def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, met
         _tokens.count_documents(corpus.offsets, topics, doc_topic)
         return doc_topic, word_topic_counts[:, :K].T.astype(np.float64, order="C")
     word_topic = np.zeros((corpus.n_features, K))
-    _point_estimates.expected_counts(
-        corpus.words,
-        corpus.offsets,
-        topics,
-        priors.doc,
-        priors.word,
-        priors.topic,
-        priors.totals,
-        word_topic_counts,
-        topic_totals,
-        doc_topic,
-        word_topic,
-        np.empty((4, K)),
-        np.empty(K, np.int32),
-    )
+    scratch = np.empty((4, K)), np.empty(K, np.int32)
+    for first, last in corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K):
+        _point_estimates.expected_counts(
+            corpus.words,
+            corpus.offsets[first : last + 1],
+            topics,
+            priors.doc[first:last] if len(priors.doc) > 1 else priors.doc,
+            priors.word,
+            priors.topic,
+            priors.totals,
+            word_topic_counts,
+            topic_totals,
+            doc_topic[first:last],
+            word_topic,
+            *scratch,
+        )
     return doc_topic, np.ascontiguousarray(word_topic.T)
+
+
+def reserve(corpus, n_components):
+    """Room for what `estimate_counts` needs, to be held while chains run: a lack of memory shows before, not after.
+
+    Returns
+    -------
+    list of ndarray
+        Without values, which take no memory before they are written.
+
+    Raises
+    ------
+    MemoryError
+        Names the array that there is no room for.
+    """
+    D, V, K = corpus.n_documents, corpus.n_features, n_components
+    return [np.empty(shape) for shape in ((D, K), (V, K), (K, V))]
 
 
 def point_estimates(
@@ -65,7 +91,8 @@ def point_estimates(
     topic_assignments : array-like of int, shape (n_tokens,), or sequence of n_documents such arrays
         A topic for every token: document by document, word ids ascending, a word of count c c times.
     n_components : int, default=None
-        Number of topics; None: one more than the largest topic given.
+        Number of topics; None: one more than the largest topic given, which may then be at most 9,999 or the number of
+        tokens.
     doc_topic_prior : float or array-like of shape (n_components,) or (n_documents, n_components), default=None
         alpha, per topic; None: ``1 / n_components``.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
@@ -134,19 +161,32 @@ def check_assignments(topic_assignments, corpus, n_components=None):
     ValueError, TypeError
         As `point_estimates`.
     """
+    if n_components is not None:
+        if not isinstance(n_components, Integral) or isinstance(n_components, bool):
+            raise TypeError(f"n_components must be an int, got {n_components!r}.")
+        if not 1 <= n_components <= LARGEST_COUNT:
+            raise ValueError(f"n_components must lie between 1 and {LARGEST_COUNT}, got {n_components}.")
     topics = _flatten(topic_assignments, corpus)
     if n_components is None:
-        n_components = int(topics.max(initial=0)) + 1
+        n_components, most = int(topics.max(initial=0)) + 1, max(corpus.n_tokens, _PLAUSIBLE)
+        if n_components > most:
+            raise ValueError(
+                f"topic_assignments hold {n_components - 1}, so that there would be {n_components} topics, and X has "
+                f"{corpus.n_tokens} tokens. Give n_components if there are so many, or number topics from 0 on."
+            )
     if len(topics) and not (0 <= topics.min() and topics.max() < n_components):
         raise ValueError(
             f"topic_assignments run from {topics.min()} to {topics.max()}; with n_components={n_components} "
             f"they must lie between 0 and {n_components - 1}."
         )
-    return topics, n_components
+    return np.ascontiguousarray(topics, np.int32), int(n_components)
 
 
 def _flatten(topic_assignments, corpus):
-    """One int32 array, whose length and kind are checked."""
+    """One array of integers, whose length is checked."""
+    if not isinstance(topic_assignments, np.ndarray):
+        # Whatever labels its rows have.
+        topic_assignments = list(topic_assignments)
     if len(topic_assignments) and np.ndim(topic_assignments[0]):
         lengths = np.array([len(part) for part in topic_assignments])
         if len(lengths) != corpus.n_documents:
@@ -162,4 +202,4 @@ def _flatten(topic_assignments, corpus):
         raise ValueError(f"topic_assignments has shape {topics.shape}; X has {corpus.n_tokens} tokens.")
     if topics.dtype.kind not in "iu" and len(topics):
         raise TypeError(f"topic_assignments must hold integers, got {topics.dtype}.")
-    return np.ascontiguousarray(topics, np.int32)
+    return topics

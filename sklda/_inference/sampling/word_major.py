@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 
+from sklda._inference.parallel import GO_ON
 from sklda._inference.priors import padded
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.collapsed import GibbsChain, in_range
 from sklda._kernels import LANES, _tokens, _word_major
 
 # Entries of the lists, and topics in them, are 16 bits wide.
@@ -43,7 +44,7 @@ class WordMajorChain(GibbsChain):
 
     def _arrange(self, topics):
         corpus, K = self.corpus, self.priors.n_components
-        topics = np.asarray(topics, np.int32)
+        topics = in_range(topics, corpus, K)
         self.topic_totals = np.zeros(K, np.int64)
         self._word_offsets = np.zeros(corpus.n_features + 1, np.int64)
         self._documents = np.empty(corpus.n_tokens, np.int32)
@@ -75,12 +76,11 @@ class WordMajorChain(GibbsChain):
         marks = np.searchsorted(self._word_offsets, np.arange(0, corpus.n_tokens, _BLOCK_TOKENS))
         self._blocks = np.unique(np.append(marks, [0, corpus.n_features])).tolist()
 
-    def sweep(self, should_stop=lambda: False):
-        """Draw every token once from its full conditional; between blocks of words, end early if ``should_stop()``."""
+    def sweep(self, stop=GO_ON):
+        """Draw every token once from its full conditional; ``stop()`` between blocks of words."""
         _word_major.sort(self._begins, self._entries, self._sizes)
         for first, last in itertools.pairwise(self._blocks):
-            if should_stop():
-                return
+            stop()
             _word_major.sweep(
                 self._word_offsets,
                 self._documents,

@@ -10,7 +10,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.evidence import annealing as evidence
 from sklda._inference.evidence import combining as log_mean
-from sklda._inference.sampling.collapsed import side_by_side
+from sklda._inference.parallel import side_by_side
 from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS, longest_start, merge, start_chains
 from sklda._inference.topic_count.evidence_by_count import (
     NEIGHBOURS,
@@ -393,7 +393,7 @@ def _pruning(corpus, rule, counts, seed, stop):
     seeds = [random.child(seed, r) for r in range(_RESTARTS)]
     chain = longest_start(corpus, rule(_above(counts)), seeds, _FIRST_SWEEPS, stop)
     states, rules = {}, {}
-    while not stop():
+    while True:
         rule = rule.learn(chain)
         T = chain.priors.n_components
         if T in counts:

@@ -1,0 +1,41 @@
+"""Augmented Gibbs sampling of the mixtures given z (George, Xia & Michailidis 2019, section 3.1.1).
+
+Every token of topic k in document d adds one to the auxiliary count s_dk with probability a / (a + i), where
+a = gamma pi_jk and i is the number of tokens of that topic before it in the document. Given these counts, pi_j is
+Dirichlet(alpha + sum of s_dk over the documents of collection j), independently for each collection.
+"""
+
+import numpy as np
+
+from sklda._inference import random
+from sklda._kernels import _compound
+
+
+def draw_mixtures(rng, alpha, tables):
+    """log pi given the auxiliary counts of every collection, (n_collections, n_components)."""
+    return random.log_dirichlet(rng, alpha + tables)
+
+
+def draw_tables(corpus, topics, collections, doc_prior, stream, shape, scratch_counts):
+    """Draw auxiliary counts, summed over the documents of each collection.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    topics : ndarray of shape (n_tokens,), int32
+    collections : ndarray of shape (n_documents,), int64
+    doc_prior : ndarray of shape (n_documents, n_components)
+        gamma pi of the document's collection.
+    stream : ndarray of shape (4,), uint64
+        Generator; it moves on.
+    shape : tuple
+        (n_collections, n_components).
+    scratch_counts : ndarray of shape (at least n_components,), int32
+
+    Returns
+    -------
+    ndarray of shape `shape`, int64
+    """
+    tables = np.zeros(shape, np.int64)
+    _compound.draw_tables(corpus.offsets, topics, collections, doc_prior, stream, tables, scratch_counts)
+    return tables

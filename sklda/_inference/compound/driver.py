@@ -1,0 +1,42 @@
+"""Chains or variational ascents of a fit of compound LDA: begun, continued and run."""
+
+import numpy as np
+
+from sklda._inference import random
+from sklda._inference.compound.chain import CompoundChain
+from sklda._inference.compound.variational import VariationalAscent, maximise_bounds
+from sklda._inference.sampling.collapsed import run_chains
+
+
+def _kind(model):
+    return VariationalAscent if model.method == "variational" else CompoundChain
+
+
+def start(corpus, priors, model, hyperparameters, n_chains, seed):
+    """New chains or ascents, each with a stream of its own."""
+    eta = float(hyperparameters.eta) if model.learn_eta else None
+    return [
+        _kind(model).start(
+            corpus, priors, random.child(seed, c), model, hyperparameters.alpha, hyperparameters.gamma, eta
+        )
+        for c in range(n_chains)
+    ]
+
+
+def go_on(corpus, priors, model, states):
+    """Chains or ascents at the states of an earlier fit."""
+    return [_kind(model)(corpus, priors, state, model) for state in states]
+
+
+def run(chains, n_iter, *, n_jobs=None, listener=None):
+    """`n_iter` sweeps of each chain, or ascents until they have converged but no longer than that."""
+    advance = maximise_bounds if isinstance(chains[0], VariationalAscent) else run_chains
+    return advance(chains, n_iter, n_jobs=n_jobs, listener=listener)
+
+
+def prior_trace(chains):
+    """gamma and the mean of eta in every sweep, (n_chains, n_sweeps of the longest, 2); NaN where a chain has ended."""
+    trace = np.full((len(chains), max(len(chain.prior_trace) for chain in chains), 2), np.nan)
+    for row, chain in zip(trace, chains, strict=True):
+        row[: len(chain.prior_trace)] = chain.prior_trace
+    return trace

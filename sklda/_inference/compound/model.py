@@ -1,0 +1,91 @@
+"""What a fit of compound LDA takes as given: collections, algorithm, burn-in and which hyperparameters are learnt."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+METHODS = ("augmented", "langevin", "variational")
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Settings that do not change along a chain or an ascent.
+
+    Attributes
+    ----------
+    collections : ndarray of shape (n_documents,), int64
+        The collection of every document.
+    n_collections : int
+    method : {"augmented", "langevin", "variational"}
+    alpha_prior : tuple of (shape, rate) or None
+        Gamma prior of alpha; None: alpha is fixed.
+    learn_gamma, learn_eta : bool
+        Whether gamma and eta are learnt: by Gibbs-EM in the burn-in, or in every variational iteration.
+    burn_in : int
+        Sweeps before the averages begin. Step sizes, gamma and eta change only in these sweeps.
+    draw_every : int or None
+        Sweeps between draws of pi that are kept.
+    """
+
+    collections: np.ndarray
+    n_collections: int
+    method: str = "augmented"
+    alpha_prior: tuple | None = None
+    learn_gamma: bool = False
+    learn_eta: bool = False
+    burn_in: int = 0
+    draw_every: int | None = None
+
+    @classmethod
+    def make(cls, collections, n_collections, method, hyperparameters, *, max_iter, burn_in, draw_every, earlier=None):
+        """Settings of a fit, new or continued.
+
+        Parameters
+        ----------
+        collections : ndarray of shape (n_documents,), int64
+        n_collections : int
+        method : str
+        hyperparameters : Hyperparameters
+        max_iter : int
+            Sweeps of this fit.
+        burn_in : int or None
+            None: half of `max_iter`.
+        draw_every : int or None
+        earlier : pair of Model and list of state, default=None
+            Where the fit goes on from, with the burn-in of that model.
+
+        Raises
+        ------
+        ValueError
+            If the method cannot do what is asked, or the burn-in does not fit the number of sweeps.
+        """
+        n_sweeps = max_iter
+        if earlier is not None:
+            burn_in, n_sweeps = earlier[0].burn_in, max_iter + min(state.n_sweeps for state in earlier[1])
+        elif burn_in is None:
+            burn_in = max_iter // 2
+        if method == "variational":
+            burn_in = 0
+            if draw_every is not None:
+                raise ValueError("method='variational' makes no draws: draw_every must be None.")
+            if hyperparameters.alpha_prior is not None:
+                raise ValueError("method='variational' does not draw alpha: give collection_topic_prior as a float.")
+        elif burn_in >= n_sweeps:
+            raise ValueError(f"burn_in = {burn_in} leaves none of {n_sweeps} sweeps to average: make max_iter larger.")
+        elif (hyperparameters.learn_gamma or hyperparameters.learn_eta) and burn_in == 0:
+            raise ValueError("learn_priors=True learns in the burn-in, and burn_in is 0 sweeps: make it longer.")
+        return cls(
+            collections,
+            n_collections,
+            method,
+            hyperparameters.alpha_prior,
+            hyperparameters.learn_gamma,
+            hyperparameters.learn_eta,
+            burn_in,
+            draw_every,
+        )
+
+    @property
+    def learns(self):
+        """Whether gamma or eta is learnt."""
+        return self.learn_gamma or self.learn_eta

@@ -1,0 +1,149 @@
+"""A document-term matrix of whatever kind, checked and as CSR."""
+
+import copy
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+# Kernels count, and number words, in 32 bits.
+LARGEST_COUNT = 2**31 - 1
+
+
+def read_counts(X, validate=check_array):
+    """Counts of words, checked.
+
+    Parameters
+    ----------
+    X : array-like or scipy sparse matrix of shape (n_documents, n_features)
+        Non-negative whole numbers of any dtype. It is not changed.
+    validate : callable, default=check_array
+        scikit-learn's check of arrays, or one with the same options.
+
+    Returns
+    -------
+    csr_array of shape (n_documents, n_features)
+        Sorted, without duplicates. It may share memory with X.
+
+    Raises
+    ------
+    ValueError
+        If X is not a matrix, is malformed or holds texts, or a count is negative, not finite, not a whole number or too
+        large (the first such entry is named).
+    """
+    X = checked(X, validate, ensure_all_finite=False)
+    # scipy has no half precision.
+    X = sp.csr_array(X.astype(np.float32) if X.dtype == np.float16 else X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    counts = X.data
+    if counts.dtype.kind not in "iub":
+        _refuse(X, ~np.isfinite(counts), "is not a count: neither NaN nor inf is. Replace it, or drop its document")
+    _refuse(X, counts < 0, "is negative. Negative values in data passed to a topic model: it takes word counts")
+    if counts.dtype.kind not in "iub":
+        _refuse(
+            X,
+            counts != np.floor(counts),
+            "is not a whole number: a topic model takes word counts. Use CountVectorizer rather than TfidfVectorizer",
+        )
+    _refuse(
+        X, counts > LARGEST_COUNT, f"is too large: no word and no document may have more than {LARGEST_COUNT} tokens"
+    )
+    return X
+
+
+def checked(X, validate=check_array, **options):
+    """X as an array or a CSR matrix of numbers, by scikit-learn's check.
+
+    Parameters
+    ----------
+    X : array-like or scipy sparse matrix of shape (n_documents, n_features)
+    validate : callable, default=check_array
+    **options : dict
+        Of `validate`.
+
+    Raises
+    ------
+    ValueError
+        If X is not a matrix of numbers, has too many features, or is a malformed sparse matrix.
+    """
+    shape = getattr(X, "shape", ())
+    if len(shape) == 2 and shape[1] > LARGEST_COUNT:
+        raise ValueError(f"X has {shape[1]} features, more than {LARGEST_COUNT}: word ids are 32-bit numbers.")
+    try:
+        if sp.issparse(X):
+            X = _wide_csr(X)
+        elif isinstance(X, (list, tuple)):
+            # Of arrays alone, scikit-learn makes numbers of objects.
+            X = np.asarray(X)
+        return validate(X, accept_sparse="csr", **options)
+    except (TypeError, ValueError):
+        if _holds_texts(X):
+            # Not from the error, which would print the texts.
+            raise ValueError(
+                "X holds texts, and a topic model takes word counts. Make counts of them with CountVectorizer of "
+                "sklearn.feature_extraction.text, for instance as the first step of a pipeline."
+            ) from None
+        raise
+
+
+def _wide_csr(X):
+    """A sparse matrix as CSR, with data that are wide enough for the sums of its duplicates."""
+    if X.ndim != 2:
+        raise ValueError(f"X must be a matrix of documents and words, got a {type(X).__name__} of shape {X.shape}.")
+    try:
+        X = _readable(X)
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"X is a malformed {type(X).__name__}: {error}. Its arrays were probably changed by hand; build it anew."
+        ) from error
+    if X.dtype.kind in "biu":
+        # Floats do not wrap, and where they round, the sum is too large anyway.
+        small = X.dtype.itemsize < 8 or np.abs(X.data.astype(np.float64)).max(initial=0) <= LARGEST_COUNT
+        X = X.astype(np.int64 if small else np.float64)
+    elif X.dtype.kind == "f" and X.dtype.itemsize < 8:
+        X = X.astype(np.float64)
+    return X.tocsr()
+
+
+def _readable(X):
+    """A sparse matrix that can be converted without reading beyond its arrays; it may share memory with X."""
+    if X.format == "lil" and [len(row) for row in X.rows] != [len(row) for row in X.data]:
+        raise ValueError("rows and data have different lengths")
+    if X.format == "dia" and (X.data.ndim != 2 or X.offsets.shape != X.data.shape[:1]):
+        raise ValueError("data and offsets have different lengths")
+    if X.format in ("dia", "dok", "lil"):
+        X = X.tocsr()
+    if X.format == "coo":
+        return sp.coo_array((X.data, X.coords), shape=X.shape)
+    # Shallow: scipy cuts off what is unused.
+    X = copy.copy(X)
+    for name in ("indices", "indptr"):
+        if getattr(X, name).dtype.kind != "i":
+            raise ValueError(f"{name} has dtype {getattr(X, name).dtype}")
+    X.check_format(full_check=True)
+    # scipy does not look where the last is 0.
+    if (X.indptr[1:] < X.indptr[:-1]).any():
+        raise ValueError("indptr must be a non-decreasing sequence")
+    return X
+
+
+def _holds_texts(X):
+    if isinstance(X, (str, bytes)):
+        return True
+    if sp.issparse(X) or not hasattr(X, "__len__"):
+        return False
+    values = np.asarray(X) if hasattr(X, "dtype") else np.asarray(X, dtype=object)
+    if values.dtype.kind != "O":
+        return values.dtype.kind in "SU"
+    nested = (value if isinstance(value, (list, tuple)) else [value] for value in values.ravel())
+    return any(isinstance(each, (str, bytes)) for value in nested for each in value)
+
+
+def _refuse(X, bad, why):
+    """Raise a ValueError that names the first entry of the CSR matrix X marked in `bad`."""
+    if bad.any():
+        i = int(np.argmax(bad))
+        row = int(np.searchsorted(X.indptr, i, side="right")) - 1
+        raise ValueError(f"X[{row}, {X.indices[i]}] = {X.data[i]} {why}.")

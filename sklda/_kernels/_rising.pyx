@@ -1,0 +1,15 @@
+"""log Gamma(a + n) - log Gamma(a) of arrays."""
+from libc.stdint cimport int64_t
+
+from sklda._kernels._log_gamma cimport log_gamma_ratio
+
+
+def log_gamma_ratios(
+    const double[::1] a,      # IN (n,): positive
+    const double[::1] n,      # IN (n,): not negative
+    double[::1] result,       # OUT (n,)
+):
+    cdef int64_t i
+    with nogil:
+        for i in range(a.shape[0]):
+            result[i] = log_gamma_ratio(a[i], n[i])

@@ -1,0 +1,143 @@
+"""Play random inputs in a child process, and say which of them broke a rule.
+
+    python tests/fuzz.py 10000              # inputs 0 to 9999 of seed 0
+    python tests/fuzz.py --only 1234        # one of them, with its calls
+
+The child may crash or hang: what it was playing is then to blame, and another child goes on after it.
+"""
+
+import argparse
+import faulthandler
+import queue
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+
+# Inputs a child plays before a fresh one takes over, and seconds that a single input may take.
+BATCH, PATIENCE = 1000, 60
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("n_inputs", type=int, nargs="?", default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only", type=int, metavar="NUMBER")
+    parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds that one input may take")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.child or given.only is not None:
+        first = given.first if given.only is None else given.only
+        last = first + given.n_inputs if given.child else first + 1
+        return _play(given.seed, range(first, last), given.patience, tell_calls=not given.child)
+    print(f"seed {given.seed}, inputs {given.first} to {given.first + given.n_inputs - 1}", flush=True)
+    began = time.monotonic()
+    tally, violations = run(given.seed, given.first, given.n_inputs, given.patience)
+    for kind in sorted({kind for kind, _ in tally}):
+        print(f"{kind:<26}", *(f"{tally[kind, what]:>6} {what}" for what in ("inputs", "answers", "refusals")))
+    n_inputs = sum(n for (_, what), n in tally.items() if what == "inputs")
+    print(f"{n_inputs} inputs in {time.monotonic() - began:.0f} s: {len(violations)} violations")
+    return 1 if violations else 0
+
+
+def run(seed, first, n_inputs, patience=PATIENCE, report=print):
+    """Play inputs in children.
+
+    Returns
+    -------
+    tally : Counter
+        By kind and by "inputs", "answers" or "refusals".
+    violations : list of (number, kind, text)
+    """
+    tally, violations = Counter(), []
+    at, end = first, first + n_inputs
+    while at < end:
+        for number, kind, outcome, text in _child(seed, at, min(BATCH, end - at), patience):
+            at = number + 1
+            tally[kind, "inputs"] += 1
+            if outcome == "ok":
+                answers, refusals = map(int, text.split())
+                tally[kind, "answers"] += answers
+                tally[kind, "refusals"] += refusals
+            else:
+                violations.append((number, kind, text))
+                report(f"input {number}, {kind}: {text}", flush=True)
+    return tally, violations
+
+
+def _child(seed, first, n_inputs, patience):
+    """Outcomes of the inputs of one child, up to the one that ended it."""
+    command = [sys.executable, __file__, str(n_inputs), "--child", "--seed", str(seed), "--first", str(first)]
+    command += ["--patience", str(patience)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        lines, errors = queue.Queue(), []
+        threads = [
+            threading.Thread(target=lambda: [*map(lines.put, process.stdout), lines.put(None)], daemon=True),
+            threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        number, kind, outcome = first, "the harness", "start"
+        while True:
+            try:
+                line = lines.get(timeout=2 * patience + 30)
+            except queue.Empty:
+                process.kill()
+                yield number, kind, "violation", "hang: not even its watchdog ended it"
+                return
+            if line is None:
+                break
+            number, kind, outcome, text = line.rstrip("\n").split("\t", 3)
+            number = int(number)
+            if outcome != "start":
+                yield number, kind, outcome, text
+        process.wait()
+        threads[1].join()
+    if outcome == "start":
+        yield number, kind, "violation", f"crash or hang: exit status {process.returncode}: {_last_words(errors)}"
+
+
+def _last_words(errors):
+    """What sanitizers, faulthandler or Python said at the end: what it was, and where in the package."""
+    said = [line.strip() for line in errors]
+    what = [line for line in said if re.search(r"ERROR: |^Timeout|runtime error|Fatal Python error|^\w+Error", line)]
+    where = [line for line in said if "sklda" in line and not line.startswith("Extension modules")]
+    return " | ".join((what[:2] + where[:6]) or said[-5:])
+
+
+def _play(seed, numbers, patience, tell_calls):
+    """What a child does: a line before each input and a line after it."""
+    faulthandler.enable()
+    from hostile import Session, Violation, case
+
+    failed = 0
+    for number in numbers:
+        kind, play = case(seed, number)
+        _tell(number, kind, "start", "")
+        session = Session(print if tell_calls else _ignore)
+        # A hang ends the child, with the place in its last words.
+        faulthandler.dump_traceback_later(patience, exit=True)
+        try:
+            play(session)
+        except Violation as violation:
+            failed = 1
+            _tell(number, kind, "violation", " ".join(str(violation).split()))
+        else:
+            _tell(number, kind, "ok", f"{session.answers} {session.refusals}")
+    faulthandler.cancel_dump_traceback_later()
+    return failed
+
+
+def _ignore(call):
+    pass
+
+
+def _tell(*fields):
+    print(*fields, sep="\t", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

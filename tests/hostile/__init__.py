@@ -1,0 +1,33 @@
+"""Random inputs for every public function and estimator, and what must hold of each answer.
+
+An input is a number: ``case(seed, number)`` draws it, the same every time. `values` and `corpora` draw arguments,
+`session` makes the calls and judges what comes back, `estimators` and `functions` say what is called.
+"""
+
+from functools import partial
+
+from hostile import estimators, functions
+from hostile.session import Session, Violation
+from hostile.values import Draw
+
+__all__ = ["CASES", "Session", "Violation", "case"]
+
+CASES = estimators.CASES | functions.CASES
+# Estimators have the most states and options.
+_POPULATION = [*CASES, *["GibbsLDA"] * 5, *["CompoundLDA"] * 3, "EmpiricalBayesLDA", "TopicCountLDA"]
+
+
+def case(seed, number):
+    """One input.
+
+    Returns
+    -------
+    kind : str
+        Which of `CASES` it is.
+    play : callable
+        ``play(session)`` makes its calls, and raises a `Violation` if an answer breaks an invariant, a warning escapes,
+        or an exception is of the wrong type or has an accidental message.
+    """
+    draw = Draw(seed, number)
+    kind = draw.pick(_POPULATION)
+    return kind, partial(CASES[kind], draw)

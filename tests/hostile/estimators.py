@@ -1,0 +1,297 @@
+"""Estimators: constructed, fitted, asked, refitted, in any order."""
+
+import pickle
+
+import numpy as np
+from sklearn.base import clone
+
+from hostile.corpora import draw_counts
+from hostile.session import ESTIMATED
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+
+SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
+INITS = ("random", "random", "random", "sequential", "anneal", "prune")
+EVIDENCE = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
+# More than any memory holds: to run out of it is right.
+HUGE = (10**15, 2**62, 10**30)
+
+
+def gibbs(draw, session):
+    X = draw_counts(draw, long=True)
+    V, K = _features(X), draw.n_components()
+    options = {
+        "n_components": draw.option(K),
+        "doc_topic_prior": draw.prior([(K,)]),
+        "topic_word_prior": draw.prior([(V,), (K, V)]),
+        "sampler": draw.option(*SAMPLERS),
+        "init": draw.option(*(INITS if K <= 17 else INITS[:4])),
+        "max_iter": draw.option(1, 1, 2, 3, np.int64(2)),
+        "point_estimate": draw.option("cgs_p", "cgs"),
+        "n_chains": draw.option(1, 1, 2, 3),
+        "warm_start": draw.option(False, False, True),
+        "snapshot_every": draw.option(None, None, 1, 2, 10**9),
+    }
+    if draw.chance(0.01):
+        options["n_components"] = draw.pick(HUGE)
+    _live(draw, session, GibbsLDA, X, options)
+
+
+def compound(draw, session):
+    X = draw_counts(draw)
+    V, K = _features(X), min(draw.n_components(), 272)
+    inference = draw.option("augmented", "langevin", "variational")
+    options = {
+        "n_components": draw.option(K),
+        "collection_topic_prior": draw.pick([1.0, draw.power(), draw.power(-2, 1), (1.0, 1.0), (draw.power(), 1.0)])
+        if draw.chance(0.9)
+        else draw.pick([0, -1, np.nan, np.inf, (1,), (1, -1), ("a", 1), (1, np.nan), [1, 1], None, 1e13, ()]),
+        "doc_concentration": draw.option(1.0, draw.power(-6, 12), draw.power(-2, 2), 1e-7, 1e13),
+        "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
+        "inference": inference,
+        "learn_priors": draw.option(False, True),
+        "max_iter": draw.option(1, 2, 3),
+        "burn_in": draw.option(None, 0, 1, 2, 10**9),
+        "point_estimate": draw.option("cgs_p", "cgs"),
+        "n_chains": draw.option(1, 1, 2),
+        "draw_every": draw.option(None, 1, 2, 10**9),
+        "warm_start": draw.option(False, False, True),
+    }
+    _live(draw, session, CompoundLDA, X, options, labelled=True)
+
+
+def empirical_bayes(draw, session):
+    X = draw_counts(draw)
+    K = draw.pick([1, 2, 3, 5, 17])
+    method = draw.option("auto", "serial_tempering", "full_bayes", "gibbs_em", "gibbs_em", "variational_em")
+    options = {
+        "n_components": draw.option(K),
+        "method": method,
+        "n_tuning": draw.option(1, 2, 3, 20),
+        "max_iter": draw.option(1, 2, 5, 20),
+        "tol": draw.option(0.1, 0.0, 1e9, draw.power()),
+        "grid_shape": draw.option((2, 2), (2, 3), (4, 3), [2, 2], np.array([3, 2]), (1, 2), (2, 2, 2), (2.0, 2.0)),
+        "region": draw.option(None, None, ((0.1, 1), (0.1, 1)), np.sort(draw.power(shape=(2, 2))), ((1, 0.1), (1, 2))),
+        "functionals": draw.option(None, None, {"share": _largest_share}, {"nan": lambda *_: np.nan}, {"x": 3}),
+        "tempering": draw.option(None, None, "paper", {"estimator": "simple"}, {"index": "neighbours"}, {"steps": 0}),
+        "doc_topic_prior": draw.prior([(K,)] if method == "gibbs_em" else []),
+        "topic_word_prior": draw.prior([]),
+        "n_chains": draw.option(1, 2, 4),
+        "point_estimate": draw.option("cgs_p", "cgs"),
+    }
+    _live(draw, session, EmpiricalBayesLDA, X, options)
+
+
+def topic_count(draw, session):
+    X = draw_counts(draw)
+    most = draw.pick([1, 2, 3, 4])
+    options = {
+        "min_components": draw.option(1, 1, 2, most),
+        "max_components": draw.option(most, most, most, most + 1, 2**31 if draw.chance(0.02) else 3),
+        "topic_count_prior": draw.option(None, None, [1.0] * most, np.zeros(most), [-1, 2], [np.nan], odds=0.06),
+        "method": draw.option("scan", "scan", "pmmh"),
+        "evidence": draw.option("guided_ais", *EVIDENCE),
+        "doc_topic_prior": draw.pick([draw.prior([]), "empirical_bayes", None]),
+        "topic_word_prior": draw.pick([draw.prior([(_features(X),)]), "empirical_bayes", None]),
+        "n_temperatures": draw.option(2, 2, 3, 5),
+        "n_runs": draw.option(1, 2),
+        "n_pilots": draw.option(1, 2),
+        "n_inner": draw.option(2, 2, 5),
+        "max_iter": draw.option(1, 1, 100),
+        "n_proposals": draw.option(1, 2, 5),
+        "point_estimate": draw.option("cgs_p", "cgs"),
+    }
+    _live(draw, session, TopicCountLDA, X, options)
+
+
+CASES = {
+    "GibbsLDA": gibbs,
+    "CompoundLDA": compound,
+    "EmpiricalBayesLDA": empirical_bayes,
+    "TopicCountLDA": topic_count,
+}
+
+
+def _features(X):
+    return X.clean.shape[1] if X.clean is not None else 3
+
+
+def _largest_share(doc_topic, topic_word):
+    return doc_topic.max()
+
+
+def _live(draw, session, kind, X, options, labelled=False):
+    """Construct, perhaps ask too early, fit, ask, fit again."""
+    options |= {"fold_in_iter": draw.option(1, 2, 3), "n_jobs": draw.jobs(), "random_state": draw.seed()}
+    K = options.get("n_components")
+    huge = (MemoryError,) if isinstance(K, int) and K in HUGE else ()
+    estimator = session.call(kind, **options)
+    if draw.chance(0.04):
+        # Before the fit: nothing is there.
+        session.call(
+            getattr(estimator, draw.pick(["transform", "score", "perplexity", "score_samples"])),
+            X.given,
+            refuse="unfitted",
+        )
+    fits = draw.pick([1, 1, 1, 2])
+    for fit in range(fits):
+        if fit and draw.chance(0.5):
+            X = draw_counts(draw)
+        if fit and draw.chance(0.3):
+            estimator.set_params(random_state=draw.seed(), warm_start=True) if hasattr(
+                estimator, "warm_start"
+            ) else None
+        labels = {"collections": draw.labels(len(X.clean) if X.clean is not None else 2)} if labelled else {}
+        before = dict(vars(estimator))
+        fitted = session.call(estimator.fit, X.given, refuse=X.refuse, also=huge, **labels)
+        if fitted is None:
+            after = vars(estimator)
+            session.require(
+                before.keys() == after.keys() and all(before[name] is after[name] for name in before),
+                "a fit that fails changes nothing",
+            )
+            continue
+        _check_fit(session, estimator, X.clean)
+        for _ in range(draw.pick([0, 1, 2])):
+            _ask(draw, session, estimator, X, labels)
+
+
+def _check_fit(session, estimator, clean):
+    """What holds for every fit."""
+    (D, V), phi = clean.shape, estimator.topic_word_
+    K = len(phi)
+    session.finite(estimator.components_, "components_")
+    session.require(estimator.components_ >= 0, "components_ is not negative")
+    session.distribution(phi, (K, V), "topic_word_")
+    session.distribution(estimator.doc_topic_, (D, K), "doc_topic_")
+    trace = estimator.log_joint_trace_
+    variational = (
+        getattr(estimator, "inference", None) == "variational" or estimator.__dict__.get("method") == "variational_em"
+    )
+    if variational:
+        # Ascents that converge early leave NaN behind them.
+        trace = trace[~np.isnan(trace)]
+    else:
+        topics = estimator.topic_assignments_
+        session.require(topics.shape == (clean.sum(),) and topics.dtype == np.int32, "a topic for every token")
+        session.require((topics >= 0) & (topics < K), "topics are in range")
+    session.log_probability(trace, trace.shape, "log_joint_trace_", tolerance=1e-6 + 1e-9 * clean.sum())
+    if type(estimator) is GibbsLDA:
+        eta = np.broadcast_to(1 / K if estimator.topic_word_prior is None else estimator.topic_word_prior_, (K, V))
+        session.require(
+            np.isclose(estimator.components_.sum(), clean.sum() + eta.sum(), rtol=1e-5), "topic-word counts add up"
+        )
+    for name in ("collection_topic_", "topic_count_posterior_"):
+        if hasattr(estimator, name):
+            rows = getattr(estimator, name)
+            session.distribution(rows, np.shape(rows), name)
+    for name in (
+        "doc_topic_prior_",
+        "topic_word_prior_",
+        "doc_concentration_",
+        "collection_topic_std_",
+        "snapshots_",
+        "prior_trace_",
+    ):
+        if hasattr(estimator, name):
+            session.finite(getattr(estimator, name), name)
+
+
+def _ask(draw, session, estimator, X, labels):
+    """One question to a fitted estimator."""
+    V, K = X.clean.shape[1], len(estimator.components_)
+    same = draw.chance(0.85)
+    other = X if draw.chance(0.4) else draw_counts(draw, n_features=V if same else None)
+    refuse = other.refuse
+    if refuse is None and other.clean is not None and other.clean.shape[1] != V:
+        refuse = "other features than the fit"
+    if labels and other is not X:
+        known = [None, *estimator.collections_.tolist()]
+        size = len(other.clean) if other.clean is not None else 2
+        labels = {"collections": draw.pick([None, [draw.pick(known) for _ in range(size)], draw.labels(size)])}
+    D, lengths = (other.clean.shape[0], other.clean.sum(axis=1)) if other.clean is not None else (None, None)
+    question = draw.pick([_transform, _score, _score_samples, _pickle, _own, _own])
+    question(draw, session, estimator, other, refuse, labels, (D, K, lengths))
+
+
+def _transform(draw, session, estimator, X, refuse, labels, sizes):
+    (D, K, lengths), normalize = sizes, draw.pick([True, True, False])
+    theta = session.call(estimator.transform, X.given, normalize=normalize, refuse=refuse, **labels)
+    if theta is not None and normalize:
+        session.distribution(theta, (D, K), "theta")
+    elif theta is not None:
+        session.finite(theta, "theta")
+        session.require(theta.sum(axis=1) >= lengths * (1 - 1e-6), "expected counts add up")
+
+
+def _score(draw, session, estimator, X, refuse, labels, sizes):
+    D = sizes[0] or 1
+    weights = draw.pick([None, np.ones(D), draw.rng.random(D), np.zeros(D), [1] * D])
+    if draw.chance(0.2):
+        weights = draw.pick(
+            [-np.ones(D), np.full(D, np.inf), np.full(D, np.nan), np.ones(D + 1), "x", 3.0, np.ones((D, 1))]
+        )
+    name = draw.pick(["score", "score", "perplexity"])
+    extra = {"sample_weight": weights} if name == "score" else {}
+    value = session.call(getattr(estimator, name), X.given, refuse=refuse, **extra, **labels)
+    if value is not None:
+        session.require(np.ndim(value) == 0, f"{name} is a number")
+        session.finite(value, name)
+        value = value if name == "score" else -np.log(value)
+        session.require(value <= ESTIMATED, f"{name} is that of a probability, got {value}")
+
+
+def _score_samples(draw, session, estimator, X, refuse, labels, sizes):
+    value = session.call(estimator.score_samples, X.given, refuse=refuse, **labels)
+    if value is not None:
+        session.log_probability(value, sizes[:1], "score_samples", tolerance=ESTIMATED)
+        session.require(value[sizes[2] == 0] == 0, "a document without words has probability one")
+
+
+def _pickle(draw, session, estimator, X, refuse, labels, sizes):
+    if estimator.get_params().get("functionals"):
+        return
+    copy = session.call(pickle.loads, session.call(pickle.dumps, estimator))
+    session.require(np.array_equal(copy.components_, estimator.components_), "a pickle brings back the fit")
+    session.require(not hasattr(clone(estimator), "components_"), "a clone is not fitted")
+    names = session.call(estimator.get_feature_names_out)
+    session.require(len(names) == sizes[1], "a name for every topic")
+
+
+def _own(draw, session, estimator, X, refuse, labels, sizes):
+    """Questions that only this estimator answers."""
+    if isinstance(estimator, EmpiricalBayesLDA):
+        _around_the_maximum(draw, session, estimator)
+    elif isinstance(estimator, TopicCountLDA):
+        found = session.call(estimator.sample_posterior, draw.option(1, 2, 3), random_state=draw.seed())
+        if found is not None:
+            for theta, phi in zip(found.doc_topic, found.topic_word, strict=True):
+                session.distribution(theta, theta.shape, "a draw of theta")
+                session.distribution(phi, phi.shape, "a draw of phi")
+    elif isinstance(estimator, CompoundLDA):
+        size = draw.whole(0, 4)
+        known = [None, *estimator.collections_.tolist()]
+        given = [draw.pick(known) for _ in range(size)] if draw.chance(0.7) else draw.labels(size)
+        prior = session.call(estimator.document_prior, given)
+        if prior is not None:
+            session.finite(prior, "document_prior")
+            session.require(prior > 0, "document_prior is positive")
+    else:
+        _transform(draw, session, estimator, X, refuse, labels, sizes)
+
+
+def _around_the_maximum(draw, session, estimator):
+    """m(h), its region and expectations, at priors anywhere."""
+    eta = draw.pick([1.0, draw.power(), draw.power(-12, 12, 3), 1e13, -1, np.nan, "x", [], None])
+    alpha = draw.pick([1.0, draw.power(), draw.power(-12, 12, (2, 1)), estimator.doc_topic_prior_])
+    level = draw.pick([0.95, 0.5, 1e-9, 1 - 1e-12, 0, 1, np.nan, -1, "x", None])
+    kind = draw.pick(["monte_carlo", "statistical", "x", None])
+    if estimator.method_ in ("gibbs_em", "variational_em"):
+        return
+    value = session.call(estimator.log_marginal_likelihood, alpha, eta, return_std=draw.chance(0.5))
+    if value is not None:
+        session.require(~np.isnan(value), f"log m(h) is not NaN, got {value}")
+    session.call(estimator.confidence_region, level, kind)
+    name = draw.pick([*(estimator.functionals or {}), "none of them"])
+    bands = session.call(estimator.posterior_expectation, name, alpha, eta, level=draw.pick([0.95, level]))
+    if bands is not None and name != "nan":
+        session.require(~np.isnan(bands), f"posterior expectations are not NaN, got {bands}")

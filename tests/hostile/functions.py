@@ -1,0 +1,347 @@
+"""Functions: of counts, of topics, of assignments; scorers; simulated corpora; pictures."""
+
+import numpy as np
+
+from hostile.corpora import draw_counts
+from hostile.estimators import EVIDENCE, INITS
+from hostile.session import ESTIMATED
+from sklda import GibbsLDA, datasets, inspection, metrics, point_estimates
+
+HELD_OUT = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
+
+
+class Topics:
+    """A topic model of somebody else's."""
+
+    def __init__(self, components, alpha):
+        self.components_, self.doc_topic_prior_ = components, alpha
+
+
+def held_out(draw, session):
+    X = draw_counts(draw)
+    V, K, D = _features(X), draw.n_components(), _documents(X)
+    phi, alpha = draw.topics(K, V), _given(draw.prior([(K,), (D, K)]))
+    method = draw.option(*HELD_OUT)
+    std = draw.chance(0.3)
+    options = {
+        "method": method,
+        "n_temperatures": draw.option(1, 2, 5),
+        "n_runs": draw.option(1, 2, 3) if not std else draw.option(2, 3),
+        "n_particles": draw.option(None, 1, 3) if method == "particle_filter" else draw.option(None, odds=0.02),
+        "schedule": draw.option("linear", "quadratic"),
+        "return_std": std,
+        "random_state": draw.seed(),
+        "n_jobs": draw.jobs(),
+    }
+    if method == "exact" and X.clean is not None:
+        # Its time is polynomial in the number of tokens.
+        if X.clean.size and X.clean.sum(axis=1).max() > 12:
+            options["method"] = "left_to_right"
+        elif K > 3:
+            options["method"] = "guided_ais"
+    found = session.call(metrics.held_out_log_likelihood, X.given, phi, alpha, refuse=_wrong(X), **options)
+    if found is None or X.clean is None:
+        return
+    value, error = found if std else (found, 0.0)
+    _likelihoods(session, value, X.clean, phi, options["method"])
+    session.require(
+        np.isnan(error) | (np.asarray(error) >= 0) | ~np.isfinite(value), "a standard error is not negative"
+    )
+
+
+def compare(draw, session):
+    X = draw_counts(draw)
+    V, D = _features(X), _documents(X)
+    K = draw.pick([1, 2, 3, 17])
+    models = []
+    for _ in range(2):
+        own = K if draw.chance(0.8) else K + 1
+        phi, alpha = draw.topics(own, V), _given(draw.prior([(own,), (D, own)]))
+        models.append(draw.pick([(phi, alpha), (phi, alpha), Topics(phi, alpha)]))
+    if draw.chance(0.05):
+        models[0] = draw.pick([GibbsLDA(2), None, (1,), "x", (1, 2, 3)])
+    found = session.call(
+        metrics.compare_topic_models,
+        X.given,
+        *models,
+        path=draw.option("auto", "convex", "geometric", "difference"),
+        n_temperatures=draw.option(1, 2, 5),
+        n_runs=draw.mostly([2, 3], [1]),
+        random_state=draw.seed(),
+        n_jobs=draw.jobs(),
+        refuse=_wrong(X),
+    )
+    if found is not None:
+        session.require(found.log_ratio.shape == found.std.shape == (D,), "a ratio for every document")
+        # NaN where both models make a document impossible, as documented.
+        session.require(~np.isnan(found.log_ratio) | (X.clean.sum(axis=1) > 0), "log_ratio is a number")
+
+
+def curve(draw, session):
+    X = draw_counts(draw)
+    V, K = _features(X), draw.pick([1, 2, 3, 17])
+    snapshots = [draw.topics(K, V) for _ in range(draw.mostly([1, 2, 3], [0]))]
+    snapshots = draw.pick([GibbsLDA(2), None, 3]) if draw.chance(0.04) else snapshots
+    found = session.call(
+        metrics.held_out_curve,
+        X.given,
+        snapshots,
+        draw.prior([(K,)]),
+        n_temperatures=draw.option(1, 2, 5),
+        n_runs=draw.mostly([2, 3], [1]),
+        random_state=draw.seed(),
+        n_jobs=draw.jobs(),
+        refuse=_wrong(X),
+    )
+    if found is not None:
+        for value in found.log_likelihood:
+            _likelihoods(session, value, X.clean, np.minimum.reduce(snapshots), "curve")
+        session.require(~np.isnan(found.score), f"the score is a number, got {found.score}")
+
+
+def leave_one_out(draw, session):
+    X = draw_counts(draw)
+    topics, K = _assignments(draw, X)
+    wrong = [[-1], [10**6], [0.5], "x", [], [True], 0, np.zeros((1, 1), int)]
+    documents = draw.mostly([None, [0], [0], np.array([0, 0])], wrong)
+    found = session.call(
+        metrics.leave_one_out_score,
+        X.given,
+        (topics, *(_given(draw.prior(shapes)) for shapes in ([(_features(X),)], [(K,)]))),
+        documents=documents,
+        n_draws=draw.mostly([10, 11], [9, 0, -1]),
+        n_temperatures=draw.option(1, 2),
+        n_components=draw.option(K, K, None),
+        random_state=draw.seed(),
+        n_jobs=draw.jobs(),
+        refuse=_wrong(X),
+    )
+    if found is not None:
+        session.log_probability(found.log_likelihood, found.log_likelihood.shape, "L_d", tolerance=ESTIMATED)
+        session.finite(found.score, "score")
+
+
+def estimates(draw, session):
+    X = draw_counts(draw)
+    topics, K = _assignments(draw, X)
+    D, V = _documents(X), _features(X)
+    found = session.call(
+        point_estimates,
+        X.given,
+        topics,
+        n_components=draw.mostly([K, K, None], [0, -1, 1]),
+        doc_topic_prior=draw.prior([(K,), (D, K)]),
+        topic_word_prior=draw.prior([(V,), (K, V)]),
+        method=draw.option("cgs_p", "cgs"),
+        refuse=_wrong(X),
+    )
+    if found is not None:
+        K = len(found.components)
+        session.distribution(found.doc_topic, (D, K), "doc_topic")
+        session.distribution(found.topic_word, (K, V), "topic_word")
+        session.require(found.components.sum() >= X.clean.sum() * (1 - 1e-6), "counts add up")
+
+
+def evidence(draw, session):
+    X = draw_counts(draw)
+    K = draw.pick([1, 2, 3, 5, 17])
+    method = draw.option("guided_ais", "guided_ais", "ais", *EVIDENCE)
+    n_runs, n_pilots = draw.option(1, 2), draw.option(1, 2)
+    found = session.call(
+        metrics.log_evidence,
+        X.given,
+        draw.mostly([K], [0, -1, 1.5, None, True]),
+        doc_topic_prior=draw.prior([(K,)]),
+        topic_word_prior=draw.prior([(_features(X),), (K, _features(X))]),
+        method=method,
+        n_temperatures=draw.option(2, 3, 10),
+        n_runs=n_runs,
+        n_pilots=n_pilots,
+        n_inner=draw.option(2, 5),
+        init=draw.option(None, *INITS),
+        random_state=draw.seed(),
+        n_jobs=draw.jobs(),
+        refuse=_wrong(X),
+    )
+    if found is not None:
+        session.finite(found[0], "the evidence")
+        if method in EVIDENCE[:3]:
+            session.require(found[0] <= ESTIMATED, f"the evidence is that of a probability, got {found}")
+        session.require(n_runs == n_pilots == 1 or not np.isnan(found[1]), f"its error is a number, got {found}")
+
+
+def coherence(draw, session):
+    X = draw_counts(draw)
+    V, K = _features(X), draw.pick([1, 2, 3, 17])
+    phi = draw.topics(K, V)
+    if draw.chance(0.5):
+        value = session.call(metrics.topic_diversity, phi, n_words=draw.mostly([1, 2, V], [V + 1, 0]))
+        if value is not None:
+            session.require(0 < value <= 1, f"diversity is a share, got {value}")
+        return
+    method, each = draw.option("npmi", "umass"), draw.chance(0.5)
+    value = session.call(
+        metrics.topic_coherence,
+        phi,
+        X.given,
+        method=method,
+        n_words=draw.mostly([2, 3, V], [V + 1, 1, 0, "x"]),
+        per_topic=each,
+    )
+    if value is not None:
+        session.finite(value, "coherence")
+        session.require(method == "umass" or (np.abs(value) <= 1 + 1e-9), f"NPMI lies between -1 and 1, got {value}")
+
+
+def scorers(draw, session):
+    X = draw_counts(draw)
+    V, K = _features(X), draw.pick([1, 2, 3, 17])
+    std = draw.chance(0.3)
+    makers = [
+        (metrics.make_coherence_scorer, {"method": draw.option("npmi", "umass"), "n_words": draw.option(2, 3, V)}),
+        (metrics.make_diversity_scorer, {"n_words": draw.mostly([1, 2, V], [V + 1, 0])}),
+        *2
+        * [
+            (
+                metrics.make_held_out_scorer,
+                {
+                    "method": draw.option(*HELD_OUT[:-1]),
+                    "metric": draw.option("perplexity", "log_likelihood"),
+                    "n_temperatures": draw.option(1, 3),
+                    "n_runs": draw.option(None, 2),
+                    "return_std": std,
+                    "random_state": draw.whole(0, 9),
+                    "n_jobs": draw.jobs(),
+                },
+            )
+        ],
+    ]
+    make, options = draw.pick(makers)
+    scorer = session.call(make, **options)
+    if scorer is None:
+        return
+    model = Topics(draw.topics(K, V, zeros=draw.chance(0.2)), _given(draw.prior([(K,)])))
+    if draw.chance(0.08):
+        model = draw.pick([None, GibbsLDA(2), Topics(np.ones((2, V)), None), 3])
+    # Coherence counts documents in which a word occurs, so it takes weights.
+    refuse = _wrong(X) if make is metrics.make_held_out_scorer else None
+    value = session.call(scorer, model, X.given, refuse=refuse)
+    for name, each in value.items() if isinstance(value, dict) else [("score", value)] if value is not None else []:
+        session.require(name.endswith("_std") or not np.isnan(each), f"{name} is not NaN")
+
+
+def predictive(draw, session):
+    seen = draw_counts(draw)
+    V, K, D = _features(seen), draw.pick([1, 2, 3, 17, 260]), _documents(seen)
+    hidden = draw_counts(draw, n_features=V, n_documents=D if draw.chance(0.9) else None)
+    model = Topics(draw.topics(K, V), _given(draw.prior([(K,)])))
+    if draw.chance(0.05):
+        model = draw.pick([None, GibbsLDA(2), 3])
+    value = session.call(
+        metrics.predictive_perplexity,
+        model,
+        seen.given,
+        hidden.given,
+        collections=draw.option(None, odds=0.02),
+        n_sweeps=draw.option(1, 2, 3, 10),
+        random_state=draw.seed(),
+        n_jobs=draw.jobs(),
+        refuse=_wrong(seen) or _wrong(hidden),
+    )
+    if value is not None:
+        session.require(value >= 1 - 1e-9, f"a perplexity is at least 1, got {value}")
+
+
+def simulate(draw, session):
+    D, V, K = draw.pick([1, 2, 5]), draw.pick([1, 2, 7]), draw.pick([1, 2, 5])
+    lengths = [0, 1, 10, (0, 5), (3, 3), [1] * D, np.arange(D)]
+    wrong = [(5, 1), -1, 1.5, [0.5] * D, "x", None, np.nan, [np.inf] * D, []]
+    common = {"doc_length": draw.mostly(lengths, wrong), "topic_word_prior": _given(draw.prior([(V,), (K, V)]))}
+    common |= {"random_state": draw.seed()}
+    if draw.chance(0.5):
+        sizes = [draw.mostly([size], [0, -1, 1.5, True, "x"], 0.02) for size in (D, V, K)]
+        zipf = draw.mostly([None, 1.0, 0, 10], [11, -1, np.nan, "x"])
+        found = session.call(
+            datasets.make_lda_corpus, *sizes, doc_topic_prior=_given(draw.prior([(K,)])), zipf_exponent=zipf, **common
+        )
+    else:
+        sizes = [draw.mostly([D, [D], (D, 0), [1] * D], [[], [-1], [0], 1.5, "x", None]), V, K]
+        found = session.call(
+            datasets.make_compound_lda_corpus,
+            *sizes,
+            collection_topic_prior=_given(draw.prior([(K,)])),
+            doc_concentration=draw.mostly([1.0, draw.power()], [1e-13, 1e13, np.nan, "x"]),
+            collection_topic=draw.mostly([None, None, np.full((1, K), 1 / K)], [np.zeros((1, K)), "x", [[np.nan] * K]]),
+            **common,
+        )
+    if found is not None:
+        session.distribution(found.topic_word, found.topic_word.shape, "topic_word")
+        session.distribution(found.doc_topic, found.doc_topic.shape, "doc_topic")
+        session.require(found.data.sum() == len(found.topic_assignments) == found.doc_length.sum(), "counts add up")
+
+
+def pictures(draw, session):
+    """Displays of what is no, or another, estimator."""
+    model = draw.pick([None, GibbsLDA(2), Topics(np.ones((2, 3)), 1.0), 3, GibbsLDA(2, max_iter=1).fit([[1, 2]])])
+    names = ("CollectionTopicsDisplay", "MarginalLikelihoodDisplay", "TopicCountDisplay")
+    session.call(getattr(inspection, draw.pick(names)).from_estimator, model, refuse="the wrong estimator")
+
+
+CASES = {
+    "held_out_log_likelihood": held_out,
+    "compare_topic_models": compare,
+    "held_out_curve": curve,
+    "leave_one_out_score": leave_one_out,
+    "point_estimates": estimates,
+    "log_evidence": evidence,
+    "coherence and diversity": coherence,
+    "scorers": scorers,
+    "predictive_perplexity": predictive,
+    "simulated corpora": simulate,
+    "pictures": pictures,
+}
+
+
+def _features(X):
+    return X.clean.shape[1] if X.clean is not None else 3
+
+
+def _documents(X):
+    return len(X.clean) if X.clean is not None else 2
+
+
+def _given(prior):
+    return 0.1 if prior is None else prior
+
+
+def _wrong(X):
+    """Why counts must be refused; functions may take an empty matrix."""
+    return None if X.clean is not None and not X.clean.size else X.refuse
+
+
+def _assignments(draw, X):
+    """A topic for every token, rarely something else; and the number of topics."""
+    K = draw.n_components()
+    clean = X.clean if X.clean is not None and X.clean.size else np.ones((2, 3), int)
+    topics = draw.rng.integers(0, K, clean.sum())
+    if draw.chance(0.2):
+        topics = np.split(topics, np.cumsum(clean.sum(axis=1))[:-1])
+    elif draw.chance(0.2) and topics.size:
+        topics = topics.astype(draw.pick([object, float, np.uint64, np.int64, bool, str, np.float32]))
+        if topics.dtype.kind in "iuOf":
+            topics[draw.whole(0, len(topics) - 1)] = draw.pick([K, 2**31 - 1, 2**32, 0, 2**40])
+    elif draw.chance(0.1):
+        topics = draw.pick([topics - 1, topics[:-1], [], None, "x", 3, topics[None], [[0]], [*topics.tolist(), None]])
+    return topics, K
+
+
+def _likelihoods(session, value, clean, phi, method):
+    """log p(w_d) of documents; -inf only for words that no topic has."""
+    known = (np.asarray(phi, float) > 0).any(axis=0)
+    possible = clean[:, ~known].sum(axis=1) == 0
+    if method in ("ais", "document_completion", "curve"):
+        # Where a topic lacks a word, annealing from elsewhere may end in what is impossible.
+        possible &= bool((np.asarray(phi, float) > 0).all())
+    tolerance = ESTIMATED if method in ("guided_ais", "ais", "chib", "curve") else 1e-6
+    session.log_probability(value, (len(clean),), "log-likelihood", possible=possible, tolerance=tolerance)
+    session.require(np.asarray(value)[clean.sum(axis=1) == 0] == 0, "a document without words has probability one")

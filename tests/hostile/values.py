@@ -1,0 +1,152 @@
+"""Arguments: numbers, priors, options, labels; mostly legal, some at their limits, some wrong."""
+
+import numpy as np
+
+DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 longdouble object".split()
+# The kernels' rows have a width of lanes of 16, and their layout changes at 256 and 512.
+TOPIC_COUNTS = [1, 2, 3, 5, 8, 15, 16, 17, 32, 33, 64, 65, 100]
+MANY_TOPICS = [*range(255, 273), *range(511, 529)]
+
+
+class Draw:
+    """The random choices of one input."""
+
+    def __init__(self, seed, number):
+        self.rng = np.random.default_rng([seed, number])
+
+    def chance(self, p):
+        return bool(self.rng.random() < p)
+
+    def pick(self, values):
+        return values[self.rng.integers(len(values))]
+
+    def whole(self, low, high):
+        """Uniform on low, ..., high."""
+        return int(self.rng.integers(low, high, endpoint=True))
+
+    def power(self, low=-12, high=12, shape=None):
+        """A power of ten with an exponent from `low` to `high`; the limits themselves now and then."""
+        exponents = self.rng.uniform(low, high, shape)
+        if self.chance(0.3):
+            exponents = np.where(self.rng.random(shape) < 0.5, low, high) * np.ones_like(exponents)
+        powers = np.clip(10.0 ** np.asarray(exponents), 10.0**low, 10.0**high)
+        return powers if shape is not None else float(powers)
+
+    def n_components(self):
+        return self.pick(MANY_TOPICS if self.chance(0.12) else TOPIC_COUNTS)
+
+    def seed(self):
+        """A random_state of any kind; its stream is drawn here too."""
+        number = self.whole(0, 2**32 - 1)
+        makers = [int, np.int64, np.uint32, np.random.RandomState, np.random.default_rng, _global_state]
+        return self.pick(makers[:1] * 4 + makers)(number)
+
+    def odd(self):
+        """A value that few options take."""
+        numbers = [0, -1, 1.5, True, np.nan, np.inf, 1j, np.int64(2), np.float64(3.0), np.True_, -(2**31), -0.0]
+        return self.pick([*numbers, "x", "", b"x", None, [], [1], (1, 2), {}, object, np.array(2), np.array([1, 2])])
+
+    def option(self, *legal, odds=0.01):
+        """One of the legal values, rarely something odd."""
+        return self.odd() if self.chance(odds) else self.pick(legal)
+
+    def mostly(self, legal, wrong, odds=0.05):
+        """One of `legal`, rarely one of `wrong`."""
+        return self.pick(wrong if self.chance(odds) else legal)
+
+    def jobs(self):
+        """An n_jobs."""
+        return self.pick(
+            [0, 10**5, -(10**5), 1.5, "2", True] if self.chance(0.02) else [None] * 5 + [1, 2, 2, -1, np.int64(2)]
+        )
+
+    def prior(self, shapes):
+        """A Dirichlet parameter: a number, or an array of one of the shapes."""
+        if self.chance(0.03):
+            numbers = [0, -1.0, 1e-13, 1e13, np.nan, np.inf, -np.inf, 1j, True, np.float16(1e-8), 10**400]
+            arrays = [[], [[]], [1.0], [None], ["a"], np.ones((2, 2, 2)), np.zeros(3), np.array([1], object)]
+            return self.pick([*numbers, *arrays, "1", b"1", {}, object()])
+        if self.chance(0.35):
+            return None
+        if not shapes or self.chance(0.45):
+            kinds = [float, np.float32, np.array, lambda x: int(max(x, 1)), np.longdouble]
+            # A single is not a double: 1e-12 becomes a little less or more.
+            value = self.pick([self.power(), self.power(-2, 1), 1.0, 1 / 3])
+            return self.pick([float, float, float, *kinds])(value)
+        shape = self.pick(list(shapes))
+        values = self.power(shape=shape) if self.chance(0.6) else self.power(-2, 1, shape)
+        if values.size and self.chance(0.25):
+            # One topic has nearly everything.
+            values[...] = self.power(-12, -6)
+            values.flat[self.whole(0, values.size - 1)] = self.power(6, 12)
+        if values.size and self.chance(0.03):
+            values.flat[self.whole(0, values.size - 1)] = self.pick([0, -1, np.nan, np.inf, 1e-13, 1e13])
+        return self.layout(values)
+
+    def layout(self, array):
+        """The same values in another form in memory."""
+        kind = self.pick(
+            ["plain", "plain", "list", "Fortran", "strided", "reversed", "read-only", "object", "longdouble"]
+        )
+        if kind == "list":
+            return array.tolist()
+        if kind == "Fortran":
+            return np.asfortranarray(array)
+        if kind == "strided" and array.ndim:
+            wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
+            wide[..., ::2] = array
+            return wide[..., ::2]
+        if kind == "reversed" and array.ndim:
+            return array[::-1].copy()[::-1]
+        if kind == "read-only":
+            array = array.copy()
+            array.flags.writeable = False
+            return array
+        return array.astype(kind) if kind in ("object", "longdouble") else array
+
+    def topics(self, n_components, n_features, *, zeros=True):
+        """phi of shape (n_components, n_features), rarely not a matrix of distributions."""
+        phi = self.rng.dirichlet(np.full(max(n_features, 1), self.pick([0.05, 1.0, 50.0])), n_components)[
+            :, :n_features
+        ]
+        if zeros and self.chance(0.3):
+            phi[self.rng.random(phi.shape) < 0.4] = 0
+            if phi.size and self.chance(0.5):
+                phi[:, self.whole(0, n_features - 1)] = 0
+        with np.errstate(invalid="ignore"):
+            phi = phi / phi.sum(axis=1, keepdims=True)
+        phi[~np.isfinite(phi).all(axis=1)] = 1 / max(n_features, 1)
+        if phi.size and self.chance(0.03):
+            phi.flat[self.whole(0, phi.size - 1)] = self.pick([np.nan, np.inf, -0.1, 2.0, 1e300])
+        if self.chance(0.02):
+            return self.pick([None, "x", [], [[]], phi[0] if len(phi) else phi, phi[None], phi * 2, phi.T, 1.0, {}])
+        return self.layout(phi)
+
+    def labels(self, n_documents):
+        """A collection for every document."""
+        kinds = [
+            lambda: self.rng.integers(0, 3, n_documents),
+            lambda: self.rng.integers(0, 3, n_documents).astype(str),
+            lambda: self.rng.integers(0, 3, n_documents).tolist(),
+            lambda: [self.pick(["a", "b\0", "", "ä"]) for _ in range(n_documents)],
+            lambda: [self.pick([1, "a", (1, 2), 2.5, -1, 2**63 + 1, True]) for _ in range(n_documents)],
+            lambda: self.rng.random(n_documents) < 0.5,
+            lambda: tuple(range(n_documents)),
+            lambda: None,
+        ]
+        wrong = [
+            lambda: "abc",
+            lambda: 3,
+            lambda: [[1]] * n_documents,
+            lambda: [None] * n_documents,
+            lambda: [np.nan] * n_documents,
+            lambda: [1] * (n_documents + 1),
+            lambda: np.zeros((n_documents, 2), int),
+            lambda: {},
+        ]
+        return self.pick(wrong if self.chance(0.1) else kinds)()
+
+
+def _global_state(number):
+    np.random.seed(number)  # noqa: NPY002
+    return np.random

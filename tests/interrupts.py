@@ -1,0 +1,246 @@
+"""Ctrl-C at random moments of fits and scores: `make interrupts`, or ``python tests/interrupts.py -h``.
+
+For every case: KeyboardInterrupt comes out within half a second, the estimator is as it was before, no thread is left,
+nothing is printed, and the interpreter ends. A case is a process of its own, which sends itself one SIGINT in every
+call; the logarithm of the moment is uniform, from a millisecond on.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import warnings
+
+import numpy as np
+
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
+from sklda._inference.sampling.choice import SAMPLERS
+from sklda._inference.sampling.initialisation import INITS
+from sklda.datasets import load_docstrings
+
+# Seconds in which an interrupt must be heard, and in which threads that have been told to must have ended.
+HEARD, ENDED = 0.5, 0.5
+# The earliest moment, in seconds.
+FIRST = 1e-3
+
+
+def corpus():
+    """The bundled documents, and the collection that each belongs to."""
+    found = load_docstrings()
+    return found.data, found.target
+
+
+def fit(make):
+    """A case: an estimator that is fitted to the corpus, for longer than anybody waits."""
+
+    def case(n_jobs):
+        X, labels = corpus()
+        lda = make(n_jobs)
+        call = (lambda: lda.fit(X, collections=labels)) if isinstance(lda, CompoundLDA) else lambda: lda.fit(X)
+        return lda, call
+
+    return case
+
+
+def gibbs(**parameters):
+    return fit(lambda n_jobs: GibbsLDA(20, max_iter=10**6, n_jobs=n_jobs, **parameters))
+
+
+def scored(score, **parameters):
+    """A case: a score of the documents, given a short fit."""
+
+    def case(n_jobs):
+        X, _ = corpus()
+        lda = GibbsLDA(20, max_iter=5, n_jobs=n_jobs, random_state=0, **parameters).fit(X)
+        return lda, lambda: score(lda, X, n_jobs)
+
+    return case
+
+
+def held_out(method):
+    return scored(
+        lambda lda, X, n_jobs: metrics.held_out_log_likelihood(
+            X, lda.topic_word_, 0.1, method=method, n_temperatures=1000, n_jobs=n_jobs
+        )
+    )
+
+
+def one_long_document(score):
+    """A case: 20,000 tokens and 500 topics."""
+
+    def case(n_jobs):
+        rng = np.random.default_rng(0)
+        lda = GibbsLDA(500, max_iter=1, n_jobs=n_jobs, fold_in_iter=1000, random_state=0)
+        lda.fit(rng.poisson(0.1, (20, 2000)))
+        X = rng.multinomial(20_000, np.full(2000, 1 / 2000), size=1)
+        return lda, lambda: score(lda, X, n_jobs)
+
+    return case
+
+
+CASES = {
+    **{f"GibbsLDA {sampler}": gibbs(sampler=sampler) for sampler in SAMPLERS},
+    **{f"GibbsLDA {sampler}, 2 chains": gibbs(sampler=sampler, n_chains=2) for sampler in SAMPLERS},
+    "GibbsLDA sparse": fit(lambda n_jobs: GibbsLDA(300, max_iter=10**6, n_chains=2, n_jobs=n_jobs)),
+    **{f"GibbsLDA {init}": gibbs(init=init, n_chains=2) for init in INITS if init != "random"},
+    "GibbsLDA fits of three sweeps": fit(lambda n_jobs: _Often(GibbsLDA(20, max_iter=3, n_chains=2, n_jobs=n_jobs))),
+    "GibbsLDA partitioned fits of three sweeps": fit(
+        lambda n_jobs: _Often(GibbsLDA(20, max_iter=3, sampler="partitioned", n_jobs=n_jobs))
+    ),
+    **{
+        f"EmpiricalBayesLDA {method}": fit(
+            lambda n_jobs, method=method: EmpiricalBayesLDA(
+                20, method=method, n_chains=2, max_iter=10**5, n_tuning=100, n_jobs=n_jobs
+            )
+        )
+        for method in ("auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em")
+    },
+    "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, n_temperatures=1000, n_jobs=n_jobs)),
+    **{
+        f"CompoundLDA {inference}": fit(
+            lambda n_jobs, inference=inference: CompoundLDA(
+                20, inference=inference, n_chains=2, max_iter=10**5, n_jobs=n_jobs
+            )
+        )
+        for inference in ("augmented", "langevin", "variational")
+    },
+    "transform": scored(lambda lda, X, n_jobs: lda.transform(X), fold_in_iter=10_000),
+    "short transforms": scored(lambda lda, X, n_jobs: [lda.transform(X[:100]) for _ in range(1000)]),
+    "score": scored(lambda lda, X, n_jobs: [lda.score(X) for _ in range(100)]),
+    **{f"held_out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
+    "compare_topic_models": scored(
+        lambda lda, X, n_jobs: metrics.compare_topic_models(
+            X, lda, (lda.topic_word_[::-1].copy(), 0.1), n_temperatures=1000, n_jobs=n_jobs
+        )
+    ),
+    "leave_one_out_score": scored(lambda lda, X, n_jobs: metrics.leave_one_out_score(X, lda, n_jobs=n_jobs)),
+    "log_evidence": scored(lambda lda, X, n_jobs: metrics.log_evidence(X, 20, n_temperatures=1000, n_jobs=n_jobs)),
+    "one long document, transform": one_long_document(lambda lda, X, n_jobs: lda.transform(X)),
+    "one long document, score": one_long_document(lambda lda, X, n_jobs: [lda.score(X) for _ in range(20)]),
+}
+
+
+class _Often:
+    """Fits again and again, for interrupts at the beginning and at the end of fits."""
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X):
+        while True:
+            self.estimator.fit(X)
+
+
+class Unlike(AssertionError):
+    """What must not be."""
+
+
+def interrupt(case, n_jobs, n_interrupts, seconds, seed):
+    """Seconds from SIGINT to KeyboardInterrupt, one an interrupt."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    rng, latencies = np.random.default_rng(seed), []
+    estimator, call = CASES[case](n_jobs)
+    while len(latencies) < n_interrupts:
+        held = vars(getattr(estimator, "estimator", estimator))
+        before, threads, sent = dict(held), set(threading.enumerate()), []
+        # Made before the call: how it is started is not what is to be tested.
+        go, wait = threading.Event(), float(np.exp(rng.uniform(np.log(FIRST), np.log(seconds))))
+        sender = threading.Thread(target=send, args=(go, wait, sent), daemon=True)
+        sender.start()
+        try:
+            try:
+                go.set()
+                call()
+                raise Unlike(f"the call ended after less than {seconds} s; nothing to interrupt")
+            finally:
+                heard = time.perf_counter()
+        except KeyboardInterrupt:
+            pass
+        sender.join()
+        latencies.append(heard - sent[0])
+        check(estimator, before, threads, latencies[-1])
+    return latencies
+
+
+def send(go, wait, sent):
+    go.wait()
+    time.sleep(wait)
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def check(estimator, before, threads, latency):
+    if latency > HEARD:
+        raise Unlike(f"heard after {latency:.2f} s")
+    after = vars(getattr(estimator, "estimator", estimator))
+    # A fit of three sweeps may have ended before: what it left is whole.
+    if not isinstance(estimator, _Often) and not (
+        after.keys() == before.keys() and all(after[name] is before[name] for name in before)
+    ):
+        raise Unlike("the estimator has changed")
+    deadline = time.monotonic() + ENDED
+    while left := set(threading.enumerate()) - threads:
+        if time.monotonic() > deadline:
+            raise Unlike(f"threads are left: {left}")
+        time.sleep(0.001)
+
+
+def child(case, n_jobs, n_interrupts, seconds, seed):
+    """What a process does; its last line says what it saw."""
+    warnings.simplefilter("error")
+    try:
+        found = {"latencies": interrupt(case, n_jobs, n_interrupts, seconds, seed)}
+    except BaseException:
+        found = {"error": traceback.format_exc()}
+    print(json.dumps(found), flush=True)
+
+
+def run(case, n_jobs, n_interrupts, seconds, seed):
+    """Latencies of a case, and what was wrong with it, if anything was."""
+    command = [sys.executable, "-P", __file__, "--child", case, "--n-jobs", str(n_jobs)]
+    command += ["--interrupts", str(n_interrupts), "--seconds", str(seconds), "--seed", str(seed)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60 + n_interrupts * (seconds + 2))
+    except subprocess.TimeoutExpired as late:
+        return [], f"did not end: {(late.stderr or b'').decode()}"
+    if done.returncode or done.stderr:
+        return [], f"exit status {done.returncode}: {done.stdout}{done.stderr}"
+    found = json.loads(done.stdout.splitlines()[-1])
+    return found.get("latencies", []), found.get("error", "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--interrupts", type=int, default=150, help="of each case and n_jobs")
+    parser.add_argument("--seconds", type=float, default=1.0, help="the latest moment")
+    parser.add_argument("--n-jobs", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cases", nargs="+", default=list(CASES), metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(options.child, options.n_jobs[0], options.interrupts, options.seconds, options.seed)
+        return
+    print(f"{'case':44} n_jobs  interrupts  median ms  longest ms")
+    wrong, total = 0, 0
+    for case in options.cases:
+        for n_jobs in options.n_jobs:
+            latencies, error = run(case, n_jobs, options.interrupts, options.seconds, options.seed)
+            milliseconds = 1000 * np.array(latencies or [np.nan])
+            print(
+                f"{case:44} {n_jobs:6}  {len(latencies):10}  {np.median(milliseconds):9.1f}  {milliseconds.max():10.1f}"
+                f"  {error}",
+                flush=True,
+            )
+            wrong, total = wrong + bool(error), total + len(latencies)
+    print(f"{total} interrupts, {wrong} cases of {len(options.cases) * len(options.n_jobs)} not as they should be")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,425 @@
+"""Priors at their ends, weights that vanish, flushed subnormal numbers: every draw is a topic, every number is right.
+
+What could end the process runs in another one.
+"""
+
+import math
+import platform
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from sklda._inference.corpus import Corpus
+from sklda._inference.held_out.methods import METHODS, log_likelihoods
+from sklda._inference.priors import Histograms, Priors, padded
+from sklda._inference.rising import log_gamma_ratio
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.initialisation import merge_gains
+from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._kernels import _annealing, _chib, _fold_in
+from sklda.metrics import held_out_curve
+
+
+def run(code, *arguments):
+    """Run a script, which must come to its end."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr}"
+    return done.stdout
+
+
+def log_rising_by_factors(a, n):
+    return math.fsum(math.log(a + i) for i in range(n))
+
+
+@pytest.mark.parametrize("a", [1e-12, 1e-6, 0.1, 1.0, 15.5, 16.0, 17.0, 1e3, 1e6, 1e8, 1e12, 1e15, 1e20])
+def test_differences_of_log_gammas(a):
+    counts = [0, 1, 2, 3, 15, 16, 17, 18, 100, 1000, 50_000]
+    exact = [log_rising_by_factors(a, n) for n in counts]
+    np.testing.assert_allclose(log_gamma_ratio(a, counts), exact, rtol=1e-14, atol=2e-13)
+    # any n >= 0: two steps are one
+    for n in (1e-6, 0.5, 3.25, 40.5, 1e9):
+        two = log_gamma_ratio(a, n) + log_gamma_ratio(a + n, 7)
+        np.testing.assert_allclose(log_gamma_ratio(a, n + 7), two, rtol=1e-14, atol=2e-13)
+    np.testing.assert_allclose(log_gamma_ratio(a, 0.5) + log_gamma_ratio(a + 0.5, 0.5), math.log(a), atol=2e-13)
+
+
+@pytest.mark.parametrize("a", [1e-3, 0.3, 2.0, 30.0, 500.0])
+def test_differences_of_log_gammas_at_large_counts(a):
+    for n in (1e5, 1e7, 1e9, 1e12):
+        exact = math.lgamma(a + n) - math.lgamma(a)
+        assert log_gamma_ratio(a, n) == pytest.approx(exact, rel=3e-15)
+
+
+@pytest.mark.parametrize("chain_class", [GibbsChain, WordMajorChain])
+@pytest.mark.parametrize(("alpha", "eta"), [(1e12, 1.0), (1e8, 1e12), (1e-12, 1e-12)])
+def test_log_joint_of_extreme_priors(chain_class, alpha, eta):
+    K, V = 1000, 3
+    corpus = Corpus.from_counts(np.array([[1, 0, 0], [3, 40, 2]]))
+    chain = chain_class.start(corpus, Priors.make(alpha, eta, K, V, 2), np.random.SeedSequence(0))
+
+    def dirichlet_multinomial(counts, prior):
+        """Factor by factor."""
+        factors = [(prior + i) for n in counts for i in range(n)]
+        totals = [(prior * len(counts) + i) for i in range(sum(counts))]
+        return math.fsum(math.log(f / t) for f, t in zip(factors, totals, strict=True))
+
+    docs = [np.bincount(t, minlength=K).tolist() for t in np.split(chain.topics, corpus.offsets[1:-1])]
+    words = chain.word_topic_counts[:, :K].T.tolist()
+    expected = sum(dirichlet_multinomial(n, alpha) for n in docs) + sum(dirichlet_multinomial(n, eta) for n in words)
+    assert chain.log_joint() == pytest.approx(expected, rel=1e-13, abs=1e-11)
+
+
+def test_one_token_at_a_large_alpha():
+    # nearly the same in all topics, so that every estimate is nearly exact
+    phi = np.full((1000, 3), 1 / 3)
+    phi[0] += [-1e-6, 1e-6, 0]
+    exact = math.log(phi[:, 1].mean())
+    corpus, seed = Corpus.from_counts(np.array([[0, 1, 0]])), np.random.SeedSequence(0)
+    for alpha in (1e8, 1e12):
+        for method in METHODS:
+            if method not in ("exact", "document_completion"):
+                value = log_likelihoods(corpus, phi, np.full((1, 1000), alpha), seed=seed, method=method)
+                assert value[0, 0] == pytest.approx(exact, abs=3e-6), method
+        value = log_likelihoods(corpus, phi[:3], np.full((1, 3), alpha), seed=seed, method="exact")
+        assert value[0, 0] == pytest.approx(math.log(phi[:3, 1].mean()), abs=1e-12)
+
+
+def test_gain_of_a_merge_at_a_large_alpha():
+    corpus = Corpus.from_counts(np.array([[4, 3], [1, 5]]))
+    for alpha in (0.1, 1e10):
+        chain = GibbsChain.start(corpus, Priors.make(alpha, 1e9, 2, 2, 2), np.random.SeedSequence(0))
+        gain = merge_gains(chain)[0, 1]
+        before = chain.log_joint()
+        merged = GibbsChain.start(corpus, Priors.make(alpha, 1e9, 2, 2, 2), np.random.SeedSequence(0))
+        merged.topics = np.zeros_like(merged.topics)
+        merged.word_topic_counts[:] = 0
+        merged.word_topic_counts[:, 0] = chain.word_topic_counts.sum(axis=1)
+        merged.topic_totals[:] = [corpus.n_tokens, 0]
+        assert gain == pytest.approx(merged.log_joint() - before, abs=1e-10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_vocabulary_of_one_word_is_certain(method):
+    """Of +3.8 and less at the smallest alpha, where tokens that say nothing of their topics only add noise."""
+    corpus, seed = Corpus.from_counts(np.array([[12], [3], [0]])), np.random.SeedSequence(0)
+    value = log_likelihoods(corpus, np.ones((3, 1)), np.full((1, 3), 1e-12), seed=seed, method=method)
+    np.testing.assert_allclose(value, np.zeros((1, 3)), atol=1e-12)
+
+
+def test_words_that_all_topics_have_alike_factor_out():
+    phi = np.array([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2]])
+    X = np.array([[2, 1, 30], [0, 2, 3]])
+    prior, seed = np.full((1, 2), 0.3), np.random.SeedSequence(0)
+    exact = log_likelihoods(Corpus.from_counts(X), phi, prior, seed=seed, method="exact")[0]
+    for method in ("guided_ais", "ais", "left_to_right", "particle_filter", "chib"):
+        runs = log_likelihoods(Corpus.from_counts(X), phi, prior, seed=seed, method=method, n_runs=2000)
+        weights = np.exp(runs - exact)
+        # five standard errors, twice: a false alarm in 10^6
+        assert (abs(weights.mean(axis=0) - 1) < 5 * weights.std(axis=0) / 2000**0.5 + 1e-6).all(), method
+
+
+def test_an_impossible_word_has_no_curve():
+    phi = np.array([[0.5, 0.5, 0], [0.25, 0.75, 0]])
+    curve = held_out_curve(
+        np.array([[3, 2, 1], [1, 1, 0]]), [phi, np.full((2, 3), 1 / 3), phi], np.array([0.1, 0.1]), random_state=0
+    )
+    assert np.isneginf(curve.log_likelihood[[0, 2], 0]).all()
+    assert np.isneginf(curve.score[[0, 2]]).all()
+    assert np.isfinite(curve.log_likelihood[1]).all()
+    np.testing.assert_allclose(curve.log_likelihood[1], [6 * math.log(1 / 3), 2 * math.log(1 / 3)], atol=0.5)
+    assert np.isfinite(curve.log_likelihood[:, 1]).all()
+
+
+def guarded(shape, dtype):
+    """An array in the midst of a larger one, and what is left of the larger one."""
+    size = int(np.prod(shape))
+    whole = np.full(size + 128, 77, dtype)
+    own = whole[64 : 64 + size].reshape(shape)
+    own[...] = 0
+    return own, whole
+
+
+def test_kernels_survive_words_without_a_topic():
+    K, P, n, S = 3, padded(3), 5, 4
+    words, offsets = np.array([0, 0, 1, 1, 1], np.int32), np.array([0, n])
+    keys, alpha = np.arange(1, dtype=np.uint64), np.full((1, K), 0.1)
+    word_topic = np.zeros((2, P), np.float32)
+    word_topic[0, :K] = [1, 0.5, 0.2]
+    arrays = []
+
+    def scratch(shape, dtype=np.float64):
+        own, whole = guarded(shape, dtype)
+        arrays.append((own, whole))
+        return own
+
+    f32, i32 = np.float32, np.int32
+    result, streams = scratch(1), scratch((1, 4), np.uint64)
+    topics = scratch(n, i32)
+    _annealing.guided(
+        words, offsets, keys, word_topic, alpha, np.geomspace(10, 0.01, S)[None], 3, topics, streams, result,
+        scratch((2, P), f32), scratch((3, P), f32), scratch(P, i32), scratch((3, P)),
+    )  # fmt: skip
+    assert np.isneginf(result[0])
+    assert topics.tolist()[2:] == [-1] * 3
+    full = np.zeros((2, P), f32)
+    full[:, :K] = 1
+    for first, last in ((word_topic, full), (full, word_topic), (word_topic, word_topic)):
+        for geometric in (False, True):
+            topics[:], result[:], streams[:] = -1, 0, 1
+            _annealing.between(
+                words, offsets, first, last, alpha, alpha, np.linspace(0.25, 1, S), geometric, 2, topics, streams,
+                result, scratch((2, P), f32), scratch((3, 2, P)), scratch((1, P), f32), scratch(n, i32),
+                scratch(P, i32), scratch((2, P)),
+            )  # fmt: skip
+            assert not np.isfinite(result[0])
+    _chib.chib(
+        words, offsets, keys, word_topic, alpha, S, 2, result, scratch((4, n), i32), scratch((1, P), f32),
+        scratch(P, i32), scratch((2, S)),
+    )  # fmt: skip
+    assert not np.isfinite(result[0])
+    expected = scratch((1, K))
+    _fold_in.fold_in(
+        words, offsets, keys, word_topic, alpha, 6, 2, expected, scratch(n, i32), scratch((2, P), f32),
+        scratch(P, i32), scratch(P // 16),
+    )  # fmt: skip
+    assert expected.sum() == pytest.approx(2)
+    for own, whole in arrays:
+        assert (whole[:64] == 77).all() and (whole[64 + own.size :] == 77).all()
+
+
+def test_histograms_of_many_pairs():
+    histogram = np.array([0, 2**31 + 5, 3])
+    assert Histograms.from_dense(histogram).counts.tolist() == [2**31 + 5, 3]
+    assert Histograms.from_dense(histogram).rising([1.0])[0, 0] == pytest.approx(3 * math.log(2))
+    both = Histograms.stack([Histograms.from_dense(histogram), Histograms.from_dense(histogram)])
+    assert both.mean().counts.tolist() == [2**31 + 5, 3]
+    assert Histograms.from_dense(histogram[[0, 2]]).counts.dtype == np.int32
+
+
+def test_totals_do_not_drift():
+    """An emptied topic had a total of 0: its tokens were lost, or written beyond the counts."""
+    run(
+        """
+        from sklda import GibbsLDA
+        for alpha in ([1e-12, 1e12], [1, 1e9], [1e12, 1e-12]):
+            for seed in range(20):
+                lda = GibbsLDA(2, doc_topic_prior=alpha, topic_word_prior=1e-12, max_iter=3, random_state=seed)
+                lda.fit([[40000]])
+                assert abs(lda.components_.sum() - 40000) < 1e-3, lda.components_
+        """
+    )
+
+
+def test_small_weights_beside_a_large_one():
+    """One topic has as much weight as rounding lets the others keep; the last span of topics holds few."""
+    run(
+        """
+        import numpy as np
+        from sklda import GibbsLDA
+        X = np.eye(200, dtype=int)
+        for K in (257, 258, 272, 513, 528):
+            for large in (K - 1, 0):
+                for bits in (52, 50):
+                    alpha = np.full(K, 1e12 / 256 / 2**bits)
+                    alpha[large] = 1e12
+                    lda = GibbsLDA(K, doc_topic_prior=alpha, topic_word_prior=1e-12, max_iter=300, random_state=0)
+                    assert abs(lda.fit(X).components_.sum() - 200) < 1e-3
+        """
+    )
+
+
+POISONED = """
+    import sys
+    import numpy as np
+    from sklda._kernels import (
+        _annealing, _chib, _collapsed, _dirichlet, _fold_in, _grouped, _independent, _leave_one_out,
+        _partially_collapsed, _sequential, _word_major,
+    )
+    from sklda._inference.sampling.collapsed import GibbsChain
+    from sklda._inference.corpus import Corpus
+    from sklda._inference.sampling.partitioned import PartitionedChain
+    from sklda._inference.priors import Priors, padded
+    from sklda._inference.sampling.word_major import WordMajorChain
+
+    f32, i32, u64 = np.float32, np.int32, np.uint64
+    rng = np.random.default_rng(0)
+    for K in (1, 3, 15, 16, 20, 257):
+        P = padded(K)
+        for poison in (0.0, 1e-45, np.nan, np.inf, 1e38):
+            for where in ("all", "some"):
+                X = rng.poisson(1.0, (6, 5))
+                X[:, 0] += 1
+                corpus = Corpus.from_counts(X)
+                words, offsets, N = corpus.words, corpus.offsets, corpus.n_tokens
+                longest = int(corpus.lengths.max())
+                keys = np.arange(6, dtype=u64)
+                word_topic = np.zeros((5, P), f32)
+                word_topic[:, :K] = rng.random((5, K))
+                chosen = rng.random((5, P)) < (2 if where == "all" else 0.3)
+                chosen[:, K:] = False
+                word_topic[chosen] = poison
+                alpha = np.full((1, K), 0.1)
+
+                def check(topics, lowest=0):
+                    assert ((topics >= lowest) & (topics < K)).all(), (K, poison, where, topics)
+
+                def tables():
+                    return np.empty(P, f32), np.empty(P, i32), np.empty(P // 16)
+
+                for kernel in (_grouped.sweep, _partially_collapsed.dense):
+                    topics = rng.integers(0, K, N).astype(i32)
+                    for first in range(3):
+                        kernel(words, offsets, first, 1, word_topic, alpha, topics, *tables())
+                        check(topics)
+                sums = np.empty((5, -(-K // 32)))
+                _dirichlet.scale_words(0, 5, np.ones(K, f32), alpha[0], word_topic, sums)
+                topics = rng.integers(0, K, N).astype(i32)
+                for first in range(3):
+                    _partially_collapsed.sparse(
+                        words, offsets, first, 1, word_topic, alpha[0], sums, topics, np.zeros(P, i32),
+                        np.full(K, -1, i32), np.zeros(P), np.empty(P),
+                    )
+                    check(topics)
+                topics = np.full(N, -1, i32)
+                _independent.draw(
+                    words, offsets, np.full((6, K), 0.5), word_topic[:, :K].astype(float), topics,
+                    rng.integers(0, 2**60, 4).astype(u64), np.empty(K),
+                )
+                check(topics)
+                _fold_in.fold_in(
+                    words, offsets, keys, word_topic, alpha, 3, 1, np.empty((6, K)), np.empty(longest, i32),
+                    np.empty((2, P), f32), *tables()[1:],
+                )
+                topics, streams, result = np.full(N, -1, i32), np.zeros((6, 4), u64), np.zeros(6)
+                _annealing.guided(
+                    words, offsets, keys, word_topic, alpha, np.geomspace(10, 0.01, 4)[None], 3, topics, streams,
+                    result, np.empty((5, P), f32), np.empty((3, P), f32), np.empty(P, i32), np.empty((3, P)),
+                )
+                check(topics, -1)
+                for geometric in (True, False):
+                    _annealing.between(
+                        words, offsets, word_topic, word_topic[::-1].copy(), alpha, alpha, np.linspace(0.25, 1, 4),
+                        geometric, 1, topics, streams, result, np.empty((5, P), f32), np.empty((3, 5, P)),
+                        np.empty((1, P), f32), np.empty(longest, i32), np.empty(P, i32), np.empty((2, P)),
+                    )
+                    check(topics, -1)
+                _chib.chib(
+                    words, offsets, keys, word_topic, alpha, 4, 2, result, np.empty((4, longest), i32),
+                    np.empty((1, P), f32), np.empty(P, i32), np.empty((2, max(P // 16, 4))),
+                )
+                _sequential.left_to_right(
+                    words, offsets, keys, word_topic, alpha, result, np.empty((2, longest), i32),
+                    np.empty((1, P), f32), *tables()[1:],
+                )
+                _sequential.particle_filter(
+                    words, offsets, keys, word_topic, alpha, result, np.empty(longest, i32),
+                    np.empty((2, 3, longest), i32), np.empty((3, P), f32), np.empty((3, P), i32), np.empty(P // 16),
+                    np.empty(3),
+                )
+                # the collapsed samplers, whose weights are made of priors
+                for own in (False, True):
+                    for chain_class in (GibbsChain, WordMajorChain, PartitionedChain):
+                        if own and chain_class is WordMajorChain:
+                            continue
+                        priors = Priors.make(0.1, np.full((K, 5), 0.1) if own else 0.1, K, 5, 6)
+                        chain = chain_class.start(corpus, priors, np.random.SeedSequence(0))
+                        for array in (priors.doc, priors.word, priors.topic[:, :K], priors.totals):
+                            poisoned = rng.random(array.shape) < (2 if where == "all" else 0.3)
+                            array.flags.writeable = True
+                            array[poisoned] = poison
+                        for _ in range(3):
+                            chain.sweep()
+                            check(chain.topics)
+                            assert (np.bincount(chain.topics, minlength=K) == chain.topic_totals).all()
+                shapes, sums = rng.choice([poison, -1.0, 1.0], 5), np.empty(K)
+                _dirichlet.draw_words(
+                    0, 5, np.zeros((5, P), i32), shapes, np.empty((0, P), f32), 1, np.empty((5, P), f32), sums,
+                )
+    print("done")
+"""
+
+
+def test_kernels_choose_a_topic_whatever_the_weights():
+    assert run(POISONED).endswith("done\n")
+
+
+FLUSHED = """
+    import ctypes, math, struct, sys
+    import numpy as np
+    from sklda import CompoundLDA
+    from sklda._inference.sampling.blocked import GroupedChain, PartiallyCollapsedChain
+    from sklda._inference.sampling.collapsed import GibbsChain
+    from sklda._inference.corpus import Corpus
+    from sklda._inference.held_out.methods import METHODS, log_likelihoods
+    from sklda._inference.held_out.fold_in import fold_in
+    from sklda._inference.sampling.partitioned import PartitionedChain
+    from sklda._inference.priors import Priors
+    from sklda._inference.sampling.word_major import WordMajorChain
+    from sklda.metrics import leave_one_out_score
+    from sklda import GibbsLDA
+
+    if sys.argv[1] == "True":
+        # glibc's fenv_t on x86-64 ends with MXCSR: bits 15 and 6 flush results and operands.
+        libm, environment = ctypes.CDLL("libm.so.6"), ctypes.create_string_buffer(32)
+        assert libm.fegetenv(environment) == 0
+        (mxcsr,) = struct.unpack_from("I", environment, 28)
+        struct.pack_into("I", environment, 28, mxcsr | 0x8040)
+        assert libm.fesetenv(environment) == 0
+        assert float("1e-300") * float("1e-20") == 0
+
+    rng = np.random.default_rng(1)
+    V = 4
+    def prior(shape):
+        ends = rng.choice([-12, -6, 0, 6, 12], 2)
+        return 10.0 ** rng.uniform(ends.min(), ends.max() + 1e-9, shape).clip(-12, 12)
+    for repeat in range(int(sys.argv[2])):
+        for K in (1, 2, 17, 257):
+            X = rng.poisson(rng.choice([0.3, 3.0]), (5, V))
+            X[0, 0] += 1
+            corpus = Corpus.from_counts(X)
+            for own in (False, True):
+                priors = Priors.make(prior(K), prior((K, V)) if own else prior(V), K, V, 5)
+                for kind in (GibbsChain, WordMajorChain, GroupedChain, PartiallyCollapsedChain, PartitionedChain):
+                    if own and kind is WordMajorChain:
+                        continue
+                    chain = kind.start(corpus, priors, np.random.SeedSequence(repeat))
+                    for _ in range(4):
+                        chain.sweep()
+                    assert ((chain.topics >= 0) & (chain.topics < K)).all()
+                    assert (np.bincount(chain.topics, minlength=K) == chain.topic_totals).all()
+                    counts = np.zeros((V, K), int)
+                    np.add.at(counts, (corpus.words, chain.topics), 1)
+                    assert (counts == chain.word_topic_counts[:, :K]).all()
+                    assert math.isfinite(chain.log_joint())
+            phi, alpha = 0.999 * rng.dirichlet(prior(V).clip(1e-3), K) + 0.001 / V, prior((1, K))
+            for method in METHODS:
+                if method != "exact":
+                    log_likelihoods(corpus, phi, alpha, seed=np.random.SeedSequence(0), method=method,
+                                    n_temperatures=5, n_particles=3)
+            expected = fold_in(corpus, phi, alpha, n_sweeps=4, seed=1)
+            assert np.allclose(expected.sum(axis=1), corpus.lengths, rtol=1e-3)
+            lda = GibbsLDA(K, doc_topic_prior=alpha[0], topic_word_prior=prior(V), max_iter=3, random_state=0).fit(X)
+            leave_one_out_score(X, lda, n_draws=10, n_temperatures=3, random_state=0)
+            if 1 < K < 20:
+                CompoundLDA(K, topic_word_prior=prior(V), max_iter=4, random_state=0).fit(
+                    X, collections=[0, 0, 1, 1, 1]
+                )
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+def test_priors_over_24_orders_of_magnitude(flushed):
+    """Also with subnormal numbers flushed to zero, as any library in the process may switch it on."""
+    if flushed and not (platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"):
+        pytest.skip("flushing is switched on by the layout of fenv_t in glibc on x86-64")
+    assert run(FLUSHED, flushed, 4).endswith("done\n")
