@@ -1,4 +1,4 @@
-"""EmpiricalBayesLDA: true priors found again, EM beside it, scores of estimated and ad-hoc priors, cost.
+"""EmpiricalBayesLDA: true priors found again, EM for comparison, scores of estimated and ad-hoc priors, cost.
 
     python benchmarks/bench_empirical_bayes.py                               all that needs no file, in minutes
     python benchmarks/bench_empirical_bayes.py --parts recovery --repeats 20
@@ -7,7 +7,7 @@
     python benchmarks/bench_empirical_bayes.py --parts cost --ldac 8:synth_K8_D100.ldac
 
 The parts are those of George & Doss (2018): Section 3 and Figure 7; Section 5.1 and Figure 8; Section 5.2 and Table 3;
-Table 1. Corpora are given as K:PATH. Pairs are (eta, alpha). Costs are CPU seconds of the process, on one thread.
+Table 1. Corpora are given as K:PATH. Pairs are (alpha, eta). Costs are CPU seconds of the process, on one thread.
 """
 
 import argparse
@@ -24,19 +24,21 @@ from threadpoolctl import threadpool_limits
 
 from sklda import EmpiricalBayesLDA, GibbsLDA
 from sklda._inference.corpus import Corpus
-from sklda._inference.hyperparameters.gibbs_em import EMChain, variational_em
+from sklda._inference.gibbs_em import MStep
+from sklda._inference.hyperparameters.gibbs_em import FixedPointMStep, LearningChain
+from sklda._inference.hyperparameters.variational_em import variational_em
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain, run_chains
 from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.metrics import leave_one_out_score
 
 PARTS = ("recovery", "em", "seeds", "scores", "cost")
-SECTION_3 = [(0.25, 0.25), (0.25, 4.0), (4.0, 0.25), (4.0, 4.0)]
-SECTION_5 = {"topic_word_prior": 0.8, "doc_topic_prior": 0.2}
-EM_REGION = ((1e-3, 1e2), (1e-3, 1e2))
+SECTION_3 = [(0.25, 0.25), (4.0, 0.25), (0.25, 4.0), (4.0, 4.0)]
+SECTION_5 = {"doc_topic_prior": 0.2, "topic_word_prior": 0.8}
+EM_BOUNDS = ((1e-3, 1e2), (1e-3, 1e2))
 # The paper's one chain: sweeps of each tuning run and of the last, and its grid of 63 points.
 PAPER_TUNING, PAPER_SWEEPS = 51_000, 101_000
-PAPER_GRID = {"region": ((0.6, 0.9), (0.1, 0.3)), "grid_shape": (7, 9)}
+PAPER_GRID = {"region": ((0.1, 0.3), (0.6, 0.9)), "grid_shape": (9, 7)}
 
 
 def pair(h, digits=3):
@@ -52,11 +54,11 @@ def fit(X, n_components, seed, **parameters):
 
 
 def found(model):
-    return float(model.topic_word_prior_), float(model.doc_topic_prior_)
+    return float(model.doc_topic_prior_), float(model.topic_word_prior_)
 
 
 def errors(model, kind):
-    """Standard errors of log eta and log alpha."""
+    """Standard errors of log alpha and log eta."""
     return model.confidence_region(0.95, kind).standard_errors
 
 
@@ -66,16 +68,16 @@ def errors(model, kind):
 def recovery(options):
     """Estimates on repeated corpora with V = 40, D = 400, n_d = 80, K = 8."""
     figures = {}
-    for eta, alpha in SECTION_3:
-        own = figures[f"{eta}, {alpha}"] = []
+    for alpha, eta in SECTION_3:
+        own = figures[f"{alpha}, {eta}"] = []
         for repeat in range(options.repeats):
             X = make_lda_corpus(
                 400,
                 40,
                 8,
                 doc_length=80,
-                topic_word_prior=eta,
                 doc_topic_prior=alpha,
+                topic_word_prior=eta,
                 random_state=options.seed + repeat,
             ).data
             model, seconds, warned = fit(X, 8, options.seed + repeat, method=options.method)
@@ -84,12 +86,12 @@ def recovery(options):
                 "h": found(model),
                 "monte_carlo": errors(model, "monte_carlo").tolist(),
                 "statistical": errors(model, "statistical").tolist(),
-                "inside": bool(region.contains(eta, alpha)),
+                "inside": bool(region.contains(alpha, eta)),
                 "seconds": seconds,
                 "warnings": warned,
             }
             own.append(row)
-            say(f"  {eta}, {alpha}: {pair(row['h'])}{'' if row['inside'] else ' outside'} {warned or ''}")
+            say(f"  {alpha}, {eta}: {pair(row['h'])}{'' if row['inside'] else ' outside'} {warned or ''}")
     return figures
 
 
@@ -110,11 +112,11 @@ def show_recovery(figures):
                 f"{np.mean([row['seconds'] for row in own]):.1f}",
             ]
         )
-    header = "true (eta, alpha)", "estimate", "MC error of log h", "statistical error", "truth in 95% region", "CPU s"
+    header = "true (alpha, eta)", "estimate", "MC error of log h", "statistical error", "truth in 95% region", "CPU s"
     table("Section 3: V = 40, D = 400, n_d = 80, K = 8", header, rows)
 
 
-# --- Section 5.1: Gibbs-EM and variational EM beside it ---------------------------------------------------------------
+# --- Section 5.1: Gibbs-EM and variational EM -------------------------------------------------------------------------
 
 
 def start_of(corpus, n_components, seed):
@@ -128,14 +130,19 @@ def gibbs_em(starts, options, paper=False):
     """Estimates from all starts: the mean over the last half of short E-steps, or the paper's few long ones."""
     n_iter, n_sweeps = (50, options.em_sweeps) if paper else (options.em_sweeps * 5, 10)
     burn_in = n_sweeps // 11 if paper else 0
-    step = "fixed_point" if paper else "newton"
-    chains = [EMChain(c, EM_REGION, n_draws=n_sweeps - burn_in, n_burn_in=burn_in, m_step=step) for c in starts]
-    chains = run_chains(chains, n_iter * n_sweeps)
-    return [np.exp(c.path[-1] if paper else c.log_h()).tolist() for c in chains]
+    m_step = (FixedPointMStep if paper else MStep)(EM_BOUNDS)
+    em = {"n_draws": n_sweeps - burn_in, "n_burn_in": burn_in, "m_step": m_step}
+    chains = run_chains([LearningChain.learning(c, **em) for c in starts], n_iter * n_sweeps)
+    return [h_of(c.em.log_h if paper else c.em.mean()) for c in chains]
+
+
+def h_of(log_h):
+    """(alpha, eta) from the (log eta, log alpha) of the inference."""
+    return np.exp(log_h[::-1]).tolist()
 
 
 def em(options):
-    """V = 20, n_d = 80, (eta, alpha) = (.8, .2), K = 4 and 8, D = 20, 40 and 100."""
+    """V = 20, n_d = 80, (alpha, eta) = (.2, .8), K = 4 and 8, D = 20, 40 and 100."""
     figures = {}
     for K in (4, 8):
         for D in (20, 40, 100):
@@ -150,7 +157,7 @@ def em(options):
                 paper = gibbs_em(starts, options, paper=True)
             seconds["gibbs_em, paper"] = taken["cpu"] / len(starts)
             with stopwatch() as taken:
-                variational = [np.exp(variational_em(c, EM_REGION).log_h()).tolist() for c in starts]
+                variational = [h_of(variational_em(c, EM_BOUNDS).log_h()) for c in starts]
             seconds["variational_em"] = taken["cpu"] / len(starts)
             regions = {kind: model.confidence_region(0.95, kind) for kind in ("monte_carlo", "statistical")}
             figures[f"K = {K}, D = {D}"] = {
@@ -208,13 +215,13 @@ def plot_em(figures, path):
             for kind, style in (("statistical", "-"), ("monte_carlo", ":")):
                 ax.plot(*np.array(own["boundary"][kind]).T, style, color="#444444", lw=1.2, label=f"95% {kind}")
             ax.plot(*own["h"], "o", color="#444444", ms=5, label="maximum of m(h)")
-            ax.plot(0.8, 0.2, "*", color="#2e8b57", ms=10, label="truth")
+            ax.plot(0.2, 0.8, "*", color="#2e8b57", ms=10, label="truth")
             ax.set(xscale="log", yscale="log", title=corpus if row == 0 else "near the maximum")
             if row:
                 around = np.array(own["boundary"]["statistical"])
                 ax.set(xlim=around[:, 0][[around[:, 0].argmin(), around[:, 0].argmax()]] * [0.8, 1.25])
                 ax.set(ylim=around[:, 1][[around[:, 1].argmin(), around[:, 1].argmax()]] * [0.8, 1.25])
-            ax.set(xlabel=r"$\eta$", ylabel=r"$\alpha$")
+            ax.set(xlabel=r"$\alpha$", ylabel=r"$\eta$")
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(StrMethodFormatter("{x:g}"))
                 axis.set_minor_formatter(StrMethodFormatter("{x:g}") if row else NullFormatter())
@@ -257,7 +264,7 @@ def show_seeds(title, figures):
 
 def ad_hoc(K):
     """Used by Gensim; by Asuncion et al. (2009); and by Griffiths & Steyvers (2004)."""
-    return {"1/K, 1/K": (1 / K, 1 / K), ".1, .1": (0.1, 0.1), ".1, 50/K": (0.1, 50 / K)}
+    return {"1/K, 1/K": (1 / K, 1 / K), ".1, .1": (0.1, 0.1), "50/K, .1": (50 / K, 0.1)}
 
 
 def scores(X, K, options):
@@ -267,9 +274,7 @@ def scores(X, K, options):
     starts = [start_of(corpus, K, options.seed + 1 + i) for i in range(options.starts)]
     candidates = {
         "gibbs_em": np.exp(np.median(np.log(gibbs_em(starts, options)), axis=0)),
-        "variational_em": np.exp(
-            max((variational_em(c, EM_REGION) for c in starts), key=lambda f: f.bound[-1]).log_h()
-        ),
+        "variational_em": h_of(max((variational_em(c, EM_BOUNDS) for c in starts), key=lambda f: f.bound[-1]).log_h()),
     } | ad_hoc(K)
     own = {
         "h": found(model),
@@ -284,7 +289,7 @@ def scores(X, K, options):
     common = {"documents": np.arange(0, X.shape[0], step), "n_draws": options.draws, "random_state": options.seed}
     for name, h in {"m(h) largest": own["h"], **candidates}.items():
         # Fits end in different modes, which is a part of the error: two for every candidate, the better of four chains.
-        parameters = {"topic_word_prior": float(h[0]), "doc_topic_prior": float(h[1]), "n_chains": 4, "max_iter": 1000}
+        parameters = {"doc_topic_prior": float(h[0]), "topic_word_prior": float(h[1]), "n_chains": 4, "max_iter": 1000}
         found_scores = []
         with stopwatch() as taken:
             for fit_seed in range(options.seed, options.seed + options.fits):
@@ -321,7 +326,7 @@ def show_scores(title, own):
                 f"{row['seconds']:.0f}",
             ]
         )
-    header = "priors", "(eta, alpha)", "log S", "one-sided", "log S ratio", "S ratio", "CPU s"
+    header = "priors", "(alpha, eta)", "log S", "one-sided", "log S ratio", "S ratio", "CPU s"
     regions = f"log h errors: Monte Carlo {pair(own['monte_carlo'], 2)}, statistical {pair(own['statistical'], 2)}"
     table(f"{title}: {pair(own['h'])} in {own['seconds']:.0f} s; {regions}", header, rows)
     for message in own["warnings"]:

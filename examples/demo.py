@@ -16,8 +16,8 @@ from sklda.datasets import load_docstrings
 from sklda.inspection import MarginalLikelihoodDisplay
 
 K, PLOT = 25, "marginal_likelihood.png"
-# Griffiths & Steyvers (2004), Asuncion et al. (2009), and the default of gensim and of scikit-learn; (eta, alpha).
-AD_HOC = {"0.1, 50/K": (0.1, 50 / K), "0.1, 0.1": (0.1, 0.1), "1/K, 1/K": (1 / K, 1 / K)}
+# Griffiths & Steyvers (2004), Asuncion et al. (2009), and the default of gensim and of scikit-learn; (alpha, eta).
+AD_HOC = {"50/K, 0.1": (50 / K, 0.1), "0.1, 0.1": (0.1, 0.1), "1/K, 1/K": (1 / K, 1 / K)}
 
 
 def fit(X):
@@ -29,7 +29,7 @@ def fit(X):
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(X)
     errors = [model.confidence_region(0.95, kind).standard_errors for kind in ("monte_carlo", "statistical")]
-    for axis, name in enumerate(("topic_word_prior", "doc_topic_prior")):
+    for axis, name in enumerate(("doc_topic_prior", "topic_word_prior")):
         value = getattr(model, name + "_")
         print(
             f"  {name:<17} {value:.4f} ± {value * errors[0][axis]:.4f} Monte Carlo, "
@@ -46,11 +46,11 @@ def show_priors(X, h):
     """Held-out log-likelihood of a fifth of the documents under the priors found and under those of others."""
     train, test = train_test_split(X, test_size=0.2, random_state=0)
     scores = {}
-    for name, (eta, alpha) in {"found": h, **AD_HOC}.items():
-        lda = GibbsLDA(K, topic_word_prior=eta, doc_topic_prior=alpha, max_iter=150, random_state=0).fit(train)
+    for name, (alpha, eta) in {"found": h, **AD_HOC}.items():
+        lda = GibbsLDA(K, doc_topic_prior=alpha, topic_word_prior=eta, max_iter=150, random_state=0).fit(train)
         scores[name] = lda.score(test)
         loss = scores["found"] - scores[name]
-        print(f"  {name:<10} ({eta:.3f}, {alpha:.3f})   {scores[name]:.4f} nats a token, {loss:+.4f} lost")
+        print(f"  {name:<10} ({alpha:.3f}, {eta:.3f})   {scores[name]:.4f} nats a token, {loss:+.4f} lost")
 
 
 def show_topics(model, corpus):
@@ -90,13 +90,13 @@ def main():
     )
     print("Priors by maximum marginal likelihood\n")
     model = fit(corpus.data)
-    h = model.topic_word_prior_, model.doc_topic_prior_
-    print("\nHeld-out likelihood of a fifth of the documents by priors (eta, alpha)\n")
+    h = model.doc_topic_prior_, model.topic_word_prior_
+    print("\nHeld-out likelihood of a fifth of the documents by priors (alpha, eta)\n")
     show_priors(corpus.data, h)
     print("\nTopics by their share of the tokens\n")
     show_topics(model, corpus)
     print(f"\nWhich of {len(corpus.target_names)} subject groups? Accuracy of a logistic regression in 5 folds\n")
-    show_accuracy(corpus, dict(zip(("topic_word_prior", "doc_topic_prior"), h, strict=True)))
+    show_accuracy(corpus, dict(zip(("doc_topic_prior", "topic_word_prior"), h, strict=True)))
     print("\n  Words say more than topics; topics say much of it in a hundredth of the columns.")
     print(f"\n{time.perf_counter() - start:.0f} s in all\n")
 

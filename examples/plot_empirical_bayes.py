@@ -8,7 +8,7 @@ estimate; then the guesses in use are compared with it, and a conclusion is look
 
 # %%
 # A hundred documents of 80 tokens over 40 words, from four topics. The priors that drew them are
-# :math:`\eta = 1` and :math:`\alpha = 0.08`.
+# :math:`\alpha = 0.08` and :math:`\eta = 1`.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,7 +18,7 @@ from sklda.datasets import make_lda_corpus
 from sklda.inspection import MarginalLikelihoodDisplay, PosteriorExpectationDisplay
 from sklda.metrics import leave_one_out_score
 
-TRUTH = {"topic_word_prior": 1.0, "doc_topic_prior": 0.08}
+TRUTH = {"doc_topic_prior": 0.08, "topic_word_prior": 1.0}
 X = make_lda_corpus(100, 40, 4, doc_length=80, **TRUTH, random_state=0).data
 
 
@@ -36,8 +36,8 @@ lda = EmpiricalBayesLDA(
 ).fit(X)
 
 for kind in ("statistical", "monte_carlo"):
-    eta, alpha = np.sqrt(np.diag(lda.confidence_region(0.95, kind).covariance))
-    print(f"eta {lda.topic_word_prior_:.3f} ± {eta:.1%}, alpha {lda.doc_topic_prior_:.3f} ± {alpha:.1%}: {kind}")
+    alpha, eta = lda.confidence_region(0.95, kind).standard_errors
+    print(f"alpha {lda.doc_topic_prior_:.3f} ± {alpha:.1%}, eta {lda.topic_word_prior_:.3f} ± {eta:.1%}: {kind}")
 
 # %%
 # There are two errors. The statistical one is that of having this corpus and no other: more computing does not change
@@ -45,8 +45,8 @@ for kind in ("statistical", "monte_carlo"):
 
 fig, axes = plt.subplots(1, 3, figsize=(15, 4.5), layout="constrained")
 display = MarginalLikelihoodDisplay.from_estimator(lda, ax=axes[0])
-display.plot(axes[1], kind="topic_word_prior")
-display.plot(axes[2], kind="doc_topic_prior")
+display.plot(axes[1], kind="doc_topic_prior")
+display.plot(axes[2], kind="topic_word_prior")
 axes[0].plot(*TRUTH.values(), "*", color="k", ms=10)
 plt.show()
 
@@ -57,14 +57,14 @@ plt.show()
 # :func:`~sklda.metrics.leave_one_out_score` says how likely each document is, given all others, on average and in nats:
 # a difference of one is a factor of 2.7 for every document.
 
-h = lda.topic_word_prior_, lda.doc_topic_prior_
-for name, (eta, alpha) in {
+h = lda.doc_topic_prior_, lda.topic_word_prior_
+for name, (alpha, eta) in {
     "estimated": h,
     "1/K, 1/K": (0.25, 0.25),
     "0.1, 0.1": (0.1, 0.1),
-    "0.1, 50/K": (0.1, 12.5),
+    "50/K, 0.1": (12.5, 0.1),
 }.items():
-    model = GibbsLDA(4, topic_word_prior=eta, doc_topic_prior=alpha, max_iter=300, random_state=0).fit(X)
+    model = GibbsLDA(4, doc_topic_prior=alpha, topic_word_prior=eta, max_iter=300, random_state=0).fit(X)
     score = leave_one_out_score(X, model, n_draws=30, random_state=0)
     print(f"{name:>10}: {score.score:.2f} ± {score.std:.2f}")
 

@@ -5,6 +5,7 @@ Three floors; imports go down only, and on the middle floor a room imports from 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound
                      their progress      _callbacks
                      collection labels   _labels
+                     m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
                      of K, of topics     _evidence  _coherence
                      for searches        _scorers
@@ -21,9 +22,10 @@ Three floors; imports go down only, and on the middle floor a room imports from 
                      leave-one-out       leave_one_out
         evidence     log p(w | K)        annealing  topic_labels  permanent  cgs_transition  chib  harmonic_mean
                      from all chains     estimates  combining
-        hyperparameters  m(eta, alpha)   settings  mode_search  serial_tempering  subsampling  marginal_likelihood
-                                         maximum  convergence  empirical_bayes
-                     by EM               gibbs_em
+        hyperparameters  m(eta, alpha)   empirical_bayes  settings  chain_pool  serial_tempering  tempered_stages
+                         its surface     marginal_likelihood  maximum  ellipse  convergence  extension  disagreement
+                         modes of z      placement  mode_search  burn_in  mode_evidence  subsampling
+                     by EM               expectation_maximisation  gibbs_em  variational_em
         topic_count  p(T | w)            scan  candidates  evidence_by_count  pmmh  posterior
                      its models          count_prior  prior_rules  pruning  settings
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver

@@ -1,50 +1,51 @@
 """EmpiricalBayesLDA: priors by maximum marginal likelihood, with their errors."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
+from sklda._base import BaseLDA
 from sklda._callbacks import Progress
-from sklda._gibbs import GibbsLDA
 from sklda._inference import random
+from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.empirical_bayes import estimate
-from sklda._inference.hyperparameters.gibbs_em import expectation_maximisation
-from sklda._inference.hyperparameters.marginal_likelihood import global_band
-from sklda._inference.hyperparameters.maximum import NAMES, Ellipse
-from sklda._inference.hyperparameters.mode_search import WIDEST
-from sklda._inference.hyperparameters.serial_tempering import TemperedChain
-from sklda._inference.hyperparameters.settings import EM_METHODS, METHODS, Options, Plan, most_sweeps
-from sklda._inference.priors import LARGEST, SMALLEST, Priors
+from sklda._inference.hyperparameters.expectation_maximisation import expectation_maximisation
+from sklda._inference.hyperparameters.settings import (
+    EM_METHODS,
+    METHODS,
+    WIDEST,
+    Settings,
+    Tempering,
+    run_lengths,
+)
+from sklda._inference.priors import LARGEST, SMALLEST
+from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve
-
-KINDS = ("monte_carlo", "statistical")
-
-# Default sweeps of a chain, at least and at most, and token draws that they make in between: to tune, and to estimate.
-_TUNING, _TUNING_TOKENS = (50, 300), 1.5e8
-_SWEEPS, _TOKENS = (150, 5000), 1e9
+from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of, turned
 
 
-class EmpiricalBayesLDA(GibbsLDA):
+class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     """Latent Dirichlet allocation whose priors maximise the marginal likelihood of the corpus, with error bars.
 
-    Both priors are symmetric, and h = (eta, alpha) = (topic_word_prior, doc_topic_prior) throughout. m(h), the
-    probability of the corpus given h, is estimated as a function of h from chains that move in h as well as in the
-    topics; after its maximum is found, the chains go on there and give topics as `GibbsLDA` does.
+    Both priors are symmetric: h = (alpha, eta) = (doc_topic_prior, topic_word_prior) throughout. m(h), the probability
+    of the corpus given h, is estimated as a function of h from chains that move in h as well as in the topics. After
+    its maximum is found, the chains go on there, and their last draw gives the topics.
+
+    There is no ``warm_start``: the grid and the tuning of a fit depend on all its sweeps, and a longer fit is not the
+    continuation of a shorter one. Give the priors found to `GibbsLDA`, which has it, for more sweeps.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics, K.
     method : {"auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"}, default="auto"
-        ``"serial_tempering"`` visits all points of a grid of h alike (George & Doss 2018, section 2.3, with theta and
-        phi integrated out); ``"full_bayes"`` visits them by their posterior (section 6). ``"auto"`` tries both and goes
-        on with the one whose Monte Carlo error of log h is smaller after equally many sweeps, which cost the same. The
-        two EM methods are for comparison: neither has a theory that ensures the maximum, and they give no m(h).
+        ``"serial_tempering"`` visits all points of a grid of h equally often (George & Doss 2018, section 2.3, with
+        theta and phi integrated out); ``"full_bayes"`` visits them by their posterior (section 6). ``"auto"`` tries
+        both and goes on with the one whose Monte Carlo error of log h is smaller after equally many sweeps, which cost
+        the same. The two EM methods are for comparison: neither has a theory that ensures the maximum, and they give
+        no m(h).
     n_tuning : int, default=None
         Sweeps of each chain that find the grid, as many that tune, and as many, at least, at the maximum in the end.
         None: 300, and fewer, but not less than 50, for more than 500,000 tokens.
@@ -57,61 +58,96 @@ class EmpiricalBayesLDA(GibbsLDA):
         the rest of the sweeps are made at its maximum, unless there are `functionals`. 0: after `max_iter` sweeps, all
         for m(h).
     grid_shape : (int, int), default=(11, 11)
-        Values of eta and of alpha on the grid of serial tempering. That of full Bayes is
-        wider, with three more between each two.
+        Values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has three more
+        values between each two.
     region : ((float, float), (float, float)), default=None
-        ((eta_low, eta_high), (alpha_low, alpha_high)), where the grid lies and the maximum is looked for. None: the
-        grid is put around what pilot chains found between 1e-5 and 1e4.
+        ((alpha_low, alpha_high), (eta_low, eta_high)), where the grid lies and the maximum is looked for. None: the
+        grid is put around what short chains found between 1e-5 and 1e4.
     functionals : dict of {str: callable}, default=None
         Functions of (doc_topic, topic_word), arrays of shapes (n_documents, n_components) and (n_components,
         n_features), that return a number. Their posterior expectations are estimated for every h.
     tempering : dict or "paper", default=None
         How serial tempering is done: ``"ratio"`` "collapsed" or "augmented" (theta and phi drawn, equation 2.2),
         ``"index"`` "full_conditional" or "neighbours" (equation 2.8), ``"tuning"`` "stochastic_approximation" or
-        "restarts" (equation 2.16), ``"grid"`` "pilot" or "subsampling", ``"estimator"`` "mixture" (equation 2.10),
-        "component" (2.17) or "simple" (2.1, from one h). What is not given is the first; ``"paper"`` takes the second
-        of the first four.
+        "restarts" (equation 2.16), ``"grid"`` "mode_search" or "subsampling", ``"estimator"`` "mixture" (equation
+        2.10), "component" (2.17) or "simple" (2.1, from one h). The first of each is the default; ``"paper"`` takes the
+        second of the first four.
     doc_topic_prior, topic_word_prior : float, default=None
         Where the search starts. None: ``1 / n_components``. With ``method="gibbs_em"`` an array of shape
         (n_components,) as `doc_topic_prior` gives every topic an alpha of its own; the paper warns that a corpus says
-        too little of that many.
+        too little about that many.
     n_chains : int, default=4
-        Independent chains; where they disagree, chosen from twelve times as many starts by the evidence of their modes.
-    point_estimate, fold_in_iter, n_jobs, verbose, random_state
-        As in `GibbsLDA`.
+        Independent chains. Where they disagree, they begin again in the best modes of twelve times as many starts, by
+        the evidence of these modes.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        How topics come from the last draw: expected counts under each token's full conditional (Papanikolaou et al.
+        2017, equations 33 and 41), or the counts themselves.
+    fold_in_iter : int, default=30
+        Sweeps over a document in `transform`.
+    n_jobs : int, default=None
+        Chains at a time; blocks of 64 documents in `transform`. No result depends on it.
+    verbose : int, default=0
+        1 prints about ten lines a chain, 2 a line every sweep.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        An int makes the fit, and `transform` after it, the same every time.
 
     Attributes
     ----------
-    topic_word_prior_, doc_topic_prior_ : float
-        eta and alpha at the maximum of m(h). With an alpha for every topic, an ndarray of shape (n_components,).
+    doc_topic_prior_, topic_word_prior_ : float
+        alpha and eta at the maximum of m(h). With an alpha for every topic, `doc_topic_prior_` is an ndarray of shape
+        (n_components,).
     method_ : str
         The method used.
-    grid_ : (ndarray of shape (n_etas,), ndarray of shape (n_alphas,))
-        Values of eta and of alpha on the grid.
-    occupancy_ : ndarray of shape (n_etas, n_alphas)
+    grid_ : (ndarray of shape (n_alphas,), ndarray of shape (n_etas,))
+        Values of alpha and of eta on the grid.
+    occupancy_ : ndarray of shape (n_alphas, n_etas)
         Shares of the draws that the grid points had; equal where serial tempering went everywhere.
-    acceptance_ : float
+    acceptance_rate_ : float
         Share of the sweeps before which h changed.
     prior_trace_ : ndarray of shape (n_chains, n_iter_, 2)
-        eta and alpha at every sweep.
+        alpha and eta in every sweep; the mean alpha where topics have one each. Where a callback ended a chain early,
+        NaN follows.
     r_hat_, ess_ : ndarray of shape (2,)
-        Split R-hat and effective number of draws of the posterior means of log eta and of log alpha given the topics.
-    log_evidence_, log_evidence_std_ : ndarray of shape (n_starts,), float
-        log p(w | h) at one h from every start, nats, and the standard deviation of a run; empty, and NaN, where chains
-        agree at once or the corpus is too large.
-    components_, topic_word_, doc_topic_, topic_assignments_, log_joint_trace_, n_iter_, best_chain_, sampler_
-        As in `GibbsLDA`; the joint is at the priors of the sweep.
+        Split R-hat and effective number of draws of the posterior means of log alpha and of log eta given the topics.
+    mode_log_evidence_ : ndarray of shape (n_starts,)
+        log p(w | h) at one h by annealing from every start, nats; empty where chains agree at once or the corpus is too
+        large.
+    mode_log_evidence_std_ : float
+        Standard deviation of a single run; NaN where there was none.
+    components_ : ndarray of shape (n_components, n_features)
+        Topic-word counts plus prior; normalised rows are `topic_word_`.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        Topics as distributions over words.
+    doc_topic_ : ndarray of shape (n_documents, n_components)
+        Topic proportions of the training documents from the same draw.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        Topic of every token: document by document, word ids ascending, a word of count c c times.
+    log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
+        log p(w, z | alpha, eta) at the priors of the sweep, after every sweep from the grid on, in nats. Where a
+        callback ended a chain early, NaN follows.
+    n_iter_ : int
+        Sweeps in `log_joint_trace_` of the longest chain.
+    best_chain_ : int
+        The row of `log_joint_trace_` that the topics come from: the highest mean over the last half of the sweeps.
+    sampler_ : str
+        The kernel that was used, ``"dense"``.
+    n_features_in_ : int
+        Size of the vocabulary.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words, where X had them as column names.
 
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If a prior's maximum cannot be told from an edge (the warning names it; the prior's errors are then infinite),
-        if chains disagree about h, if few starts came within reach of the best evidence, or if part of the grid was not
-        visited.
+        If a prior's maximum lies at an edge of the region (the warning names it; the prior's errors are then infinite),
+        if chains disagree about h, if few starts have about the best evidence, or if part of the grid was not visited.
 
     References
     ----------
     George & Doss (2018). Principled selection of hyperparameters in the latent Dirichlet allocation model. JMLR 18.
+
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
 
     Examples
     --------
@@ -119,16 +155,12 @@ class EmpiricalBayesLDA(GibbsLDA):
     >>> from sklda.datasets import make_lda_corpus
     >>> X = make_lda_corpus(60, 20, 2, doc_length=50, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
     >>> lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=1000, random_state=0).fit(X)
-    >>> bool(lda.confidence_region(0.999, "statistical").contains(0.5, 0.3))
+    >>> bool(lda.confidence_region(0.999, "statistical").contains(0.3, 0.5))
     True
     """
 
     _parameter_constraints = {
-        **{
-            name: constraint
-            for name, constraint in GibbsLDA._parameter_constraints.items()
-            if name not in ("sampler", "warm_start", "snapshot_every")
-        },
+        **BaseLDA._parameter_constraints,
         "method": [StrOptions({"auto", *METHODS, *EM_METHODS})],
         "n_tuning": [None, Interval(Integral, 1, None, closed="left")],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
@@ -137,10 +169,9 @@ class EmpiricalBayesLDA(GibbsLDA):
         "region": [None, "array-like"],
         "functionals": [None, Mapping],
         "tempering": [None, StrOptions({"paper"}), dict],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
     }
-
-    # Of `GibbsLDA`, and not for this estimator.
-    snapshot_every = None
 
     def __init__(
         self,
@@ -182,79 +213,58 @@ class EmpiricalBayesLDA(GibbsLDA):
         self.random_state = random_state
 
     def _fit(self, corpus, data):
-        per_topic = np.ndim(self.doc_topic_prior) > 0
+        per_topic = self._checked_start()
+        room = reserve(corpus, self.n_components)
+        priors, _ = self._priors(corpus)
+        functionals = self._checked_functionals()
+        region = self._checked_region()
+        n_tuning, max_iter = run_lengths(self.method, corpus.n_tokens, self.n_tuning, self.max_iter)
+        settings = Settings(
+            n_tuning=n_tuning,
+            max_iter=max_iter,
+            tol=self.tol,
+            grid_shape=turned(self._checked_shape()),
+            region=WIDEST if region is None else turned(region),
+            grid_is_region=region is not None,
+            tempering=Tempering.make(self.tempering),
+            functionals=tuple(functionals.values()),
+        )
+        seed = random.seed_sequence(self.random_state)
+        attributes = {"_fold_in_seed_": random.key(random.child(seed, 1))}
+        progress = Progress(self, data, attributes, self.n_chains, n_sweeps=settings.most_sweeps(self.method))
+        options = {"n_chains": self.n_chains, "n_jobs": self.n_jobs, "listener": progress}
+        pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options)
+        if self.method in EM_METHODS:
+            expectation_maximisation(pool, self.method, per_topic)
+            found = {"method_": self.method}
+        else:
+            found = attributes_of(estimate(pool, self.method)) | {"_functional_names_": tuple(functionals)}
+        del room
+        progress.end(pool.chains)
+        return progress.fitted(pool.chains) | found
+
+    def _checked_start(self):
+        """Whether topics have an alpha each, of the priors that the search starts from."""
         if np.ndim(self.topic_word_prior) > 0:
             raise ValueError(
                 "topic_word_prior must be one number: the priors whose maximum is looked for are symmetric."
             )
+        per_topic = np.ndim(self.doc_topic_prior) > 0
         if per_topic and self.method != "gibbs_em":
             raise ValueError(
                 "doc_topic_prior must be one number, for both priors are symmetric; "
                 "an alpha for every topic takes method='gibbs_em'."
             )
-        room = reserve(corpus, self.n_components)
-        priors, _ = self._priors(corpus)
-        region, functionals = self._checked_region(), dict(self.functionals or {})
+        return per_topic
+
+    def _checked_functionals(self):
+        functionals = dict(self.functionals or {})
         for name, function in functionals.items():
             if not callable(function):
                 raise TypeError(
                     f"functionals[{name!r}] must be a function of (doc_topic, topic_word), got {function!r}."
                 )
-        seed = random.seed_sequence(self.random_state)
-        fold_in_seed = random.key(random.child(seed, 1))
-        options = Options.make(self.tempering)
-        n_tuning, max_iter = self._lengths(corpus.n_tokens)
-        most = most_sweeps(self.method, options, n_tuning, max_iter)
-        progress = Progress(self, data, {"_fold_in_seed_": fold_in_seed}, self.n_chains, n_sweeps=most)
-        plan = Plan(
-            corpus=corpus,
-            priors=priors,
-            region=region or WIDEST,
-            placed=region is not None,
-            options=options,
-            functionals=tuple(functionals.values()),
-            n_tuning=n_tuning,
-            max_iter=max_iter,
-            tol=self.tol,
-            grid_shape=self._checked_shape(),
-            n_chains=self.n_chains,
-            seed=random.child(seed, 0),
-            n_jobs=self.n_jobs,
-            listener=progress,
-        )
-        if self.method in EM_METHODS:
-            chains = expectation_maximisation(plan, self.method, per_topic)
-            attributes = {"method_": self.method}
-        else:
-            found = estimate(plan, self.method)
-            chains = found.chains
-            for chain in chains:
-                eta, alpha = found.maximum.h
-                chain.priors = Priors.make(alpha, eta, self.n_components, corpus.n_features)
-            attributes = {
-                "method_": found.method,
-                "grid_": (found.grid.etas, found.grid.alphas),
-                "occupancy_": found.occupancy,
-                "acceptance_": found.acceptance,
-                "r_hat_": found.r_hat,
-                "ess_": found.ess,
-                "log_evidence_": found.log_evidence,
-                "log_evidence_std_": found.log_evidence_std,
-                "_estimate_": replace(found, chains=[]),
-                "_functional_names_": tuple(functionals),
-            }
-        del room
-        progress.end(chains)
-        return progress.fitted(chains) | attributes
-
-    def _lengths(self, n_tokens):
-        """Sweeps to tune and to estimate, by the size of the corpus where they are not given."""
-        n_tokens = max(n_tokens, 1)
-        n_tuning = int(np.clip(_TUNING_TOKENS // n_tokens, *_TUNING)) if self.n_tuning is None else self.n_tuning
-        max_iter = int(np.clip(_TOKENS // n_tokens, *_SWEEPS)) if self.max_iter is None else self.max_iter
-        if self.max_iter is None and self.method in EM_METHODS:
-            max_iter //= 5
-        return n_tuning, max_iter
+        return functionals
 
     def _checked_region(self):
         if self.region is None:
@@ -262,7 +272,7 @@ class EmpiricalBayesLDA(GibbsLDA):
         region = np.asarray(self.region, dtype=np.float64)
         if region.shape != (2, 2) or not ((region >= SMALLEST) & (region <= LARGEST)).all():
             raise ValueError(
-                "region must be ((eta_low, eta_high), (alpha_low, alpha_high)) between "
+                "region must be ((alpha_low, alpha_high), (eta_low, eta_high)) between "
                 f"{SMALLEST:g} and {LARGEST:g}, got {self.region!r}."
             )
         if (region[:, 0] >= region[:, 1]).any():
@@ -276,124 +286,20 @@ class EmpiricalBayesLDA(GibbsLDA):
         return tuple(shape.tolist())
 
     def _fitted_attributes(self, chains):
-        attributes = super()._fitted_attributes(chains)
-        attributes.pop("_chain_states_")
-        attributes.pop("_fingerprint_")
-        best = chains[attributes["best_chain_"]]
+        """Attributes that describe the chains as they are now."""
+        traces = self._trace_attributes(chains)
+        best = chains[traces["best_chain_"]]
         alpha = best.priors.doc[0]
-        if isinstance(best, TemperedChain):
-            trace = np.full((len(chains), attributes["n_iter_"], 2), np.nan)
-            for row, chain in zip(trace, chains, strict=True):
-                row[: len(chain.visited)] = np.reshape(chain.visited, (-1, 2))
-            attributes["prior_trace_"] = trace
-        return attributes | {
-            "topic_word_prior_": float(best.priors.word[0]),
-            "doc_topic_prior_": alpha.copy() if np.ndim(self.doc_topic_prior) else float(alpha[0]),
-        }
-
-    def _found(self):
-        check_is_fitted(self)
-        if not hasattr(self, "_estimate_"):
-            raise NotFittedError(
-                f"method={self.method_!r} gives the priors without the marginal likelihood around them. "
-                "Fit with method='auto', 'serial_tempering' or 'full_bayes'."
-            )
-        return self._estimate_
-
-    def log_marginal_likelihood(self, topic_word_prior, doc_topic_prior, *, return_std=False):
-        """log m(h), the log-likelihood of the priors with topics, proportions and assignments integrated out.
-
-        Parameters
-        ----------
-        topic_word_prior, doc_topic_prior : float or array-like
-            eta and alpha, of shapes that broadcast. Beyond the grid the estimate soon has no draws to rest on.
-        return_std : bool, default=False
-            Whether to return the Monte Carlo standard error as well.
-
-        Returns
-        -------
-        value : float or ndarray
-            Nats, up to the one constant that makes it 0 at (`topic_word_prior_`, `doc_topic_prior_`).
-        std : float or ndarray
-            Of the difference from there, by batch means; infinite where fewer than ten effective draws reach. Only with
-            `return_std`.
-        """
-        found = self._found()
-        eta, alpha = _pairs(topic_word_prior, doc_topic_prior)
-        value, std = found.log_ratio(eta.ravel(), alpha.ravel())
-        value, std = value.reshape(eta.shape)[()], std.reshape(eta.shape)[()]
-        return (value, std) if return_std else value
-
-    def confidence_region(self, level=0.95, kind="monte_carlo"):
-        """An ellipse for the priors, on the scale of their logarithms.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-        kind : {"monte_carlo", "statistical"}, default="monte_carlo"
-            ``"monte_carlo"`` covers the maximum of m(h), which more sweeps would give: by batching as in Theorem 1 of
-            George & Doss (2018), with the spread between chains where they disagree. ``"statistical"`` covers the
-            priors that generated the corpus: from the curvature of log m at its maximum.
-
-        Returns
-        -------
-        Ellipse
-            With `center`, `covariance`, `standard_errors`, `contains` and `boundary`.
-
-        Raises
-        ------
-        ValueError
-            If `level` does not lie between 0 and 1 or `kind` is another.
-        """
-        found = self._found()
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {KINDS}, got {kind!r}.")
-        maximum = found.maximum
-        return Ellipse(np.array(maximum.h), getattr(maximum, kind).copy(), level, kind, found.region)
-
-    def posterior_expectation(self, name, topic_word_prior, doc_topic_prior, *, level=0.95):
-        """Posterior expectation of a functional as the priors vary, with a band that holds for all priors at once.
-
-        Parameters
-        ----------
-        name : str
-            One of `functionals`.
-        topic_word_prior, doc_topic_prior : float or array-like
-            eta and alpha, of shapes that broadcast, on the grid's region.
-        level : float, default=0.95
-            Confidence that the band contains the whole function, as far as draws reach on the grid's region.
-
-        Returns
-        -------
-        value, low, high : float or ndarray
-            Equation 2.14 of George & Doss (2018), and a band as that of equation 2.19, but wider where fewer draws
-            reach; infinite where fewer than ten effective ones do.
-
-        Raises
-        ------
-        ValueError
-            If there is no functional of that name, or `level` does not lie between 0 and 1.
-        """
-        found = self._found()
-        if name not in self._functional_names_:
-            raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names_)}.")
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
-        values = found.functional_values[:, self._functional_names_.index(name)]
-        eta, alpha = _pairs(topic_word_prior, doc_topic_prior)
-        mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())
-        band = global_band(found.functional_curve, values, found.grid.region, level)
-        # Infinite even where the functional is constant as far as draws reach.
-        half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
-        return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
-
-
-def _pairs(*h):
-    eta, alpha = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in h))
-    for name, values in zip(NAMES, (eta, alpha), strict=True):
-        bad = ~((values >= SMALLEST) & (values <= LARGEST))
-        if bad.any():
-            raise ValueError(f"{name} must lie between {SMALLEST:g} and {LARGEST:g}, got {values[bad].flat[0]:g}.")
-    return eta, alpha
+        trace = np.full((len(chains), traces["n_iter_"], 2), np.nan)
+        for row, chain in zip(trace, chains, strict=True):
+            row[: len(chain.prior_path)] = turned(np.reshape(chain.prior_path, (-1, 2)).T).T
+        return (
+            traces
+            | self._topic_attributes(best)
+            | {
+                "sampler_": best.sampler,
+                "prior_trace_": trace,
+                "doc_topic_prior_": alpha.copy() if np.ndim(self.doc_topic_prior) else float(alpha[0]),
+                "topic_word_prior_": float(best.priors.word[0]),
+            }
+        )

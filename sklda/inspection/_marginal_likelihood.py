@@ -1,4 +1,4 @@
-"""Pictures of m(h), the marginal likelihood of the priors, and of what depends on h."""
+"""Pictures of m(h), the marginal likelihood of the priors h = (alpha, eta), and of what depends on h."""
 
 import numpy as np
 from sklearn.utils import check_scalar
@@ -6,17 +6,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda.inspection._axes import axes
 
-PRIORS = ("topic_word_prior", "doc_topic_prior")
-_LABELS = {"topic_word_prior": r"topic_word_prior $\eta$", "doc_topic_prior": r"doc_topic_prior $\alpha$"}
+PRIORS = ("doc_topic_prior", "topic_word_prior")
+_LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"topic_word_prior $\eta$"}
 
 # What a picture shows beyond the grid, as a factor.
 _MARGIN = 1.05
 # Contours: nats below the maximum.
 _DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
 _LINE, _ACCENT, _MUTED = "#1f5a91", "#c1440e", "#444444"
-# Area of the grid point at which the median visit was, square points.
+# Area of the grid point that the median visit was made at, square points.
 _DOT = 10
-# Pale, so that what lies on top can be seen.
+# Darkest shade of the contours: pale, so that what lies on top can be seen.
 _DEEPEST = 0.6
 
 
@@ -32,15 +32,15 @@ def _check_has_curve(estimator):
     if not hasattr(estimator, "log_marginal_likelihood"):
         raise TypeError(f"{type(estimator).__name__} has no marginal likelihood: give a fitted EmpiricalBayesLDA.")
     # Says which methods do.
-    estimator.log_marginal_likelihood(estimator.topic_word_prior_, estimator.doc_topic_prior_)
+    estimator.log_marginal_likelihood(estimator.doc_topic_prior_, estimator.topic_word_prior_)
 
 
 def _edges(region):
-    """((eta_low, eta_high), (alpha_low, alpha_high)) as four checked floats, (2, 2)."""
+    """((alpha_low, alpha_high), (eta_low, eta_high)) as four checked floats, (2, 2)."""
     edges = np.asarray(region, dtype=np.float64)
     if edges.shape != (2, 2) or not ((edges > 0).all() and (edges[:, 0] < edges[:, 1]).all()):
         raise ValueError(
-            f"region must be ((eta_low, eta_high), (alpha_low, alpha_high)), 0 < low < high; got {region!r}."
+            f"region must be ((alpha_low, alpha_high), (eta_low, eta_high)), 0 < low < high; got {region!r}."
         )
     return edges
 
@@ -68,27 +68,27 @@ def _log_axis(axis):
 
 
 class MarginalLikelihoodDisplay:
-    """The marginal likelihood of the priors, m(h) with h = (eta, alpha), and how sure its maximum is.
+    """The marginal likelihood of the priors, m(h) with h = (alpha, eta), and how precisely its maximum is known.
 
     Use `from_estimator`; the constructor takes what is drawn.
 
     Parameters
     ----------
-    topic_word_priors : array-like of shape (n_etas,)
-        eta, ascending.
     doc_topic_priors : array-like of shape (n_alphas,)
         alpha, ascending.
-    log_marginal_likelihood : array-like of shape (n_etas, n_alphas)
+    topic_word_priors : array-like of shape (n_etas,)
+        eta, ascending.
+    log_marginal_likelihood : array-like of shape (n_alphas, n_etas)
         log m, nats, up to a constant.
     maximum : (float, float)
-        (eta, alpha); slices go through the values next to it.
-    std : array-like of shape (n_etas, n_alphas), default=None
+        (alpha, eta); slices go through the values next to it.
+    std : array-like of shape (n_alphas, n_etas), default=None
         Monte Carlo standard error of log m(h) - log m(maximum), nats; infinite where it is not known.
     ellipses : sequence of ellipses, default=()
-        As `EmpiricalBayesLDA.confidence_region` returns them: with `boundary`, `level` and `kind`.
+        As `EmpiricalBayesLDA.confidence_region` returns: with `boundary`, `level` and `kind`.
     grid : pair of array-like, default=None
-        Values of eta (n_grid_etas,) and alpha (n_grid_alphas,) that the chains moved on.
-    occupancy : array-like of shape (n_grid_etas, n_grid_alphas), default=None
+        Values of alpha (n_grid_alphas,) and eta (n_grid_etas,) that the chains moved on.
+    occupancy : array-like of shape (n_grid_alphas, n_grid_etas), default=None
         Share of the sweeps at each grid point. Points never visited are drawn as crosses.
 
     Attributes
@@ -109,10 +109,10 @@ class MarginalLikelihoodDisplay:
     --------
     >>> import numpy as np
     >>> from sklda.inspection import MarginalLikelihoodDisplay
-    >>> eta, alpha = np.geomspace(0.1, 1, 20), np.geomspace(0.05, 0.5, 25)
-    >>> log_m = -20 * (np.log(eta / 0.3) ** 2)[:, None] - 30 * np.log(alpha / 0.2) ** 2
+    >>> alpha, eta = np.geomspace(0.05, 0.5, 25), np.geomspace(0.1, 1, 20)
+    >>> log_m = -30 * (np.log(alpha / 0.2) ** 2)[:, None] - 20 * np.log(eta / 0.3) ** 2
     >>> display = MarginalLikelihoodDisplay(
-    ...     topic_word_priors=eta, doc_topic_priors=alpha, log_marginal_likelihood=log_m, maximum=(0.3, 0.2)
+    ...     doc_topic_priors=alpha, topic_word_priors=eta, log_marginal_likelihood=log_m, maximum=(0.2, 0.3)
     ... )
     >>> display.plot().ax_.get_xscale()
     'log'
@@ -121,8 +121,8 @@ class MarginalLikelihoodDisplay:
     def __init__(
         self,
         *,
-        topic_word_priors,
         doc_topic_priors,
+        topic_word_priors,
         log_marginal_likelihood,
         maximum,
         std=None,
@@ -130,8 +130,8 @@ class MarginalLikelihoodDisplay:
         grid=None,
         occupancy=None,
     ):
-        self.topic_word_priors = topic_word_priors
         self.doc_topic_priors = doc_topic_priors
+        self.topic_word_priors = topic_word_priors
         self.log_marginal_likelihood = log_marginal_likelihood
         self.maximum = maximum
         self.std = std
@@ -147,10 +147,10 @@ class MarginalLikelihoodDisplay:
         ----------
         estimator : EmpiricalBayesLDA
             Fitted.
-        kind : {"contour", "topic_word_prior", "doc_topic_prior"}, default="contour"
-            As in `plot`.
+        kind : {"contour", "doc_topic_prior", "topic_word_prior"}, default="contour"
+            Contours over both priors, or log m along one of them; see `plot`.
         region : pair of pairs of float, default=None
-            ((eta_low, eta_high), (alpha_low, alpha_high)); None: that of the grid.
+            ((alpha_low, alpha_high), (eta_low, eta_high)); None: that of the grid.
         n_points : int, default=40
             Values of each prior.
         level : float, default=0.95
@@ -163,14 +163,14 @@ class MarginalLikelihoodDisplay:
         """
         _check_has_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)
-        maximum = (estimator.topic_word_prior_, estimator.doc_topic_prior_)
+        maximum = (estimator.doc_topic_prior_, estimator.topic_word_prior_)
         grid = estimator.grid_
         edges = _around(grid) if region is None else _edges(region)
-        eta, alpha = (_span(*each) for each in zip(edges, (n_points,) * 2, maximum, strict=True))
-        value, std = estimator.log_marginal_likelihood(*np.meshgrid(eta, alpha, indexing="ij"), return_std=True)
+        alpha, eta = (_span(*each) for each in zip(edges, (n_points,) * 2, maximum, strict=True))
+        value, std = estimator.log_marginal_likelihood(*np.meshgrid(alpha, eta, indexing="ij"), return_std=True)
         return cls(
-            topic_word_priors=eta,
             doc_topic_priors=alpha,
+            topic_word_priors=eta,
             log_marginal_likelihood=value,
             maximum=maximum,
             std=std,
@@ -186,7 +186,7 @@ class MarginalLikelihoodDisplay:
         ----------
         ax : matplotlib Axes, default=None
             None makes a new figure.
-        kind : {"contour", "topic_word_prior", "doc_topic_prior"}, default="contour"
+        kind : {"contour", "doc_topic_prior", "topic_word_prior"}, default="contour"
             Contours of log m over both priors, with its maximum, the confidence regions, the grid and where the chains
             were on it; or log m along one prior, the other at the maximum, with a band of two Monte Carlo standard
             errors, point by point.
@@ -212,12 +212,12 @@ class MarginalLikelihoodDisplay:
         from matplotlib import colormaps
 
         ax = self.ax_
-        eta, alpha = np.asarray(self.topic_word_priors), np.asarray(self.doc_topic_priors)
+        alpha, eta = np.asarray(self.doc_topic_priors), np.asarray(self.topic_word_priors)
         ax.set_yscale("log")
         drops = _DROPS[: np.searchsorted(_DROPS, -below.min()) + 1]
         levels = -drops[::-1] if len(drops) > 1 else [-1e-9, 0]
         colors = colormaps["Blues"](np.linspace(0, _DEEPEST, len(levels)))
-        self.contours_ = ax.contourf(eta, alpha, below.T, levels, colors=colors, extend="min")
+        self.contours_ = ax.contourf(alpha, eta, below.T, levels, colors=colors, extend="min")
         self.figure_.colorbar(self.contours_, ax=ax, label="log marginal likelihood below its maximum (nats)")
         if self.grid is not None:
             self._grid()
@@ -226,27 +226,27 @@ class MarginalLikelihoodDisplay:
             label = f"{ellipse.level:.0%} {ellipse.kind.replace('_', ' ')} region"
             self.ellipses_ += ax.plot(*ellipse.boundary().T, style, color=_ACCENT, lw=1.8, label=label)
         ax.plot(*self.maximum, "+", color=_ACCENT, ms=11, mew=2, label="maximum")
-        ax.set(xlim=(eta[0], eta[-1]), ylim=(alpha[0], alpha[-1]), xlabel=_LABELS[PRIORS[0]], ylabel=_LABELS[PRIORS[1]])
+        ax.set(xlim=(alpha[0], alpha[-1]), ylim=(eta[0], eta[-1]), xlabel=_LABELS[PRIORS[0]], ylabel=_LABELS[PRIORS[1]])
         for axis in (ax.xaxis, ax.yaxis):
             _log_axis(axis)
         ax.legend(loc="best", fontsize="small")
 
     def _grid(self):
-        eta, alpha = (part.ravel() for part in np.meshgrid(*self.grid, indexing="ij"))
+        alpha, eta = (part.ravel() for part in np.meshgrid(*self.grid, indexing="ij"))
         share = np.full(eta.shape, 1 / len(eta)) if self.occupancy is None else np.ravel(self.occupancy)
         seen = share > 0
-        # Not so large that neighbours on a fine grid run together, nor small beside one that was visited too often.
+        # Dots that do not overlap on a fine grid, and do not become tiny where one point was visited too often.
         ascending = np.sort(share)
         typical = ascending[np.searchsorted(np.cumsum(ascending), 0.5 * share.sum())]
         size = np.minimum(_DOT * share[seen] / typical, 2 * _DOT)
         label = "grid" if self.occupancy is None else "grid, area by visits"
-        self.ax_.scatter(eta[seen], alpha[seen], size, color=_MUTED, lw=0, label=label)
+        self.ax_.scatter(alpha[seen], eta[seen], size, color=_MUTED, lw=0, label=label)
         if not seen.all():
-            self.ax_.scatter(eta[~seen], alpha[~seen], 18, color=_MUTED, marker="x", lw=1, label="never visited")
+            self.ax_.scatter(alpha[~seen], eta[~seen], 18, color=_MUTED, marker="x", lw=1, label="never visited")
 
     def _slice(self, below, along):
         ax, axis = self.ax_, PRIORS.index(along)
-        priors = [np.asarray(self.topic_word_priors), np.asarray(self.doc_topic_priors)]
+        priors = [np.asarray(self.doc_topic_priors), np.asarray(self.topic_word_priors)]
         fixed = int(np.argmin(np.abs(np.log(priors[1 - axis] / self.maximum[1 - axis]))))
         x, y = priors[axis], np.take(below, fixed, axis=1 - axis)
         if self.std is not None:
@@ -269,7 +269,7 @@ class MarginalLikelihoodDisplay:
 class PosteriorExpectationDisplay:
     """How a posterior expectation I(h) changes with one of the priors, with bands that hold for all h at once.
 
-    Where the band is infinite, for too few draws reach, the line is dotted.
+    Where the band is infinite, because too few draws carry weight, the line is dotted.
 
     Use `from_estimator`; the constructor takes what is drawn.
 
@@ -277,7 +277,7 @@ class PosteriorExpectationDisplay:
     ----------
     name : str
         Of the functional.
-    along : {"topic_word_prior", "doc_topic_prior"}
+    along : {"doc_topic_prior", "topic_word_prior"}
         The prior that varies.
     priors : array-like of shape (n_priors,)
         Its values, ascending.
@@ -286,7 +286,7 @@ class PosteriorExpectationDisplay:
     value, low, high : array-like of shape (n_lines, n_priors)
         I(h), and its band.
     maximum : (float, float), default=None
-        (eta, alpha) of the largest marginal likelihood; the value of the prior that varies is marked.
+        (alpha, eta) of the largest marginal likelihood; the value of the prior that varies is marked.
 
     Attributes
     ----------
@@ -335,12 +335,12 @@ class PosteriorExpectationDisplay:
             Fitted with `functionals`.
         name : str
             One of the functionals.
-        along : {"topic_word_prior", "doc_topic_prior"}, default="doc_topic_prior"
+        along : {"doc_topic_prior", "topic_word_prior"}, default="doc_topic_prior"
             The prior that varies.
         fixed : float or array-like of shape (n_lines,), default=None
             Values of the other; None: where the marginal likelihood is largest.
         region : pair of pairs of float, default=None
-            ((eta_low, eta_high), (alpha_low, alpha_high)), of which one pair is used; None: that of the grid.
+            ((alpha_low, alpha_high), (eta_low, eta_high)), of which one pair is used; None: that of the grid.
         n_points : int, default=40
             Values of the prior that varies.
         level : float, default=0.95
@@ -354,7 +354,7 @@ class PosteriorExpectationDisplay:
         _check_has_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)
         axis = PRIORS.index(_choose(along, "along", PRIORS))
-        maximum = (estimator.topic_word_prior_, estimator.doc_topic_prior_)
+        maximum = (estimator.doc_topic_prior_, estimator.topic_word_prior_)
         edges = _around(estimator.grid_) if region is None else _edges(region)
         priors = _span(edges[axis], n_points, maximum[axis])
         fixed = np.atleast_1d(np.asarray(maximum[1 - axis] if fixed is None else fixed, dtype=np.float64))

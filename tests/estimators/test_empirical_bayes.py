@@ -16,10 +16,11 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklda import EmpiricalBayesLDA
 from sklda._inference import random
 from sklda._inference.hyperparameters.maximum import Maximum, covariances, refine
+from sklda._inference.hyperparameters.settings import run_lengths
 from sklda.datasets import make_lda_corpus
 
 QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
-TRUTH = {"topic_word_prior": 0.5, "doc_topic_prior": 0.3}
+TRUTH = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_both_methods_agree(X, fitted):
     """Each against the other within 4.3 standard errors of the difference: a chi-square of 2 degrees, 1e-4."""
     other = {"full_bayes": "serial_tempering", "serial_tempering": "full_bayes"}[fitted.method_]
     lda = EmpiricalBayesLDA(2, method=other, n_tuning=200, max_iter=1200, random_state=1).fit(X)
-    h = [np.log([each.topic_word_prior_, each.doc_topic_prior_]) for each in (fitted, lda)]
+    h = [np.log([each.doc_topic_prior_, each.topic_word_prior_]) for each in (fitted, lda)]
     covariance = fitted.confidence_region().covariance + lda.confidence_region().covariance
     away = h[0] - h[1]
     assert away @ np.linalg.solve(covariance, away) < 18.4
@@ -66,12 +67,12 @@ def test_both_methods_agree(X, fitted):
 
 
 def test_results(X, fitted):
-    h = fitted.topic_word_prior_, fitted.doc_topic_prior_
+    h = fitted.doc_topic_prior_, fitted.topic_word_prior_
     assert type(h[0]) is type(h[1]) is float
     value, std = fitted.log_marginal_likelihood(*h, return_std=True)
     assert value == std == 0
-    eta, alpha = np.meshgrid(h[0] * np.array([0.7, 1, 1.4]), h[1] * np.array([0.7, 1, 1.4]), indexing="ij")
-    value, std = fitted.log_marginal_likelihood(eta, alpha, return_std=True)
+    alpha, eta = np.meshgrid(h[0] * np.array([0.7, 1, 1.4]), h[1] * np.array([0.7, 1, 1.4]), indexing="ij")
+    value, std = fitted.log_marginal_likelihood(alpha, eta, return_std=True)
     assert value.shape == std.shape == (3, 3)
     assert (value <= 0.05).all()
     assert (std >= 0).all()
@@ -85,13 +86,13 @@ def test_results(X, fitted):
     assert fitted.occupancy_.shape == (n_points, n_points)
     assert fitted.occupancy_.sum() == pytest.approx(1)
     assert [len(axis) for axis in fitted.grid_] == [n_points, n_points]
-    assert 0 < fitted.acceptance_ <= 1
+    assert 0 < fitted.acceptance_rate_ <= 1
     assert (fitted.r_hat_ < 1.3).all()
     assert (fitted.ess_ > 20).all()
     assert fitted.prior_trace_.shape == (4, fitted.n_iter_, 2)
     np.testing.assert_allclose(fitted.prior_trace_[:, -1], np.tile(h, (4, 1)), rtol=0.3)
     assert fitted.log_joint_trace_.shape == (4, fitted.n_iter_)
-    np.testing.assert_allclose(fitted.components_.sum(), X.sum() + h[0] * 40)
+    np.testing.assert_allclose(fitted.components_.sum(), X.sum() + h[1] * 40)
     assert fitted.transform(X).shape == (80, 2)
     assert np.isfinite(fitted.score(X))
 
@@ -99,12 +100,12 @@ def test_results(X, fitted):
 def test_posterior_expectations(fitted):
     """Between the extremes, larger where alpha is small, and flat beyond what the band allows."""
     alpha = fitted.doc_topic_prior_ * np.array([0.6, 1.0, 1.6])
-    value, low, high = fitted.posterior_expectation("purity", fitted.topic_word_prior_, alpha)
+    value, low, high = fitted.posterior_expectation("purity", alpha, fitted.topic_word_prior_)
     assert value.shape == (3,)
     assert ((value > 0.5) & (value < 1)).all()
     assert (low < value).all()
     assert (value < high).all()
-    wider = fitted.posterior_expectation("purity", fitted.topic_word_prior_, alpha[1], level=0.99)
+    wider = fitted.posterior_expectation("purity", alpha[1], fitted.topic_word_prior_, level=0.99)
     assert wider[2] - wider[1] > high[1] - low[1]
     assert value[0] > value[2]
     _, low, high = fitted.posterior_expectation("purity", 1e4, 1e4)
@@ -144,7 +145,7 @@ def away_by_band(exact, level, n_seeds=5):
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            value, low, _ = lda.fit(X).posterior_expectation("purity", eta, alpha, level=level)
+            value, low, _ = lda.fit(X).posterior_expectation("purity", alpha, eta, level=level)
         largest.append((np.abs(value - exact) / (value - low)).max())
     return np.array(largest)
 
@@ -174,7 +175,7 @@ def test_same_seed_same_answer_for_any_n_jobs(X, method, same):
     copy = pickle.loads(pickle.dumps(lda))
     assert same(copy.transform(X), lda.transform(X))
     if method in ("gibbs_em", "variational_em"):
-        with pytest.raises(AttributeError, match="gives the priors without the marginal likelihood"):
+        with pytest.raises(NotFittedError, match="gives the priors without the marginal likelihood"):
             lda.log_marginal_likelihood(1, 1)
     else:
         assert copy.log_marginal_likelihood(0.4, 0.4) == lda.log_marginal_likelihood(0.4, 0.4)
@@ -184,7 +185,7 @@ def test_same_seed_same_answer_for_any_n_jobs(X, method, same):
 def test_the_papers_own_way(X, fitted):
     lda = EmpiricalBayesLDA(2, method="serial_tempering", tempering="paper", n_tuning=200, max_iter=800, random_state=0)
     lda.fit(X)
-    assert fitted.confidence_region(0.999, "statistical").contains(lda.topic_word_prior_, lda.doc_topic_prior_)
+    assert fitted.confidence_region(0.999, "statistical").contains(lda.doc_topic_prior_, lda.topic_word_prior_)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -192,7 +193,7 @@ def test_the_papers_own_way(X, fitted):
 def test_bad_starts(X, fitted, factor):
     start = dict(zip(TRUTH, np.array(list(TRUTH.values())) * factor, strict=True))
     lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=400, random_state=0, **start).fit(X)
-    assert fitted.confidence_region(0.999, "statistical").contains(lda.topic_word_prior_, lda.doc_topic_prior_)
+    assert fitted.confidence_region(0.999, "statistical").contains(lda.doc_topic_prior_, lda.topic_word_prior_)
 
 
 EDGES = {
@@ -270,13 +271,52 @@ def test_bad_questions(fitted):
     with pytest.raises(ValueError, match="kind must be"):
         fitted.confidence_region(kind="bayes")
     with pytest.raises(ValueError, match="doc_topic_prior must lie"):
-        fitted.log_marginal_likelihood(1, 0)
+        fitted.log_marginal_likelihood(0, 1)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("method", ["full_bayes", "serial_tempering"])
+def test_alpha_comes_before_eta(X, method):
+    region = ((0.05, 1.0), (2.0, 20.0))
+    functionals = {"purity": purity}
+    lda = EmpiricalBayesLDA(
+        2, method=method, region=region, grid_shape=(3, 5), functionals=functionals, n_chains=2, **QUICK
+    ).fit(X)
+    n_points = {"full_bayes": (9, 17), "serial_tempering": (3, 5)}[method]
+    assert lda.occupancy_.shape == n_points
+    assert tuple(len(axis) for axis in lda.grid_) == n_points
+    for axis, (low, high) in enumerate(region):
+        np.testing.assert_allclose(lda.grid_[axis][[0, -1]], [low, high])
+        assert ((lda.prior_trace_[:, :, axis] >= low * 0.999) & (lda.prior_trace_[:, :, axis] <= high * 1.001)).all()
+    h = lda.doc_topic_prior_, lda.topic_word_prior_
+    assert all(low * 0.999 <= prior <= high * 1.001 for prior, (low, high) in zip(h, region, strict=True))
+    assert lda.log_marginal_likelihood(*h) == 0
+    for kind in ("monte_carlo", "statistical"):
+        ellipse = lda.confidence_region(kind=kind)
+        np.testing.assert_allclose(ellipse.center, h)
+        assert ellipse.region == region
+        # eta has its maximum below the region, alpha within it.
+        assert np.isinf(ellipse.standard_errors).tolist() == [False, True]
+    with_purity = [lda.posterior_expectation("purity", alpha, h[1])[0] for alpha in (0.1, 0.9)]
+    assert with_purity[0] > with_purity[1]
+
+
+@pytest.mark.parametrize("method", ["gibbs_em", "variational_em"])
+def test_em_has_a_trace_of_its_priors(X, method):
+    lda = EmpiricalBayesLDA(2, method=method, doc_topic_prior=3.0, topic_word_prior=2.0, n_chains=2, **QUICK).fit(X)
+    assert lda.prior_trace_.shape == (2, lda.n_iter_, 2)
+    assert lda.n_iter_ == lda.log_joint_trace_.shape[1]
+    np.testing.assert_allclose(lda.prior_trace_[:, 0], [[3.0, 2.0]] * 2)
+    np.testing.assert_allclose(
+        lda.prior_trace_[:, -40:], np.broadcast_to([lda.doc_topic_prior_, lda.topic_word_prior_], (2, 40, 2))
+    )
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_alpha_for_every_topic(X):
     lda = EmpiricalBayesLDA(2, method="gibbs_em", doc_topic_prior=[0.3, 0.3], **QUICK).fit(X)
     assert lda.doc_topic_prior_.shape == (2,)
+    assert lda.prior_trace_[lda.best_chain_, -1, 0] == pytest.approx(lda.doc_topic_prior_.mean())
     assert lda.transform(X).shape == (80, 2)
 
 
@@ -293,7 +333,7 @@ def test_chains_end_when_they_are_precise_enough(X, fitted):
         ends[tol] = lda.n_iter_
         errors = [lda.confidence_region(kind=kind).standard_errors for kind in ("monte_carlo", "statistical")]
         assert (errors[0] < 0.5 * errors[1]).all()
-        assert fitted.confidence_region(0.999, "statistical").contains(lda.topic_word_prior_, lda.doc_topic_prior_)
+        assert fitted.confidence_region(0.999, "statistical").contains(lda.doc_topic_prior_, lda.topic_word_prior_)
     assert ends[0.5] < ends[0.0] == 100 + 1500
 
 
@@ -304,13 +344,12 @@ def test_the_last_precision_comes_from_sweeps_at_the_maximum(X, fitted):
     assert 100 < at_the_end[::-1].argmin() < lda.n_iter_
     errors = [lda.confidence_region(kind=kind).standard_errors for kind in ("monte_carlo", "statistical")]
     assert (errors[0] < 0.04 * errors[1]).all()
-    away = np.log([lda.topic_word_prior_ / fitted.topic_word_prior_, lda.doc_topic_prior_ / fitted.doc_topic_prior_])
+    away = np.log([lda.doc_topic_prior_ / fitted.doc_topic_prior_, lda.topic_word_prior_ / fitted.topic_word_prior_])
     covariance = lda.confidence_region().covariance + fitted.confidence_region().covariance
     assert away @ np.linalg.solve(covariance, away) < 18.4
 
 
 def test_lengths_follow_the_size_of_the_corpus():
-    lengths = [EmpiricalBayesLDA()._lengths(n) for n in (10**4, 10**6, 10**9)]
-    assert lengths == [(300, 5000), (150, 1000), (50, 150)]
-    assert EmpiricalBayesLDA(n_tuning=7, max_iter=8)._lengths(10**9) == (7, 8)
-    assert EmpiricalBayesLDA(method="gibbs_em")._lengths(10) == (300, 1000)
+    assert [run_lengths("auto", n) for n in (10**4, 10**6, 10**9)] == [(300, 5000), (150, 1000), (50, 150)]
+    assert run_lengths("auto", 10**9, 7, 8) == (7, 8)
+    assert run_lengths("gibbs_em", 10) == (300, 1000)

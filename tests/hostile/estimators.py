@@ -288,11 +288,11 @@ def _around_the_maximum(draw, session, estimator):
     kind = draw.pick(["monte_carlo", "statistical", "x", None])
     if estimator.method_ in ("gibbs_em", "variational_em"):
         return
-    value = session.call(estimator.log_marginal_likelihood, eta, alpha, return_std=draw.chance(0.5))
+    value = session.call(estimator.log_marginal_likelihood, alpha, eta, return_std=draw.chance(0.5))
     if value is not None:
         session.require(~np.isnan(value), f"log m(h) is not NaN, got {value}")
     session.call(estimator.confidence_region, level, kind)
     name = draw.pick([*(estimator.functionals or {}), "none of them"])
-    bands = session.call(estimator.posterior_expectation, name, eta, alpha, level=draw.pick([0.95, level]))
+    bands = session.call(estimator.posterior_expectation, name, alpha, eta, level=draw.pick([0.95, level]))
     if bands is not None and name != "nan":
         session.require(~np.isnan(bands), f"posterior expectations are not NaN, got {bands}")

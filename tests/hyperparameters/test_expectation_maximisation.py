@@ -1,25 +1,21 @@
-"""EM for the priors: the maximiser, both E-steps against enumeration, and starts and corpora at the edge."""
+"""EM for the priors: both E-steps against enumeration, and starts and corpora at the edge."""
 
 import pickle
 
 import numpy as np
 import pytest
-from enumeration import DOCS, Enumeration, make_chain, make_corpus, rising
-from scipy.optimize import check_grad, minimize
+from enumeration import DOCS, Enumeration, make_chain, make_corpus
+from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import t as student
 
 from sklda._inference.corpus import Corpus
-from sklda._inference.hyperparameters import gibbs_em as expectation
-from sklda._inference.hyperparameters.gibbs_em import (
-    EMChain,
-    fixed_point_step,
-    newton,
-    newton_step,
-    topic_alphas,
-    variational_em,
-)
-from sklda._inference.priors import CountHistograms, Priors, doc_histogram
+from sklda._inference.gibbs_em import MStep
+from sklda._inference.hyperparameters import variational_em as variational
+from sklda._inference.hyperparameters.gibbs_em import FixedPointMStep, LearningChain
+from sklda._inference.hyperparameters.variational_em import variational_em
+from sklda._inference.parallel import Stopped
+from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain, run_chains
 from sklda.datasets import make_lda_corpus
 
@@ -50,73 +46,6 @@ def burnt():
     return chain
 
 
-# --- M-steps ----------------------------------------------------------------------------------------------------------
-
-
-def draws_of(chain, n=5):
-    parts = []
-    for _ in range(n):
-        chain.sweep()
-        parts.append(CountHistograms.of(chain))
-    return CountHistograms.stack(parts)
-
-
-@pytest.mark.parametrize("start", [(0.4, 0.3), (40, 30), (0.004, 0.003), (900, 0.002)])
-def test_the_m_steps_find_the_maximum_of_the_mean_log_joint(burnt, start):
-    draws = draws_of(burnt)
-    found = newton_step((draws.word_part, draws.doc_part), np.log(start), BOX)
-    objective = minimize(lambda x: -draws.log_joint(*np.exp(x)[:, None]).mean(), np.log([0.4, 0.3]), tol=1e-10)
-    np.testing.assert_allclose(found, objective.x, atol=1e-4)
-    gradient, curvature = draws.derivatives(*np.exp(found)[:, None])
-    assert (np.abs(gradient.mean(axis=0)) < 1e-6).all() and (curvature.mean(axis=0) < 0).all()
-    np.testing.assert_allclose(fixed_point_step(draws, np.log(start), BOX, 10000, 1e-10), found, atol=1e-5)
-
-
-def test_few_steps_of_newton(burnt):
-    draws = draws_of(burnt)
-    for part in (draws.word_part, draws.doc_part):
-        for start in (0.003, 0.3, 30):
-            assert newton(expectation._mean_of(part), np.log([start]), *np.log([[1e-3], [1e3]]))[1] <= 12
-
-
-def test_alpha_per_topic(burnt):
-    lengths, histogram = np.bincount(burnt.corpus.lengths), doc_histogram(burnt, by_topic=True)
-    n_dk = burnt.doc_topic_counts().astype(int)
-    for k in range(4):
-        np.testing.assert_array_equal(histogram[k, 1:], np.bincount(n_dk[:, k], minlength=histogram.shape[1])[1:])
-
-    def negative(x):
-        return -rising(np.broadcast_to(np.exp(x), n_dk.shape), n_dk)
-
-    best = minimize(negative, np.zeros(4), tol=1e-10)
-    for start in (-6.0, 0.0, 6.0):
-        found = topic_alphas(histogram, lengths, np.full(4, start), (1e-3, 1e3))
-        np.testing.assert_allclose(found, best.x, atol=1e-4)
-
-
-def test_derivatives_of_alpha_per_topic(burnt, monkeypatch):
-    functions = []
-    monkeypatch.setattr(expectation, "newton", lambda function, start, *_: functions.append(function) or (start, 0))
-    topic_alphas(doc_histogram(burnt, by_topic=True), np.bincount(burnt.corpus.lengths), np.zeros(4), (1e-3, 1e3))
-    for x in (np.array([0.1, -2, 1, 0.5]), np.array([3.0, 4, 5, 6])):
-        _, gradient, curvature = functions[0](x)
-        assert check_grad(lambda x: functions[0](x)[0], lambda x: functions[0](x)[1], x) < 1e-3 * abs(gradient).max()
-        for k in range(4):
-            step = np.eye(4)[k] * 1e-5
-            numeric = (functions[0](x + step)[1] - functions[0](x - step)[1]) / 2e-5
-            np.testing.assert_allclose(curvature[k], numeric, atol=1e-5 * abs(curvature).max())
-
-
-def test_an_unused_topic_goes_to_the_edge(burnt):
-    histogram = doc_histogram(burnt, by_topic=True)
-    histogram[2] = 0
-    found = topic_alphas(
-        histogram, np.bincount(burnt.doc_topic_counts().astype(int)[:, [0, 1, 3]].sum(axis=1)), np.zeros(4), BOX[1]
-    )
-    assert found[2] == np.log(1e-3)
-    assert (np.delete(found, 2) > np.log(1e-2)).all()
-
-
 # --- Gibbs-EM ---------------------------------------------------------------------------------------------------------
 
 
@@ -133,23 +62,34 @@ def exact_m_step(h):
 START = (0.6, 0.5)
 
 
-def first_m_steps(n_seeds=16, n_draws=1500, **options):
+@pytest.mark.parametrize("start", [(0.4, 0.3), (40, 30), (0.004, 0.003), (900, 0.002)])
+def test_the_fixed_point_is_where_newton_ends(burnt, start):
+    draws = []
+    for _ in range(5):
+        burnt.sweep()
+        draws.append(MStep(BOX).statistics(burnt))
+    fixed_point = FixedPointMStep(BOX, n_iter=10000, tol=1e-10).maximum(draws, np.log(start))
+    np.testing.assert_allclose(fixed_point, MStep(BOX).maximum(draws, np.log(start)), atol=1e-5)
+    one = FixedPointMStep((BOX[0], None), n_iter=10000, tol=1e-10).maximum(draws, np.log(start))
+    np.testing.assert_array_equal(one, [fixed_point[0], np.log(start[1])])
+
+
+def first_m_steps(n_seeds=16, n_draws=1500, m_step=MStep):
     e = Enumeration(TINY, V, K, START[1], START[0])
     rng = np.random.default_rng(3)
     chains = [
-        EMChain(
+        LearningChain.learning(
             make_chain(e.corpus, e.priors, e.states[rng.choice(len(e.states), p=e.posterior)], seed),
-            BOX,
             n_draws=n_draws,
             n_burn_in=0,
-            **options,
+            m_step=m_step(BOX),
         )
         for seed in range(n_seeds)
     ]
-    return np.array([chain.path[1] for chain in run_chains(chains, n_draws)])
+    return np.array([chain.em.path[1] for chain in run_chains(chains, n_draws)])
 
 
-@pytest.mark.parametrize("m_step", expectation.M_STEPS)
+@pytest.mark.parametrize("m_step", [MStep, FixedPointMStep])
 def test_gibbs_em_takes_the_exact_m_step(m_step):
     assert p_value(first_m_steps(m_step=m_step), exact_m_step(START)) > LEVEL
 
@@ -170,31 +110,47 @@ def test_draws_at_another_prior_are_found(monkeypatch, wrong):
 def test_gibbs_em_finds_the_priors_of_a_corpus():
     """Over ten corpora log h had standard deviations .15 and .055; the tolerance is five of them."""
     X = make_lda_corpus(400, 40, 4, doc_length=100, doc_topic_prior=0.3, topic_word_prior=0.5, random_state=1).data
-    chain = EMChain(chain_on(X, 5.0, 5.0, 4), BOX, n_draws=10, n_burn_in=0)
+    chain = LearningChain.learning(chain_on(X, 5.0, 5.0, 4), n_draws=10, n_burn_in=0, m_step=MStep(BOX))
     chain = run_chains([chain], 800)[0]
-    assert (np.abs(chain.log_h() - np.log([0.5, 0.3])) < [0.75, 0.28]).all()
+    assert (np.abs(chain.em.mean() - np.log([0.5, 0.3])) < [0.75, 0.28]).all()
 
 
 @pytest.mark.parametrize("per_topic", [False, True])
 def test_chains_pickle_and_go_on(burnt, same, per_topic):
-    chain = EMChain(burnt, BOX, n_draws=3, n_burn_in=2, per_topic=per_topic)
+    chain = LearningChain.learning(burnt, n_draws=3, n_burn_in=2, m_step=MStep(BOX, per_topic))
     chain = run_chains([chain], 8)[0]
     copy = pickle.loads(pickle.dumps(chain))
     a, b = run_chains([chain, copy], 9, n_jobs=2)
-    assert same(a.path, b.path) and len(a.path) == 1 + 17 // 5
-    assert same(a.topics, b.topics)
-    assert a.path[0].shape == ((5,) if per_topic else (2,))
+    assert same(a.em.path, b.em.path) and len(a.em.path) == 1 + 17 // 5
+    assert same(a.topics, b.topics) and a.prior_path == b.prior_path
+    assert a.em.path[0].shape == ((5,) if per_topic else (2,))
+
+
+def test_the_prior_path_has_the_priors_of_every_sweep(burnt):
+    chain = LearningChain.learning(burnt, n_draws=2, n_burn_in=1, m_step=MStep(BOX, per_topic=True))
+    chain = run_chains([chain], 7)[0]
+    expected = [(np.exp(h[0]), np.exp(h[1:]).mean()) for h in chain.em.path]
+    np.testing.assert_allclose(chain.prior_path, np.repeat(expected, [3, 3, 1], axis=0))
+    fixed = LearningChain(chain)
+    fixed.set_log_h(np.log([0.7, 0.2]))
+    fixed = run_chains([fixed], 2)[0]
+    np.testing.assert_allclose(fixed.prior_path, [*chain.prior_path, (0.7, 0.2), (0.7, 0.2)])
 
 
 def test_an_interrupted_sweep_counts_for_nothing(burnt):
-    chain = EMChain(burnt, BOX, n_draws=1, n_burn_in=0)
-    chain.sweep(lambda: True)
-    assert len(chain.path) == 1
+    chain = LearningChain.learning(burnt, n_draws=1, n_burn_in=0, m_step=MStep(BOX))
+
+    def stop():
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        chain.sweep(stop)
+    assert len(chain.em.path) == 1 and chain.prior_path == []
 
 
-def test_the_fixed_point_is_for_symmetric_priors(burnt):
-    with pytest.raises(ValueError, match="m_step='fixed_point' is for a symmetric alpha"):
-        EMChain(burnt, BOX, n_draws=1, n_burn_in=0, per_topic=True, m_step="fixed_point")
+def test_the_fixed_point_is_for_symmetric_priors():
+    with pytest.raises(ValueError, match="fixed point is for a symmetric alpha"):
+        FixedPointMStep(BOX, per_topic=True)
 
 
 # --- variational EM ---------------------------------------------------------------------------------------------------
@@ -217,7 +173,7 @@ def test_the_bound_is_the_evidence_where_there_is_one_topic():
 
 
 def test_a_bound_without_a_divergence_is_found(monkeypatch):
-    monkeypatch.setattr(expectation, "divergence", lambda parameters, prior: np.zeros(1))
+    monkeypatch.setattr(variational, "divergence", lambda parameters, prior: np.zeros(1))
     with pytest.raises(AssertionError):
         test_the_bound_lies_below_the_evidence_and_rises(0.3, 0.4)
 
@@ -236,7 +192,7 @@ def test_variational_em_rises_and_ends_at_a_stationary_point(burnt):
     for shift in ((0.01, 0), (-0.01, 0), (0, 0.01), (0, -0.01)):
         near = np.exp(fit.log_h() + shift)
         less, least = (
-            expectation.divergence(fit.topic_word, h[0]).sum() + expectation.divergence(fit.doc_topic[says], h[1]).sum()
+            variational.divergence(fit.topic_word, h[0]).sum() + variational.divergence(fit.doc_topic[says], h[1]).sum()
             for h in (near, np.exp(fit.log_h()))
         )
         assert least < less
@@ -244,7 +200,7 @@ def test_variational_em_rises_and_ends_at_a_stationary_point(burnt):
 
 def test_slices_of_the_corpus_change_nothing(burnt, monkeypatch):
     whole = variational_em(burnt, BOX, n_iter=3)
-    monkeypatch.setattr(expectation, "_AT_A_TIME", 50)
+    monkeypatch.setattr(variational, "_AT_A_TIME", 50)
     np.testing.assert_allclose(variational_em(burnt, BOX, n_iter=3).path, whole.path, rtol=1e-9)
 
 
@@ -268,8 +224,8 @@ def test_bad_starts_and_odd_corpora_end_within_the_box(name, factor):
     edges = np.log(BOX).T
     ended = [variational_em(chain, BOX, n_iter=20).log_h()]
     for per_topic in (False, True):
-        em = EMChain(chain, BOX, n_draws=2, n_burn_in=1, per_topic=per_topic)
-        log_h = run_chains([em], 30)[0].log_h()
+        em = LearningChain.learning(chain, n_draws=2, n_burn_in=1, m_step=MStep(BOX, per_topic))
+        log_h = run_chains([em], 30)[0].em.mean()
         ended.append(np.array([log_h[0], *log_h[1:]]))
     for log_h in ended:
         wide = np.concatenate([edges[:, :1], np.repeat(edges[:, 1:], len(log_h) - 1, axis=1)], axis=1)

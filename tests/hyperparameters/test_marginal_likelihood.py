@@ -14,14 +14,15 @@ from enumeration import make_chain, make_corpus
 from scipy.special import logsumexp
 
 from sklda._inference import random
-from sklda._inference.hyperparameters.empirical_bayes import build_curve, estimate
+from sklda._inference.hyperparameters.chain_pool import ChainPool
+from sklda._inference.hyperparameters.ellipse import Ellipse
+from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_sums, variance_of_sums
-from sklda._inference.hyperparameters.maximum import Ellipse
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
-from sklda._inference.hyperparameters.settings import Options, Plan
+from sklda._inference.hyperparameters.settings import Settings, Tempering
+from sklda._inference.hyperparameters.tempered_stages import build_curve
 from sklda._inference.priors import CountHistograms, Priors
 from sklda._inference.rising import log_rising
-from sklda._inference.sampling.collapsed import GibbsChain
 
 REGION = ((0.05, 10.0), (0.05, 10.0))
 # docs, V, K, and (eta, alpha, log m(eta, alpha) - log m(1, 1))
@@ -115,23 +116,18 @@ SURFACES = [
 ALARM = 4.0
 
 
-def make_plan(docs, n_features, n_components, seed, n_tuning, max_iter, region=REGION, options=None):
-    return Plan(
-        corpus=make_corpus(docs, n_features),
-        priors=Priors.make(1.0, 1.0, n_components, n_features),
-        region=region,
-        placed=True,
-        options=Options.make(options or None),
-        functionals=(),
+def make_pool(docs, n_features, n_components, seed, n_tuning, max_iter, region=REGION, tempering=None):
+    settings = Settings(
         n_tuning=n_tuning,
         max_iter=max_iter,
         tol=0.0,
         grid_shape=(7, 7),
-        n_chains=4,
-        seed=np.random.SeedSequence(seed),
-        n_jobs=None,
-        listener=None,
+        region=region,
+        grid_is_region=True,
+        tempering=Tempering.make(tempering or None),
     )
+    priors = Priors.make(1.0, 1.0, n_components, n_features)
+    return ChainPool(make_corpus(docs, n_features), priors, settings, np.random.SeedSequence(seed), n_chains=4)
 
 
 def run(*model, method="full_bayes", seed=0, n_tuning=150, max_iter=1000, region=REGION, **options):
@@ -139,7 +135,7 @@ def run(*model, method="full_bayes", seed=0, n_tuning=150, max_iter=1000, region
     with warnings.catch_warnings():
         # The surfaces are flat: their maxima lie at edges.
         warnings.simplefilter("ignore")
-        return estimate(make_plan(*model, seed, n_tuning, max_iter, region, options), method)
+        return estimate(make_pool(*model, seed, n_tuning, max_iter, region, options), method)
 
 
 def largest_z(table, *curves):
@@ -201,7 +197,7 @@ def test_a_wrong_ratio_is_found(monkeypatch):
 def test_a_wrong_denominator_is_found(monkeypatch):
     """zeta left out of equation 2.10, as if the chains had been full Bayes."""
     monkeypatch.setattr(
-        "sklda._inference.hyperparameters.empirical_bayes.mixture_denominators",
+        "sklda._inference.hyperparameters.tempered_stages.mixture_denominators",
         lambda draws, grid: logsumexp(
             draws.word_part(grid.etas)[:, :, None] + draws.doc_part(grid.alphas)[:, None, :], axis=(1, 2)
         ),
@@ -212,17 +208,18 @@ def test_a_wrong_denominator_is_found(monkeypatch):
 
 @pytest.fixture(scope="module")
 def errors_of_50_seeds():
-    """One log ratio's errors in units of its standard error, from chains without pilots."""
+    """One log ratio's errors in units of its standard error, from chains that begin anywhere."""
     *model, table = SURFACES[0]
     (exact,) = [row[2] for row in table if row[:2] == (0.1, 0.1)]
     z = []
     for seed in range(50):
-        plan = make_plan(*model, seed, n_tuning=20, max_iter=500)
-        grid = plan.grid(REGION)
-        chains = [GibbsChain.start(plan.corpus, plan.priors, random.child(plan.seed, 9, c)) for c in range(4)]
-        chains = plan.sweep(plan.tempered(chains, grid, 0), plan.n_tuning)
-        chains = plan.sweep(plan.tempered(chains, grid, 1), plan.max_iter)
-        value, std = build_curve(chains, grid, plan.options).log_ratio(0.1, 0.1, (1.0, 1.0))
+        pool = make_pool(*model, seed, n_tuning=20, max_iter=500)
+        grid = pool.new_grid(REGION)
+        pool.start(pool.seed, 9)
+        for stage, n_sweeps in enumerate((20, 500)):
+            pool.temper(grid, stage)
+            pool.sweep(n_sweeps)
+        value, std = build_curve(pool.chains, grid, pool.settings.tempering).log_ratio(0.1, 0.1, (1.0, 1.0))
         z.append((value[0] - exact) / std[0])
     return np.abs(z)
 
@@ -264,14 +261,14 @@ def test_variances_of_slow_chains_do_not_fall_short():
 def test_chains_that_stand_apart_are_heard(monkeypatch):
     """Chains that forget in twice their length: batches see a fifth of the variance."""
     share = shares_of_the_variance(memory=0.999).mean()
-    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._SELDOM", 1 - 1e-12)
+    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._BELOW_TRUE", 1 - 1e-12)
     assert shares_of_the_variance(memory=0.999).mean() < 0.35
     assert 0.5 < share < 0.9
 
 
 def test_plain_batch_means_would_fall_short(monkeypatch):
     monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._LUGSAIL", 1)
-    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._SELDOM", 1 - 1e-12)
+    monkeypatch.setattr("sklda._inference.hyperparameters.marginal_likelihood._BELOW_TRUE", 1 - 1e-12)
     assert shares_of_the_variance().mean() < 0.8
 
 
@@ -373,7 +370,8 @@ def test_ellipse():
     ellipse = Ellipse(np.array([0.5, 2.0]), covariance, 0.95, "monte_carlo", REGION)
     edge = ellipse.boundary(50)
     assert edge.shape == (50, 2)
-    assert ellipse.contains(0.5, 2.0)
+    assert ellipse.contains(doc_topic_prior=0.5, topic_word_prior=2.0)
+    assert not ellipse.contains(doc_topic_prior=2.0, topic_word_prior=0.5)
     log_center, log_edge = np.log([0.5, 2.0]), np.log(edge)
     assert ellipse.contains(*np.exp(log_center + 0.999 * (log_edge - log_center)).T).all()
     assert not ellipse.contains(*np.exp(log_center + 1.001 * (log_edge - log_center)).T).any()

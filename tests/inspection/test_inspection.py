@@ -25,7 +25,7 @@ COVARIANCE = np.array([[0.04, -0.01], [-0.01, 0.02]])
 
 
 class Ellipse:
-    """The face of what `confidence_region` returns; along an infinite variance the boundary is cut."""
+    """The interface of what `confidence_region` returns; along an infinite variance the boundary is cut."""
 
     def __init__(self, covariance, level, kind):
         self.covariance, self.level, self.kind = covariance, level, kind
@@ -39,17 +39,17 @@ class Ellipse:
 
 
 class Fitted(BaseEstimator):
-    """The face of EmpiricalBayesLDA over a log m(h) that is quadratic in log h."""
+    """The interface of EmpiricalBayesLDA over a log m(h) that is quadratic in log h."""
 
     def fit(self):
-        self.topic_word_prior_, self.doc_topic_prior_ = CENTER
+        self.doc_topic_prior_, self.topic_word_prior_ = CENTER
         self.grid_ = np.geomspace(0.15, 0.6, 5), np.geomspace(0.1, 0.4, 4)
         self.occupancy_ = np.full((5, 4), 1 / 19)
         self.occupancy_[0, 3] = 0
         return self
 
-    def log_marginal_likelihood(self, topic_word_prior, doc_topic_prior, *, return_std=False):
-        away = np.log(np.stack([topic_word_prior, doc_topic_prior], axis=-1) / CENTER)
+    def log_marginal_likelihood(self, doc_topic_prior, topic_word_prior, *, return_std=False):
+        away = np.log(np.stack([doc_topic_prior, topic_word_prior], axis=-1) / CENTER)
         value = -0.5 * np.einsum("...i,ij,...j", away, np.linalg.inv(COVARIANCE), away) - 1234
         std = 0.1 * np.abs(away).sum(axis=-1)
         return (value, np.where(std > 0.1, np.inf, std)) if return_std else value
@@ -57,8 +57,8 @@ class Fitted(BaseEstimator):
     def confidence_region(self, level, kind):
         return Ellipse(COVARIANCE / (1 if kind == "statistical" else 100), level, kind)
 
-    def posterior_expectation(self, name, topic_word_prior, doc_topic_prior, *, level):
-        value = topic_word_prior * 2 + doc_topic_prior
+    def posterior_expectation(self, name, doc_topic_prior, topic_word_prior, *, level):
+        value = doc_topic_prior * 2 + topic_word_prior
         return value, value - 1 + level, value + 1 - level
 
 
@@ -70,11 +70,11 @@ def fitted():
 
 def test_contours(fitted):
     display = MarginalLikelihoodDisplay.from_estimator(fitted, n_points=20)
-    eta, alpha = display.topic_word_priors, display.doc_topic_priors
-    assert 0.3 in eta and 0.2 in alpha and len(eta) == len(alpha) == 21
-    assert eta[[0, -1]] == pytest.approx([0.15 / 1.05, 0.6 * 1.05])
-    assert alpha[[0, -1]] == pytest.approx([0.1 / 1.05, 0.4 * 1.05])
-    log_m = fitted.log_marginal_likelihood(eta[:, None] * np.ones(21), alpha * np.ones((21, 1)))
+    alpha, eta = display.doc_topic_priors, display.topic_word_priors
+    assert 0.3 in alpha and 0.2 in eta and len(alpha) == len(eta) == 21
+    assert alpha[[0, -1]] == pytest.approx([0.15 / 1.05, 0.6 * 1.05])
+    assert eta[[0, -1]] == pytest.approx([0.1 / 1.05, 0.4 * 1.05])
+    log_m = fitted.log_marginal_likelihood(alpha[:, None] * np.ones(21), eta * np.ones((21, 1)))
     np.testing.assert_array_equal(display.log_marginal_likelihood, log_m)
     assert display.contours_.zmax == 0
     # The contour of half the chi-square quantile is the ellipse.
@@ -90,14 +90,14 @@ def test_contours(fitted):
         "95% monte carlo region",
         "maximum",
     ]
-    assert display.ax_.get_xlabel().startswith("topic_word_prior")
-    assert display.ax_.get_ylabel().startswith("doc_topic_prior")
+    assert display.ax_.get_xlabel().startswith("doc_topic_prior")
+    assert display.ax_.get_ylabel().startswith("topic_word_prior")
     points, missed = display.ax_.collections[-2:]
     assert len(points.get_offsets()) == 19
     np.testing.assert_allclose(missed.get_offsets(), [[0.15, 0.4]])
 
 
-@pytest.mark.parametrize("axis, kind", list(enumerate(["topic_word_prior", "doc_topic_prior"])))
+@pytest.mark.parametrize("axis, kind", list(enumerate(["doc_topic_prior", "topic_word_prior"])))
 def test_slices(fitted, axis, kind):
     fig, ax = plt.subplots()
     display = MarginalLikelihoodDisplay.from_estimator(fitted, kind=kind, ax=ax, region=((0.1, 0.9), (0.05, 0.8)))
@@ -135,10 +135,10 @@ def test_models_without_a_curve(draw):
 
 
 def test_plot_again_and_without_extras():
-    eta, alpha = np.geomspace(0.1, 1, 5), np.geomspace(0.1, 1, 6)
-    table = {"topic_word_priors": eta, "doc_topic_priors": alpha, "maximum": (0.1, 1)}
+    alpha, eta = np.geomspace(0.1, 1, 5), np.geomspace(0.1, 1, 6)
+    table = {"doc_topic_priors": alpha, "topic_word_priors": eta, "maximum": (0.1, 1)}
     display = MarginalLikelihoodDisplay(log_marginal_likelihood=np.zeros((5, 6)), **table)
-    for kind in ("contour", "topic_word_prior", "doc_topic_prior"):
+    for kind in ("contour", "doc_topic_prior", "topic_word_prior"):
         assert display.plot(kind=kind) is display
         assert display.band_ is None and display.ellipses_ == []
     plt.close("all")
@@ -153,7 +153,7 @@ def test_an_ellipse_at_an_edge_is_drawn(fitted):
     assert all(np.isfinite(line.get_xydata()).all() for line in display.ellipses_)
 
 
-@pytest.mark.parametrize("axis, along", list(enumerate(["topic_word_prior", "doc_topic_prior"])))
+@pytest.mark.parametrize("axis, along", list(enumerate(["doc_topic_prior", "topic_word_prior"])))
 def test_posterior_expectations(fitted, axis, along):
     display = PosteriorExpectationDisplay.from_estimator(fitted, "distance", along=along, fixed=[0.2, 0.5], level=0.9)
     assert len(display.lines_) == len(display.bands_) == 2

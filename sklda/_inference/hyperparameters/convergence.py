@@ -1,4 +1,4 @@
-"""Whether chains on (h, z) can be trusted: R-hat, effective draws, and the warnings of what went wrong."""
+"""Convergence of chains on (h, z): R-hat, effective draws, and warnings."""
 
 import numpy as np
 from scipy.stats import chi2
@@ -8,12 +8,14 @@ from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_s
 from sklda._inference.hyperparameters.maximum import NAMES
 from sklda._inference.warn import warn
 
-# Grid points that get less than this part of their due were not visited.
+# A grid point was not visited that has less than this share of its expected visits.
 UNVISITED = 0.05
-# Chains disagree when their scores at the common maximum are as far apart as chance makes them once in a hundred.
+# Chains disagree when a chi-square test of their scores at the common maximum has a p-value below this.
 _DISAGREE = 0.01
-# R-hat beyond which chains that disagree are worth a warning; below, wider errors say enough.
-_FORGETFUL = 1.1
+# R-hat beyond which chains that disagree get a warning (the usual limit); below it, wider errors are enough.
+_LARGE_R_HAT = 1.1
+# Draws of a chain below which its batches are too few for the test.
+_FEWEST_DRAWS = 16
 
 
 def split_r_hat(series):
@@ -24,7 +26,7 @@ def split_r_hat(series):
     n = np.mean([len(half) for half in halves])
     within = np.mean([half.var(axis=0, ddof=1) for half in halves], axis=0)
     between = np.var([half.mean(axis=0) for half in halves], axis=0, ddof=1)
-    # Chains that all stand still at one value agree.
+    # Chains that all stay at one value agree.
     ratio = np.divide(between, within, out=np.where(between > 0, np.inf, 0.0), where=within > 0)
     return np.sqrt((n - 1) / n + ratio)
 
@@ -42,7 +44,7 @@ def disagree(curve, maximum):
     """Whether the chains' scores at the common maximum differ by more than their errors."""
     inside = maximum.interior
     n_chains = len(curve.lengths)
-    if n_chains < 2 or not inside.any() or min(curve.lengths) < 16:
+    if n_chains < 2 or not inside.any() or min(curve.lengths) < _FEWEST_DRAWS:
         return False
     scores, covariance = [], np.zeros((2, 2))
     for c in range(n_chains):
@@ -58,39 +60,54 @@ def disagree(curve, maximum):
     return bool(chi2.sf(q, scores.shape[1] * (n_chains - 1)) < _DISAGREE)
 
 
-def warn_of(method, maximum, search, disagree, r_hat, occupancy, grid, pilots):
-    """A `ConvergenceWarning` for everything that keeps the result from being what was asked for."""
-    if pilots is not None and pilots.few:
-        warn(
-            f"Of {len(pilots.log_evidence)} starts, only {pilots.n_within} came within reach of the best evidence, and "
-            "all chains go on from there. A mode of the topic assignments that no start found may be better and have "
-            "its maximum elsewhere: the errors contain how far apart the modes that were found have theirs. "
-            "More starts (n_chains) or longer tuning (n_tuning) may find others as good.",
-            ConvergenceWarning,
-        )
+def warn_of_missed_modes(modes):
+    """Warn if few of the starts of a `ModeSearch` have about the best evidence."""
+    if not modes.few_plausible:
+        return
+    warn(
+        f"Of {len(modes.log_evidence)} starts, only {modes.n_plausible} have about the best evidence, and all chains "
+        "go on from these. A better mode of the topic assignments may have been missed, with its maximum elsewhere. "
+        "The errors contain the spread of the maxima of the modes that were found. "
+        "More starts (n_chains) or longer tuning (n_tuning) may find more modes of that evidence.",
+        ConvergenceWarning,
+    )
+
+
+def warn_of_edges(maximum, region):
+    """Warn of priors whose maximum lies at an edge of the region, or is not distinguishable from it."""
     for axis, side in maximum.edges.items():
-        bound = search[axis][side == "upper"]
+        name, bound = NAMES[axis], region[axis][side == "upper"]
         warn(
-            f"The marginal likelihood has no maximum in {NAMES[axis]} that can be told from the {side} edge of what "
-            f"was searched, {bound:.3g}: it is as high there as anywhere. {NAMES[axis]}_ = {maximum.h[axis]:.3g}, and "
-            "its errors are infinite. "
-            "The corpus says too little of this prior; give a `region` to keep it within bounds.",
+            f"The marginal likelihood with {name} at the {side} edge of the region searched, {bound:.3g}, is not "
+            f"distinguishable from its largest value. {name}_ = {maximum.h[axis]:.3g}, and its errors are infinite. "
+            "The corpus says too little about this prior; give a `region` to keep it within bounds.",
             ConvergenceWarning,
         )
-    if disagree and r_hat.max() > _FORGETFUL:
-        warn(
-            "The chains disagree about the priors by more than their errors (R-hat of log topic_word_prior "
-            f"{r_hat[0]:.2f}, of log doc_topic_prior {r_hat[1]:.2f}): they forget slowly, or stay in different modes "
-            "of the topic assignments. The errors contain their spread. "
-            "Longer chains (max_iter), more of them (n_chains) or longer tuning (n_tuning) may mend it.",
-            ConvergenceWarning,
-        )
+
+
+def warn_of_disagreement(r_hat):
+    """Warn of chains that disagree, where R-hat says so too."""
+    if r_hat.max() <= _LARGE_R_HAT:
+        return
+    r_hat = dict(zip(NAMES, r_hat, strict=True))
+    warn(
+        "The chains disagree about the priors by more than their errors (R-hat of log doc_topic_prior "
+        f"{r_hat['doc_topic_prior']:.2f}, of log topic_word_prior {r_hat['topic_word_prior']:.2f}): they mix slowly, "
+        "or stay in different modes of the topic assignments. The errors contain the spread between chains. "
+        "Longer chains (max_iter), more chains (n_chains) or longer tuning (n_tuning) may help.",
+        ConvergenceWarning,
+    )
+
+
+def warn_of_unvisited_points(occupancy, grid):
+    """Warn of grid points that serial tempering did not visit."""
     missed = occupancy * occupancy.size < UNVISITED
-    if method == "serial_tempering" and missed.any():
-        etas, alphas = grid.etas[missed.any(axis=1)], grid.alphas[missed.any(axis=0)]
-        warn(
-            f"Serial tempering did not visit {missed.sum()} of {missed.size} grid points (topic_word_prior from "
-            f"{etas[0]:.3g} to {etas[-1]:.3g}, doc_topic_prior from {alphas[0]:.3g} to {alphas[-1]:.3g}): the marginal "
-            "likelihood there is extrapolated. Raise n_tuning, or give a smaller region.",
-            ConvergenceWarning,
-        )
+    if not missed.any():
+        return
+    etas, alphas = grid.etas[missed.any(axis=1)], grid.alphas[missed.any(axis=0)]
+    warn(
+        f"Serial tempering did not visit {missed.sum()} of {missed.size} grid points (doc_topic_prior from "
+        f"{alphas[0]:.3g} to {alphas[-1]:.3g}, topic_word_prior from {etas[0]:.3g} to {etas[-1]:.3g}): the marginal "
+        "likelihood there is extrapolated. Raise n_tuning, or give a smaller region.",
+        ConvergenceWarning,
+    )

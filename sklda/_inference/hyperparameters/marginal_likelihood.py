@@ -1,8 +1,8 @@
 """m(h), the marginal likelihood of h = (eta, alpha) up to one constant, from draws of chains on (h, z) or at one h.
 
-Every estimate is a mean over draws of exp(log p(w, z | h) - d), with a denominator d that says what the draws' own
-distribution was: equations 2.1, 2.10 and 2.17 of George & Doss (2018) differ in d alone. Everything is kept in logs,
-and h is moved in (log eta, log alpha).
+Every estimate is a mean over draws of exp(log p(w, z | h) - d), where d is the log density of the draws' own
+distribution: equations 2.1, 2.10 and 2.17 of George & Doss (2018) differ in d alone. All values are kept as logarithms,
+and derivatives are with respect to (log eta, log alpha).
 """
 
 import numpy as np
@@ -10,14 +10,14 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from scipy.stats import chi2
 
-# Draws times values of h that are worked on at a time.
+# Draws times values of h that are worked on at a time: 32 MB an array.
 _AT_A_TIME = 2**22
-# Effective draws below which an estimate's error cannot be told.
+# Effective draws below which an estimate's error is not known.
 _FEWEST = 10.0
-# Long batches have this many times the length of short ones.
+# Long batches have this many times the length of short ones (Vats & Flegal 2022).
 _LUGSAIL = 3
-# Probability with which the variance by chains is scaled to lie below the true one.
-_SELDOM = 0.75
+# The variance between chains is scaled so that it lies below the true one with this probability.
+_BELOW_TRUE = 0.75
 
 
 def mixture_denominators(draws, grid):
@@ -71,9 +71,9 @@ def n_batches(n_draws):
 def variance_of_sums(terms, lengths):
     """Variance of the sum over draws of `terms` (n_draws, n), one chain after the other, by batch means; (n,).
 
-    Batch means fall short while chains remember longer than a batch. What batches of a third of the length fall short
-    of them by is added (the lugsail of Vats & Flegal 2022), which turns the leading term of that bias around. Where
-    chains are further apart than that explains, but for one chance in four, they have the last word.
+    Batch means are too small where autocorrelation is longer than a batch. Their difference from batch means of a third
+    of the length is added (the lugsail estimator of Vats & Flegal 2022), which changes the sign of the leading term of
+    that bias. Where the variance between chains, scaled to be too large in one case of four, is larger, it is used.
     """
     long, short = ((_batch_sums(terms, lengths, part) ** 2).sum(axis=0) for part in (1, _LUGSAIL))
     return np.maximum(long + np.maximum(long - short, 0), (_chain_sums(terms, lengths) ** 2).sum(axis=0))
@@ -98,14 +98,14 @@ def _chain_sums(terms, lengths):
     if n < 2:
         return np.zeros((1, *terms.shape[1:]))
     sums = np.add.reduceat(terms, np.cumsum([0, *lengths[:-1]]), axis=0)
-    return (sums - sums.mean(axis=0)) * np.sqrt(n / chi2.ppf(_SELDOM, n - 1))
+    return (sums - sums.mean(axis=0)) * np.sqrt(n / chi2.ppf(_BELOW_TRUE, n - 1))
 
 
 def _batch_sums(terms, lengths, part):
     """Sums over batches less their chain's mean, scaled so that their squares add up to a variance.
 
-    Batches of n draws to the power 2/3, longer than the paper's n to the power 1/2, for chains on (h, z) forget slowly,
-    or a part of that; none of the draws is left out.
+    Batches have n^(2/3) of n draws, longer than the paper's n^(1/2), because chains on (h, z) have long
+    autocorrelation; or a part of that length. No draw is left out.
     """
     result, first = [], 0
     for length in lengths:
@@ -133,7 +133,7 @@ class Curve:
     lengths : list of int
         Draws of every chain.
     log_shares : ndarray of shape (n_chains,), default=None
-        Factors of the chains' own curves, in logs; None: all draws count alike.
+        Factors of the chains' own curves, in logs; None: all chains have the same.
     """
 
     def __init__(self, draws, log_denominators, lengths, log_shares=None):
@@ -141,7 +141,7 @@ class Curve:
         self.log_denominators = log_denominators
         shares = np.zeros(len(self.lengths)) if log_shares is None else np.asarray(log_shares)
         self.log_shares = shares
-        # Every chain's mean counts with its share.
+        # Every chain's mean has its share, however many draws it is made of.
         self._log_factors = np.repeat(shares - np.log(self.lengths), self.lengths) - log_denominators
 
     def of_chain(self, c):
@@ -303,15 +303,15 @@ def global_band(curve, values, region, level, n_points=15, n_replicates=2000):
 
     The errors at different h are normal together, with the covariance of the batch sums; the factor is the quantile of
     the largest of them by its own standard error, which has as few degrees of freedom as there are batches. It is
-    equation 2.19 of George & Doss (2018) but for this division: their band is as wide where all draws reach as where
-    hardly any does.
+    equation 2.19 of George & Doss (2018) except for this division: their band has the same width where all draws reach
+    and where hardly any does.
 
     Parameters
     ----------
     curve : Curve
     values : ndarray of shape (n_draws,)
     region : pair of pairs of float
-        What ten effective draws reach of it counts.
+        The part of it counts that ten effective draws reach.
     level : float
     n_points : int, default=15
         Values of each prior at which the errors are taken.

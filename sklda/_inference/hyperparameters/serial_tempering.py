@@ -1,7 +1,7 @@
 """Chains on (h, z), h = (eta, alpha) on a grid: serial tempering (George & Doss 2018, section 2.3) and full Bayes.
 
 Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 the prior of h is uniform on the grid:
-full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) every point is visited equally: serial tempering.
+full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) all points are visited equally often: serial tempering.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from sklda._inference.priors import CountHistograms, Priors, dirichlet_part
 from sklda._inference.rising import log_rising
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
-# Entries that a table of rising factorials may have.
+# Entries that a table of rising factorials may have: 32 MB.
 _LARGEST_TABLE = 2**22
 
 
@@ -183,8 +183,8 @@ class TemperedChain(GibbsChain):
     observations : list of Observation
         One every `every` sweeps.
     every : int
-    visited : list of (float, float)
-        eta and alpha of every sweep, those of the `TemperedChain` that it goes on from included.
+    prior_path : list of (float, float)
+        eta and alpha in every sweep, those of the `TemperedChain` that it goes on from included.
     """
 
     def __init__(self, chain, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
@@ -194,8 +194,8 @@ class TemperedChain(GibbsChain):
         self.log_zeta = grid.log_zeta.copy()
         self._by_axis = grid.flat and gain is None
         self.observations, self.at, self.every, self._passed = [], None, 1, 0
-        self.visited = list(getattr(chain, "visited", ()))
-        self._parts = grid.parts(self._look().counts) if not augmented else grid.parts(self._look().parameters)
+        self.prior_path = list(getattr(chain, "prior_path", ()))
+        self._parts = grid.parts(self._observe().counts) if not augmented else grid.parts(self._observe().parameters)
 
     def __reduce__(self):
         return _again, (type(self), vars(self))
@@ -205,11 +205,11 @@ class TemperedChain(GibbsChain):
         self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
         self.priors = self.grid.priors(self.at)
         super().sweep(stop)
-        seen = self._look()
+        seen = self._observe()
         self._passed += 1
         if self._passed % self.every == 0:
             self.observations.append(seen)
-        self.visited.append((self.grid.etas[self.at[0]], self.grid.alphas[self.at[1]]))
+        self.prior_path.append((self.grid.etas[self.at[0]], self.grid.alphas[self.at[1]]))
         self._parts = self.grid.parts(seen.parameters if self.augmented else seen.counts)
         if self.gain is not None:
             self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + self._passed)
@@ -246,7 +246,7 @@ class TemperedChain(GibbsChain):
             log_ratio += sign * (self._parts[0][at[0]] + self._parts[1][at[1]] - self.log_zeta[at])
         return new if np.log1p(-self.rng.random()) < log_ratio else self.at
 
-    def _look(self):
+    def _observe(self):
         counts = CountHistograms.of(self)
         if not (self.augmented or self.functionals):
             return Observation(self.at, counts)

@@ -1,23 +1,27 @@
-"""What an estimate of h = (eta, alpha) is to be made of: options, lengths, and how chains are swept."""
+"""What is to be run: how serial tempering is done, how long chains are, and where h is searched."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._inference import random
-from sklda._inference.hyperparameters.mode_search import wider
-from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import run_chains
+from sklda._inference.gibbs_em import BOUNDS
 
 METHODS, EM_METHODS = ("serial_tempering", "full_bayes"), ("gibbs_em", "variational_em")
 
-# Restarts of zeta, as in the paper, at most.
+# The box of (eta, alpha) that is searched where no region is given.
+WIDEST = (BOUNDS, BOUNDS)
+# Times zeta is tuned from zeta = 1, as in the paper, at most.
 RESTARTS = 4
+# Sweeps of a chain where they are not given: at least and at most, and the token draws that they make in between. To
+# tune, and to estimate m(h). Chosen so that a corpus of a million tokens takes minutes.
+_TUNING, _TUNING_TOKENS = (50, 300), 1.5e8
+_SWEEPS, _SWEEPS_TOKENS = (150, 5000), 1e9
+# The EM methods have so many times fewer sweeps or steps: they estimate no surface.
+_EM_FEWER = 5
 
 
 @dataclass(frozen=True)
-class Options:
+class Tempering:
     """How serial tempering is done; the last value but for `estimator` is the paper's (George & Doss 2018).
 
     Attributes
@@ -28,7 +32,7 @@ class Options:
         How the grid point moves: from its full conditional, or by Metropolis-Hastings among neighbours (equation 2.8).
     tuning : {"stochastic_approximation", "restarts"}
         How zeta is found: adapted sweep by sweep, then frozen; or by runs from zeta = 1 (equation 2.16).
-    grid : {"pilot", "subsampling"}
+    grid : {"mode_search", "subsampling"}
         Where the grid lies: around where short chains on (h, z) went, or by the iterative scheme of section 2.3 on a
         growing part of the documents.
     estimator : {"mixture", "component", "simple"}
@@ -39,14 +43,14 @@ class Options:
     ratio: str = "collapsed"
     index: str = "full_conditional"
     tuning: str = "stochastic_approximation"
-    grid: str = "pilot"
+    grid: str = "mode_search"
     estimator: str = "mixture"
 
     ALLOWED = {
         "ratio": ("collapsed", "augmented"),
         "index": ("full_conditional", "neighbours"),
         "tuning": ("stochastic_approximation", "restarts"),
-        "grid": ("pilot", "subsampling"),
+        "grid": ("mode_search", "subsampling"),
         "estimator": ("mixture", "component", "simple"),
     }
 
@@ -66,114 +70,80 @@ class Options:
                 raise ValueError(f"tempering[{name!r}] must be one of {cls.ALLOWED[name]}, got {value!r}.")
         return cls(**given)
 
+    @property
+    def augmented(self):
+        return self.ratio == "augmented"
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What is to be run.
+    @property
+    def is_default(self):
+        return self == type(self)()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is to be run, on whatever corpus and with however many chains.
 
     Attributes
     ----------
-    corpus : Corpus
-    priors : Priors
-        Where h starts; symmetric.
-    region : pair of pairs of float
-        The box of (eta, alpha) that is searched.
-    placed : bool
-        Whether the grid is that box, and not to be placed within it.
-    options : Options
-    functionals : tuple of callable
-        Of (doc_topic, topic_word).
     n_tuning : int
         Sweeps of every chain to find the grid, to tune, and at the maximum.
     max_iter : int
         Sweeps of every chain that estimate m(h), at most.
     tol : float
-        They end where the Monte Carlo errors of log h are below this share of the statistical ones.
+        The chains end where the Monte Carlo errors of log h are below this share of the statistical ones.
     grid_shape : (int, int)
-    n_chains : int
-    seed : numpy.random.SeedSequence
-    n_jobs : int or None
-    listener : object or None
-        As in `run_chains`; hears of all sweeps after the grid is placed.
+        Values of eta and of alpha on the grid of serial tempering.
+    region : pair of (float, float)
+        The box of (eta, alpha) that is searched.
+    grid_is_region : bool
+        Whether the grid covers that box; otherwise it is placed within it.
+    tempering : Tempering
+    functionals : tuple of callable
+        Of (doc_topic, topic_word).
     """
 
-    corpus: object
-    priors: Priors
-    region: tuple
-    placed: bool
-    options: Options
-    functionals: tuple
     n_tuning: int
     max_iter: int
-    tol: float
-    grid_shape: tuple
-    n_chains: int
-    seed: np.random.SeedSequence
-    n_jobs: int | None
-    listener: object | None
-    ended: set = field(default_factory=set)
+    tol: float = 0.1
+    grid_shape: tuple = (11, 11)
+    region: tuple = WIDEST
+    grid_is_region: bool = False
+    tempering: Tempering = Tempering()
+    functionals: tuple = ()
 
-    def sweep(self, chains, n_sweeps):
-        """The chains after `n_sweeps` more sweeps; those that the listener has ended stay as they are."""
-        live = [c for c in range(len(chains)) if c not in self.ended]
-        listener = None if self.listener is None else _Some(self.listener, live, self.ended)
-        swept = run_chains([chains[c] for c in live], n_sweeps, n_jobs=self.n_jobs, listener=listener)
-        result = list(chains)
-        for c, chain in zip(live, swept, strict=True):
-            result[c] = chain
-        return result
+    def search_region(self, grid_region):
+        """The box in which the maximum is looked for, given that of the grid."""
+        whole = self.grid_is_region or self.tempering.estimator == "simple"
+        return self.region if whole else wider(grid_region, self.region)
 
-    def grid(self, region, refined=1):
-        if self.options.estimator == "simple":
-            middle = np.sqrt([low * high for low, high in region])
-            return Grid(self.corpus, self.priors.n_components, *middle[:, None])
-        shape = [(n - 1) * refined + 1 for n in self.grid_shape]
-        return Grid.over(self.corpus, self.priors.n_components, region, shape)
-
-    def search(self, grid):
-        """Where the maximum is looked for, given the grid."""
-        wide = self.placed or self.options.estimator == "simple"
-        return self.region if wide else wider(grid.region, self.region)
-
-    def tempered(self, chains, grid, stage, gain=None):
-        """The chains on (h, z), with nothing observed yet."""
-        return [
-            TemperedChain(
-                chain,
-                grid,
-                np.random.default_rng(random.child(self.seed, 1, stage, c)),
-                index=self.options.index,
-                augmented=self.options.ratio == "augmented",
-                functionals=self.functionals,
-                gain=gain,
-            )
-            for c, chain in enumerate(chains)
-        ]
+    def most_sweeps(self, method):
+        """The sweeps of a chain that a listener hears of, at most."""
+        restarts = self.n_tuning * (RESTARTS - 1) if self.tempering.tuning == "restarts" else 0
+        return {
+            "serial_tempering": 2 * self.n_tuning + restarts + self.max_iter,
+            "full_bayes": 2 * self.n_tuning + self.max_iter,
+            "auto": 5 * self.n_tuning + restarts + max(self.max_iter - self.n_tuning, 0),
+            "gibbs_em": self.n_tuning + self.max_iter,
+            "variational_em": 2 * self.n_tuning,
+        }[method]
 
 
-def most_sweeps(method, options, n_tuning, max_iter):
-    """The sweeps of a chain that a listener hears of, at most."""
-    restarts = n_tuning * (RESTARTS - 1) if options.tuning == "restarts" else 0
-    return {
-        "serial_tempering": 2 * n_tuning + restarts + max_iter,
-        "full_bayes": 2 * n_tuning + max_iter,
-        "auto": 5 * n_tuning + restarts + max(max_iter - n_tuning, 0),
-        "gibbs_em": n_tuning + max_iter,
-        "variational_em": 2 * n_tuning,
-    }[method]
+def run_lengths(method, n_tokens, n_tuning=None, max_iter=None):
+    """`n_tuning` and `max_iter`, by the size of the corpus where they are None."""
+    n_tokens = max(n_tokens, 1)
+    if n_tuning is None:
+        n_tuning = int(np.clip(_TUNING_TOKENS // n_tokens, *_TUNING))
+    if max_iter is None:
+        max_iter = int(np.clip(_SWEEPS_TOKENS // n_tokens, *_SWEEPS))
+        if method in EM_METHODS:
+            max_iter //= _EM_FEWER
+    return n_tuning, max_iter
 
 
-class _Some:
-    """A listener to some of the chains, who remembers which have ended."""
-
-    def __init__(self, listener, live, ended):
-        self.listener, self.live, self.ended = listener, live, ended
-
-    def before(self, index):
-        self.listener.before(self.live[index])
-
-    def after(self, index, chain):
-        if self.listener.after(self.live[index], chain):
-            self.ended.add(self.live[index])
-            return True
-        return False
+def wider(region, within):
+    """The region half as long again at both ends, on the scale of logarithms, but not beyond `within`."""
+    result = []
+    for (low, high), (lowest, highest) in zip(region, within, strict=True):
+        more = np.sqrt(high / low)
+        result.append((max(low / more, lowest), min(high * more, highest)))
+    return tuple(result)

@@ -1,51 +1,57 @@
 """The paper's way to place the grid: serial tempering on a few documents, then on more (section 2.3)."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.hyperparameters.tempered_stages import current_curve, serial_tempering
 from sklda._inference.sampling.collapsed import GibbsChain
 
-# The first grid reaches from half the start to twice it; it narrows and the documents grow by a tenth each time.
+# The first grid reaches from 1 / 2 of the start to 2 times the start; its half-width in log h then shrinks by 0.9, and
+# the documents grow by 1.1 in each round.
 _REACH, _NARROWS, _GROWS = 2.0, 0.9, 1.1
 _FIRST_DOCUMENTS, _MOST_ROUNDS = 20, 60
-# Converged where log h moved by less than this in the last rounds.
+# Converged where log h moved by less than this in each of the last rounds.
 _STILL, _ROUNDS_STILL = 0.1, 3
 
 
-def find_region(plan, seed, peak):
-    """The last grid of the iterative scheme: by then the maximum stands still, or all documents are in.
+def find_region(pool, seed):
+    """The last grid of the iterative scheme: by then the maximum has stopped moving, or all documents are in.
 
     Parameters
     ----------
-    plan : Plan
+    pool : ChainPool
+        Its chains are not used.
     seed : numpy.random.SeedSequence
-    peak : callable
-        log h at the maximum, of (plan, chain, region of the grid, region of the search).
 
     Returns
     -------
-    pair of pairs of float
+    pair of (float, float)
     """
-    rng = np.random.default_rng(random.child(seed, 0))
-    order = rng.permutation(plan.corpus.n_documents)
-    log_h = np.log([plan.priors.word[0], plan.priors.doc[0, 0]])
+    rng, within = np.random.default_rng(random.child(seed, 0)), pool.settings.region
+    order = rng.permutation(pool.corpus.n_documents)
+    log_h = np.log([pool.priors.word[0], pool.priors.doc[0, 0]])
     reach, n_documents, moved = np.log(_REACH), float(min(_FIRST_DOCUMENTS, len(order))), []
     for t in range(_MOST_ROUNDS):
-        region = _around(log_h, reach, plan.region)
-        corpus = documents(plan.corpus, np.sort(order[: int(n_documents)]))
+        region = _around(log_h, reach, within)
+        corpus = documents(pool.corpus, np.sort(order[: int(n_documents)]))
         if corpus.n_tokens:
-            part = replace(plan, corpus=corpus, seed=random.child(seed, 1, t), listener=None, n_chains=1, ended=set())
-            start = GibbsChain.start(corpus, plan.priors, random.child(seed, 2, t))
-            new = peak(part, start, region, _around(log_h, 2 * reach, plan.region))
+            part = pool.for_documents(corpus, random.child(seed, 1, t))
+            part.chains = [GibbsChain.start(corpus, pool.priors, random.child(seed, 2, t))]
+            new = _maximum(part, region, _around(log_h, 2 * reach, within))
             moved.append(np.abs(new - log_h).max())
             log_h = new
         if n_documents >= len(order) or (len(moved) >= _ROUNDS_STILL and max(moved[-_ROUNDS_STILL:]) < _STILL):
             break
         n_documents, reach = min(_GROWS * n_documents, len(order)), _NARROWS * reach
-    return _around(log_h, reach, plan.region)
+    return _around(log_h, reach, within)
+
+
+def _maximum(pool, region, search):
+    """log h at the maximum by a short run of serial tempering."""
+    serial_tempering(pool, region)
+    pool.sweep(pool.settings.n_tuning)
+    return current_curve(pool).maximise(search)
 
 
 def _around(log_h, reach, within):

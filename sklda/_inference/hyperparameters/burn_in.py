@@ -1,0 +1,179 @@
+"""Chains on (h, z) from any start to near their posterior, until they agree."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklda._inference import random
+from sklda._inference.hyperparameters.convergence import split_r_hat
+from sklda._inference.hyperparameters.marginal_likelihood import (
+    Curve,
+    conditional_means,
+    mixture_denominators,
+    region_of,
+)
+from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
+from sklda._inference.hyperparameters.settings import wider
+from sklda._inference.parallel import GO_ON, side_by_side
+from sklda._inference.priors import CountHistograms
+
+# Points along either axis: of the grid over the whole box, and of the grid around what was found, which reaches this
+# factor further at either end. A grid that ends sooner holds back chains that still move, and one whose neighbours are
+# far apart, relative to the standard deviation of log h given z, slows all chains.
+_COARSE, _FINE, _REACH = 128, 100, 8.0
+# Nats below the maximum at which the region ends: 3.5 standard deviations.
+_DROP = 3.5**2 / 2
+# Rounds at most, each as long as all before it; the R-hat below which chains agree in the last one.
+_ROUNDS, _AGREE = 5, 1.3
+# R-hat^2 - 1 of slow chains falls inversely with their length. Further rounds are made only where this predicts that it
+# ends below so many times the limit.
+_SLACK = 2.0
+# Tokens drawn by a chain in these rounds, at most: some minutes.
+_MOST_DRAWS = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class SettledChain:
+    """A chain that has found its h.
+
+    Attributes
+    ----------
+    chain : TemperedChain
+    curve : Curve
+        m(h) from its draws.
+    region : pair of (float, float)
+        Where that is within 3.5 standard deviations of its maximum.
+    log_h : ndarray of shape (2,) or None
+        Its maximum.
+    """
+
+    chain: TemperedChain
+    curve: Curve
+    region: tuple
+    log_h: np.ndarray | None
+
+    @classmethod
+    def of(cls, chain):
+        """By the last half of a chain's draws."""
+        seen = chain.observations[len(chain.observations) // 2 :]
+        draws = CountHistograms.stack([each.counts for each in seen])
+        curve = Curve(draws, mixture_denominators(draws, chain.grid), [len(draws)])
+        region = region_of(curve, chain.grid.region, _DROP)
+        return cls(chain, curve, region, curve.maximise(region))
+
+
+@dataclass(frozen=True, eq=False)
+class BurnIn:
+    """Chains after their burn-in.
+
+    Attributes
+    ----------
+    settled : list of SettledChain
+    curve : Curve
+        From the draws of all in the last round.
+    region : pair of (float, float)
+        Where that is within 3.5 standard deviations of its maximum.
+    agree : bool
+        Whether R-hat says that the chains have the same distribution.
+    """
+
+    settled: list
+    curve: Curve
+    region: tuple
+    agree: bool
+
+
+def settle(chain, within, n_sweeps, seed, stop=GO_ON):
+    """Let a chain find its h: full Bayes on the whole box, then around what was found.
+
+    Parameters
+    ----------
+    chain : GibbsChain
+    within : pair of (float, float)
+        The box.
+    n_sweeps : int
+        One half for each of the two.
+    seed : numpy.random.SeedSequence
+    stop : callable, optional
+
+    Returns
+    -------
+    SettledChain
+    """
+    corpus, K, rng = chain.corpus, chain.priors.n_components, np.random.default_rng(seed)
+    grid = Grid.over(corpus, K, within, (_COARSE, _COARSE))
+    for _ in range(2):
+        settled = SettledChain.of(sweep_on_grid(chain, grid, max(n_sweeps // 2, 4), rng, stop))
+        chain, grid = settled.chain, grid_around(settled.region, within, corpus, K)
+    return settled
+
+
+def grid_around(region, within, corpus, n_components):
+    """A fine grid over a region and a factor of eight further, but not beyond `within`."""
+    low, high = np.log(region).T
+    lowest, highest = np.log(within).T
+    ends = np.maximum(low - np.log(_REACH), lowest), np.minimum(high + np.log(_REACH), highest)
+    return Grid.over(corpus, n_components, np.exp(np.stack(ends, axis=1)), (_FINE, _FINE))
+
+
+def sweep_on_grid(chain, grid, n_sweeps, rng, stop=GO_ON):
+    """A chain after sweeps on (h, z) over a grid."""
+    chain = TemperedChain(chain, grid, np.random.default_rng(rng))
+    for _ in range(n_sweeps):
+        chain.sweep(stop)
+    return chain
+
+
+def burn_in(settled, within, n_sweeps, seed, n_jobs=None):
+    """Sweep chains on one grid, then as long again, and again, until they agree or are too slow to.
+
+    Parameters
+    ----------
+    settled : list of SettledChain
+    within : pair of (float, float)
+    n_sweeps : int
+        Of the first round.
+    seed : numpy.random.SeedSequence
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    BurnIn
+    """
+    corpus = settled[0].chain.corpus
+    for number in range(_ROUNDS):
+        settled, curve, excess = _round(settled, within, n_sweeps, number, seed, n_jobs)
+        agree = excess < _AGREE**2 - 1
+        too_long = corpus.n_tokens * (n_sweeps << (number + 1)) > _MOST_DRAWS
+        if agree or too_long or excess / 2 ** (_ROUNDS - 1 - number) > _SLACK * (_AGREE**2 - 1):
+            break
+    if not agree:
+        settled = [SettledChain.of(each.chain) for each in settled]
+    region = region_of(curve, wider(union(settled), within), _DROP)
+    return BurnIn(settled, curve, region, bool(agree))
+
+
+def _round(settled, within, n_sweeps, number, seed, n_jobs):
+    """One round; the chains, the curve from the draws of all, and R-hat^2 - 1."""
+    corpus, K = settled[0].chain.corpus, settled[0].chain.priors.n_components
+    grid = grid_around(union(settled), within, corpus, K)
+    length = n_sweeps << max(number - 1, 0)
+    tasks = [(each.chain, grid, length, random.child(seed, 7, number, c)) for c, each in enumerate(settled)]
+    chains = side_by_side(sweep_on_grid, tasks, n_jobs)
+    if number == 0:
+        for chain in chains:
+            del chain.observations[: len(chain.observations) // 2]
+    observed = [chain.observations for chain in chains]
+    draws = CountHistograms.stack([seen.counts for each in observed for seen in each])
+    curve = Curve(draws, mixture_denominators(draws, grid), [len(each) for each in observed])
+    log_h = conditional_means(draws, grid)[1]
+    excess = split_r_hat(np.split(log_h, np.cumsum(curve.lengths)[:-1])).max() ** 2 - 1
+    region = region_of(curve, grid.region, _DROP)
+    return [SettledChain(chain, curve.of_chain(c), region, None) for c, chain in enumerate(chains)], curve, excess
+
+
+def union(settled):
+    """The box around the regions of several chains."""
+    regions = np.array([each.region for each in settled])
+    low, high = regions[:, :, 0].min(axis=0), regions[:, :, 1].max(axis=0)
+    return tuple((float(a), float(b)) for a, b in zip(low, high, strict=True))

@@ -1,0 +1,140 @@
+"""Chains on one corpus that are swept together, stage by stage."""
+
+import copy
+
+import numpy as np
+
+from sklda._inference import random
+from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
+from sklda._inference.sampling.collapsed import GibbsChain, run_chains
+
+
+class ChainPool:
+    """Chains on one corpus, with what they are made of and whether they have ended.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    priors : Priors
+        Where h starts.
+    settings : Settings
+    seed : numpy.random.SeedSequence
+    n_chains : int
+    n_jobs : int, default=None
+        Chains at a time; the draws do not depend on it.
+    listener : object, default=None
+        As in `run_chains`; hears of all sweeps made by `sweep`.
+
+    Attributes
+    ----------
+    chains : list of GibbsChain
+        Empty until the caller sets them or calls `start`.
+    ended : set of int
+        Chains that the listener has asked to stop. They are not swept again.
+    """
+
+    def __init__(self, corpus, priors, settings, seed, *, n_chains, n_jobs=None, listener=None):
+        self.corpus, self.priors, self.settings, self.seed = corpus, priors, settings, seed
+        self.n_chains, self.n_jobs, self.listener = n_chains, n_jobs, listener
+        self.chains, self.ended = [], set()
+
+    def branch(self):
+        """Another pool that goes on from the same chains; a chain that ends in one has ended in both.
+
+        The chains are the same objects until either pool calls `temper`, which both do before they sweep.
+        """
+        other = copy.copy(self)
+        other.chains = list(self.chains)
+        return other
+
+    def for_documents(self, corpus, seed):
+        """A pool of one chain on a part of the corpus, which nobody listens to."""
+        return ChainPool(corpus, self.priors, self.settings, seed, n_chains=1, n_jobs=self.n_jobs)
+
+    def start(self, seed, *key):
+        """Begin with random topics; chain c has the seed ``child(seed, *key, c)``."""
+        seeds = [random.child(seed, *key, c) for c in range(self.n_chains)]
+        self.chains = [GibbsChain.start(self.corpus, self.priors, each) for each in seeds]
+
+    def sweep(self, n_sweeps):
+        """Make `n_sweeps` sweeps with every chain that has not ended."""
+        numbers = [c for c in range(len(self.chains)) if c not in self.ended]
+        listener = None if self.listener is None else _Renumbered(self.listener, numbers, self.ended)
+        before = [len(self.chains[c].trace) for c in numbers]
+        swept = run_chains([self.chains[c] for c in numbers], n_sweeps, n_jobs=self.n_jobs, listener=listener)
+        for c, chain, length in zip(numbers, swept, before, strict=True):
+            self.chains[c] = chain
+            # In another process the listener is a copy, whose notes are lost.
+            if len(chain.trace) - length < n_sweeps:
+                self.ended.add(c)
+
+    def temper(self, grid, stage, gain=None):
+        """Let the chains go on as chains on (h, z) over a grid, with nothing observed yet.
+
+        Parameters
+        ----------
+        grid : Grid
+        stage : int
+            Every stage has random streams of its own.
+        gain : float, default=None
+            As in `TemperedChain`.
+        """
+        self.chains = [
+            TemperedChain(
+                chain,
+                grid,
+                np.random.default_rng(random.child(self.seed, 1, stage, c)),
+                index=self.settings.tempering.index,
+                augmented=self.settings.tempering.augmented,
+                functionals=self.settings.functionals,
+                gain=gain,
+            )
+            for c, chain in enumerate(self.chains)
+        ]
+
+    def new_grid(self, region, refinement=1):
+        """A grid over a region, with `refinement` steps in place of each of `grid_shape`; one point for "simple"."""
+        K = self.priors.n_components
+        if self.settings.tempering.estimator == "simple":
+            return self.grid_at(np.sqrt([low * high for low, high in region]))
+        shape = [(n - 1) * refinement + 1 for n in self.settings.grid_shape]
+        return Grid.over(self.corpus, K, region, shape)
+
+    def grid_at(self, h):
+        """The grid of one point."""
+        return Grid(self.corpus, self.priors.n_components, *np.array(h)[:, None])
+
+    @property
+    def grid(self):
+        """The grid that the chains are on."""
+        return self.chains[0].grid
+
+    @property
+    def search_region(self):
+        """The box in which the maximum is looked for."""
+        return self.settings.search_region(self.grid.region)
+
+    @property
+    def observed(self):
+        """The chains that have draws on the grid."""
+        return [chain for chain in self.chains if chain.observations]
+
+    @property
+    def all_ended(self):
+        return len(self.ended) >= len(self.chains)
+
+
+class _Renumbered:
+    """Passes on to a listener what some of the chains do, and notes which of them it asks to stop."""
+
+    def __init__(self, listener, numbers, ended):
+        self.listener, self.numbers, self.ended = listener, numbers, ended
+
+    def before(self, index):
+        self.listener.before(self.numbers[index])
+
+    def after(self, index, chain):
+        stop = self.listener.after(self.numbers[index], chain)
+        if stop:
+            self.ended.add(self.numbers[index])
+        return stop

@@ -1,0 +1,73 @@
+"""The confidence region that users get: alpha before eta, unlike the rest of the room."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipse:
+    """An elliptic confidence region for the two priors, on the scale of (log alpha, log eta).
+
+    Attributes
+    ----------
+    center : ndarray of shape (2,)
+        (alpha, eta), that is (`doc_topic_prior`, `topic_word_prior`).
+    covariance : ndarray of shape (2, 2)
+        Of (log alpha, log eta). Infinite along a prior whose maximum lies at an edge of the region searched.
+    level : float
+        Confidence level.
+    kind : {"monte_carlo", "statistical"}
+        Whether it covers the maximum of the marginal likelihood, which the draws estimate, or the priors that generated
+        the corpus.
+    region : pair of (float, float)
+        ((alpha_low, alpha_high), (eta_low, eta_high)) that was searched; a boundary without end is cut there.
+    """
+
+    center: np.ndarray
+    covariance: np.ndarray
+    level: float
+    kind: str
+    region: tuple
+
+    @property
+    def standard_errors(self):
+        """Of log alpha and of log eta, ndarray of shape (2,): relative errors of the two while they are small."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def contains(self, doc_topic_prior, topic_word_prior):
+        """Whether (alpha, eta) lies inside.
+
+        Parameters
+        ----------
+        doc_topic_prior, topic_word_prior : float or array-like
+            alpha and eta, of shapes that broadcast.
+
+        Returns
+        -------
+        bool or ndarray of bool
+        """
+        log_h = np.stack(np.broadcast_arrays(np.log(doc_topic_prior), np.log(topic_word_prior)), axis=-1)
+        away = log_h - np.log(self.center)
+        finite = np.isfinite(np.diag(self.covariance))
+        precision = np.zeros((2, 2))
+        precision[np.ix_(finite, finite)] = np.linalg.pinv(self.covariance[np.ix_(finite, finite)])
+        inside = np.einsum("...i,ij,...j->...", away, precision, away) <= chi2.ppf(self.level, 2)
+        return bool(inside) if np.ndim(inside) == 0 else inside
+
+    def boundary(self, n_points=100):
+        """Points (alpha, eta) along the boundary, ndarray of shape (n_points, 2)."""
+        covariance = self.covariance.copy()
+        for i in np.flatnonzero(~np.isfinite(np.diag(covariance))):
+            covariance[i], covariance[:, i] = 0, 0
+            # Longer than the region, at which the points are cut.
+            covariance[i, i] = np.log(self.region[i][1] / self.region[i][0]) ** 2
+        values, vectors = np.linalg.eigh(covariance)
+        angles = np.linspace(0, 2 * np.pi, n_points)
+        circle = np.stack([np.cos(angles), np.sin(angles)]) * np.sqrt(chi2.ppf(self.level, 2))
+        points = np.log(self.center)[:, None] + vectors @ (np.sqrt(np.maximum(values, 0))[:, None] * circle)
+        points = np.exp(points).T
+        if not np.isfinite(self.covariance).all():
+            points = np.clip(points, *np.array(self.region).T)
+        return points

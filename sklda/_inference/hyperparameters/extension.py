@@ -1,0 +1,166 @@
+"""Further sweeps, until the maximum of m(h) is precise enough: on the grid, then at the maximum itself."""
+
+import numpy as np
+
+from sklda._inference.hyperparameters.convergence import split_r_hat
+from sklda._inference.hyperparameters.marginal_likelihood import conditional_means, covariance_of_sums
+from sklda._inference.hyperparameters.maximum import refine
+from sklda._inference.hyperparameters.settings import wider
+from sklda._inference.hyperparameters.tempered_stages import (
+    AT_MAXIMUM,
+    REFINEMENT,
+    current_curve,
+    current_maximum,
+    log_h_series,
+    stack_draws,
+)
+
+# R-hat below which chains have gone everywhere.
+_STEADY = 1.1
+# Draws of every chain that are kept, at most; beyond them every second one is.
+_MOST_DRAWS = 1500
+# The grid of full Bayes is widened where an end has this share of the draws of its most visited value.
+_CUT = 0.03
+# At one h the autocorrelation of chains is nine times shorter than on (h, z), and a fifth of the sweeps gives the same
+# error of the maximum (measured with K = 8; doc/benchmarks.rst). So the curve itself may have this many times the error
+# asked for, and gets this share of the sweeps.
+_ROUGH, _PART = 2.0, 0.5
+# Sweeps that the present error asks for are raised by this factor, for the error is itself estimated; and a stage is
+# between these many times as long as all before it.
+_MORE, _SHORTEST, _LONGEST = 1.1, 0.25, 2.0
+# Draws of every chain at one h from which on their own autocorrelation is estimated.
+_ENOUGH = 200
+# The first quarter of the sweeps at the maximum is left out: chains still come from where they were on the grid.
+_LEFT_OUT = 4
+
+
+def extend(pool, placement):
+    """Sweep on until the maximum is precise enough, or `max_iter` sweeps were made.
+
+    The grid of full Bayes is widened where its ends cut m(h) off. What was observed before is then left out.
+
+    Parameters
+    ----------
+    pool : ChainPool
+        After `n_tuning` sweeps on its grid.
+    placement : Placement
+
+    Returns
+    -------
+    int
+        Sweeps that may yet be made.
+    """
+    settings = pool.settings
+    tol, most, done = settings.tol, settings.max_iter, min(settings.n_tuning, settings.max_iter)
+    if tol > 0 and settings.tempering.is_default and placement.in_equilibrium and not settings.functionals:
+        tol, most = _ROUGH * tol, max(round(_PART * most), done)
+    while done < most and not pool.all_ended:
+        region = _uncut_region(pool)
+        error, steady = _precision(pool, placement) if tol > 0 else (np.inf, False)
+        n_sweeps = min(_missing_sweeps(done, error if steady else np.inf, tol), most - done)
+        if region != pool.grid.region:
+            n_sweeps = min(done, most - done)
+            pool.temper(pool.new_grid(region, REFINEMENT), AT_MAXIMUM + done)
+        elif error <= tol and steady:
+            break
+        sweep_and_thin(pool, n_sweeps)
+        done += n_sweeps
+    return settings.max_iter - done
+
+
+def _missing_sweeps(done, error, tol):
+    """Sweeps that are missing after so many: errors fall as the root of the length."""
+    missing = _MORE * (error / tol) ** 2 - 1 if np.isfinite(error) else 1.0
+    return max(round(done * np.clip(missing, _SHORTEST, _LONGEST)), 1)
+
+
+def sweep_and_thin(pool, n_sweeps):
+    """Make more sweeps, of which not too many draws are kept."""
+    pool.sweep(n_sweeps)
+    for chain in pool.chains:
+        chain.thin(_MOST_DRAWS)
+
+
+def _uncut_region(pool):
+    """The region of a full Bayes grid, half as long again where its ends are visited, the present one otherwise."""
+    grid = pool.grid
+    if pool.settings.grid_is_region or not grid.flat or 1 in grid.shape:
+        return grid.region
+    occupancy, region = conditional_means(stack_draws(pool.observed, False), grid)[0], []
+    outer = wider(grid.region, pool.settings.region)
+    for axis, ends in enumerate(grid.region):
+        share = occupancy.sum(axis=1 - axis)
+        region.append(tuple(outer[axis][s] if share[-s] > _CUT * share.max() else ends[s] for s in (0, 1)))
+    return tuple(region)
+
+
+def _precision(pool, placement):
+    """The larger Monte Carlo error of log eta and log alpha by its statistical one, and whether chains went everywhere.
+
+    Chains in modes of their own are compared with themselves alone.
+    """
+    curve = current_curve(pool)
+    series = log_h_series(curve, pool.grid)
+    if placement.separate_modes:
+        series = [each - each.mean(axis=0) for each in series]
+    return current_maximum(pool, curve).relative_error, bool(split_r_hat(series).max() < _STEADY)
+
+
+def extend_at_maximum(pool, curve, maximum, search, n_left):
+    """Sweep on at the maximum until that is precise enough.
+
+    Parameters
+    ----------
+    pool : ChainPool
+        After `n_tuning` sweeps at the maximum.
+    curve : Curve
+    maximum : Maximum
+        Of the curve.
+    search : pair of (float, float)
+        The box in which it was looked for.
+    n_left : int
+        Sweeps of a chain, at most.
+
+    Returns
+    -------
+    Maximum
+        With what the sweeps at the maximum say.
+    """
+    for chain in pool.chains:
+        del chain.observations[: len(chain.observations) // _LEFT_OUT]
+    done, refined = pool.settings.n_tuning, _refine(pool, curve, maximum, search)
+    tol = pool.settings.tol
+    while n_left and refined.interior.any() and refined.relative_error > tol and not pool.all_ended:
+        n_sweeps = min(_missing_sweeps(done, refined.relative_error, tol), n_left)
+        sweep_and_thin(pool, n_sweeps)
+        done, n_left = done + n_sweeps, n_left - n_sweeps
+        refined = _refine(pool, curve, maximum, search)
+    return refined
+
+
+def _refine(pool, curve, maximum, search):
+    """Take in the sweeps at the maximum.
+
+    Where they are too few to estimate their autocorrelation, that of the curve's draws is used: chains at one h do not
+    mix more slowly than those that move in h as well.
+    """
+    observed = pool.observed
+    if not observed:
+        return maximum
+    lengths = [len(chain.observations) for chain in observed]
+    last = stack_draws(observed, False).derivatives(*np.exp(maximum.log_h)[:, None])[0][:, 0]
+    equal = np.full(len(last), 1 / len(last))
+    if min(lengths) >= _ENOUGH:
+        score = covariance_of_sums(equal[:, None] * (last - last.mean(axis=0)), lengths)
+    else:
+        weights, gradients = curve.derivatives(maximum.log_h)
+        independent = np.diag(_independent(weights, gradients))
+        inflation = np.divide(np.diag(maximum.score), independent, out=np.ones(2), where=independent > 0).max()
+        score = max(inflation, 1.0) * _independent(equal, last)
+    return refine(maximum, last.mean(axis=0), score, search)
+
+
+def _independent(weights, gradients):
+    """Covariance of the weighted mean of independent draws."""
+    terms = weights[:, None] * (gradients - weights @ gradients)
+    return terms.T @ terms

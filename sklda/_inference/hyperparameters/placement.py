@@ -1,0 +1,76 @@
+"""Where the grid lies, and where the chains on it begin."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklda._inference import random
+from sklda._inference.hyperparameters.mode_search import ModeSearch, search_modes
+from sklda._inference.hyperparameters.subsampling import find_region
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """What is known before the grid is made.
+
+    Attributes
+    ----------
+    region : pair of (float, float)
+        Of the grid.
+    modes : ModeSearch or None
+        None where the grid was placed by subsampling, and chains begin with random topics.
+    """
+
+    region: tuple
+    modes: ModeSearch | None = None
+
+    @property
+    def curve(self):
+        """A first estimate of m(h), or None."""
+        return None if self.modes is None else self.modes.curve
+
+    @property
+    def in_equilibrium(self):
+        """Whether chains are known to have reached the posterior of (h, z)."""
+        return self.modes is not None and self.modes.agree
+
+    @property
+    def separate_modes(self):
+        """Whether chains are known to be in modes of their own."""
+        return self.modes is not None and not self.modes.agree
+
+    @property
+    def modes_covariance(self):
+        """Covariance of log h between modes, if better ones may have been missed; otherwise zero."""
+        return np.zeros((2, 2)) if self.modes is None else self.modes.modes_covariance
+
+    @property
+    def log_evidence(self):
+        """Of every start that was screened, nats; empty where none was."""
+        return np.empty(0) if self.modes is None else self.modes.log_evidence
+
+    @property
+    def log_evidence_std(self):
+        """Standard deviation of the logarithm of a run; NaN where there was none."""
+        return np.nan if self.modes is None else self.modes.log_evidence_std
+
+
+def place(pool):
+    """Give a pool its first chains.
+
+    Parameters
+    ----------
+    pool : ChainPool
+
+    Returns
+    -------
+    Placement
+    """
+    seed, settings = random.child(pool.seed, 0), pool.settings
+    if settings.tempering.grid == "subsampling" and not settings.grid_is_region:
+        region = find_region(pool, seed)
+        pool.start(seed)
+        return Placement(region)
+    modes = search_modes(pool, seed)
+    pool.chains = modes.chains
+    return Placement(settings.region if settings.grid_is_region else modes.region, modes)

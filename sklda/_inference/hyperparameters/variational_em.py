@@ -1,0 +1,152 @@
+"""Variational EM for the priors h = (eta, alpha): it maximises a lower bound of m(h) and not m(h) itself."""
+
+import itertools
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import digamma, logsumexp
+
+from sklda._inference.newton import newton_on_log
+from sklda._inference.parallel import GO_ON
+from sklda._inference.priors import dirichlet_part
+from sklda._inference.rising import log_gamma_ratio
+
+# Pairs of document and word times topics that are worked on at a time: 32 MB an array.
+_AT_A_TIME = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class VariationalPosterior:
+    """A variational posterior and the h that it led to.
+
+    Attributes
+    ----------
+    path : ndarray of shape (n_iter + 1, 2)
+        log (eta, alpha), at the start and after every M-step.
+    bound : ndarray of shape (n_iter,)
+        The lower bound of log m(h) at the end of every E-step, nats.
+    doc_topic : ndarray of shape (n_documents, n_components)
+        Dirichlet parameters of theta.
+    topic_word : ndarray of shape (n_components, n_features)
+        Dirichlet parameters of phi.
+    """
+
+    path: np.ndarray
+    bound: np.ndarray
+    doc_topic: np.ndarray
+    topic_word: np.ndarray
+
+    def log_h(self):
+        """log (eta, alpha) after the last M-step."""
+        return self.path[-1]
+
+
+def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=GO_ON):
+    """EM with independent posteriors of theta, phi and z: for the model with a prior on phi.
+
+    The E-step is coordinate ascent on the lower bound of log m(h): tokens given Dirichlets, then Dirichlets given
+    tokens. The M-step is Newton's method. Blei et al. (2003) have a fixed phi in place of its prior; what George & Doss
+    (2018) call VI-EM is this.
+
+    Parameters
+    ----------
+    chain : GibbsChain
+        Its counts and symmetric priors are where the ascent starts.
+    bounds : pair of (float, float)
+        ((eta_low, eta_high), (alpha_low, alpha_high)); h stays there.
+    n_iter : int, default=100
+        M-steps at most.
+    n_inner : int, default=100
+        Passes over the corpus in each E-step at most.
+    tol : float, default=1e-7
+        An E-step ends when a pass adds less than this part of the bound, and the ascent when h moves by less than the
+        square root of it, in logs.
+    stop : callable
+        Called before every pass; raises to end the ascent.
+
+    Returns
+    -------
+    VariationalPosterior
+    """
+    posterior = _Posterior(chain)
+    log_h = np.clip(np.log([chain.priors.word[0], chain.priors.doc[0, 0]]), *np.log(bounds).T)
+    path, values = [log_h], []
+    for _ in range(n_iter):
+        values.append(posterior.e_step(*np.exp(log_h), n_inner, tol, stop))
+        parts = zip(posterior.parts(), log_h, bounds, strict=True)
+        log_h = np.array([newton_on_log(*each) for each in parts])
+        path.append(log_h)
+        if np.abs(log_h - path[-2]).max() < np.sqrt(tol):
+            break
+    return VariationalPosterior(np.array(path), np.array(values), posterior.gamma, posterior.lambda_)
+
+
+class _Posterior:
+    """Dirichlet parameters gamma of theta and lambda of phi, and the expected counts that they come from."""
+
+    def __init__(self, chain):
+        self.lengths, K = chain.corpus.lengths, chain.priors.n_components
+        self.X = csr_array(chain.corpus.to_counts())
+        self.doc_counts = chain.doc_topic_counts()
+        self.word_counts = chain.word_topic_counts[:, :K].T.astype(np.float64)
+        # A document without words says nothing about alpha.
+        self.has_words = self.lengths > 0
+
+    def e_step(self, eta, alpha, n_inner, tol, stop):
+        """Coordinate ascent at one h; the lower bound of log m(h) where it ends."""
+        bound = -np.inf
+        for _ in range(n_inner):
+            stop()
+            self.gamma, self.lambda_ = self.doc_counts + alpha, self.word_counts + eta
+            self.log_theta, self.log_phi = expected_log(self.gamma), expected_log(self.lambda_)
+            self.doc_counts, self.word_counts, log_words = _expected_counts(self.X, self.log_theta, self.log_phi)
+            before = bound
+            bound = log_words - divergence(self.gamma[self.has_words], alpha).sum()
+            bound -= divergence(self.lambda_, eta).sum()
+            if bound - before < tol * abs(bound):
+                break
+        return bound
+
+    def parts(self):
+        """E log p of phi as a function of eta, and of theta as a function of alpha, for `newton_on_log`."""
+        (D, K), V = self.log_theta[self.has_words].shape, self.log_phi.shape[1]
+        return (
+            partial(dirichlet_part, n=K, size=V, log_sums=[self.log_phi.sum()]),
+            partial(dirichlet_part, n=D, size=K, log_sums=[self.log_theta[self.has_words].sum()]),
+        )
+
+
+def expected_log(parameters):
+    """E log of the entries of Dirichlet vectors, one a row."""
+    return digamma(parameters) - digamma(parameters.sum(axis=1, keepdims=True))
+
+
+def divergence(parameters, prior):
+    """Kullback-Leibler divergence of Dirichlet distributions, one a row, from the symmetric one; nats."""
+    gained = parameters - prior
+    return (
+        log_gamma_ratio(parameters.shape[1] * prior, gained.sum(axis=1))
+        - log_gamma_ratio(prior, gained).sum(axis=1)
+        + (gained * expected_log(parameters)).sum(axis=1)
+    )
+
+
+def _expected_counts(X, log_theta, log_phi):
+    """Counts of topics by document and by word, and the sum over tokens of log sum_k exp(log theta + log phi)."""
+    K = log_theta.shape[1]
+    doc_counts, word_counts, log_words = np.zeros_like(log_theta), np.zeros((X.shape[1], K)), 0.0
+    pairs = max(_AT_A_TIME // K, 1)
+    edges = np.unique(np.searchsorted(X.indptr, np.arange(0, X.nnz + pairs, pairs), side="right") - 1)
+    for first, last in itertools.pairwise(edges):
+        own = slice(X.indptr[first], X.indptr[last])
+        words, counts, n = X.indices[own], X.data[own], X.indptr[last] - X.indptr[first]
+        rows = np.repeat(np.arange(first, last), np.diff(X.indptr[first : last + 1]))
+        log_p = log_theta[rows] + log_phi[:, words].T
+        log_total = logsumexp(log_p, axis=1, keepdims=True)
+        share = np.exp(log_p - log_total)
+        doc_counts[first:last] = csr_array((counts, np.arange(n), X.indptr[first : last + 1] - own.start)) @ share
+        word_counts += csr_array((counts, (words, np.arange(n))), shape=(X.shape[1], n)) @ share
+        log_words += counts @ log_total[:, 0]
+    return doc_counts, word_counts.T, float(log_words)

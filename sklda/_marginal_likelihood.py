@@ -1,0 +1,145 @@
+"""m(h) of a fitted estimator as its users see it, alpha before eta; in inference eta comes first."""
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._inference.hyperparameters.ellipse import Ellipse
+from sklda._inference.hyperparameters.marginal_likelihood import global_band
+from sklda._inference.priors import LARGEST, SMALLEST
+
+KINDS = ("monte_carlo", "statistical")
+
+
+def turned(pair):
+    """(eta, alpha) from (alpha, eta), or back; along the first axis of an array."""
+    return pair[::-1]
+
+
+def attributes_of(found):
+    """Fitted attributes by an estimate of m(h), alpha first."""
+    return {
+        "method_": found.method,
+        "grid_": turned((found.grid.etas, found.grid.alphas)),
+        "occupancy_": found.occupancy.T.copy(),
+        "acceptance_rate_": found.acceptance_rate,
+        "r_hat_": turned(found.r_hat).copy(),
+        "ess_": turned(found.ess).copy(),
+        "mode_log_evidence_": found.mode_log_evidence,
+        "mode_log_evidence_std_": found.mode_log_evidence_std,
+        "_estimate_": found,
+    }
+
+
+class MarginalLikelihoodMixin:
+    """Questions about m(h) to a fitted estimator, h = (alpha, eta) = (doc_topic_prior, topic_word_prior)."""
+
+    def _found(self):
+        check_is_fitted(self)
+        if not hasattr(self, "_estimate_"):
+            raise NotFittedError(
+                f"method={self.method_!r} gives the priors without the marginal likelihood around them. "
+                "Fit with method='auto', 'serial_tempering' or 'full_bayes'."
+            )
+        return self._estimate_
+
+    def log_marginal_likelihood(self, doc_topic_prior, topic_word_prior, *, return_std=False):
+        """log m(h), the log-likelihood of the priors with topics, proportions and assignments integrated out.
+
+        Parameters
+        ----------
+        doc_topic_prior, topic_word_prior : float or array-like
+            alpha and eta, of shapes that broadcast. Beyond the grid the estimate soon has no draws to rest on.
+        return_std : bool, default=False
+            Whether to return the Monte Carlo standard error as well.
+
+        Returns
+        -------
+        value : float or ndarray
+            Nats, up to the one constant that makes it 0 at (`doc_topic_prior_`, `topic_word_prior_`).
+        std : float or ndarray
+            Of the difference from there, by batch means; infinite where fewer than ten effective draws reach. Only with
+            `return_std`.
+        """
+        found = self._found()
+        alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
+        value, std = found.log_ratio(eta.ravel(), alpha.ravel())
+        value, std = value.reshape(eta.shape)[()], std.reshape(eta.shape)[()]
+        return (value, std) if return_std else value
+
+    def confidence_region(self, level=0.95, kind="monte_carlo"):
+        """An ellipse for the priors, on the scale of their logarithms.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+        kind : {"monte_carlo", "statistical"}, default="monte_carlo"
+            ``"monte_carlo"`` covers the maximum of m(h), which more sweeps would give: by batching as in Theorem 1 of
+            George & Doss (2018), with the spread between chains where they disagree. ``"statistical"`` covers the
+            priors that generated the corpus: from the curvature of log m at its maximum.
+
+        Returns
+        -------
+        Ellipse
+            With `center`, `covariance`, `standard_errors`, `contains` and `boundary`, alpha before eta in all.
+
+        Raises
+        ------
+        ValueError
+            If `level` does not lie between 0 and 1 or `kind` is another.
+        """
+        found = self._found()
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}, got {kind!r}.")
+        maximum = found.maximum
+        covariance = getattr(maximum, kind)[::-1, ::-1].copy()
+        return Ellipse(np.array(turned(maximum.h)), covariance, level, kind, turned(found.region))
+
+    def posterior_expectation(self, name, doc_topic_prior, topic_word_prior, *, level=0.95):
+        """Posterior expectation of a functional as the priors vary, with a band that holds for all priors at once.
+
+        Parameters
+        ----------
+        name : str
+            One of `functionals`.
+        doc_topic_prior, topic_word_prior : float or array-like
+            alpha and eta, of shapes that broadcast, on the grid's region.
+        level : float, default=0.95
+            Confidence that the band contains the whole function, as far as draws reach on the grid's region.
+
+        Returns
+        -------
+        value, low, high : float or ndarray
+            Equation 2.14 of George & Doss (2018), and a band as that of equation 2.19, but wider where fewer draws
+            reach; infinite where fewer than ten effective ones do.
+
+        Raises
+        ------
+        ValueError
+            If there is no functional of that name, or `level` does not lie between 0 and 1.
+        """
+        found = self._found()
+        if name not in self._functional_names_:
+            raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names_)}.")
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+        values = found.functional_values[:, self._functional_names_.index(name)]
+        alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
+        mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())
+        band = global_band(found.functional_curve, values, found.grid.region, level)
+        # Infinite even where the functional is constant as far as draws reach.
+        half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
+        return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
+
+
+def _pairs(doc_topic_prior, topic_word_prior):
+    """alpha and eta as arrays of one shape."""
+    given = {"doc_topic_prior": doc_topic_prior, "topic_word_prior": topic_word_prior}
+    pairs = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in given.values()))
+    for name, values in zip(given, pairs, strict=True):
+        bad = ~((values >= SMALLEST) & (values <= LARGEST))
+        if bad.any():
+            raise ValueError(f"{name} must lie between {SMALLEST:g} and {LARGEST:g}, got {values[bad].flat[0]:g}.")
+    return pairs

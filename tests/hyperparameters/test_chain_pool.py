@@ -1,0 +1,90 @@
+"""A pool of chains: who is swept, who has ended, and which streams the chains on (h, z) get."""
+
+import numpy as np
+import pytest
+from enumeration import DOCS, make_corpus
+
+from sklda._inference.hyperparameters import chain_pool
+from sklda._inference.hyperparameters.chain_pool import ChainPool
+from sklda._inference.hyperparameters.settings import Settings, Tempering, wider
+from sklda._inference.priors import Priors
+
+REGION = ((0.1, 10.0), (0.05, 5.0))
+
+
+class Listener:
+    """Asks a chain to stop after so many sweeps, by its number."""
+
+    def __init__(self, limits):
+        self.limits, self.heard = limits, []
+
+    def before(self, index):
+        self.heard.append(index)
+
+    def after(self, index, chain):
+        return self.heard.count(index) == self.limits.get(index)
+
+
+def make_pool(listener=None, n_chains=3, **settings):
+    settings = Settings(n_tuning=5, max_iter=10, region=REGION, grid_shape=(3, 4), **settings)
+    pool = ChainPool(
+        make_corpus(DOCS, 4),
+        Priors.make(0.5, 0.5, 2, 4),
+        settings,
+        np.random.SeedSequence(0),
+        n_chains=n_chains,
+        listener=listener,
+    )
+    pool.start(pool.seed)
+    return pool
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_chain_that_the_listener_ends_is_not_swept_again(monkeypatch, noted):
+    """Nor where the listener is a copy in another process, whose notes do not come back."""
+    if not noted:
+        monkeypatch.setattr(chain_pool._Renumbered, "after", lambda self, i, c: self.listener.after(self.numbers[i], c))
+    listener = Listener({1: 3})
+    pool = make_pool(listener)
+    pool.sweep(4)
+    assert pool.ended == {1} and not pool.all_ended
+    other = pool.branch()
+    for each in (pool, other):
+        each.temper(pool.new_grid(REGION), 0)
+        each.sweep(2)
+        assert [len(chain.trace) for chain in each.chains] == [4 + 2, 3, 4 + 2]
+    assert [listener.heard.count(c) for c in range(3)] == [8, 3, 8]
+    # What has ended in one has ended in both.
+    listener.limits = {0: 9, 2: 9}
+    other.sweep(5)
+    assert pool.ended == other.ended == {0, 1, 2} and pool.all_ended
+
+
+def test_a_request_at_the_last_sweep_of_a_stage_counts():
+    pool = make_pool(Listener({2: 4}))
+    pool.sweep(4)
+    assert pool.ended == {2}
+
+
+def test_stages_have_streams_of_their_own(same):
+    pool = make_pool()
+    paths = []
+    for stage in (0, 1, 1):
+        other = pool.branch()
+        other.temper(other.new_grid(REGION), stage)
+        other.chains = [type(chain)(chain, chain.grid, chain.rng) for chain in other.chains]
+        other.sweep(30)
+        paths.append([chain.prior_path for chain in other.chains])
+    assert paths[0] != paths[1] == paths[2]
+    assert len({str(path) for path in paths[0]}) == 3
+
+
+def test_grids():
+    pool = make_pool()
+    assert pool.new_grid(REGION).shape == (3, 4)
+    assert pool.new_grid(REGION, 4).shape == (9, 13)
+    one = make_pool(tempering=Tempering(estimator="simple")).new_grid(REGION)
+    np.testing.assert_allclose(one.points, [[1.0, 0.5]])
+    inner = ((0.5, 2.0), (0.2, 1.0))
+    assert pool.settings.search_region(inner) == wider(inner, REGION)
+    assert make_pool(grid_is_region=True).settings.search_region(inner) == REGION
