@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test lint doc clean
+.PHONY: demo test interrupts lint doc clean
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
 SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.py' -o -name '*.pyx' -o -name '*.pxd' \
@@ -25,6 +25,9 @@ demo: $(VENV)/installed-plot
 
 test: $(VENV)/installed-test
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+interrupts: $(VENV)/installed-test
+	$(BIN)/python -P tests/interrupts.py
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .

@@ -196,28 +196,30 @@ def check(estimator, before, threads, latency):
         time.sleep(0.001)
 
 
-def child(case, n_jobs, n_interrupts, seconds, seed):
+def child(cases, n_jobs, n_interrupts, seconds, seed):
     """What a process does; its last line says what it saw."""
     warnings.simplefilter("error")
+    latencies, error = [], ""
     try:
-        found = {"latencies": interrupt(case, n_jobs, n_interrupts, seconds, seed)}
+        for case in cases:
+            latencies += interrupt(case, n_jobs, n_interrupts, seconds, seed)
     except BaseException:
-        found = {"error": traceback.format_exc()}
-    print(json.dumps(found), flush=True)
+        error = f"{case}: {traceback.format_exc()}"
+    print(json.dumps([latencies, error]), flush=True)
 
 
-def run(case, n_jobs, n_interrupts, seconds, seed):
-    """Latencies of a case, and what was wrong with it, if anything was."""
-    command = [sys.executable, "-P", __file__, "--child", case, "--n-jobs", str(n_jobs)]
+def run(cases, n_jobs, n_interrupts, seconds, seed=0):
+    """Latencies of cases in a process, and what was wrong, if anything was."""
+    command = [sys.executable, "-P", __file__, "--child", "--cases", *cases, "--n-jobs", str(n_jobs)]
     command += ["--interrupts", str(n_interrupts), "--seconds", str(seconds), "--seed", str(seed)]
+    limit = 60 + len(cases) * n_interrupts * (seconds + 2)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60 + n_interrupts * (seconds + 2))
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired as late:
         return [], f"did not end: {(late.stderr or b'').decode()}"
     if done.returncode or done.stderr:
         return [], f"exit status {done.returncode}: {done.stdout}{done.stderr}"
-    found = json.loads(done.stdout.splitlines()[-1])
-    return found.get("latencies", []), found.get("error", "")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def main():
@@ -227,16 +229,16 @@ def main():
     parser.add_argument("--n-jobs", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", nargs="+", default=list(CASES), metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        child(options.child, options.n_jobs[0], options.interrupts, options.seconds, options.seed)
+        child(options.cases, options.n_jobs[0], options.interrupts, options.seconds, options.seed)
         return
     print(f"{'case':44} n_jobs  interrupts  median ms  longest  CPU: median  longest  over 0.5 s")
     wrong, total = 0, 0
     for case in options.cases:
         for n_jobs in options.n_jobs:
-            latencies, error = run(case, n_jobs, options.interrupts, options.seconds, options.seed)
+            latencies, error = run([case], n_jobs, options.interrupts, options.seconds, options.seed)
             wall, cpu = 1000 * np.array(latencies or [[np.nan] * 2]).T
             print(
                 f"{case:44} {n_jobs:6}  {len(latencies):10}  {np.median(wall):9.1f}  {wall.max():7.0f}"
