@@ -5,7 +5,7 @@ N ?= 10000
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test sanitize fuzz lint doc clean
+.PHONY: demo test sanitize fuzz interrupts lint doc clean
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
 SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.py' -o -name '*.pyx' -o -name '*.pxd' \
@@ -43,6 +43,9 @@ sanitize:
 		PIP_ARGS="$(addprefix -Csetup-args=,$(SANITIZERS))"
 	$(SANITIZED) .venv-sanitized/bin/pytest $(PYTEST_ARGS)
 	$(SANITIZED) .venv-sanitized/bin/python tests/fuzz.py $(N)
+
+interrupts: $(VENV)/installed-test
+	$(BIN)/python -P tests/interrupts.py
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .

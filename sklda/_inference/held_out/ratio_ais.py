@@ -1,7 +1,6 @@
 """Annealing between topics: two models on the same documents, and one model along its training."""
 
 import itertools
-from functools import partial
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -116,12 +115,12 @@ def training_curve(corpus, snapshots, doc_topic_prior, *, n_temperatures, n_runs
         for keys in (corpus.document_keys(int(s)) for s in seed.generate_state(n_runs, np.uint64))
         for block in blocks
     )
-    parts = side_by_side(partial(_curve_block, n_temperatures), tasks, n_jobs)
+    parts = side_by_side(_curve_block, tasks, n_jobs)
     runs = [np.concatenate(parts[i : i + len(blocks)], axis=1) for i in range(0, len(parts), len(blocks))]
     return np.array(runs) + np.array(taken_out)
 
 
-def _curve_block(n_temperatures, block, word_topics, positions, stop):
+def _curve_block(block, word_topics, positions, n_temperatures, stop):
     state = guided_start(block, _START_FACTOR * n_temperatures, stop)
     curve = [state[0].copy()]
     for first, last in itertools.pairwise(word_topics):

@@ -178,10 +178,10 @@ def in_range(topics, corpus, n_components, lowest=0):
     topics = np.asarray(topics)
     if topics.shape != (corpus.n_tokens,):
         raise ValueError(f"topics have shape {topics.shape}; the corpus has {corpus.n_tokens} tokens.")
-    if topics.min(initial=lowest) < lowest or topics.max(initial=lowest) >= n_components:
+    # Before they are cast, which would wrap; of any dtype, so without `initial`.
+    if topics.size and not (lowest <= int(topics.min()) and int(topics.max()) < n_components):
         raise ValueError(
-            f"topics go from {topics.min()} to {topics.max()}; with {n_components} of them they must be "
-            f"at least {lowest} and below {n_components}."
+            f"topics go from {topics.min()} to {topics.max()}; they must be at least {lowest} and below {n_components}."
         )
     return topics.astype(np.int32)
 

@@ -20,7 +20,7 @@ class ThreadedChain(GibbsChain):
         self._blocks = corpus.blocks(n_tokens=self.block_tokens)
         step = max(self.block_entries // self.word_topic_counts.shape[1], 1)
         self._word_blocks = [(v, min(v + step, corpus.n_features)) for v in range(0, corpus.n_features, step)]
-        # Threads; None: here, one by one.
+        # None: here, one by one.
         self._team = None
 
     def on_cores(self, n_jobs, work):

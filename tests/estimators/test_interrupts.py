@@ -1,0 +1,338 @@
+"""Whatever ends a fit or a score, and whenever: no thread waits for ever, none is left, nothing is built from half."""
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import weakref
+
+import interrupts
+import numpy as np
+import pytest
+
+from sklda import GibbsLDA
+from sklda._inference import parallel
+from sklda._inference.corpus import Corpus
+from sklda._inference.parallel import GO_ON, Stop, Stopped, side_by_side, with_team
+from sklda._inference.priors import Priors
+from sklda._inference.sampling import collapsed, initialisation, partitioned, point_estimates
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.partitioned import PartitionedChain
+from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._kernels import _partitioned
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
+
+
+class StopAtLook(Stop):
+    """Whose flag goes up when it is called for the n-th time."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.left = n
+
+    def __call__(self):
+        self.left -= 1
+        self.flag[0] = self.flag[0] or self.left == 0
+        super().__call__()
+
+
+@pytest.fixture(scope="module")
+def problem(counts):
+    return Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
+
+
+def in_a_process(code):
+    """What a program prints, as JSON; it must end by itself and write no error."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return json.loads(done.stdout)
+
+
+# Interrupts of everything
+
+
+@POSIX
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_few_interrupts_of_every_estimator_and_score(n_jobs):
+    latencies, error = interrupts.run(list(interrupts.CASES), n_jobs, 1, 0.03)
+    assert not error
+    assert len(latencies) == len(interrupts.CASES)
+
+
+@POSIX
+def test_what_an_interrupt_must_not_do_is_found(monkeypatch):
+    lda = GibbsLDA(2)
+    with pytest.raises(interrupts.Unlike, match="heard after"):
+        interrupts.check(lda, dict(vars(lda)), set(threading.enumerate()), 1.0)
+    with pytest.raises(interrupts.Unlike, match="changed"):
+        interrupts.check(lda, vars(GibbsLDA(3)), set(threading.enumerate()), 0.0)
+    monkeypatch.setattr(interrupts, "ENDED", 0.01)
+    with pytest.raises(interrupts.Unlike, match="threads are left"):
+        interrupts.check(lda, dict(vars(lda)), set(), 0.0)
+
+
+# A start that is stopped builds nothing
+
+
+@pytest.mark.parametrize("init", initialisation.INITS[1:])
+def test_a_stopped_start_is_no_start(problem, init, monkeypatch):
+    monkeypatch.setattr(starts, "_PRUNE_FIRST", 3)
+    monkeypatch.setattr(starts, "_PRUNE_BETWEEN", 1)
+    corpus, priors = problem
+    for looks in (1, 2, 5, 9):
+        stop = StopAtLook(looks)
+        if init == "sequential" and looks > 1:
+            continue
+        with pytest.raises(Stopped):
+            initialisation._start(init, corpus, priors, np.random.SeedSequence(0), GibbsChain, stop)
+
+
+def test_an_error_in_one_chain_that_prunes():
+    assert (
+        in_a_process(
+            """
+        import json, threading
+        import numpy as np
+        from sklda import GibbsLDA
+        from sklda._inference.sampling import initialisation
+
+        merge, there, found = initialisation.merge, threading.Barrier(2), []
+
+        def one_fails(chain, *args):
+            # Both have more topics than they will have: 100 and down from there.
+            if chain.priors.n_components == 100 and there.wait() == 0:
+                raise MemoryError("no memory")
+            return merge(chain, *args)
+
+        initialisation.merge, initialisation._PRUNE_FIRST = one_fails, 2
+        X = np.random.default_rng(0).poisson(0.5, (100, 200))
+        for _ in range(5):
+            try:
+                GibbsLDA(50, init="prune", n_chains=2, n_jobs=2, max_iter=1).fit(X)
+            except MemoryError as error:
+                found.append(str(error))
+        print(json.dumps(found))
+        """
+        )
+        == ["no memory"] * 5
+    )
+
+
+@POSIX
+@pytest.mark.parametrize(
+    "call", ["GibbsLDA(50, init='prune', n_chains=2, n_jobs=2).fit(X)", "metrics.log_evidence(X, 50, n_jobs=2)"]
+)
+def test_ctrl_c_while_chains_prune(call):
+    assert (
+        in_a_process(
+            f"""
+            import json, os, signal, threading
+            import numpy as np
+            from sklda import GibbsLDA, metrics
+            from sklda._inference.sampling import initialisation
+
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            initialisation._PRUNE_FIRST, heard = 2, 0
+            X = np.random.default_rng(0).poisson(0.5, (300, 200))
+            for _ in range(4):
+                threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+                try:
+                    {call}
+                except KeyboardInterrupt:
+                    heard += 1
+            print(json.dumps(heard))
+            """
+        )
+        == 4
+    )
+
+
+@pytest.mark.parametrize("kind", [GibbsChain, PartitionedChain, WordMajorChain])
+@pytest.mark.parametrize("wrong", [5, 9, -2, 2**16, 2**32 + 1])
+def test_topics_out_of_range_make_no_chain(problem, kind, wrong):
+    corpus, priors = problem
+    topics = np.zeros(corpus.n_tokens, np.int64)
+    topics[7] = wrong
+    with pytest.raises(ValueError, match=r"topics go from .* below 5"):
+        kind(corpus, priors, ChainState(topics, np.ones(4, np.uint64)))
+    with pytest.raises(ValueError, match="topics have shape"):
+        kind(corpus, priors, ChainState(topics[1:], np.ones(4, np.uint64)))
+
+
+# Threads
+
+
+def test_threads_that_meet_end_by_the_flag(problem, monkeypatch):
+    """One of two threads never comes: the other waits, and ends when the flag goes up."""
+    corpus, priors = problem
+    calls, kernel, stop = [], _partitioned.run, Stop()
+    monkeypatch.setattr(partitioned, "each", lambda team, run, tasks: calls.extend(tasks))
+    lane = PartitionedChain.start(corpus, priors, np.random.SeedSequence(0))
+    # A team of two, in name.
+    lane._team = type("Two", (), {"n_threads": 2, "stop": stop})()
+    lane.sweep()
+    waiting = threading.Thread(target=kernel, args=calls[0], daemon=True)
+    waiting.start()
+    waiting.join(0.3)
+    assert waiting.is_alive()
+    stop.flag[0] = 1
+    waiting.join(10)
+    assert not waiting.is_alive()
+
+
+def test_an_error_in_one_of_the_threads_that_meet():
+    assert in_a_process(
+        """
+        import json, threading
+        import numpy as np
+        from sklda import GibbsLDA
+        from sklda._kernels import _partitioned
+        from sklda._inference.sampling import partitioned
+
+        class Kernel:
+            MEETING_SIZE, sweeps = _partitioned.MEETING_SIZE, 0
+
+            @classmethod
+            def run(cls, *args):
+                cls.sweeps += 1
+                if cls.sweeps == 30:
+                    raise MemoryError("no memory")
+                return _partitioned.run(*args)
+
+        partitioned._partitioned = Kernel
+        X = np.random.default_rng(0).poisson(0.5, (300, 200))
+        try:
+            GibbsLDA(5, sampler="partitioned", n_jobs=2).fit(X)
+        except MemoryError as error:
+            print(json.dumps([str(error), threading.active_count()]))
+        """
+    ) == ["no memory", 1]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5, 10**5])
+def test_side_by_side(n_jobs):
+    threads = set(threading.enumerate())
+    found = side_by_side(lambda x, stop: (x**2, threading.get_ident()), [(x,) for x in range(40)], n_jobs)
+    assert [square for square, _ in found] == [x**2 for x in range(40)]
+    assert threading.get_ident() not in {ident for _, ident in found}
+    assert set(threading.enumerate()) == threads
+
+
+def test_the_first_error_comes_out_and_stops_the_others():
+    began, ended = threading.Barrier(2), []
+
+    def task(fails, stop):
+        began.wait()
+        if fails:
+            raise RuntimeError("first")
+        try:
+            while True:
+                stop()
+        except Stopped:
+            ended.append(True)
+            raise
+
+    with pytest.raises(RuntimeError, match="first"):
+        side_by_side(task, [(False,), (True,), (False,)], 2)
+    assert ended == [True]
+
+
+def test_no_more_threads_than_can_be_had(monkeypatch):
+    start, left = threading.Thread.start, [2]
+
+    def two_at_most(thread):
+        left[0] -= 1
+        if left[0] < 0:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", two_at_most)
+    assert with_team(8, lambda team: (team.n_threads, team.run(abs, [(-1,), (-2,)]))) == (2, [1, 2])
+    with pytest.raises(RuntimeError, match="can't start"):
+        with_team(8, lambda team: None)
+    assert not [thread for thread in threading.enumerate() if "_work" in thread.name]
+
+
+def test_the_wait_for_threads_outlasts_a_second_interrupt(monkeypatch):
+    """The first ends the work, the second comes while its threads are waited for."""
+    get, interrupt, here = parallel._get, [False, True, True], threading.get_ident()
+
+    def interrupted(queue):
+        if threading.get_ident() == here and interrupt and interrupt.pop(0):
+            raise KeyboardInterrupt
+        return get(queue)
+
+    monkeypatch.setattr(parallel, "_get", interrupted)
+    threads = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        with_team(2, lambda team: team.run(lambda: [team.stop() for _ in iter(int, 1)], [()] * 2))
+    assert not interrupt
+    assert set(threading.enumerate()) == threads
+
+
+@POSIX
+def test_an_interrupt_that_a_finaliser_swallows_is_heard(counts, monkeypatch):
+    before, hook = signal.signal(signal.SIGINT, signal.default_int_handler), sys.unraisablehook
+
+    class Finalised:
+        pass
+
+    def finalise(_):
+        signal.raise_signal(signal.SIGINT)
+
+    class Listener:
+        sweeps = 0
+
+        def write(self, text):
+            self.sweeps += 1
+            if self.sweeps == 3:
+                dying = Finalised()
+                reference = weakref.ref(dying, finalise)
+                del dying
+                assert reference() is None
+
+        def flush(self):
+            pass
+
+    listener = Listener()
+    monkeypatch.setattr(sys, "stdout", listener)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            GibbsLDA(4, max_iter=5000, verbose=2).fit(counts)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert 3 <= listener.sweeps < 5000
+    assert sys.unraisablehook is hook
+
+
+# Work that is cut so that Python may look in
+
+
+def test_cuts_change_no_bit(problem, monkeypatch, same):
+    corpus, priors = problem
+    state = GibbsChain.start(corpus, priors, np.random.SeedSequence(0))
+
+    def results():
+        arguments = corpus, priors, state.topics, state.word_topic_counts, state.topic_totals
+        return [*point_estimates.estimate_counts(*arguments), initialisation.merge_gains(state, GO_ON)]
+
+    whole = results()
+    monkeypatch.setattr(point_estimates, "_BLOCK_WEIGHTS", 200)
+    monkeypatch.setattr(starts, "_PAIRS", 100)
+    assert same(results(), whole)
+
+
+def test_one_lane_at_a_time_has_a_thread_where_lanes_are_long(counts, monkeypatch, same):
+    fit = lambda: GibbsLDA(4, sampler="partitioned", max_iter=3, random_state=0).fit(counts)  # noqa: E731
+    expected, teams = fit(), []
+    monkeypatch.setattr(partitioned, "BLOCK_WEIGHTS", 1)
+    start = parallel.Team.start
+    monkeypatch.setattr(parallel.Team, "start", lambda team: (teams.append(team.n_threads), start(team)))
+    assert same(fit().log_joint_trace_, expected.log_joint_trace_)
+    assert teams == [1, 1]
+    assert collapsed.BLOCK_WEIGHTS > 1
