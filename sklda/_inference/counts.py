@@ -109,8 +109,10 @@ def _wide_csr(X):
 
 def _readable(X):
     """A sparse matrix that can be converted without reading beyond its arrays; it may share memory with X."""
-    if X.format == "lil" and [len(row) for row in X.rows] != [len(row) for row in X.data]:
-        raise ValueError("rows and data have different lengths")
+    if X.format == "lil":
+        lengths = [len(row) for row in X.rows]
+        if lengths != [len(row) for row in X.data] or len(lengths) != X.shape[0]:
+            raise ValueError("rows and data have different lengths")
     if X.format == "dia" and (X.data.ndim != 2 or X.offsets.shape != X.data.shape[:1]):
         raise ValueError("data and offsets have different lengths")
     if X.format in ("dia", "dok", "lil"):

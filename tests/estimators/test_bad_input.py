@@ -137,6 +137,7 @@ MALFORMED = {
     "coo, a negative row": lambda: spoil("coo_array", coords=(np.array([0, 0, 1, -9]), np.array([0, 2, 1, 2]))),
     "coo, fewer data": lambda: spoil("coo_array", data=np.array([1, 2])),
     "lil, a row too long": lambda: spoil("lil_array", rows=np.array([[0, 1, 2] * 1000, [0]], object)),
+    "lil, fewer rows": lambda: spoil("lil_array", rows=np.array([[0, 2]], object), data=np.array([[1, 2]], object)),
     "lil, an index too large": lambda: spoil("lil_array", rows=np.array([[0, 10**6], [1, 2]], object)),
     "dia, fewer offsets": lambda: spoil("dia_array", offsets=np.array([0])),
     "dia, data of one dimension": lambda: spoil("dia_array", data=np.ones(4)),
