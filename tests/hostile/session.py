@@ -106,7 +106,7 @@ def show(value):
         text = f"{type(value).__name__} {value.shape} {value.dtype} {' '.join(parts)}"
     elif isinstance(value, np.ndarray):
         text += f" {value.dtype} {value.shape}"
-    text = " ".join(str(text).split())
+    text = re.sub(" at 0x[0-9a-fA-F]+", "", " ".join(str(text).split()))
     return text if len(text) <= 400 else text[:400] + " ..."
 
 

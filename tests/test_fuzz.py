@@ -1,0 +1,114 @@
+"""Some hundred random inputs (`make fuzz` plays more), and that the harness finds what it looks for."""
+
+import shutil
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import fuzz
+import numpy as np
+import pytest
+from hostile import CASES, Session, Violation, case
+
+
+def test_random_inputs():
+    tally, violations = fuzz.run(seed=12, first=0, n_inputs=300)
+    assert not violations
+    inputs, answers, refusals = (
+        sum(n for (_, what), n in tally.items() if what == each) for each in ("inputs", "answers", "refusals")
+    )
+    assert inputs == 300
+    # Refusals alone would prove little.
+    assert answers > refusals
+    assert {kind for kind, _ in tally} == set(CASES)
+
+
+def test_an_input_is_its_number():
+    def calls(seed, number):
+        told = []
+        try:
+            case(seed, number)[1](Session(told.append))
+        except Violation as violation:
+            told.append(str(violation))
+        return told
+
+    for number in range(20):
+        assert calls(3, number) == calls(3, number)
+    assert calls(3, 1) != calls(4, 1)
+
+
+def _warn():
+    warnings.warn("overflow", RuntimeWarning, stacklevel=1)
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "found"),
+    [
+        (lambda: [][1], {}, "^IndexError: list index out of range"),
+        (lambda: None + 1, {}, "^unhelpful TypeError: unsupported operand"),
+        (lambda: np.zeros(2) + np.zeros(3), {}, "^unhelpful ValueError: operands could not be broadcast"),
+        (lambda: 3, {"refuse": "three"}, "^accepted: three"),
+        (_warn, {}, "^RuntimeWarning: overflow"),
+        (lambda: 1 / 0, {}, "^ZeroDivisionError"),
+    ],
+)
+def test_what_must_not_come_back(function, options, found):
+    with pytest.raises(Violation, match=found):
+        Session(str).call(function, **options)
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([[0.5, 0.5]], "has shape"),
+        ([[0.5, 0.4], [1, 0]], "sum to one"),
+        ([[1.5, -0.5], [1, 0]], "not negative"),
+        ([[np.nan, 1], [1, 0]], "finite"),
+    ],
+)
+def test_what_is_no_distribution(values, found):
+    with pytest.raises(Violation, match=found):
+        Session(str).distribution(values, (2, 2), "theta")
+
+
+@pytest.mark.parametrize(("value", "found"), [(np.nan, "not NaN"), (0.1, "at most 0"), (-np.inf, "finite where")])
+def test_what_is_no_log_probability(value, found):
+    with pytest.raises(Violation, match=found):
+        Session(str).log_probability([value], (1,), "log p")
+
+
+@pytest.mark.parametrize(
+    ("breach", "found"),
+    [
+        (
+            "import ctypes; ctypes.string_at(0)",
+            "crash or hang: exit status -11: Fatal Python error: Segmentation fault",
+        ),
+        ("import time; time.sleep(100)", "crash or hang: exit status 1: Timeout"),
+    ],
+)
+def test_a_child_that_ends(breach, found, tmp_path):
+    """The input is named, and those after it are played."""
+    shutil.copy(fuzz.__file__, tmp_path / "fuzz.py")
+    (tmp_path / "hostile.py").write_text(
+        textwrap.dedent(f"""
+        from types import SimpleNamespace as Session
+        class Violation(Exception):
+            pass
+        def play(session):
+            session.answers, session.refusals = 2, 1
+        def breach(session):
+            {breach}
+        def case(seed, number):
+            return "kind", breach if number == 1 else play
+        Session = lambda told, make=Session: make()
+        """)
+    )
+    command = [sys.executable, str(tmp_path / "fuzz.py"), "4", "--patience", "1"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"input 1, kind: {found}" in done.stdout
+    assert "4 inputs" in done.stdout.splitlines()[-1]
+    assert done.stdout.endswith(": 1 violations\n")
+    assert done.stdout.splitlines()[-2].split() == ["kind", "4", "inputs", "6", "answers", "3", "refusals"]
