@@ -81,8 +81,8 @@ def test_what_an_interrupt_must_not_do_is_found(monkeypatch):
 
 @pytest.mark.parametrize("init", initialisation.INITS[1:])
 def test_a_stopped_start_is_no_start(problem, init, monkeypatch):
-    monkeypatch.setattr(starts, "_PRUNE_FIRST", 3)
-    monkeypatch.setattr(starts, "_PRUNE_BETWEEN", 1)
+    monkeypatch.setattr(initialisation, "_PRUNE_FIRST", 3)
+    monkeypatch.setattr(initialisation, "_PRUNE_BETWEEN", 1)
     corpus, priors = problem
     for looks in (1, 2, 5, 9):
         stop = StopAtLook(looks)
@@ -323,7 +323,7 @@ def test_cuts_change_no_bit(problem, monkeypatch, same):
 
     whole = results()
     monkeypatch.setattr(point_estimates, "_BLOCK_WEIGHTS", 200)
-    monkeypatch.setattr(starts, "_PAIRS", 100)
+    monkeypatch.setattr(initialisation, "_PAIRS", 100)
     assert same(results(), whole)
 
 
