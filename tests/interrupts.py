@@ -21,6 +21,7 @@ import numpy as np
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
 from sklda.datasets import load_docstrings
+from sklda.inference.parallel import Stop
 from sklda.inference.samplers import SAMPLERS
 from sklda.inference.starts import INITS
 
@@ -28,6 +29,19 @@ from sklda.inference.starts import INITS
 HEARD, ENDED = 0.5, 5.0
 # The earliest moment, in seconds.
 FIRST = 1e-3
+
+
+class StopAtLook(Stop):
+    """Whose flag goes up when it is called for the n-th time."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.left = n
+
+    def __call__(self):
+        self.left -= 1
+        self.flag[0] = self.left <= 0
+        super().__call__()
 
 
 def corpus():

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from enumeration import DOCS, Enumeration, make_chain, make_corpus, rising
+from interrupts import StopAtLook
 from scipy.optimize import check_grad, minimize
 from scipy.special import logsumexp
 from scipy.stats import t as student
@@ -14,6 +15,7 @@ from sklda.inference import expectation
 from sklda.inference.chain import GibbsChain, run_chains
 from sklda.inference.corpus import Corpus
 from sklda.inference.expectation import EMChain, fixed_point_step, newton, newton_step, topic_alphas, variational_em
+from sklda.inference.parallel import Stopped
 from sklda.inference.priors import CountHistograms, Priors, doc_histogram
 
 # Of every statistical assert; there are fewer than 20.
@@ -213,7 +215,8 @@ def test_chains_pickle_and_go_on(burnt, same, per_topic):
 
 def test_an_interrupted_sweep_counts_for_nothing(burnt):
     chain = EMChain(burnt, BOX, n_draws=1, n_burn_in=0)
-    chain.sweep(lambda: True)
+    with pytest.raises(Stopped):
+        chain.sweep(StopAtLook(1))
     assert len(chain.path) == 1
 
 
