@@ -20,6 +20,7 @@ import warnings
 import numpy as np
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
+from sklda._inference.parallel import Stop
 from sklda._inference.sampling.choice import SAMPLERS
 from sklda._inference.sampling.initialisation import INITS
 from sklda.datasets import load_docstrings
@@ -28,6 +29,19 @@ from sklda.datasets import load_docstrings
 HEARD, ENDED = 0.5, 5.0
 # The earliest moment, in seconds.
 FIRST = 1e-3
+
+
+class StopAtLook(Stop):
+    """Whose flag goes up when it is called for the n-th time."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.left = n
+
+    def __call__(self):
+        self.left -= 1
+        self.flag[0] = self.left <= 0
+        super().__call__()
 
 
 def corpus():

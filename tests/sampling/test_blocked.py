@@ -11,11 +11,12 @@ import joblib
 import numpy as np
 import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chain, make_corpus
+from interrupts import StopAtLook
 from scipy.stats import gamma, poisson
 
 from sklda import GibbsLDA
 from sklda._inference.corpus import Corpus
-from sklda._inference.parallel import Stop, Stopped
+from sklda._inference.parallel import Stopped
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import partitioned
 from sklda._inference.sampling.blocked import GroupedChain, PartiallyCollapsedChain
@@ -341,19 +342,6 @@ def test_samplers_may_take_turns(counts):
         trace = lda.log_joint_trace_[0]
 
 
-class StopAtLook(Stop):
-    """Whose flag goes up when it is called for the n-th time."""
-
-    def __init__(self, n):
-        super().__init__()
-        self.left = n
-
-    def __call__(self):
-        self.left -= 1
-        self.flag[0] = self.left == 0
-        super().__call__()
-
-
 def test_a_stopped_sweep_changes_nothing(small_blocks, counts, same):
     corpus, priors = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
     for kind in BLOCK_KINDS:
@@ -402,9 +390,10 @@ def test_most_steps_are_accepted_and_some_are_not(counts, monkeypatch, n_compone
 
 
 def test_a_sweep_in_lanes_may_end_between_turns(counts):
-    corpus, priors, looks = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60), iter([False, False])
+    corpus, priors = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
     chain = PartitionedChain.start(corpus, priors, np.random.SeedSequence(0))
-    chain.sweep(lambda: next(looks, True))
+    with pytest.raises(Stopped):
+        chain.sweep(StopAtLook(3))
     assert chain.n_sweeps == 0
     again = GibbsChain(corpus, priors, chain.snapshot())
     np.testing.assert_array_equal(chain.word_topic_counts, again.word_topic_counts)
