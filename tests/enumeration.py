@@ -9,6 +9,7 @@ from scipy.stats import chi2
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._kernels import _tokens
 
 
 def make_corpus(docs, n_features):
@@ -20,6 +21,14 @@ def make_corpus(docs, n_features):
 def make_chain(corpus, priors, topics, seed=0, kind=GibbsChain):
     stream = np.random.SeedSequence(seed).generate_state(4, np.uint64)
     return kind(corpus, priors, ChainState(np.asarray(topics, np.int32), stream))
+
+
+def restart(chain, topics):
+    """Put a chain that has arrays of counts into another state z; its stream goes on."""
+    chain.topics[:] = topics
+    chain.word_topic_counts[:] = 0
+    chain.topic_totals[:] = 0
+    _tokens.count_topics(chain.corpus.words, chain.topics, chain.word_topic_counts, chain.topic_totals)
 
 
 # Corpora (documents, V) and, by alpha and eta, log p(w | K) for K = 1..4, exact by rational arithmetic.
@@ -125,6 +134,11 @@ class Enumeration:
     def index(self, topics):
         """Where a state stands in `states`."""
         return int(np.ravel_multi_index(tuple(topics), (self.K,) * len(topics)))
+
+    def frequencies(self, draws):
+        """How often each of `states` is among the draws (n_draws, n_tokens)."""
+        places = np.ravel_multi_index(np.transpose(draws), (self.K,) * self.corpus.n_tokens)
+        return np.bincount(places, minlength=len(self.states))
 
     def transition(self, start, order=None):
         """Distribution of the state after one sweep from `start`: token by token, in the order given."""
