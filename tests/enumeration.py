@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
-from scipy.stats import chi2
+from scipy.stats import chi2, poisson
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
@@ -171,6 +171,11 @@ def chi_square_p(observed, probabilities):
             return 0.0
         seen, expected = seen[:-1], expected[:-1]
     return chi2.sf(((seen - expected) ** 2 / expected).sum(), len(seen) - 1)
+
+
+def poisson_p(seen, mean):
+    """One-sided p-value of a count, on the side where it lies."""
+    return min(poisson.cdf(seen, mean), poisson.sf(seen - 1, mean))
 
 
 DOCS, V, K = [[0, 0, 1], [2, 1], [2, 3]], 4, 2
