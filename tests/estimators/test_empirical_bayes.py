@@ -19,6 +19,7 @@ from sklda._inference.hyperparameters.maximum import Maximum, covariances, refin
 from sklda.datasets import make_lda_corpus
 
 QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
+SHORT = {"n_tuning": 4, "max_iter": 16, "n_chains": 2, "grid_shape": (3, 3)}
 TRUTH = {"topic_word_prior": 0.5, "doc_topic_prior": 0.3}
 
 
@@ -40,7 +41,14 @@ def fitted(X):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),
-    list(estimator_checks_generator(EmpiricalBayesLDA(2, n_tuning=4, max_iter=16, n_chains=2, grid_shape=(3, 3)))),
+    [
+        *estimator_checks_generator(EmpiricalBayesLDA(2, region=((0.05, 5.0), (0.05, 5.0)), **SHORT)),
+        # The search for modes takes most of the time.
+        *(
+            pytest.param(*pair, marks=pytest.mark.exhaustive)
+            for pair in estimator_checks_generator(EmpiricalBayesLDA(2, **SHORT))
+        ),
+    ],
     ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else repr(value)[:20],
 )
 def test_estimator_checks(estimator, check):
@@ -222,7 +230,7 @@ def test_maxima_at_an_edge_are_named(message):
 @pytest.mark.parametrize("method", ["auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"])
 @pytest.mark.parametrize("n_components", [1, 2])
 def test_tiny_corpora_have_a_result(X, method, n_components):
-    lda = EmpiricalBayesLDA(n_components, method=method, **QUICK).fit(X)
+    lda = EmpiricalBayesLDA(n_components, method=method, n_tuning=10, max_iter=30, random_state=0).fit(X)
     assert np.isfinite([lda.topic_word_prior_, lda.doc_topic_prior_]).all()
     assert np.isfinite(lda.components_).all()
     assert np.isfinite(lda.score(X))

@@ -151,8 +151,14 @@ def largest_z(table, *curves):
     return np.abs((value - exact[away]).sum(axis=0) / np.sqrt((std**2).sum(axis=0))).max()
 
 
-@pytest.mark.parametrize("method", ["full_bayes", "serial_tempering"])
-@pytest.mark.parametrize("surface", range(len(SURFACES)))
+@pytest.mark.parametrize(
+    "surface, method",
+    [
+        *((surface, "full_bayes") for surface in range(5)),
+        *((surface, "serial_tempering") for surface in (0, 3)),
+        *(pytest.param(surface, "serial_tempering", marks=pytest.mark.exhaustive) for surface in (1, 2, 4)),
+    ],
+)
 def test_log_ratios_are_exact_within_their_errors(surface, method):
     *model, table = SURFACES[surface]
     runs = [run(*model, method=method, seed=seed, n_tuning=60, max_iter=500) for seed in range(3)]
@@ -216,7 +222,7 @@ def errors_of_50_seeds():
     (exact,) = [row[2] for row in table if row[:2] == (0.1, 0.1)]
     z = []
     for seed in range(50):
-        plan = make_plan(*model, seed, n_tuning=20, max_iter=500)
+        plan = make_plan(*model, seed, n_tuning=20, max_iter=250)
         grid = plan.grid(REGION)
         chains = [GibbsChain.start(plan.corpus, plan.priors, random.child(plan.seed, 9, c)) for c in range(4)]
         chains = plan.sweep(plan.tempered(chains, grid, 0), plan.n_tuning)
