@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import chi2, poisson
 
@@ -111,6 +112,10 @@ EXACT = {
     for name, (docs, n_features, values) in _EXACT.items()
     for (alpha, eta), log_p in values.items()
 }
+
+# The suite takes each corpus once, and each pair of priors once; the other cases are exhaustive.
+_SHORT = ("mixed, 0.1, 0.5", "three words, 1, 1", "two words, 0.5, 0.25")
+CASES = [pytest.param(case, marks=() if case in _SHORT else pytest.mark.exhaustive) for case in EXACT]
 
 
 class Enumeration:

@@ -170,9 +170,10 @@ def test_log_ratios_are_exact_within_their_errors(surface, method):
 @pytest.mark.parametrize(
     "options",
     [
-        {"ratio": "augmented"},
-        {"index": "neighbours"},
-        {"tuning": "restarts"},
+        *(
+            pytest.param(single, marks=pytest.mark.exhaustive)
+            for single in ({"ratio": "augmented"}, {"index": "neighbours"}, {"tuning": "restarts"})
+        ),
         {"estimator": "simple"},
         {"ratio": "augmented", "index": "neighbours", "tuning": "restarts"},
     ],
