@@ -117,12 +117,10 @@ CASES = {
     },
     "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, n_temperatures=1000, n_jobs=n_jobs)),
     **{
-        f"CompoundLDA {inference}": fit(
-            lambda n_jobs, inference=inference: CompoundLDA(
-                20, inference=inference, n_chains=2, max_iter=10**5, n_jobs=n_jobs
-            )
+        f"CompoundLDA {method}": fit(
+            lambda n_jobs, method=method: CompoundLDA(20, method=method, n_chains=2, max_iter=10**5, n_jobs=n_jobs)
         )
-        for inference in ("augmented", "langevin", "variational")
+        for method in ("augmented", "langevin", "variational")
     },
     "transform": scored(lambda lda, X, n_jobs: lda.transform(X), fold_in_iter=10_000),
     "short transforms": scored(lambda lda, X, n_jobs: [lda.transform(X[:100]) for _ in range(1000)]),
