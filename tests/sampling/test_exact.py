@@ -91,11 +91,11 @@ def test_a_dropped_prior_is_found(alpha, eta):
 @pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
 def test_chains_from_random_starts_reach_the_posterior(alpha, eta, kind):
     truth = Enumeration(DOCS, V, K, alpha, eta)
-    if kind is WordMajorChain and not kind.takes(truth.corpus, truth.priors):
+    if kind is WordMajorChain and not kind.supports(truth.corpus, truth.priors):
         pytest.skip("not for these priors")
     seen = np.zeros(len(truth.states))
     for seed in np.random.SeedSequence(1).spawn(4000):
-        chain = kind.start(truth.corpus, truth.priors, seed)
+        chain = kind.initialise_randomly(truth.corpus, truth.priors, seed)
         for _ in range(40):
             chain.sweep()
         seen[truth.index(chain.topics)] += 1

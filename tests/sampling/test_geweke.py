@@ -11,8 +11,9 @@ from scipy.stats import norm
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.blocked import GroupedChain, PartiallyCollapsedChain
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.grouped import GroupedChain
+from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.word_major import WordMajorChain
 
