@@ -6,8 +6,8 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._base import BaseLDA, _all_or_nothing
 from sklda._callbacks import with_callbacks
 from sklda._inference.compound.priors import document_prior
-from sklda._inference.held_out.methods import per_token
-from sklda._labels import as_list, check_length, some
+from sklda._inference.held_out.averages import mean_per_token
+from sklda._labels import as_list, check_length, listed
 
 
 class CollectionLDA(BaseLDA):
@@ -127,7 +127,7 @@ class CollectionLDA(BaseLDA):
         -------
         float
         """
-        return per_token(*self._score_samples(X, collections=collections), sample_weight)
+        return mean_per_token(*self._score_samples(X, collections=collections), sample_weight)
 
     def perplexity(self, X, *, collections=None):
         """Held-out perplexity, ``exp(-score(X))``: smaller is better.
@@ -173,7 +173,7 @@ class CollectionLDA(BaseLDA):
             if label not in index:
                 raise ValueError(
                     f"collections[{d}] = {label!r} is not a collection of the fit, which had "
-                    f"{some(self.collections_)}. Give None for a document of unknown collection."
+                    f"{listed(self.collections_)}. Give None for a document of unknown collection."
                 )
         return document_prior(self.doc_concentration_, mixtures[[index[label] for label in labels]])
 

@@ -15,7 +15,7 @@ from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import Hyperparameters, document_prior
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
-from sklda._inference.sampling.point_estimates import reserve
+from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.warn import warn
 from sklda._labels import encode
 
@@ -231,13 +231,13 @@ class CompoundLDA(CollectionLDA):
             draw_every=self.draw_every,
             earlier=(self._model_, self._chain_states_) if going_on else None,
         )
-        room = reserve(corpus, self.n_components)
+        reserved = reserve_memory(corpus, self.n_components)
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
         if going_on:
             chains, fold_in_seed = driver.go_on(corpus, priors, model, self._chain_states_), self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
-            chains = driver.start(corpus, priors, model, hyperparameters, self.n_chains, random.child(seed, 0))
+            chains = driver.initialise(corpus, priors, model, hyperparameters, self.n_chains, random.child(seed, 0))
             fold_in_seed = random.key(random.child(seed, 1))
         eta = hyperparameters.eta
         attributes = {
@@ -246,11 +246,15 @@ class CompoundLDA(CollectionLDA):
             "collections_": labels,
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
         }
-        progress = Progress(self, data, attributes, len(chains))
+
+        def fitted(chains):
+            return attributes | self._fitted_attributes(chains)
+
+        progress = Progress(self, data, fitted, len(chains), self.max_iter)
         chains = driver.run(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
-        del room
+        del reserved
         progress.end(chains)
-        return progress.fitted(chains)
+        return fitted(chains)
 
     def _check_unchanged(self, corpus, labels, collections):
         """Refuse to continue where X, the collections or the parameters are not those of the previous fit."""
@@ -259,8 +263,8 @@ class CompoundLDA(CollectionLDA):
             now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
             if now != then:
                 raise ValueError(
-                    f"warm_start=True goes on with the collections of the previous fit, where collections[{d}] was "
-                    f"{then!r}; now it is {now!r}. Fit with warm_start=False to start anew."
+                    f"warm_start=True continues the previous fit, in which collections[{d}] was {then!r}, but now it "
+                    f"is {now!r}. Fit with warm_start=False to begin again."
                 )
         self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
@@ -274,7 +278,7 @@ class CompoundLDA(CollectionLDA):
             "collection_topic_std_": std,
             "doc_concentration_": chain.gamma,
             "collection_topic_prior_": chain.alpha_mean(),
-            "_chain_states_": [each.snapshot() for each in chains],
+            "_chain_states_": [each.state() for each in chains],
             "_fingerprint_": chain.corpus.fingerprint,
             "_model_": chain.model,
         }

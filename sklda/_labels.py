@@ -1,4 +1,4 @@
-"""Labels of collections, of any hashable type."""
+"""The labels of collections, which may have any hashable type."""
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def encode(collections, corpus):
     return known, np.array([index[label] for label in labels], np.int64)
 
 
-def some(labels, most=10):
+def listed(labels, most=10):
     """The first labels, for a message."""
     shown = ", ".join(map(repr, labels[:most].tolist()))
     return shown + (f" and {len(labels) - most} others" if len(labels) > most else "")

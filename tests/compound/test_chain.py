@@ -26,7 +26,7 @@ def make_chain(corpus, labels, K, setting, method, seed=0, burn_in=0, n_collecti
     alpha, gamma, eta = setting
     priors = Priors.make(1.0, eta, K, corpus.n_features)
     model = Model(labels, n_collections or int(labels.max()) + 1, method, burn_in=burn_in, **options)
-    return CompoundChain.start(corpus, priors, random.child(random.seed_sequence(seed)), model, alpha, gamma)
+    return CompoundChain.initialise(corpus, priors, random.child(random.seed_sequence(seed)), model, alpha, gamma)
 
 
 def scores(case, method, n_chains=2, n_sweeps=2500):

@@ -14,7 +14,7 @@ from scipy.special import gammaln, logsumexp
 from sklda._inference import random
 from sklda._inference.evidence import annealing, cgs_transition, topic_labels
 from sklda._inference.evidence.estimates import ANNEALED, UNBIASED
-from sklda._inference.parallel import GO_ON
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 
@@ -39,14 +39,14 @@ def log_weights(method, corpus, priors, n_runs, *, n_temperatures=30, n_inner=15
     found, ends = [], []
     for r in range(n_runs):
         own = np.random.SeedSequence(seed, spawn_key=(r,))
-        chain = GibbsChain.start(corpus, priors, random.child(own, 0))
+        chain = GibbsChain.initialise_randomly(corpus, priors, random.child(own, 0))
         if method == "guided_ais":
             run = annealing.guided_ais(corpus, annealing.Guide.from_chain(chain), n_temperatures, random.child(own, 1))
         elif method == "ais":
             run = annealing.prior_ais(corpus, priors, n_temperatures, random.child(own, 1))
         else:
             values = cgs_transition.cgs_transition(chain, n_inner)
-            run = annealing.AnnealedRun(logsumexp(values) - np.log(n_inner), chain.snapshot())
+            run = annealing.AnnealedRun(logsumexp(values) - np.log(n_inner), chain.state())
         found.append(run.log_weight)
         ends.append(run.state.topics)
     return np.array(found), np.array(ends)
@@ -175,7 +175,7 @@ def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
         other[id(priors)] = priors, priors_at(guide, 3 * strength)
         return priors
 
-    def sweep_under_the_other(chain, stop=GO_ON):
+    def sweep_under_the_other(chain, stop=NEVER_STOP):
         priors = chain.priors
         chain.priors = other.get(id(priors), (None, priors))[1]
         sweep(chain, stop)

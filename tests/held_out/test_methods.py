@@ -6,7 +6,7 @@ from enumeration import make_corpus
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from sklda._inference.held_out.methods import log_likelihoods
+from sklda._inference.held_out.log_likelihoods import log_likelihoods
 from sklda.metrics import held_out_log_likelihood
 
 PHI = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])

@@ -14,6 +14,7 @@ from enumeration import make_chain, make_corpus
 from scipy.special import logsumexp
 
 from sklda._inference import random
+from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.ellipse import Ellipse
 from sklda._inference.hyperparameters.empirical_bayes import estimate
@@ -21,7 +22,7 @@ from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_s
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
 from sklda._inference.hyperparameters.settings import Settings, Tempering
 from sklda._inference.hyperparameters.tempered_stages import build_curve
-from sklda._inference.priors import CountHistograms, Priors
+from sklda._inference.priors import Priors
 from sklda._inference.rising import log_rising
 
 REGION = ((0.05, 10.0), (0.05, 10.0))
@@ -194,7 +195,9 @@ def test_a_wrong_ratio_is_found(monkeypatch):
     right = CountHistograms.doc_part
 
     def without_lengths(self, alpha, order=0):
-        return right(self, alpha, order) + self.lengths.rising(np.asarray(alpha) * self.totals.shape[1], order)
+        return right(self, alpha, order) + self.lengths.sum_of_log_rising(
+            np.asarray(alpha) * self.totals.shape[1], order
+        )
 
     *model, table = SURFACES[1]
     monkeypatch.setattr(CountHistograms, "doc_part", without_lengths)
@@ -222,7 +225,7 @@ def errors_of_50_seeds():
     for seed in range(50):
         pool = make_pool(*model, seed, n_tuning=20, max_iter=250)
         grid = pool.new_grid(REGION)
-        pool.start(pool.seed, 9)
+        pool.initialise(pool.seed, 9)
         for stage, n_sweeps in enumerate((20, 250)):
             pool.temper(grid, stage)
             pool.sweep(n_sweeps)

@@ -19,8 +19,9 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import Stopped
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import partitioned
-from sklda._inference.sampling.blocked import GroupedChain, PartiallyCollapsedChain
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.grouped import GroupedChain
+from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.threaded import ThreadedChain
 from sklda._kernels import _dirichlet
@@ -77,9 +78,9 @@ def test_a_sweep_keeps_the_posterior_of_three_topics(kind):
     assert stationary_p(kind, Enumeration([[0, 0, 1], [], [1, 0]], 2, 3, alpha, eta)) > ALARM
 
 
-@pytest.mark.parametrize("n_lanes", [1, 2, 6])
-def test_a_sweep_keeps_the_posterior_in_more_lanes_and_in_fewer(monkeypatch, n_lanes):
-    monkeypatch.setattr(partitioned, "_FEWEST", n_lanes)
+@pytest.mark.parametrize("n_workers", [1, 2, 6])
+def test_a_sweep_keeps_the_posterior_with_other_numbers_of_workers(monkeypatch, n_workers):
+    monkeypatch.setattr(partitioned, "_LEAST_WORKERS", n_workers)
     assert stationary_p(PartitionedChain, Enumeration(DOCS, V, K, 0.4, 0.3), n_draws=3000) > ALARM
 
 
@@ -287,7 +288,7 @@ def test_draws_do_not_depend_on_the_cut_into_documents(kind, counts, monkeypatch
         priors = Priors.make(doc_prior, 0.1, 20, 60, 150)
         for n_tokens in (1, 100, 10**6):
             monkeypatch.setattr(ThreadedChain, "block_tokens", n_tokens)
-            chain = kind.start(corpus, priors, np.random.SeedSequence(0))
+            chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
             chain.sweep()
             chain.sweep()
             found.append(chain.topics)
@@ -298,10 +299,10 @@ def test_draws_do_not_depend_on_the_cut_into_documents(kind, counts, monkeypatch
 
 def test_counts_follow_the_topics(small_blocks, kind, counts):
     corpus = Corpus.from_counts(counts)
-    chain = kind.start(corpus, Priors.make(0.1, 0.1, 20, 60), np.random.SeedSequence(0))
+    chain = kind.initialise_randomly(corpus, Priors.make(0.1, 0.1, 20, 60), np.random.SeedSequence(0))
     for _ in range(5):
         chain.sweep()
-    again = GibbsChain(corpus, chain.priors, chain.snapshot())
+    again = GibbsChain(corpus, chain.priors, chain.state())
     np.testing.assert_array_equal(chain.word_topic_counts, again.word_topic_counts)
     np.testing.assert_array_equal(chain.topic_totals, again.topic_totals)
     np.testing.assert_allclose(chain.log_topics(), again.log_topics(), rtol=1e-12)
@@ -350,27 +351,27 @@ def test_samplers_may_take_turns(counts):
 def test_a_stopped_sweep_changes_nothing(small_blocks, counts, same):
     corpus, priors = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
     for kind in BLOCK_KINDS:
-        chain = kind.start(corpus, priors, np.random.SeedSequence(0))
-        before, stop = chain.snapshot(), StopAtLook(3)
+        chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
+        before, stop = chain.state(), StopAtLook(3)
         # Something goes wrong elsewhere, while this chain is at its third block.
         with pytest.raises(Stopped):
             chain.sweep(stop)
-        assert same(chain.snapshot(), before)
+        assert same(chain.state(), before)
 
 
-def test_lanes_share_neither_documents_nor_words(counts, monkeypatch):
+def test_workers_share_neither_documents_nor_words(counts, monkeypatch):
     """And in its turns a sweep meets every token once."""
     monkeypatch.setattr(partitioned, "_STEP", 0.2)
     corpus = Corpus.from_counts(counts)
-    chain = PartitionedChain.start(corpus, Priors.make(0.1, 0.1, 5, 60), np.random.SeedSequence(0))
-    n_lanes, met = chain._n_lanes, np.zeros(corpus.n_tokens, int)
-    assert n_lanes == 4
+    chain = PartitionedChain.initialise_randomly(corpus, Priors.make(0.1, 0.1, 5, 60), np.random.SeedSequence(0))
+    n_workers, met = chain._n_workers, np.zeros(corpus.n_tokens, int)
+    assert n_workers == 4
     for turn, edges in enumerate(chain._edges):
         assert edges.shape[1] > 5
         for step in zip(edges[:, :-1].T, edges[:, 1:].T, strict=True):
             words = []
-            for lane, (first, last) in enumerate(zip(*step, strict=True)):
-                part = (lane + turn) % n_lanes
+            for worker, (first, last) in enumerate(zip(*step, strict=True)):
+                part = (worker + turn) % n_workers
                 own = [np.arange(*chain._cuts[d, part : part + 2]) for d in range(first, last)]
                 own = np.concatenate([np.empty(0, int), *own])
                 met[own] += 1
@@ -386,20 +387,22 @@ def test_lanes_share_neither_documents_nor_words(counts, monkeypatch):
 def test_most_steps_are_accepted_and_some_are_not(counts, monkeypatch, n_components, step):
     monkeypatch.setattr(partitioned, "_STEP", step)
     corpus = Corpus.from_counts(counts)
-    chain = PartitionedChain.start(corpus, Priors.make(0.1, 0.1, n_components, 60), np.random.SeedSequence(0))
+    chain = PartitionedChain.initialise_randomly(
+        corpus, Priors.make(0.1, 0.1, n_components, 60), np.random.SeedSequence(0)
+    )
     accepted = []
     for _ in range(30):
         chain.sweep()
-        accepted.append(chain.acceptance)
+        accepted.append(chain.acceptance_rate)
     assert 0.5 < np.mean(accepted) < 1
 
 
-def test_a_sweep_in_lanes_may_end_between_turns(counts):
+def test_a_partitioned_sweep_may_end_between_turns(counts):
     corpus, priors = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
-    chain = PartitionedChain.start(corpus, priors, np.random.SeedSequence(0))
+    chain = PartitionedChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
     with pytest.raises(Stopped):
         chain.sweep(StopAtLook(3))
     assert chain.n_sweeps == 0
-    again = GibbsChain(corpus, priors, chain.snapshot())
+    again = GibbsChain(corpus, priors, chain.state())
     np.testing.assert_array_equal(chain.word_topic_counts, again.word_topic_counts)
     np.testing.assert_array_equal(chain.topic_totals, again.topic_totals)

@@ -13,8 +13,9 @@ from scipy.stats import norm
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.blocked import GroupedChain, PartiallyCollapsedChain
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.grouped import GroupedChain
+from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.word_major import WordMajorChain
 
@@ -98,7 +99,7 @@ def smallest_p(name, priors=None, break_it=lambda chain: None, kind=GibbsChain, 
     drawn = []
     for running, uniforms in zip(running_dirichlets(rng, eta, (K, V), n_draws), rng.random((n_draws, N)), strict=True):
         topics, corpus.words[:] = sort_words(rng, topics, choose(running[topics], uniforms))
-        chain._arrange(topics)
+        chain._set_up(topics)
         break_it(chain)
         chain.sweep()
         topics = chain.topics

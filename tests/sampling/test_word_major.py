@@ -154,10 +154,10 @@ def test_its_state_is_that_of_a_dense_chain(n_components):
     rng = np.random.default_rng(0)
     corpus = make_corpus([rng.integers(50, size=n) for n in [0, 1, 700, *rng.integers(300, size=40), 0]], 60)
     priors = Priors.make(rng.gamma(1, size=n_components) + 0.01, rng.gamma(1, size=60) + 0.01, n_components, 60)
-    chain = WordMajorChain.start(corpus, priors, np.random.SeedSequence(0))
+    chain = WordMajorChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
     for _ in range(3):
         chain.sweep()
-    dense = GibbsChain(corpus, priors, chain.snapshot())
+    dense = GibbsChain(corpus, priors, chain.state())
     np.testing.assert_array_equal(chain.word_topic_counts, dense.word_topic_counts)
     np.testing.assert_array_equal(chain.topic_totals, dense.topic_totals)
     np.testing.assert_allclose(chain.log_topics(), dense.log_topics(), rtol=1e-12)
@@ -167,10 +167,10 @@ def test_its_state_is_that_of_a_dense_chain(n_components):
 def test_goes_on_draw_for_draw_and_in_blocks(counts):
     corpus = Corpus.from_counts(counts)
     priors = Priors.make(0.1, 0.1, 40, corpus.n_features)
-    chain = WordMajorChain.start(corpus, priors, np.random.SeedSequence(0))
+    chain = WordMajorChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
     for _ in range(5):
         chain.sweep()
-    other = WordMajorChain(corpus, priors, chain.snapshot())
+    other = WordMajorChain(corpus, priors, chain.state())
     other._blocks = list(range(corpus.n_features + 1))
     for _ in range(5):
         chain.sweep()
@@ -214,7 +214,7 @@ def test_draws_are_the_same_in_any_vectors(kind, kernel):
     corpus = make_corpus([rng.integers(50, size=n) for n in rng.integers(300, size=40)], 50)
     topics = []
     for wide in (True, False):
-        chain = kind.start(corpus, Priors.make(0.1, 0.1, 300, 50), np.random.SeedSequence(0))
+        chain = kind.initialise_randomly(corpus, Priors.make(0.1, 0.1, 300, 50), np.random.SeedSequence(0))
         chain._wide = wide
         for _ in range(10):
             chain.sweep()
