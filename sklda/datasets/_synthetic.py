@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
+from sklda._inference.arguments import real_numbers
 from sklda._inference.random import log_dirichlet
 
 
@@ -148,10 +149,7 @@ def _generator(random_state):
 
 def _check_prior(prior, name, shapes):
     """Return a positive float, or an array of one of the shapes."""
-    try:
-        array = np.array(prior, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be a number or an array of numbers, got {prior!r}.") from error
+    array = real_numbers(prior, name).copy()
     if array.shape not in [(), *shapes]:
         expected = " or ".join(map(str, shapes))
         raise ValueError(f"{name} has shape {array.shape}; give a float or an array of shape {expected}.")
@@ -299,7 +297,7 @@ def make_compound_lda_corpus(
     if collection_topic is None:
         collection_topic = _draw_dirichlet(rng, alpha, (len(sizes), n_components))
     else:
-        collection_topic = np.array(collection_topic, dtype=np.float64)
+        collection_topic = real_numbers(collection_topic, "collection_topic").copy()
         if collection_topic.shape != (len(sizes), n_components) or not (
             (collection_topic >= 0).all() and np.allclose(collection_topic.sum(axis=1), 1)
         ):

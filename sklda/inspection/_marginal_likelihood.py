@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from sklda._inference.arguments import check_choice, real_numbers
 from sklda.inspection._axes import axes
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
@@ -21,8 +22,7 @@ _DEEPEST = 0.6
 
 
 def _choose(value, name, allowed):
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {tuple(allowed)}, got {value!r}.")
+    check_choice(value, name, tuple(allowed))
     return value
 
 
@@ -37,7 +37,7 @@ def _check_has_curve(estimator):
 
 def _edges(region):
     """((alpha_low, alpha_high), (eta_low, eta_high)) as four checked floats, (2, 2)."""
-    edges = np.asarray(region, dtype=np.float64)
+    edges = real_numbers(region, "region")
     if edges.shape != (2, 2) or not ((edges > 0).all() and (edges[:, 0] < edges[:, 1]).all()):
         raise ValueError(
             f"region must be ((alpha_low, alpha_high), (eta_low, eta_high)), 0 < low < high; got {region!r}."
