@@ -289,7 +289,7 @@ def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=GO_
         An E-step ends when a pass adds less than this part of the bound, and the ascent when h moves by less than the
         square root of it, in logs.
     stop : callable
-        Called before every pass; raises to end the ascent.
+        Called within every pass; raises to end the ascent.
 
     Returns
     -------
@@ -306,10 +306,9 @@ def variational_em(chain, region, *, n_iter=100, n_inner=100, tol=1e-7, stop=GO_
         eta, alpha = np.exp(log_h)
         bound = -np.inf
         for _inner in range(n_inner):
-            stop()
             gamma, lambda_ = doc_counts + alpha, word_counts + eta
             log_theta, log_phi = expected_log(gamma), expected_log(lambda_)
-            doc_counts, word_counts, log_words = _expected_counts(X, log_theta, log_phi)
+            doc_counts, word_counts, log_words = _expected_counts(X, log_theta, log_phi, stop)
             before = bound
             bound = log_words - divergence(gamma[says], alpha).sum() - divergence(lambda_, eta).sum()
             if bound - before < tol * abs(bound):
@@ -383,13 +382,14 @@ def divergence(parameters, prior):
     )
 
 
-def _expected_counts(X, log_theta, log_phi):
+def _expected_counts(X, log_theta, log_phi, stop):
     """Counts of topics by document and by word, and the sum over tokens of log sum_k exp(log theta + log phi)."""
     K = log_theta.shape[1]
     doc_counts, word_counts, log_words = np.zeros_like(log_theta), np.zeros((X.shape[1], K)), 0.0
     pairs = max(_AT_A_TIME // K, 1)
     edges = np.unique(np.searchsorted(X.indptr, np.arange(0, X.nnz + pairs, pairs), side="right") - 1)
     for first, last in itertools.pairwise(edges):
+        stop()
         own = slice(X.indptr[first], X.indptr[last])
         words, counts, n = X.indices[own], X.data[own], X.indptr[last] - X.indptr[first]
         rows = np.repeat(np.arange(first, last), np.diff(X.indptr[first : last + 1]))
