@@ -130,8 +130,7 @@ class VariationalAscent:
         expected = np.zeros((self.corpus.n_features, self.omega.shape[1]))
         prior = self.gamma * self.omega[self.model.collections]
         for first, last in self._blocks():
-            stop()
-            self._documents(first, last, log_words, prior, expected)
+            self._documents(first, last, log_words, prior, expected, stop)
         self.topic_word_parameter = expected.T + self.topic_word_prior
         sums = self._sums(expected_logs(self.doc_topic))
         self.a, self.omega = Mixtures(self.alpha, self.gamma, self.n_documents, sums).ascend(self.a, self.omega)
@@ -146,7 +145,7 @@ class VariationalAscent:
         edges = np.unique(np.concatenate([edges, [self.corpus.n_documents]]))
         return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
 
-    def _documents(self, first, last, log_words, prior, expected):
+    def _documents(self, first, last, log_words, prior, expected, stop):
         """rho and q(z) of some documents in turn, started where the last iteration ended."""
         own = slice(self.counts.indptr[first], self.counts.indptr[last])
         words, counts = self.counts.indices[own], self.counts.data[own, None]
@@ -156,6 +155,7 @@ class VariationalAscent:
         present, starts = np.unique(documents, return_index=True)
         rho = self.doc_topic[first:last].copy()
         for _ in range(_DOCUMENT_UPDATES):
+            stop()
             share = log_words + expected_logs(rho)[documents]
             share -= share.max(axis=1, keepdims=True)
             np.exp(share, out=share)
