@@ -5,7 +5,7 @@ folder imports only from the folders above it in this list, and from the modules
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound
                      their progress      _callbacks
-                     collection labels   _labels
+                     collections         _collections  _labels
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
                      of K, of topics     _evidence  _coherence

@@ -17,9 +17,9 @@ cdef struct Dense:
     int64_t P
     bint wide                   # whether to use AVX2
     const double* prior_totals  # sum of eta over words (K,)
-    double* totals              # m_k, whole numbers, so that no sum with a small eta is carried along (K,)
+    double* totals              # m_k, apart from the sum of eta, which a sum of both would lose where it is small (K,)
     float* inverse              # 1 / (m_k + sum of eta) (K,)
-    float* scale                # (n_dk + alpha_k) / (m_k + sum of eta): what a weight is but for the word's own factor (P,)
+    float* scale                # (n_dk + alpha_k) inverse_k: what a weight is but for the word's own factor (P,)
     int32_t* counts             # n_dk (P,)
     double* walked              # scratch (P // LANES,)
     uint64_t* state
@@ -52,11 +52,12 @@ cdef inline void fetch(Dense* dense, int32_t word) noexcept nogil:
         PREFETCH(ahead + j)
 
 
-cdef inline void shift(Dense* dense, int32_t* row, int32_t topic, int32_t step) noexcept nogil:
+cdef inline void shift(Dense* dense, int32_t* row, int32_t topic, int32_t step, double total) noexcept nogil:
+    """Count a token more or less in a topic, whose m_k + sum of eta becomes `total`."""
     row[topic] += step
     dense.counts[topic] += step
     dense.totals[topic] += step
-    dense.inverse[topic] = <float>(1.0 / (dense.totals[topic] + dense.prior_totals[topic]))
+    dense.inverse[topic] = <float>(1.0 / total)
     dense.scale[topic] = (<float>dense.counts[topic] + <float>dense.alpha[topic]) * dense.inverse[topic]
 
 
@@ -67,7 +68,7 @@ cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
         lane_table table
         int64_t P = dense.P, n_blocks = P // LANES, j, k
         int lane
-        double u, stay, total = 0, eta
+        double u, stay, left = 0, total = 0, eta
         float* scale = dense.scale
         double* walked = dense.walked
         int32_t* row = dense.rows + word * P
@@ -89,9 +90,8 @@ cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
             lane_sums_shared(row, <float>eta, scale, P, sums)
     stay = 0
     if t >= 0:
-        stay = (
-            (dense.counts[t] - 1 + dense.alpha[t]) * (row[t] - 1 + eta) / (dense.totals[t] - 1 + dense.prior_totals[t])
-        )
+        left = dense.totals[t] - 1 + dense.prior_totals[t]
+        stay = (dense.counts[t] - 1 + dense.alpha[t]) * (row[t] - 1 + eta) / left
     tabulate(sums, &table)
     u = uniform(dense.state) * (table.total + stay) - stay
     if u < 0:
@@ -104,6 +104,6 @@ cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
         walked[j] = total
     new = <int32_t>(lane + search(walked, n_blocks, u) * LANES)
     if t >= 0:
-        shift(dense, row, t, -1)
-    shift(dense, row, new, 1)
+        shift(dense, row, t, -1, left)
+    shift(dense, row, new, 1, dense.totals[new] + 1 + dense.prior_totals[new])
     return new

@@ -14,27 +14,37 @@ static inline double stirling_tail(double x)
     return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y * (1.0 / 1680)))) / x;
 }
 
+/* log(1 + x), x >= 0; the ratio undoes the rounding of 1 + x */
+static inline double log_one_plus(double x)
+{
+    double y = 1 + x;
+    return y > 1 ? log(y) * (x / (y - 1)) : x;
+}
+
 /* log Gamma(a + n) - log Gamma(a), a > 0 and n >= 0, to 1e-14 of its size or 1e-13, whichever is larger.
  *
- * A few factors are multiplied up. Otherwise the recurrence brings a to FEW, and both of Stirling's series are
- * subtracted by hand: what is left of their large terms, n log a and x ((1 + r) log(1 + r) - r), is positive. */
+ * From FEW on, one of Stirling's series is subtracted from the other by hand: what is left of their large terms,
+ * n log a and a ((1 + r) log(1 + r) - r) with r = n / a, is positive. The recurrence brings a smaller a there, but few
+ * factors are multiplied up. */
 static inline double log_gamma_ratio(double a, double n)
 {
-    double above = 1, below = 1;
+    double above = 1, below = 1, shift = 0;
     if (!(n > 0))
         return 0;
-    if (n <= FEW && a < 1e16 && n == floor(n)) {
-        for (int i = 0; i < (int)n; i++)
-            above *= a + i;
-        return log(above);
+    if (a < FEW) {
+        if (n <= FEW && n == floor(n)) {
+            for (int i = 0; i < (int)n; i++)
+                above *= a + i;
+            return log(above);
+        }
+        for (int i = 0; i < FEW && a < FEW; i++) {
+            above *= a;
+            below *= a + n;
+            a += 1;
+        }
+        shift = log(above / below);
     }
-    for (int i = 0; i < FEW && a < FEW; i++) {
-        above *= a;
-        below *= a + n;
-        a += 1;
-    }
-    return n * log(a) + ((a + n - 0.5) * log1p(n / a) - n) + (stirling_tail(a + n) - stirling_tail(a))
-           + log(above / below);
+    return shift + n * log(a) + ((a + n - 0.5) * log_one_plus(n / a) - n) + (stirling_tail(a + n) - stirling_tail(a));
 }
 
 /* log Gamma(a + after) - log Gamma(a + before), both whole numbers >= 0 */

@@ -38,7 +38,8 @@ def held_out_log_likelihood(
         The collections of the documents, for `sklda.CompoundLDA`.
     method : str, default="guided_ais"
         - ``"guided_ais"``: annealed importance sampling along theta ~ Dir(alpha + c a), where a is the expected topic
-          counts by ten CVB0 iterations plus alpha, and c falls from infinity through 10 ... 0.01 to 0. Unbiased.
+          counts by ten CVB0 iterations plus alpha, and c falls from infinity through 10 ... 0.01 to 0; where alpha is
+          below 0.1, it ends at a tenth of alpha, or 1e-5, rather than at 0.01. Unbiased.
         - ``"ais"``: annealing from the prior by powers of phi (Wallach et al. 2009; Foulds & Smyth 2014, section 2.2).
           Unbiased. But where phi has zeros, a run is -inf if its draw from the prior gives a word a topic without that
           word; all of a few runs can then be -inf for a document that is possible.

@@ -26,19 +26,6 @@ from sklda._kernels import _partitioned
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
 
 
-class StopAtLook(Stop):
-    """Whose flag goes up when it is called for the n-th time."""
-
-    def __init__(self, n):
-        super().__init__()
-        self.left = n
-
-    def __call__(self):
-        self.left -= 1
-        self.flag[0] = self.flag[0] or self.left == 0
-        super().__call__()
-
-
 @pytest.fixture(scope="module")
 def problem(counts):
     return Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
@@ -85,7 +72,7 @@ def test_a_stopped_start_is_no_start(problem, init, monkeypatch):
     monkeypatch.setattr(initialisation, "_PRUNE_BETWEEN", 1)
     corpus, priors = problem
     for looks in (1, 2, 5, 9):
-        stop = StopAtLook(looks)
+        stop = interrupts.StopAtLook(looks)
         if init == "sequential" and looks > 1:
             continue
         with pytest.raises(Stopped):

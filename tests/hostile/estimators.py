@@ -86,7 +86,7 @@ def topic_count(draw, session):
     most = draw.pick([1, 2, 3, 4])
     options = {
         "min_components": draw.option(1, 1, 2, most),
-        "max_components": draw.option(most, most, most, most + 1, 2**31 if draw.chance(0.02) else 3),
+        "max_components": draw.option(most, most, most, most + 1),
         "topic_count_prior": draw.option(None, None, [1.0] * most, np.zeros(most), [-1, 2], [np.nan], odds=0.06),
         "method": draw.option("scan", "scan", "pmmh"),
         "evidence": draw.option("guided_ais", *EVIDENCE),

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from enumeration import DOCS, Enumeration, make_chain, make_corpus
+from interrupts import StopAtLook
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import t as student
@@ -140,12 +141,8 @@ def test_the_prior_path_has_the_priors_of_every_sweep(burnt):
 
 def test_an_interrupted_sweep_counts_for_nothing(burnt):
     chain = EMChain.learning(burnt, n_draws=1, n_burn_in=0, m_step=MStep(BOX))
-
-    def stop():
-        raise Stopped
-
     with pytest.raises(Stopped):
-        chain.sweep(stop)
+        chain.sweep(StopAtLook(1))
     assert len(chain.em.path) == 1 and chain.prior_path == []
 
 

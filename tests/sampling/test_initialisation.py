@@ -14,6 +14,7 @@ from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.initialisation import INITS, initialise_chains, merge, merge_gains
 from sklda._inference.sampling.word_major import WordMajorChain
 
+ALARM = 1e-5
 # Documents of 0 to 39 words; priors that topics share.
 SHARED = {
     "numbers": (0.3, 0.2),
@@ -100,7 +101,7 @@ def in_turn(corpus, alpha, eta, n_components):
 @pytest.mark.parametrize("eta", [0.3, np.array([[0.1, 0.5, 0.2], [1.0, 0.2, 0.7]])], ids=["shared", "by topic"])
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 def test_a_sequential_start_draws_tokens_in_turn(eta, kind):
-    """Alarm at 1e-5; the mutation has the topics' alphas exchanged."""
+    """The mutation has the topics' alphas exchanged."""
     corpus, alpha, n = make_corpus([[0, 1], [0], [2, 2]], 3), np.array([0.2, 0.6]), 6000
     states, p = in_turn(corpus, alpha, eta, 2)
     priors = Priors.make(alpha, eta, 2, 3)
@@ -111,8 +112,8 @@ def test_a_sequential_start_draws_tokens_in_turn(eta, kind):
     for seed in range(n):
         chain = initialise_chains(corpus, priors, [np.random.SeedSequence(seed)], ["sequential"], kind=kind)[0]
         seen[chain.topics @ place] += 1
-    assert chi_square_p(seen[states @ place], p) > 1e-5
-    assert chi_square_p(seen[states @ place], in_turn(corpus, alpha[::-1], eta, 2)[1]) < 1e-5
+    assert chi_square_p(seen[states @ place], p) > ALARM
+    assert chi_square_p(seen[states @ place], in_turn(corpus, alpha[::-1], eta, 2)[1]) < ALARM
 
 
 @pytest.mark.parametrize("init", ["sequential", "anneal", "prune"])
