@@ -78,7 +78,7 @@ class Progress:
         return stop
 
     def end(self, result):
-        """The fit has ended. `result` is the argument of `fitted_attributes`; with chains, the list of them."""
+        """The fit has ended. `result` is the argument of `fitted_attributes`; for chains, the list of all chains."""
         if self.n_chains is not None:
             for context, chain in zip(self.chains, result, strict=True):
                 self._end(context, [chain])

@@ -1,0 +1,190 @@
+"""Print hashes of the results of every estimator, sampler, initialisation and method, at fixed seeds.
+
+Usage: python tests/fingerprints.py [gibbs] [compound] [empirical_bayes] [topic_count] [metrics]
+
+It prints one line for each fit or computation: its name, a hash of all results, and a hash of each result. Compare the
+output of two versions of the package with ``diff``: equal lines mean results that are equal bit for bit. Hashes depend
+on the processor and on the versions of NumPy and SciPy.
+"""
+
+import hashlib
+import sys
+import warnings
+
+import numpy as np
+
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
+from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
+from sklda.metrics import (
+    compare_topic_models,
+    held_out_curve,
+    held_out_log_likelihood,
+    leave_one_out_score,
+    log_evidence,
+    predictive_perplexity,
+    topic_coherence,
+)
+
+SIMULATED = make_lda_corpus(40, 60, 3, doc_length=(0, 40), topic_word_prior=0.2, random_state=0).data
+NEW = make_lda_corpus(12, 60, 3, doc_length=(0, 20), topic_word_prior=0.2, random_state=1).data
+COLLECTIONS = make_compound_lda_corpus([20, 15, 5], 50, 3, doc_length=30, random_state=0)
+SMALL = make_lda_corpus(10, 8, 2, doc_length=6, topic_word_prior=0.3, random_state=2).data
+DOCSTRINGS = load_docstrings().data[:160]
+DOCSTRINGS = DOCSTRINGS[:, np.unique(DOCSTRINGS.indices)]
+SEED = {"random_state": 0}
+
+# Attributes that are hashed, where an estimator has them.
+ATTRIBUTES = (
+    *("topic_assignments_", "components_", "doc_topic_", "log_joint_trace_", "doc_topic_prior_", "topic_word_prior_"),
+    *("snapshots_", "prior_trace_", "grid_", "occupancy_", "mode_log_evidence_", "mode_log_evidence_std_"),
+    *("r_hat_", "ess_", "acceptance_rate_", "collection_topic_", "collection_topic_std_", "collection_topic_prior_"),
+    *("collection_topic_draws_", "doc_concentration_", "corpus_topic_", "topic_counts_", "topic_count_posterior_"),
+    *("topic_count_posterior_std_", "log_evidence_", "log_evidence_std_", "log_evidence_downward_bias_"),
+    *("topic_count_trace_", "topic_count_posterior_recycled_"),
+)
+SAMPLERS = ("collapsed", "partitioned", "grouped", "partially_collapsed")
+INITIALISATIONS = ("random", "sequential", "anneal", "prune")
+ETA_BY_TOPIC = np.linspace(0.05, 0.4, 3 * 60).reshape(3, 60)
+PRIORS = {
+    "symmetric": {"doc_topic_prior": 0.3, "topic_word_prior": 0.1},
+    "alpha by topic": {"doc_topic_prior": [0.1, 0.5, 1.0], "topic_word_prior": np.linspace(0.05, 0.3, 60)},
+    "eta by topic": {"doc_topic_prior": 0.3, "topic_word_prior": ETA_BY_TOPIC},
+}
+
+
+def digest(value):
+    """Hash of a number, a text, an array, or a sequence or dict of them."""
+    found = hashlib.blake2b(digest_size=6)
+    if isinstance(value, dict):
+        value = [part for key in sorted(value) for part in (key, value[key])]
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            found.update(digest(part).encode())
+    elif isinstance(value, str):
+        found.update(value.encode())
+    else:
+        found.update(np.ascontiguousarray(np.asarray(value, dtype=np.float64)).tobytes())
+    return found.hexdigest()
+
+
+def attributes(estimator):
+    """The fitted attributes of an estimator that are compared, by name."""
+    return {name: getattr(estimator, name) for name in ATTRIBUTES if hasattr(estimator, name)}
+
+
+def gibbs():
+    """GibbsLDA: samplers, priors, initialisations, warm start, snapshots, transform and score."""
+    for sampler in SAMPLERS:
+        for name, priors in PRIORS.items():
+            lda = GibbsLDA(3, sampler=sampler, max_iter=6, n_chains=2, **priors, **SEED).fit(SIMULATED)
+            yield f"GibbsLDA, {sampler}, {name}", attributes(lda) | applied(lda)
+        lda = GibbsLDA(20, sampler=sampler, max_iter=3, **SEED).fit(DOCSTRINGS)
+        yield f"GibbsLDA, {sampler}, docstrings", attributes(lda)
+    lda = GibbsLDA(300, max_iter=3, **SEED).fit(DOCSTRINGS)
+    yield f"GibbsLDA, collapsed ({lda.sampler_}), docstrings", attributes(lda)
+    for init in INITIALISATIONS:
+        lda = GibbsLDA(4, init=init, max_iter=2, **SEED).fit(SIMULATED)
+        yield f"GibbsLDA, init={init}", attributes(lda)
+    lda = GibbsLDA(4, max_iter=4, warm_start=True, snapshot_every=2, point_estimate="cgs", **SEED).fit(SIMULATED)
+    yield "GibbsLDA, warm start, snapshots, cgs", attributes(lda.fit(SIMULATED))
+
+
+def applied(lda, **options):
+    """The results of `transform` and `score_samples` for new documents."""
+    return {"transform": lda.transform(NEW, **options), "score_samples": lda.score_samples(NEW, **options)}
+
+
+def compound():
+    """CompoundLDA by each method, with fixed and with learnt priors."""
+    X, labels, new = COLLECTIONS.data, COLLECTIONS.collections, COLLECTIONS.data[::4]
+    for method in ("augmented", "langevin", "variational"):
+        for learn in (False, True):
+            start = {} if learn else {"doc_concentration": 1.0}
+            options = {"method": method, "learn_priors": learn, "max_iter": 20, "n_chains": 2, "burn_in": 4, **start}
+            lda = CompoundLDA(3, draw_every=None if method == "variational" else 4, **options, **SEED)
+            lda.fit(X, collections=labels)
+            known = {"collections": labels[::4].tolist()}
+            found = {"transform": lda.transform(new, **known), "score_samples": lda.score_samples(new, **known)}
+            yield f"CompoundLDA, {method}, learn_priors={learn}", attributes(lda) | found
+
+
+def empirical_bayes():
+    """EmpiricalBayesLDA by each method."""
+    grid = {"n_tuning": 20, "max_iter": 80, "grid_shape": (5, 4), "n_chains": 2, "tol": 0.0}
+    for method in ("auto", "serial_tempering", "full_bayes"):
+        lda = EmpiricalBayesLDA(3, method=method, functionals={"largest": largest_share}, **grid, **SEED).fit(SIMULATED)
+        alpha, eta = np.array([0.1, 0.3, 1.0]), np.array([0.1, 0.2, 0.5])
+        region = lda.confidence_region()
+        found = {
+            "log_marginal_likelihood": lda.log_marginal_likelihood(alpha, eta, return_std=True),
+            "confidence_region": (region.center, region.covariance),
+            "posterior_expectation": lda.posterior_expectation("largest", alpha, eta),
+        }
+        yield f"EmpiricalBayesLDA, {method}", attributes(lda) | found | applied(lda)
+    for method in ("gibbs_em", "variational_em"):
+        lda = EmpiricalBayesLDA(3, method=method, n_tuning=6, max_iter=6, n_chains=2, **SEED).fit(SIMULATED)
+        yield f"EmpiricalBayesLDA, {method}", attributes(lda)
+    lda = EmpiricalBayesLDA(
+        3, method="gibbs_em", doc_topic_prior=[0.3] * 3, n_tuning=6, max_iter=6, n_chains=2, **SEED
+    ).fit(SIMULATED)
+    yield "EmpiricalBayesLDA, gibbs_em, alpha by topic", attributes(lda)
+
+
+def largest_share(doc_topic, topic_word):
+    return doc_topic.max(axis=1).mean()
+
+
+def topic_count():
+    """TopicCountLDA by each method, with fixed and with learnt priors."""
+    common = {"max_components": 4, "n_temperatures": 20, "n_chains": 2, **SEED}
+    for learn in (False, True):
+        lda = TopicCountLDA(1, learn_priors=learn, **common).fit(SMALL)
+        samples = lda.sample_posterior(2, random_state=0)
+        found = {name: samples[name] for name in ("n_components", "topic_assignments", "doc_topic", "topic_word")}
+        yield f"TopicCountLDA, scan, learn_priors={learn}", attributes(lda) | found
+    lda = TopicCountLDA(1, method="pmmh", n_proposals=20, **common).fit(SMALL)
+    yield "TopicCountLDA, pmmh", attributes(lda)
+
+
+def metrics():
+    """The functions of sklda.metrics, and point_estimates."""
+    lda = GibbsLDA(3, max_iter=20, snapshot_every=4, topic_word_prior=0.1, **SEED).fit(SIMULATED)
+    other = GibbsLDA(3, max_iter=20, topic_word_prior=0.2, random_state=1).fit(SIMULATED)
+    for method in ("guided_ais", "left_to_right", "particle_filter", "chib", "document_completion"):
+        found = held_out_log_likelihood(NEW, lda, method=method, n_temperatures=12, n_runs=2, return_std=True, **SEED)
+        yield f"held_out_log_likelihood, {method}", {"estimate": found}
+    for schedule in ("linear", "quadratic"):
+        options = {"method": "ais", "schedule": schedule, "n_temperatures": 12, "n_runs": 2}
+        yield f"held_out_log_likelihood, ais, {schedule}", {"estimate": held_out_log_likelihood(NEW, lda, **options, **SEED)}
+    yield "held_out_log_likelihood, exact", {"value": held_out_log_likelihood(NEW, lda, method="exact", **SEED)}
+    for path in ("convex", "geometric", "difference"):
+        found = compare_topic_models(NEW, lda, other, path=path, n_temperatures=10, **SEED)
+        yield f"compare_topic_models, {path}", {name: found[name] for name in ("log_ratio", "std")}
+    found = held_out_curve(NEW, lda, n_temperatures=5, **SEED)
+    yield "held_out_curve", {name: found[name] for name in ("score", "log_likelihood", "std")}
+    yield "predictive_perplexity", {"value": predictive_perplexity(NEW, NEW[::-1], lda, n_sweeps=20, **SEED)}
+    found = leave_one_out_score(SIMULATED, lda, documents=[0, 1, 2, 3], n_draws=10, n_temperatures=5, **SEED)
+    yield "leave_one_out_score", {name: found[name] for name in ("score", "log_likelihood", "std")}
+    for method in ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi"):
+        found = log_evidence(SMALL, 2, method=method, n_temperatures=20, n_chains=2, n_inner=5, **SEED)
+        yield f"log_evidence, {method}", {"estimate": found}
+    yield "topic_coherence", {"value": topic_coherence(SIMULATED, lda)}
+    for method in ("cgs_p", "cgs"):
+        found = point_estimates(SIMULATED, lda.topic_assignments_, n_components=3, method=method)
+        yield f"point_estimates, {method}", dict(found)
+
+
+PARTS = (gibbs, compound, empirical_bayes, topic_count, metrics)
+
+
+def main(names):
+    warnings.simplefilter("ignore")
+    for part in PARTS:
+        if names and part.__name__ not in names:
+            continue
+        for name, results in part():
+            print(f"{name}: {digest(results)}", *(f"{key}={digest(value)}" for key, value in results.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
