@@ -3,9 +3,11 @@ VENV ?= .venv
 # Random inputs of `make fuzz` and `make sanitize`.
 N ?= 10000
 BIN := $(VENV)/bin
+# A process for every core; one that has no test left takes them over from another.
+WORKERS := -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test sanitize fuzz interrupts lint doc clean
+.PHONY: demo test test-exhaustive test-checked sanitize fuzz interrupts lint doc clean
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
 SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.py' -o -name '*.pyx' -o -name '*.pxd' \
@@ -26,7 +28,19 @@ demo: $(VENV)/installed-plot
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/installed-test
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest $(WORKERS) $(PYTEST_ARGS)
+
+test-exhaustive: $(VENV)/installed-test
+	$(BIN)/pytest $(WORKERS) -m exhaustive $(PYTEST_ARGS)
+
+# The kernels with bounds checks stand beside the others: the same environment, another folder.
+$(VENV)/checked: $(VENV)/installed-test
+	rm -rf $@
+	$(BIN)/python -m pip install --quiet --no-deps --target $@ -Csetup-args=-Dkernel_checks=true .
+	touch $@
+
+test-checked: $(VENV)/checked
+	PYTHONPATH=$(VENV)/checked $(BIN)/pytest $(WORKERS) -m "not slow and not exhaustive" $(PYTEST_ARGS)
 
 fuzz: $(VENV)/installed-test
 	$(BIN)/python tests/fuzz.py $(N)
@@ -41,7 +55,7 @@ sanitize: SANITIZED = LD_PRELOAD="$(foreach each,$(LIBRARIES),$(shell $(CC) -pri
 sanitize:
 	$(MAKE) .venv-sanitized/installed-test VENV=.venv-sanitized \
 		PIP_ARGS="$(addprefix -Csetup-args=,$(SANITIZERS))"
-	$(SANITIZED) .venv-sanitized/bin/pytest $(PYTEST_ARGS)
+	$(SANITIZED) .venv-sanitized/bin/pytest $(WORKERS) $(PYTEST_ARGS)
 	$(SANITIZED) .venv-sanitized/bin/python tests/fuzz.py $(N)
 
 interrupts: $(VENV)/installed-test

@@ -27,7 +27,7 @@ from sklda._inference.compound.chain import CompoundChain
 from sklda._inference.compound.model import Model
 from sklda._inference.compound.variational import VariationalAscent
 from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.methods import split_tokens
+from sklda._inference.held_out.document_completion import split_tokens
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.datasets import load_docstrings, make_compound_lda_corpus
@@ -54,14 +54,14 @@ def sweep(X, labels, options):
     found = []
     for K in options.topics:
         seed = random.seed_sequence(0)
-        plain = GibbsChain.start(corpus, Priors.make(1 / K, 0.05, K, corpus.n_features), seed)
+        plain = GibbsChain.initialise_randomly(corpus, Priors.make(1 / K, 0.05, K, corpus.n_features), seed)
         priors = Priors.make(1.0, 0.05, K, corpus.n_features)
         chains = {"plain": plain}
         for method in ("augmented", "langevin"):
             model = Model(collections, len(names), method, burn_in=10**9)
-            chains[method] = CompoundChain.start(corpus, priors, seed, model, 1.0, 1.0)
+            chains[method] = CompoundChain.initialise(corpus, priors, seed, model, 1.0, 1.0)
         model = Model(collections, len(names), "variational")
-        chains["variational"] = VariationalAscent.start(corpus, priors, seed, model, 1.0, 1.0)
+        chains["variational"] = VariationalAscent.initialise(corpus, priors, seed, model, 1.0, 1.0)
         for name, chain in chains.items():
             for _ in range(1 if name == "variational" else options.warm_up):
                 chain.sweep()

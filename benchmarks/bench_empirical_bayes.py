@@ -25,10 +25,11 @@ from threadpoolctl import threadpool_limits
 from sklda import EmpiricalBayesLDA, GibbsLDA
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.gibbs_em import FixedPointMStep, LearningChain
+from sklda._inference.hyperparameters.em_chain import EMChain, FixedPointMStep
 from sklda._inference.hyperparameters.variational_em import variational_em
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain, run_chains
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.run_chains import run_chains
 from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.metrics import leave_one_out_score
 
@@ -123,7 +124,7 @@ def start_of(corpus, n_components, seed):
     """A random start: priors log-uniform over a hundredfold range, topics uniform."""
     eta, alpha = np.exp(np.random.default_rng(seed).uniform(np.log(0.05), np.log(5), 2))
     priors = Priors.make(alpha, eta, n_components, corpus.n_features)
-    return GibbsChain.start(corpus, priors, np.random.SeedSequence(seed))
+    return GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence(seed))
 
 
 def gibbs_em(starts, options, paper=False):
@@ -132,7 +133,7 @@ def gibbs_em(starts, options, paper=False):
     burn_in = n_sweeps // 11 if paper else 0
     m_step = (FixedPointMStep if paper else MStep)(EM_BOUNDS)
     em = {"n_draws": n_sweeps - burn_in, "n_burn_in": burn_in, "m_step": m_step}
-    chains = run_chains([LearningChain.learning(c, **em) for c in starts], n_iter * n_sweeps)
+    chains = run_chains([EMChain.learning(c, **em) for c in starts], n_iter * n_sweeps)
     return [h_of(c.em.log_h if paper else c.em.mean()) for c in chains]
 
 

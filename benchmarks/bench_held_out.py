@@ -19,7 +19,7 @@ from peers import ALPHA, ETA, describe, read_ldac, stopwatch
 from threadpoolctl import threadpool_limits
 
 from sklda import point_estimates
-from sklda._inference.held_out.methods import combine
+from sklda._inference.held_out.averages import log_mean_exp
 from sklda.datasets import load_docstrings
 from sklda.metrics import compare_topic_models, held_out_log_likelihood
 
@@ -111,7 +111,7 @@ def errors(X, model, options):
 
 def total(runs):
     """Sum over documents of the log of the mean over repeats, and its standard error."""
-    value, std = combine(runs)
+    value, std = log_mean_exp(runs)
     return float(value.sum()), float(np.sqrt((std**2).sum()))
 
 

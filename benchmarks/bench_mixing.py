@@ -34,10 +34,12 @@ IN_BLOCKS = [name for name in SAMPLERS if name != "collapsed"]
 def start(X, n_topics, seed, n_sweeps=0):
     """Corpus, priors and the state after some collapsed sweeps from random topics."""
     corpus = Corpus.from_counts(X)
-    chain = GibbsChain.start(corpus, Priors.make(ALPHA, ETA, n_topics, X.shape[1]), np.random.SeedSequence(seed))
+    chain = GibbsChain.initialise_randomly(
+        corpus, Priors.make(ALPHA, ETA, n_topics, X.shape[1]), np.random.SeedSequence(seed)
+    )
     for _ in range(n_sweeps):
         chain.sweep()
-    return corpus, chain.priors, chain.snapshot()
+    return corpus, chain.priors, chain.state()
 
 
 def chain_of(sampler, begin):
@@ -74,7 +76,7 @@ def threads(X, n_topics, options):
         for _ in range(options.repeats):
             for n, chain in chains.items():
                 with stopwatch() as clock:
-                    chain.on_cores(n, lambda stop, chain=chain: sweeps(chain, options.turn, stop, chain.log_joint))
+                    chain.with_workers(n, lambda stop, chain=chain: sweeps(chain, options.turn, stop, chain.log_joint))
                 for kind, seconds in clock.items():
                     taken[f"{sampler}, {n}"][kind].append(seconds / options.turn)
     rows = []
@@ -109,7 +111,7 @@ class InBlocks:
         self.tokens = begin[0].words, begin[0].token_documents
 
     def sweep(self, n=1):
-        self.chain.on_cores(self.n_jobs, lambda stop: sweeps(self.chain, n, stop))
+        self.chain.with_workers(self.n_jobs, lambda stop: sweeps(self.chain, n, stop))
 
     def topics(self):
         return self.chain.topics
@@ -207,7 +209,7 @@ def cluster(X, n_topics, options):
             for backend in ("threading", "dask"):
                 chain = chain_of(sampler, begin)
                 with joblib.parallel_config(backend=backend):
-                    clock = chain.on_cores(2, lambda stop, chain=chain: timed(chain, options.turn, stop))
+                    clock = chain.with_workers(2, lambda stop, chain=chain: timed(chain, options.turn, stop))
                 taken[f"{sampler}, {backend}"] = clock["wall"] / options.turn
                 rows.append([f"{sampler}, {backend}", f"{clock['wall'] / options.turn:.2f}"])
     sizes = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in moved.items())

@@ -71,7 +71,7 @@ class Sklda:
         corpus = Corpus.from_counts(X)
         priors = Priors.make(ALPHA, ETA, n_topics, X.shape[1])
         kind = chain_class("collapsed", corpus, priors)
-        self.chain = kind.start(corpus, priors, np.random.SeedSequence(seed))
+        self.chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(seed))
 
     @property
     def tokens(self):
@@ -96,7 +96,7 @@ class SkldaSequential(Sklda):
 
     def sweep(self, n=1):
         if not self.started:
-            self.chain = type(self.chain).start_in_turn(self.chain.corpus, self.chain.priors, self.seed)
+            self.chain = type(self.chain).initialise_sequentially(self.chain.corpus, self.chain.priors, self.seed)
             self.started, n = True, n - 1
         super().sweep(n)
 

@@ -1,31 +1,37 @@
-"""Latent Dirichlet allocation with honest uncertainty, as scikit-learn estimators over exact Gibbs kernels.
+"""Latent Dirichlet allocation with measured uncertainty: scikit-learn estimators that use exact Gibbs samplers.
 
-Three floors; imports go down only, and on the middle floor a room imports from the rooms above it in this list::
+The package has three layers. A module imports only from its own layer and from lower ones. Inside ``_inference``, a
+folder imports only from the folders above it in this list, and from the modules in the first line::
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound
                      their progress      _callbacks
-                     collection labels   _labels
+                     collections         _collections  _labels
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
                      of K, of topics     _evidence  _coherence
                      for searches        _scorers
                      their arguments     _models  _checks
-      inspection     pictures            _axes  _collections  _marginal_likelihood  _topic_count
+      inspection     plots               _axes  _collections  _marginal_likelihood  _topic_count
       datasets       corpora             _docstrings  _synthetic
-        data         the script for one  make_docstrings
+        data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
-      _inference     shared by all       counts  corpus  priors  rising  newton  gibbs_em  random  parallel  warn
-        sampling     chains of z         collapsed  word_major  threaded  partitioned  blocked  choice
-                     their beginning     initialisation
+      _inference     corpora             corpus  counts
+                     priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
+                     execution           random  parallel  warn
+        sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed
+                     in common           threaded  blocked  choice  initialisation  run_chains
                      theta and phi       point_estimates  parameters
-        held_out     new documents       fold_in  methods  ratio_ais
-                     leave-one-out       leave_one_out
+        held_out     theta               fold_in
+                     log p(w_d | phi)    log_likelihoods  ais  left_to_right  particle_filter  chib  exact
+                     of hidden tokens    document_completion
+                     comparisons         ratio_ais  leave_one_out
+                     in common           document_block  averages
         evidence     log p(w | K)        annealing  topic_labels  permanent  cgs_transition  chib  harmonic_mean
                      from all chains     estimates  combining
         hyperparameters  m(eta, alpha)   empirical_bayes  settings  chain_pool  serial_tempering  tempered_stages
                          its surface     marginal_likelihood  maximum  ellipse  convergence  extension  disagreement
                          modes of z      placement  mode_search  burn_in  mode_evidence  subsampling
-                     by EM               expectation_maximisation  gibbs_em  variational_em
+                     by EM               expectation_maximisation  em_chain  variational_em
         topic_count  p(T | w)            scan  candidates  evidence_by_count  pmmh  posterior
                      its models          count_prior  prior_rules  pruning  settings
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
@@ -33,7 +39,8 @@ Three floors; imports go down only, and on the middle floor a room imports from 
     ---------------------------------------------------------------------------------------------------------------------
       _kernels       Cython, no GIL, arrays in and arrays out
 
-The way of the data: text, ``CountVectorizer``, counts, ``Corpus``, ``GibbsChain``, point estimates, fitted attributes.
+Data pass through these steps: texts, ``CountVectorizer``, counts, ``Corpus``, ``GibbsChain``, point estimates, fitted
+attributes.
 """
 
 from importlib.metadata import version

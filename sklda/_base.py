@@ -1,4 +1,4 @@
-"""What every estimator shares: validation, the fit that succeeds or changes nothing, transform."""
+"""The base class of the estimators: validation, a fit that succeeds or changes nothing, `transform` and `score`."""
 
 from abc import ABC, abstractmethod
 from functools import partial, wraps
@@ -12,15 +12,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.held_out.fold_in import fold_in
-from sklda._inference.held_out.methods import log_likelihoods, per_token
-from sklda._inference.parallel import hears_interrupts
+from sklda._inference.held_out.log_likelihoods import log_likelihoods
+from sklda._inference.parallel import no_interrupt_lost
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.point_estimates import estimate_counts
+from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
 
 
 def _all_or_nothing(fit):
-    """Whatever interrupts the fit, Ctrl-C included, the estimator is then as it was before."""
+    """Decorator: if an error or Ctrl-C ends the fit, the estimator is as it was before."""
 
     @wraps(fit)
     def guarded(self, *args, **kwargs):
@@ -28,15 +30,15 @@ def _all_or_nothing(fit):
         try:
             return fit(self, *args, **kwargs)
         except BaseException:
-            # One store, for another interrupt may come at any call.
+            # A single assignment, because another interrupt may come at any function call.
             self.__dict__ = before
             raise
 
-    return hears_interrupts(guarded)
+    return no_interrupt_lost(guarded)
 
 
 class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
-    """Template of the estimators: children say how topics are found, in `_fit`."""
+    """Base class of the estimators. Subclasses define `_fit`."""
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -63,20 +65,20 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         Returns
         -------
         self : estimator
-            Fitted. If anything interrupts the fit, Ctrl-C included, the estimator is left as it was before.
+            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
 
         Raises
         ------
         ValueError
-            If X holds a negative, missing, infinite or fractional count (the first is named) or no token at all, or a
-            parameter is out of range.
+            If X has a negative, missing, infinite or fractional count (the message names the first one), if X has no
+            token, or if a parameter is out of range.
         TypeError
-            If a parameter is of the wrong type.
+            If a parameter has the wrong type.
         """
         return self._find_topics(X, y)
 
     def _find_topics(self, X, y, **metadata):
-        """What `fit` does; `_fit` also gets `metadata`, such as the collections of the documents."""
+        """The work of `fit`. `metadata`, such as the collections of the documents, is passed to `_fit`."""
         self._validate_params()
         corpus = self._corpus(X, reset=True)
         if corpus.n_tokens == 0:
@@ -85,7 +87,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 "Check the vocabulary and the stop words of the vectorizer."
             )
         fitted = self._fit(corpus, {"X": X, "y": y}, **metadata)
-        # Nothing that an earlier fit found stays: all of it, private or not, has a name that ends in an underscore.
+        # The attributes of an earlier fit are deleted. The names of all of them end with an underscore.
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
         vars(self).update(fitted)
@@ -93,29 +95,26 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     @abstractmethod
     def _fit(self, corpus, data):
-        """Fitted attributes, as a dict; callbacks get the X and y in `data`."""
+        """Fit the model and return the fitted attributes as a dict. `data` has X and y for callbacks."""
 
     def _priors(self, corpus):
-        """The priors of `corpus` (the kernels' form), and the values that go into the fitted attributes."""
+        """`Priors` for the kernels, and a dict with the fitted attributes of the priors."""
         given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
         given = {name: 1.0 / self.n_components if value is None else value for name, value in given.items()}
         priors = Priors.make(**given, n_components=self.n_components, n_features=corpus.n_features)
-        # Copies: what the user does to his arrays after the fit does not reach the estimator.
+        # Copies, so that later changes of the user's arrays do not change the estimator.
         return priors, {
             name + "_": np.array(value, dtype=np.float64) if np.ndim(value) else float(value)
             for name, value in given.items()
         }
 
     def _trace_attributes(self, chains):
-        """What the chains were like, and which has the best log joint over the last half of its sweeps."""
-        trace = np.full((len(chains), max(len(each.trace) for each in chains)), np.nan)
-        for row, each in zip(trace, chains, strict=True):
-            row[: len(each.trace)] = each.trace
-        best = int(np.argmax([np.mean(chain.trace[len(chain.trace) // 2 :]) for chain in chains]))
-        return {"log_joint_trace_": trace, "n_iter_": trace.shape[1], "best_chain_": best}
+        """Fitted attributes: the traces of the chains, and the index of the best chain."""
+        traces = log_joint_traces(chains)
+        return {"log_joint_trace_": traces, "n_iter_": traces.shape[1], "best_chain_": best_chain(chains)}
 
     def _topic_attributes(self, chain):
-        """Topics and topic proportions by the present draw of a chain."""
+        """Fitted attributes: topics and topic proportions from the present draw of a chain."""
         doc_topic, topic_word = estimate_counts(
             chain.corpus,
             chain.priors,
@@ -130,32 +129,33 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         return {"components_": topic_word, "doc_topic_": doc_topic, "topic_assignments_": chain.topics.copy()}
 
     def _check_same_corpus(self, corpus):
-        """Whether the states of the previous fit are about this corpus."""
+        """Raise a ValueError if the previous fit had another corpus."""
         if corpus.fingerprint != self._fingerprint_:
             raise ValueError(
-                "warm_start=True goes on with the X of the previous fit, and this X is another. "
-                "Fit with warm_start=False, or clone the estimator, to start anew."
+                "warm_start=True continues the previous fit, but this X is different from the X of that fit. "
+                "Fit with warm_start=False, or clone the estimator, to begin again."
             )
 
     def _check_same_parameters(self, before):
-        """Whether parameters are as they were `before`, a dict by name."""
+        """Raise a ValueError if a parameter differs from its value in `before`, a dict by name."""
         for name, value in before.items():
             if not np.array_equal(getattr(self, name), value):
                 raise ValueError(
-                    f"warm_start=True goes on with {name}={value!r}, and {name} is now {getattr(self, name)!r}. "
-                    "Fit with warm_start=False to start anew."
+                    f"warm_start=True continues a fit with {name}={value!r}, but {name} is now "
+                    f"{getattr(self, name)!r}. Fit with warm_start=False to begin again."
                 )
 
     def _corpus(self, X, *, reset):
+        """The corpus of X. With `reset` its number and names of features are stored, otherwise compared."""
         return Corpus.from_counts(X, partial(validate_data, self, reset=reset))
 
     def _doc_prior(self, corpus):
-        """alpha of documents, (1 or n_documents, n_components)."""
+        """alpha of the documents of a corpus, (1 or n_documents, n_components)."""
         return np.broadcast_to(np.float64(self.doc_topic_prior_), (1, len(self.components_))).copy()
 
     @property
     def topic_word_(self):
-        """Topics as distributions over words: ndarray of shape (n_components, n_features), rows sum to one."""
+        """Topics as distributions over words: ndarray of shape (n_components, n_features). Rows sum to one."""
         return self.components_ / self.components_.sum(axis=1, keepdims=True)
 
     def fit_transform(self, X, y=None, *, normalize=True):
@@ -168,7 +168,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         y : None
             Not used.
         normalize : bool, default=True
-            Whether rows sum to one; otherwise they are expected topic counts plus `doc_topic_prior_`.
+            Whether rows sum to one. Otherwise they are expected topic counts plus `doc_topic_prior_`.
 
         Returns
         -------
@@ -177,29 +177,32 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
         Raises
         ------
-        ValueError, TypeError
-            As `fit`.
+        ValueError
+            If X has a negative, missing, infinite or fractional count, if X has no token, or if a parameter is out of
+            range.
+        TypeError
+            If a parameter has the wrong type.
         """
         return self.fit(X, y).transform(X, normalize=normalize)
 
     def transform(self, X, *, normalize=True):
-        """Topic proportions of documents, given the topics found.
+        """Topic proportions of documents, given the topics of the fit.
 
-        Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last two thirds of
-        `fold_in_iter` sweeps. Every document draws from a stream of its own, keyed by the seed of the fit and by the
-        document's words, so its row depends neither on the other rows nor on `n_jobs`.
+        The method is Gibbs sampling with fixed topics. The full conditional of each token is averaged over the last two
+        thirds of `fold_in_iter` sweeps. The random stream of a document depends only on the seed of the fit and on the
+        words of the document. So its row depends neither on the other rows nor on `n_jobs`.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         normalize : bool, default=True
-            Whether rows sum to one; otherwise they are expected topic counts plus `doc_topic_prior_`.
+            Whether rows sum to one. Otherwise they are expected topic counts plus `doc_topic_prior_`.
 
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            A document without words gets the prior mean.
+            The row of a document without words is the prior mean.
 
         Raises
         ------
@@ -211,7 +214,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         return self._proportions(X, normalize)
 
     def _proportions(self, X, normalize, **metadata):
-        """What `transform` does; `_doc_prior` also gets `metadata`."""
+        """The work of `transform`. `metadata` is passed to `_doc_prior`."""
         check_is_fitted(self)
         self._validate_params()
         corpus = self._corpus(X, reset=False)
@@ -229,9 +232,9 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def score_samples(self, X):
         """Held-out log-likelihood of documents, log p(w_d | phi, alpha).
 
-        One run of guided annealed importance sampling with 100 temperatures; see
-        `sklda.metrics.held_out_log_likelihood` for other methods and for standard errors. Every document's stream is
-        keyed by the seed of the fit and by its words.
+        The method is one run of guided annealed importance sampling with 100 temperatures.
+        `sklda.metrics.held_out_log_likelihood` has other methods and standard errors. The random stream of a document
+        depends only on the seed of the fit and on the words of the document.
 
         Parameters
         ----------
@@ -241,12 +244,19 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         Returns
         -------
         ndarray of shape (n_documents,)
-            Nats, without the multinomial coefficient; 0 for a document without words.
+            In nats, without the multinomial coefficient; 0 for a document without words.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
         """
         return self._score_samples(X)[0]
 
     def _score_samples(self, X, **metadata):
-        """log p(w_d | phi, alpha) of the documents, and their lengths; `_doc_prior` also gets `metadata`."""
+        """log p(w_d | phi, alpha) of the documents, and their lengths. `metadata` is passed to `_doc_prior`."""
         check_is_fitted(self)
         self._validate_params()
         corpus = self._corpus(X, reset=False)
@@ -260,7 +270,9 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         return log_likelihood, corpus.lengths
 
     def score(self, X, y=None, sample_weight=None):
-        """Mean held-out log-likelihood per token, in nats: folds of different sizes compare, and greater is better.
+        """Mean held-out log-likelihood per token, in nats. Greater is better.
+
+        It is a mean per token, so that scores of folds of different sizes can be compared.
 
         Parameters
         ----------
@@ -274,17 +286,20 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         Returns
         -------
         float
-            Sum of `score_samples` over the number of tokens.
+            The sum of `score_samples`, divided by the number of tokens.
 
         Raises
         ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
         ValueError
-            If X has no token, all tokens have weight zero, or a weight is negative or not finite.
+            If X is not a matrix of counts with the features of the fit, X has no token, all tokens have weight zero,
+            or a weight is negative or not finite.
         """
-        return per_token(*self._score_samples(X), sample_weight)
+        return mean_per_token(*self._score_samples(X), sample_weight)
 
     def perplexity(self, X):
-        """Held-out perplexity, ``exp(-score(X))``: smaller is better.
+        """Held-out perplexity, ``exp(-score(X))``. Smaller is better.
 
         Parameters
         ----------
@@ -306,6 +321,6 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
-        # Makes the estimator checks feed whole numbers, as counts are.
+        # With this tag the estimator checks of scikit-learn use whole numbers.
         tags.input_tags.categorical = True
         return tags

@@ -1,4 +1,4 @@
-"""Progress of a fit: printed lines, and scikit-learn's callbacks where it has them (1.9 and later)."""
+"""Progress of a fit: printed lines, and the callbacks of scikit-learn 1.9 and later."""
 
 import time
 
@@ -25,85 +25,89 @@ except ImportError:
 
 
 class Progress:
-    """Listens to chains between sweeps: callbacks and printed lines."""
+    """Reports the progress of a fit, by printed lines and to callbacks. It takes no decision about the fit.
 
-    def __init__(self, estimator, data, attributes, n_chains, n_sweeps=None):
-        self.estimator, self.data, self.attributes = estimator, data, attributes
-        self.total = estimator.max_iter if n_sweeps is None else n_sweeps
-        self.began = time.perf_counter()
-        sweeps = {"max_subtasks": self.total}
-        self.root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=False)
-        self.begin(self.root)
-        self.chains = [self.root.subcontext(task_name="chain", task_id=c, **sweeps) for c in range(n_chains)]
-        for context in self.chains:
-            self.begin(context)
-        self.done, self.sweeps = [0] * n_chains, [None] * n_chains
+    There are two kinds of fits. A fit by chains calls `before` and `after` around every sweep. A fit in stages, whose
+    number is not known in advance, calls `stage` at the end of each stage. Both call `end` at the end.
 
-    def fitted(self, chains):
-        return self.attributes | self.estimator._fitted_attributes(chains)
+    Parameters
+    ----------
+    estimator : BaseLDA
+    data : dict
+        X and y, for callbacks.
+    fitted_attributes : callable
+        Takes the argument of `end`, or a list with one chain, and returns the fitted attributes, for callbacks.
+    n_chains : int, default=None
+        None: a fit in stages.
+    n_sweeps : int, default=None
+        Number of sweeps of each chain.
+    """
 
-    def begin(self, task):
-        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-
-    def finish(self, task, chains):
-        return task.call_on_fit_task_end(
-            estimator=self.estimator, **self.data, reconstruction_attributes=lambda: self.fitted(chains)
-        )
+    def __init__(self, estimator, data, fitted_attributes, n_chains=None, n_sweeps=None):
+        self.estimator, self.data, self.fitted_attributes = estimator, data, fitted_attributes
+        self.n_chains, self.n_sweeps = n_chains, n_sweeps
+        self.start_time = time.perf_counter()
+        self.root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=n_chains is None)
+        self._begin(self.root)
+        if n_chains is None:
+            self._begin_stage()
+            return
+        self.chains = [
+            self._begin(self.root.subcontext(task_name="chain", task_id=c, max_subtasks=n_sweeps))
+            for c in range(n_chains)
+        ]
+        self.sweeps, self.n_done = [None] * n_chains, [0] * n_chains
 
     def before(self, index):
-        self.sweeps[index] = self.chains[index].subcontext(task_name="sweep")
-        self.begin(self.sweeps[index])
+        """A sweep of chain `index` begins."""
+        self.sweeps[index] = self._begin(self.chains[index].subcontext(task_name="sweep"))
 
     def after(self, index, chain):
-        self.done[index] += 1
-        self.report(index, chain)
-        return self.finish(self.sweeps[index], [chain])
+        """A sweep of chain `index` has ended. Returns whether a callback asks to stop this chain."""
+        self.n_done[index] += 1
+        self._print_sweep(index, chain)
+        return self._end(self.sweeps[index], [chain])
 
-    def report(self, index, chain):
-        total, done, verbose = self.total, self.done[index], self.estimator.verbose
-        every = 1 if verbose > 1 else max(total // 10, 1)
-        if verbose and (done % every == 0 or done == total):
-            seconds = time.perf_counter() - self.began
-            # In one piece, for chains in threads write at the same time.
-            print(
-                f"[{type(self.estimator).__name__}] chain {index + 1} of {len(self.done)}, sweep {done} of {total}: "
-                f"log joint {chain.trace[-1]:.6g} nats ({chain.trace[-1] / chain.corpus.n_tokens:.4f} a token), "
-                f"{seconds:.1f} s\n",
-                end="",
-                flush=True,
-            )
-
-    def end(self, chains):
-        for context, chain in zip(self.chains, chains, strict=True):
-            self.finish(context, [chain])
-        self.finish(self.root, chains)
-
-
-class Stages:
-    """Listens to a fit that goes in stages whose number is not known before: callbacks and printed lines."""
-
-    def __init__(self, estimator, data):
-        self.estimator, self.data = estimator, data
-        self.began = time.perf_counter()
-        self.root = estimator._init_callback_context(max_subtasks=None, sequential_subtasks=True)
-        self.root.call_on_fit_task_begin(estimator=estimator, **data)
-        self.begin()
-
-    def begin(self):
-        self.stage = self.root.subcontext(task_name="stage")
-        self.stage.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-
-    def __call__(self, text):
-        """A stage is over; whether a callback asks to stop."""
+    def stage(self, text):
+        """A stage has ended; `text` describes it. Returns whether a callback asks to stop the fit."""
         if self.estimator.verbose:
-            seconds = time.perf_counter() - self.began
-            print(f"[{type(self.estimator).__name__}] {text}, {seconds:.1f} s", flush=True)
-        stop = self.stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
+            self._print(text)
+        stop = self.current_stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
         if not stop:
-            self.begin()
+            self._begin_stage()
         return stop
 
-    def end(self, attributes):
-        self.root.call_on_fit_task_end(
-            estimator=self.estimator, **self.data, reconstruction_attributes=lambda: attributes
+    def end(self, result):
+        """The fit has ended. `result` is the argument of `fitted_attributes`; with chains, the list of them."""
+        if self.n_chains is not None:
+            for context, chain in zip(self.chains, result, strict=True):
+                self._end(context, [chain])
+        self._end(self.root, result)
+
+    def _begin(self, context):
+        context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        return context
+
+    def _begin_stage(self):
+        self.current_stage = self._begin(self.root.subcontext(task_name="stage"))
+
+    def _end(self, context, result):
+        return context.call_on_fit_task_end(
+            estimator=self.estimator,
+            **self.data,
+            reconstruction_attributes=lambda: self.fitted_attributes(result),
         )
+
+    def _print_sweep(self, index, chain):
+        done, total, verbose = self.n_done[index], self.n_sweeps, self.estimator.verbose
+        every = 1 if verbose > 1 else max(total // 10, 1)
+        if verbose and (done % every == 0 or done == total):
+            self._print(
+                f"chain {index + 1} of {self.n_chains}, sweep {done} of {total}: log joint {chain.trace[-1]:.6g} nats "
+                f"({chain.trace[-1] / chain.corpus.n_tokens:.4f} a token)"
+            )
+
+    def _print(self, text):
+        seconds = time.perf_counter() - self.start_time
+        # One string with its line break, because chains in threads print at the same time.
+        print(f"[{type(self.estimator).__name__}] {text}, {seconds:.1f} s\n", end="", flush=True)

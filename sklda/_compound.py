@@ -5,20 +5,19 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from sklda._base import BaseLDA, _all_or_nothing
-from sklda._callbacks import Progress, with_callbacks
+from sklda._base import BaseLDA
+from sklda._callbacks import Progress
+from sklda._collections import CollectionLDA
 from sklda._inference import random
 from sklda._inference.compound import driver
 from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import Hyperparameters, document_prior
-from sklda._inference.held_out.methods import per_token
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
-from sklda._inference.sampling.point_estimates import reserve
+from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.warn import warn
-from sklda._labels import as_list, check_length, encode, some
+from sklda._labels import encode
 
 # Parameters that a warm start must find as they were: the averages of a chain hold for these.
 _SETTINGS = (
@@ -32,7 +31,7 @@ _SETTINGS = (
 )
 
 
-class CompoundLDA(BaseLDA):
+class CompoundLDA(CollectionLDA):
     """Latent Dirichlet allocation of several collections that share their topics.
 
     Documents come in collections: years, sources, ratings. Each collection j has its own mixture pi_j of the common
@@ -206,174 +205,6 @@ class CompoundLDA(BaseLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    @_all_or_nothing
-    @with_callbacks
-    def fit(self, X, y=None, *, collections=None):
-        """Find topics in a corpus, and the mixture of every collection.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        y : None
-            Not used; labels given as y, without `collections`, bring a UserWarning.
-        collections : sequence of n_documents hashable labels, default=None
-            The collection of every document: strings, numbers, tuples. None: one collection.
-
-        Returns
-        -------
-        self : CompoundLDA
-            Fitted. If anything interrupts the fit, the estimator is left as it was before.
-
-        Raises
-        ------
-        ValueError
-            If X is not a matrix of counts or has no token, the number of labels is not the number of documents, a
-            label is missing (None or NaN), a parameter is out of range, `learn_priors` finds both priors given, or with
-            `warm_start` the X, the collections or a parameter are not those of the previous fit.
-        TypeError
-            If a label is not hashable, or a parameter is of the wrong type.
-        """
-        return self._find_topics(X, y, collections=collections)
-
-    def fit_transform(self, X, y=None, *, collections=None, normalize=True):
-        """Find topics, and return the topic proportions: ``fit(X, collections=c).transform(X, collections=c)``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        y : None
-            Not used.
-        collections : sequence of n_documents hashable labels, default=None
-            The collection of every document.
-        normalize : bool, default=True
-            Whether rows sum to one.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_components)
-        """
-        return self.fit(X, y, collections=collections).transform(X, collections=collections, normalize=normalize)
-
-    def transform(self, X, *, collections=None, normalize=True):
-        """Topic proportions of documents, given the topics and mixtures found.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        collections : sequence of n_documents labels, default=None
-            Labels that the fit knew. None, for all documents or for one, means that the collection is unknown: the
-            prior is then `doc_topic_prior_`.
-        normalize : bool, default=True
-            Whether rows sum to one; otherwise they are expected topic counts plus prior.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_components)
-            By Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last two thirds
-            of `fold_in_iter` sweeps. A row depends neither on the other rows nor on `n_jobs`.
-
-        Raises
-        ------
-        ValueError
-            If a label is not among `collections_`; it is named.
-        """
-        return self._proportions(X, normalize, collections=collections)
-
-    def score_samples(self, X, *, collections=None):
-        """Held-out log-likelihood of documents, log p(w_d | phi, gamma pi_j), by guided annealed importance sampling.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        collections : sequence of n_documents labels, default=None
-            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-            Nats, without the multinomial coefficient; 0 for a document without words.
-        """
-        return self._score_samples(X, collections=collections)[0]
-
-    def score(self, X, y=None, sample_weight=None, *, collections=None):
-        """Mean held-out log-likelihood per token, in nats; greater is better.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        y : None
-            Not used.
-        sample_weight : array-like of shape (n_documents,), default=None
-            Weights of the documents.
-        collections : sequence of n_documents labels, default=None
-            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
-
-        Returns
-        -------
-        float
-        """
-        return per_token(*self._score_samples(X, collections=collections), sample_weight)
-
-    def perplexity(self, X, *, collections=None):
-        """Held-out perplexity, ``exp(-score(X))``: smaller is better.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        collections : sequence of n_documents labels, default=None
-            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
-
-        Returns
-        -------
-        float
-        """
-        with np.errstate(over="ignore"):
-            return float(np.exp(-self.score(X, collections=collections)))
-
-    def document_prior(self, collections):
-        """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
-
-        Parameters
-        ----------
-        collections : sequence of n_documents labels
-            Labels that the fit knew; None for a document of unknown collection.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_components)
-            A prior that the functions of `sklda.metrics` take together with `topic_word_`.
-
-        Raises
-        ------
-        ValueError
-            If a label is not among `collections_`; it is named.
-        """
-        check_is_fitted(self)
-        index = {label: j for j, label in enumerate(self.collections_.tolist())}
-        index[None] = len(index)
-        mixtures = np.vstack([self.collection_topic_, self.corpus_topic_])
-        labels = as_list(collections)
-        for d, label in enumerate(labels):
-            if label not in index:
-                raise ValueError(
-                    f"collections[{d}] = {label!r} is not a collection of the fit, which had "
-                    f"{some(self.collections_)}. Give None for a document of unknown collection."
-                )
-        return document_prior(self.doc_concentration_, mixtures[[index[label] for label in labels]])
-
-    def _doc_prior(self, corpus, collections=None):
-        if collections is None:
-            return self.doc_topic_prior_[None, :].copy()
-        prior = self.document_prior(collections)
-        check_length(prior, corpus)
-        return prior
-
     def _fit(self, corpus, data, collections):
         if collections is None and data["y"] is not None:
             warn(
@@ -400,13 +231,13 @@ class CompoundLDA(BaseLDA):
             draw_every=self.draw_every,
             earlier=(self._model_, self._chain_states_) if going_on else None,
         )
-        room = reserve(corpus, self.n_components)
+        reserved = reserve_memory(corpus, self.n_components)
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
         if going_on:
             chains, fold_in_seed = driver.go_on(corpus, priors, model, self._chain_states_), self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
-            chains = driver.start(corpus, priors, model, hyperparameters, self.n_chains, random.child(seed, 0))
+            chains = driver.initialise(corpus, priors, model, hyperparameters, self.n_chains, random.child(seed, 0))
             fold_in_seed = random.key(random.child(seed, 1))
         eta = hyperparameters.eta
         attributes = {
@@ -415,11 +246,15 @@ class CompoundLDA(BaseLDA):
             "collections_": labels,
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
         }
-        progress = Progress(self, data, attributes, len(chains))
+
+        def fitted(chains):
+            return attributes | self._fitted_attributes(chains)
+
+        progress = Progress(self, data, fitted, len(chains), self.max_iter)
         chains = driver.run(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
-        del room
+        del reserved
         progress.end(chains)
-        return progress.fitted(chains)
+        return fitted(chains)
 
     def _check_unchanged(self, corpus, labels, collections):
         """Refuse to continue where X, the collections or the parameters are not those of the previous fit."""
@@ -428,8 +263,8 @@ class CompoundLDA(BaseLDA):
             now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
             if now != then:
                 raise ValueError(
-                    f"warm_start=True goes on with the collections of the previous fit, where collections[{d}] was "
-                    f"{then!r}; now it is {now!r}. Fit with warm_start=False to start anew."
+                    f"warm_start=True continues the previous fit, in which collections[{d}] was {then!r}, but now it "
+                    f"is {now!r}. Fit with warm_start=False to begin again."
                 )
         self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
@@ -443,7 +278,7 @@ class CompoundLDA(BaseLDA):
             "collection_topic_std_": std,
             "doc_concentration_": chain.gamma,
             "collection_topic_prior_": chain.alpha_mean(),
-            "_chain_states_": [each.snapshot() for each in chains],
+            "_chain_states_": [each.state() for each in chains],
             "_fingerprint_": chain.corpus.fingerprint,
             "_model_": chain.model,
         }

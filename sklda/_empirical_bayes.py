@@ -22,7 +22,7 @@ from sklda._inference.hyperparameters.settings import (
 )
 from sklda._inference.priors import LARGEST, SMALLEST
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
-from sklda._inference.sampling.point_estimates import reserve
+from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of, turned
 
 
@@ -214,7 +214,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
 
     def _fit(self, corpus, data):
         per_topic = self._checked_start()
-        room = reserve(corpus, self.n_components)
+        reserved = reserve_memory(corpus, self.n_components)
         priors, _ = self._priors(corpus)
         functionals = self._checked_functionals()
         region = self._checked_region()
@@ -231,7 +231,11 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         )
         seed = random.seed_sequence(self.random_state)
         attributes = {"_fold_in_seed_": random.key(random.child(seed, 1))}
-        progress = Progress(self, data, attributes, self.n_chains, n_sweeps=settings.most_sweeps(self.method))
+
+        def fitted(chains):
+            return attributes | self._fitted_attributes(chains)
+
+        progress = Progress(self, data, fitted, self.n_chains, settings.most_sweeps(self.method))
         options = {"n_chains": self.n_chains, "n_jobs": self.n_jobs, "listener": progress}
         pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options)
         if self.method in EM_METHODS:
@@ -239,9 +243,9 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
             found = {"method_": self.method}
         else:
             found = attributes_of(estimate(pool, self.method)) | {"_functional_names_": tuple(functionals)}
-        del room
+        del reserved
         progress.end(pool.chains)
-        return progress.fitted(pool.chains) | found
+        return fitted(pool.chains) | found
 
     def _checked_start(self):
         """Whether topics have an alpha each, of the priors that the search starts from."""

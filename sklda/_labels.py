@@ -1,22 +1,36 @@
-"""Labels of collections, of any hashable type."""
+"""The labels of collections, which may have any hashable type."""
 
 import numpy as np
 
 
 def as_list(collections):
-    """A list of labels as Python objects."""
+    """Labels as a list of Python objects, so that NumPy's and Python's numbers and strings are equal."""
     if isinstance(collections, (str, bytes)) or not hasattr(collections, "__iter__"):
         raise TypeError(f"collections must hold one label for each document, got {collections!r}.")
     return [x.item() if isinstance(x, np.generic) and x.dtype.kind in "biufUS" else x for x in collections]
 
 
 def check_length(labels, corpus):
+    """Refuse labels that are more or fewer than the documents."""
     if len(labels) != corpus.n_documents:
         raise ValueError(f"collections has {len(labels)} labels; X has {corpus.n_documents} documents.")
 
 
 def encode(collections, corpus):
-    """Sorted labels, and the index of every document's."""
+    """The distinct labels, and the index of the label of every document.
+
+    Parameters
+    ----------
+    collections : sequence of n_documents hashable labels, or None
+        None: one collection, "all".
+    corpus : Corpus
+
+    Returns
+    -------
+    known : ndarray of shape (n_collections,)
+        Sorted, where labels have an order; otherwise by type and text.
+    index : ndarray of shape (n_documents,), int64
+    """
     if collections is None:
         return np.array(["all"]), np.zeros(corpus.n_documents, np.int64)
     labels = as_list(collections)
@@ -25,7 +39,9 @@ def encode(collections, corpus):
         try:
             hash(label)
         except TypeError as error:
-            raise TypeError(f"collections[{d}] = {label!r} is not hashable, so it is no label.") from error
+            raise TypeError(
+                f"collections[{d}] = {label!r} is not hashable, as a label must be: give a string or a number."
+            ) from error
         if label is None or label != label:
             raise ValueError(f"collections[{d}] is {label!r}: in a fit every document needs the label of a collection.")
     distinct = set(labels)
@@ -35,13 +51,14 @@ def encode(collections, corpus):
         distinct = sorted(distinct, key=lambda label: (type(label).__name__, repr(label)))
     index = {label: j for j, label in enumerate(distinct)}
     plain = len({type(label) for label in distinct}) == 1 and isinstance(distinct[0], (str, int, float))
-    # NumPy drops what is 0 at the end of strings, and makes floats of whole numbers that no dtype holds.
+    # An array of NumPy's strings would lose zero characters at the end, one of floats the precision of large integers.
     if not plain or (known := np.array(distinct)).tolist() != distinct:
         known = np.empty(len(distinct), dtype=object)
         known[:] = distinct
     return known, np.array([index[label] for label in labels], np.int64)
 
 
-def some(labels, most=10):
+def listed(labels, most=10):
+    """The first labels, for a message."""
     shown = ", ".join(map(repr, labels[:most].tolist()))
     return shown + (f" and {len(labels) - most} others" if len(labels) > most else "")

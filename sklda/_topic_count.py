@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Stages
+from sklda._callbacks import Progress
 from sklda._inference import random
 from sklda._inference.evidence.estimates import METHODS, UNBIASED
 from sklda._inference.sampling import point_estimates
@@ -235,10 +235,10 @@ default=None
         prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
         rule = self._prior_rule(corpus)
         self._check_evidence()
-        room = point_estimates.reserve(corpus, max(prior.first))
+        reserved = point_estimates.reserve_memory(corpus, max(prior.first))
         seed = random.seed_sequence(self.random_state)
-        stages = Stages(self, data)
-        common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": stages}
+        progress = Progress(self, data, fitted_attributes=dict)
+        common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
         lengths = self.evidence, self.n_temperatures, self.n_runs, self.n_inner
         if self.method == "scan":
             settings = Settings.for_scan(corpus, *lengths)
@@ -251,7 +251,7 @@ default=None
         self._warn(posterior, prior)
 
         chains = posterior.draws[posterior.mode].chains(corpus, self.n_jobs)
-        del room
+        del reserved
         attributes |= self._trace_attributes(chains)
         attributes |= self._posterior_attributes(posterior)
         chain = chains[attributes["best_chain_"]]
@@ -264,7 +264,7 @@ default=None
             "_fold_in_seed_": random.key(random.child(seed, 1)),
             "_draws_": (corpus, posterior.draws),
         }
-        stages.end(attributes)
+        progress.end(attributes)
         return attributes
 
     def _check_evidence(self):

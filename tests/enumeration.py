@@ -3,12 +3,14 @@
 import itertools
 
 import numpy as np
+import pytest
 from scipy.special import gammaln, logsumexp
-from scipy.stats import chi2
+from scipy.stats import chi2, poisson
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._kernels import _tokens
 
 
 def make_corpus(docs, n_features):
@@ -20,6 +22,14 @@ def make_corpus(docs, n_features):
 def make_chain(corpus, priors, topics, seed=0, kind=GibbsChain):
     stream = np.random.SeedSequence(seed).generate_state(4, np.uint64)
     return kind(corpus, priors, ChainState(np.asarray(topics, np.int32), stream))
+
+
+def restart(chain, topics):
+    """Put a chain that has arrays of counts into another state z; its stream goes on."""
+    chain.topics[:] = topics
+    chain.word_topic_counts[:] = 0
+    chain.topic_totals[:] = 0
+    _tokens.count_topics(chain.corpus.words, chain.topics, chain.word_topic_counts, chain.topic_totals)
 
 
 # Corpora (documents, V) and, by alpha and eta, log p(w | K) for K = 1..4, exact by rational arithmetic.
@@ -103,6 +113,10 @@ EXACT = {
     for (alpha, eta), log_p in values.items()
 }
 
+# The suite takes each corpus once, and each pair of priors once; the other cases are exhaustive.
+_SHORT = ("mixed, 0.1, 0.5", "three words, 1, 1", "two words, 0.5, 0.25")
+CASES = [pytest.param(case, marks=() if case in _SHORT else pytest.mark.exhaustive) for case in EXACT]
+
 
 class Enumeration:
     """All K ** N states of z, and log p(w, z | alpha, eta) of each by the closed form."""
@@ -125,6 +139,11 @@ class Enumeration:
     def index(self, topics):
         """Where a state stands in `states`."""
         return int(np.ravel_multi_index(tuple(topics), (self.K,) * len(topics)))
+
+    def frequencies(self, draws):
+        """How often each of `states` is among the draws (n_draws, n_tokens)."""
+        places = np.ravel_multi_index(np.transpose(draws), (self.K,) * self.corpus.n_tokens)
+        return np.bincount(places, minlength=len(self.states))
 
     def transition(self, start, order=None):
         """Distribution of the state after one sweep from `start`: token by token, in the order given."""
@@ -157,6 +176,11 @@ def chi_square_p(observed, probabilities):
             return 0.0
         seen, expected = seen[:-1], expected[:-1]
     return chi2.sf(((seen - expected) ** 2 / expected).sum(), len(seen) - 1)
+
+
+def poisson_p(seen, mean):
+    """One-sided p-value of a count, on the side where it lies."""
+    return min(poisson.cdf(seen, mean), poisson.sf(seen - 1, mean))
 
 
 DOCS, V, K = [[0, 0, 1], [2, 1], [2, 3]], 4, 2

@@ -20,6 +20,7 @@ import warnings
 import numpy as np
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
+from sklda._inference.parallel import Stop
 from sklda._inference.sampling.choice import SAMPLERS
 from sklda._inference.sampling.initialisation import INITS
 from sklda.datasets import load_docstrings
@@ -28,6 +29,19 @@ from sklda.datasets import load_docstrings
 HEARD, ENDED = 0.5, 5.0
 # The earliest moment, in seconds.
 FIRST = 1e-3
+
+
+class StopAtLook(Stop):
+    """Whose flag goes up when it is called for the n-th time."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.left = n
+
+    def __call__(self):
+        self.left -= 1
+        self.flag[0] = self.left <= 0
+        super().__call__()
 
 
 def corpus():
@@ -103,12 +117,10 @@ CASES = {
     },
     "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, n_temperatures=1000, n_jobs=n_jobs)),
     **{
-        f"CompoundLDA {inference}": fit(
-            lambda n_jobs, inference=inference: CompoundLDA(
-                20, inference=inference, n_chains=2, max_iter=10**5, n_jobs=n_jobs
-            )
+        f"CompoundLDA {method}": fit(
+            lambda n_jobs, method=method: CompoundLDA(20, method=method, n_chains=2, max_iter=10**5, n_jobs=n_jobs)
         )
-        for inference in ("augmented", "langevin", "variational")
+        for method in ("augmented", "langevin", "variational")
     },
     "transform": scored(lambda lda, X, n_jobs: lda.transform(X), fold_in_iter=10_000),
     "short transforms": scored(lambda lda, X, n_jobs: [lda.transform(X[:100]) for _ in range(1000)]),

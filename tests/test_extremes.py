@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.methods import METHODS, log_likelihoods
-from sklda._inference.priors import Histograms, Priors, padded
+from sklda._inference.count_histograms import Histograms
+from sklda._inference.held_out.log_likelihoods import METHODS, log_likelihoods
+from sklda._inference.priors import Priors, padded
 from sklda._inference.rising import log_gamma_ratio
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import merge_gains
@@ -64,7 +65,7 @@ def test_differences_of_log_gammas_at_large_counts(a):
 def test_log_joint_of_extreme_priors(chain_class, alpha, eta):
     K, V = 1000, 3
     corpus = Corpus.from_counts(np.array([[1, 0, 0], [3, 40, 2]]))
-    chain = chain_class.start(corpus, Priors.make(alpha, eta, K, V, 2), np.random.SeedSequence(0))
+    chain = chain_class.initialise_randomly(corpus, Priors.make(alpha, eta, K, V, 2), np.random.SeedSequence(0))
 
     def dirichlet_multinomial(counts, prior):
         """Factor by factor."""
@@ -96,10 +97,10 @@ def test_one_token_at_a_large_alpha():
 def test_gain_of_a_merge_at_a_large_alpha():
     corpus = Corpus.from_counts(np.array([[4, 3], [1, 5]]))
     for alpha in (0.1, 1e10):
-        chain = GibbsChain.start(corpus, Priors.make(alpha, 1e9, 2, 2, 2), np.random.SeedSequence(0))
+        chain = GibbsChain.initialise_randomly(corpus, Priors.make(alpha, 1e9, 2, 2, 2), np.random.SeedSequence(0))
         gain = merge_gains(chain)[0, 1]
         before = chain.log_joint()
-        merged = GibbsChain.start(corpus, Priors.make(alpha, 1e9, 2, 2, 2), np.random.SeedSequence(0))
+        merged = GibbsChain.initialise_randomly(corpus, Priors.make(alpha, 1e9, 2, 2, 2), np.random.SeedSequence(0))
         merged.topics = np.zeros_like(merged.topics)
         merged.word_topic_counts[:] = 0
         merged.word_topic_counts[:, 0] = chain.word_topic_counts.sum(axis=1)
@@ -199,7 +200,7 @@ def test_kernels_survive_words_without_a_topic():
 def test_histograms_of_many_pairs():
     histogram = np.array([0, 2**31 + 5, 3])
     assert Histograms.from_dense(histogram).counts.tolist() == [2**31 + 5, 3]
-    assert Histograms.from_dense(histogram).rising([1.0])[0, 0] == pytest.approx(3 * math.log(2))
+    assert Histograms.from_dense(histogram).sum_of_log_rising([1.0])[0, 0] == pytest.approx(3 * math.log(2))
     both = Histograms.stack([Histograms.from_dense(histogram), Histograms.from_dense(histogram)])
     assert both.mean().counts.tolist() == [2**31 + 5, 3]
     assert Histograms.from_dense(histogram[[0, 2]]).counts.dtype == np.int32
@@ -331,7 +332,7 @@ POISONED = """
                         if own and chain_class is WordMajorChain:
                             continue
                         priors = Priors.make(0.1, np.full((K, 5), 0.1) if own else 0.1, K, 5, 6)
-                        chain = chain_class.start(corpus, priors, np.random.SeedSequence(0))
+                        chain = chain_class.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
                         for array in (priors.doc, priors.word, priors.topic[:, :K], priors.totals):
                             poisoned = rng.random(array.shape) < (2 if where == "all" else 0.3)
                             array.flags.writeable = True
@@ -356,10 +357,11 @@ FLUSHED = """
     import ctypes, math, struct, sys
     import numpy as np
     from sklda import CompoundLDA
-    from sklda._inference.sampling.blocked import GroupedChain, PartiallyCollapsedChain
+    from sklda._inference.sampling.grouped import GroupedChain
+    from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
     from sklda._inference.sampling.collapsed import GibbsChain
     from sklda._inference.corpus import Corpus
-    from sklda._inference.held_out.methods import METHODS, log_likelihoods
+    from sklda._inference.held_out.log_likelihoods import METHODS, log_likelihoods
     from sklda._inference.held_out.fold_in import fold_in
     from sklda._inference.sampling.partitioned import PartitionedChain
     from sklda._inference.priors import Priors
@@ -391,7 +393,7 @@ FLUSHED = """
                 for kind in (GibbsChain, WordMajorChain, GroupedChain, PartiallyCollapsedChain, PartitionedChain):
                     if own and kind is WordMajorChain:
                         continue
-                    chain = kind.start(corpus, priors, np.random.SeedSequence(repeat))
+                    chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(repeat))
                     for _ in range(4):
                         chain.sweep()
                     assert ((chain.topics >= 0) & (chain.topics < K)).all()

@@ -42,7 +42,7 @@ def python_imports(source, package):
         elif isinstance(node, ast.ImportFrom):
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             yield base
-            # `from sklda import inference` brings in a module, too.
+            # `from sklda import inference` imports a module, too.
             yield from (f"{base}.{alias.name}" for alias in node.names if is_module(f"{base}.{alias.name}"))
 
 

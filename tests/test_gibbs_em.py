@@ -9,9 +9,10 @@ from scipy.optimize import check_grad, minimize
 
 from sklda._inference import gibbs_em
 from sklda._inference.corpus import Corpus
+from sklda._inference.count_histograms import CountHistograms, Histograms, doc_histogram
 from sklda._inference.gibbs_em import GibbsEM, MStep, topic_alphas
 from sklda._inference.newton import newton
-from sklda._inference.priors import CountHistograms, Histograms, Priors, doc_histogram
+from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 
@@ -22,7 +23,7 @@ BOX = ((1e-3, 1e3), (1e-3, 1e3))
 def burnt():
     truth = {"doc_topic_prior": 0.3, "topic_word_prior": 0.4}
     corpus = Corpus.from_counts(make_lda_corpus(60, 30, 4, doc_length=(0, 60), **truth, random_state=0).data)
-    chain = GibbsChain.start(corpus, Priors.make(0.3, 0.4, 4, 30), np.random.SeedSequence(0))
+    chain = GibbsChain.initialise_randomly(corpus, Priors.make(0.3, 0.4, 4, 30), np.random.SeedSequence(0))
     for _ in range(50):
         chain.sweep()
     return chain

@@ -1,1 +1,1 @@
-"""The middle floor: algorithms on arrays and chains. It knows the kernels below and no estimator above."""
+"""Inference algorithms on arrays and chains. They import kernels, and never an estimator."""

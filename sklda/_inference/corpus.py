@@ -1,4 +1,4 @@
-"""A corpus as token arrays, and its way from and to a matrix of counts."""
+"""A corpus as arrays of tokens, and its conversion from and to a matrix of counts."""
 
 import hashlib
 import itertools
@@ -15,14 +15,14 @@ from sklda._kernels import _tokens
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Tokens, document by document.
+    """The tokens of all documents, document by document.
 
     Parameters
     ----------
     words : ndarray of shape (n_tokens,), int32
-        Word ids, ascending within a document; a word of count c stands c times.
+        Word ids, in ascending order within a document. A word of count c is repeated c times.
     offsets : ndarray of shape (n_documents + 1,), int64
-        Document d is ``words[offsets[d]:offsets[d + 1]]``.
+        Document d has the tokens ``words[offsets[d]:offsets[d + 1]]``.
     n_features : int
         Size of the vocabulary.
     """
@@ -33,14 +33,14 @@ class Corpus:
 
     @classmethod
     def from_counts(cls, X, validate=check_array):
-        """Tokens of a document-term matrix.
+        """The corpus of a document-term matrix.
 
         Parameters
         ----------
         X : array-like or scipy sparse matrix of shape (n_documents, n_features)
-            Non-negative whole numbers of any dtype. It is not changed.
+            Non-negative whole numbers of any dtype. X is not changed.
         validate : callable, default=check_array
-            As in `read_counts`.
+            See `read_counts`.
 
         Returns
         -------
@@ -49,7 +49,7 @@ class Corpus:
         Raises
         ------
         ValueError
-            As `read_counts`, or if a document or a word has 2^31 tokens or more.
+            See `read_counts`; also if a document or a word has 2^31 tokens or more.
         """
         X = read_counts(X, validate)
         counts = X.data.astype(np.int64, copy=False)
@@ -68,8 +68,8 @@ class Corpus:
         return cls(words, offsets, X.shape[1])
 
     def to_counts(self):
-        """Document-term matrix of the tokens, csr_matrix of shape (n_documents, n_features), int64."""
-        # A copy of the words, for duplicates are summed in place.
+        """The document-term matrix, csr_matrix of shape (n_documents, n_features), int64."""
+        # The words are copied because `sum_duplicates` works in place.
         X = sp.csr_matrix(
             (np.ones(self.n_tokens, np.int64), self.words.copy(), self.offsets),
             shape=(self.n_documents, self.n_features),
@@ -87,12 +87,12 @@ class Corpus:
 
     @cached_property
     def lengths(self):
-        """Tokens of every document, int64 (n_documents,)."""
+        """Number of tokens of every document, int64 (n_documents,)."""
         return np.diff(self.offsets)
 
     @cached_property
     def length_histogram(self):
-        """How often each length occurs, empty documents left out, int64 (longest + 1,)."""
+        """Number of documents of each length, without empty documents, int64 (longest + 1,)."""
         histogram = np.bincount(self.lengths, minlength=1)
         histogram[0] = 0
         return histogram
@@ -104,25 +104,25 @@ class Corpus:
 
     @cached_property
     def fingerprint(self):
-        """Digest of the whole content: equal for equal corpora."""
+        """Hash of the whole content. Equal corpora have equal fingerprints."""
         digest = hashlib.blake2b(np.int64(self.n_features).tobytes(), digest_size=16)
         digest.update(self.offsets)
         digest.update(self.words)
         return digest.hexdigest()
 
     def document_keys(self, seed):
-        """A 64-bit seed for every document, from `seed` and the document's words alone; uint64 (n_documents,)."""
+        """A 64-bit seed for every document, computed from `seed` and the document's words; uint64 (n_documents,)."""
         keys = np.empty(self.n_documents, np.uint64)
         _tokens.document_keys(self.words, self.offsets, seed, keys)
         return keys
 
     def blocks(self, n_tokens=None, n_documents=None):
-        """Cut the documents into runs of about `n_tokens` tokens, or of exactly `n_documents` documents.
+        """Cut the corpus into blocks of about `n_tokens` tokens, or of exactly `n_documents` documents.
 
         Returns
         -------
         list of (first, last)
-            Half-open ranges of documents that cover the corpus in order.
+            Half-open ranges of document indices. Together they cover the corpus, in order.
         """
         if n_documents is not None:
             edges = np.arange(0, self.n_documents, n_documents)

@@ -1,4 +1,4 @@
-"""A document-term matrix of whatever kind, checked and as CSR."""
+"""Validation of document-term matrices, and their conversion to CSR."""
 
 import copy
 
@@ -6,40 +6,40 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-# Kernels count, and number words, in 32 bits.
+# The kernels use 32-bit integers for counts and word ids.
 LARGEST_COUNT = 2**31 - 1
 
 
 def read_counts(X, validate=check_array):
-    """Counts of words, checked.
+    """Check a matrix of word counts and convert it to CSR.
 
     Parameters
     ----------
     X : array-like or scipy sparse matrix of shape (n_documents, n_features)
-        Non-negative whole numbers of any dtype. It is not changed.
+        Non-negative whole numbers of any dtype. X is not changed.
     validate : callable, default=check_array
-        scikit-learn's check of arrays, or one with the same options.
+        `sklearn.utils.check_array`, or a function with the same options.
 
     Returns
     -------
     csr_array of shape (n_documents, n_features)
-        Sorted, without duplicates. It may share memory with X.
+        With sorted indices and without duplicate entries. It may share memory with X.
 
     Raises
     ------
     ValueError
-        If X is not a matrix, is malformed or holds texts, or a count is negative, not finite, not a whole number or too
-        large (the first such entry is named).
+        If X is not a matrix, is malformed or holds texts, or if a count is negative, not finite, not a whole number or
+        too large. The message names the first such entry.
     """
-    X = checked(X, validate, ensure_all_finite=False)
-    # scipy has no half precision.
+    X = check_matrix(X, validate, ensure_all_finite=False)
+    # Sparse matrices of scipy cannot hold half precision.
     X = sp.csr_array(X.astype(np.float32) if X.dtype == np.float16 else X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     counts = X.data
     if counts.dtype.kind not in "iub":
-        _refuse(X, ~np.isfinite(counts), "is not a count: neither NaN nor inf is. Replace it, or drop its document")
+        _refuse(X, ~np.isfinite(counts), "is not a count. Replace NaN and infinite values, or drop their documents")
     _refuse(X, counts < 0, "is negative. Negative values in data passed to a topic model: it takes word counts")
     if counts.dtype.kind not in "iub":
         _refuse(
@@ -53,15 +53,20 @@ def read_counts(X, validate=check_array):
     return X
 
 
-def checked(X, validate=check_array, **options):
-    """X as an array or a CSR matrix of numbers, by scikit-learn's check.
+def check_matrix(X, validate=check_array, **options):
+    """Check a matrix of numbers with scikit-learn's validation; sparse matrices become CSR.
 
     Parameters
     ----------
     X : array-like or scipy sparse matrix of shape (n_documents, n_features)
     validate : callable, default=check_array
+        `sklearn.utils.check_array`, or a function with the same options.
     **options : dict
-        Of `validate`.
+        Options of `validate`.
+
+    Returns
+    -------
+    ndarray or sparse CSR matrix
 
     Raises
     ------
@@ -75,31 +80,31 @@ def checked(X, validate=check_array, **options):
         if sp.issparse(X):
             X = _wide_csr(X)
         elif isinstance(X, (list, tuple)):
-            # Of arrays alone, scikit-learn makes numbers of objects.
+            # scikit-learn converts objects to numbers in arrays, but not in lists.
             X = np.asarray(X)
         return validate(X, accept_sparse="csr", **options)
     except (TypeError, ValueError):
         if _holds_texts(X):
-            # Not from the error, which would print the texts.
+            # Without the original error, whose message repeats the texts.
             raise ValueError(
-                "X holds texts, and a topic model takes word counts. Make counts of them with CountVectorizer of "
+                "X holds texts, and a topic model takes word counts. Count the words with CountVectorizer of "
                 "sklearn.feature_extraction.text, for instance as the first step of a pipeline."
             ) from None
         raise
 
 
 def _wide_csr(X):
-    """A sparse matrix as CSR, with data that are wide enough for the sums of its duplicates."""
+    """A sparse matrix as CSR, with a dtype that can hold the sums of duplicate entries."""
     if X.ndim != 2:
         raise ValueError(f"X must be a matrix of documents and words, got a {type(X).__name__} of shape {X.shape}.")
     try:
         X = _readable(X)
     except (AttributeError, IndexError, TypeError, ValueError) as error:
         raise ValueError(
-            f"X is a malformed {type(X).__name__}: {error}. Its arrays were probably changed by hand; build it anew."
+            f"X is a malformed {type(X).__name__}: {error}. Its arrays were probably changed by hand; build it again."
         ) from error
     if X.dtype.kind in "biu":
-        # Floats do not wrap, and where they round, the sum is too large anyway.
+        # Floats do not overflow silently. Sums that they would round are too large and are refused later.
         small = X.dtype.itemsize < 8 or np.abs(X.data.astype(np.float64)).max(initial=0) <= LARGEST_COUNT
         X = X.astype(np.int64 if small else np.float64)
     elif X.dtype.kind == "f" and X.dtype.itemsize < 8:
@@ -108,7 +113,7 @@ def _wide_csr(X):
 
 
 def _readable(X):
-    """A sparse matrix that can be converted without reading beyond its arrays; it may share memory with X."""
+    """X, after checks that its conversion to CSR reads no memory outside its arrays. It may share memory with X."""
     if X.format == "lil":
         lengths = [len(row) for row in X.rows]
         if lengths != [len(row) for row in X.data] or len(lengths) != X.shape[0]:
@@ -119,19 +124,20 @@ def _readable(X):
         X = X.tocsr()
     if X.format == "coo":
         return sp.coo_array((X.data, X.coords), shape=X.shape)
-    # Shallow: scipy cuts off what is unused.
+    # A shallow copy, because `check_format` may shorten the arrays of X.
     X = copy.copy(X)
     for name in ("indices", "indptr"):
         if getattr(X, name).dtype.kind != "i":
             raise ValueError(f"{name} has dtype {getattr(X, name).dtype}")
     X.check_format(full_check=True)
-    # scipy does not look where the last is 0.
+    # `check_format` skips this check where the last entry of indptr is 0.
     if (X.indptr[1:] < X.indptr[:-1]).any():
         raise ValueError("indptr must be a non-decreasing sequence")
     return X
 
 
 def _holds_texts(X):
+    """Whether X is a text, or a sequence or an array that contains texts."""
     if isinstance(X, (str, bytes)):
         return True
     if sp.issparse(X) or not hasattr(X, "__len__"):
@@ -144,7 +150,7 @@ def _holds_texts(X):
 
 
 def _refuse(X, bad, why):
-    """Raise a ValueError that names the first entry of the CSR matrix X marked in `bad`."""
+    """Raise a ValueError that names the first entry of the CSR matrix X where `bad` is True."""
     if bad.any():
         i = int(np.argmax(bad))
         row = int(np.searchsorted(X.indptr, i, side="right")) - 1

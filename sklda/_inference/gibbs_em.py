@@ -1,12 +1,12 @@
-"""Gibbs-EM: priors learnt along a chain (Wallach 2006).
+"""Gibbs-EM: priors learnt during the sweeps of a chain (Wallach 2006).
 
-The E-step gathers draws of z, as count histograms. The M-step maximises the mean of log p(w, z | h) over h = (eta,
-alpha), which is a function of eta plus a function of alpha. h follows the mode of z that the chain is in, and has noise
-from the draws: its mean over the later M-steps has less.
+The E-step collects draws of z, as count histograms. The M-step maximises the mean of log p(w, z | h) over h = (eta,
+alpha). This mean is the sum of a function of eta and a function of alpha. The result depends on the mode of z in which
+the chain is, and has noise from the draws; the mean of log h over the later M-steps has less noise.
 
-Every chain with Gibbs-EM has a `GibbsEM` and calls its `after_sweep`; the M-step is an object with two methods,
-``statistics(chain)`` and ``maximum(draws, log_h)``. `MStep` is the one for Dirichlet priors of LDA. A model with other
-priors brings its own.
+Every chain with Gibbs-EM has a `GibbsEM` and calls its `after_sweep`. The M-step is an object with two methods,
+``statistics(chain)`` and ``maximum(draws, log_h)``. `MStep` is the M-step for the Dirichlet priors of LDA. Models with
+other priors define another M-step.
 """
 
 from dataclasses import dataclass
@@ -14,25 +14,26 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
+from sklda._inference.count_histograms import CountHistograms, doc_histogram
 from sklda._inference.newton import newton, newton_on_log
-from sklda._inference.priors import CountHistograms, doc_histogram
 from sklda._inference.rising import log_rising
 
-# Priors that are learnt are sought between these, unless the caller says otherwise: at 1e-5 a topic of a document or a
-# word of a topic is all or nothing, and 1e4 is equal to the uniform distribution, for counts below a thousand.
+# Default bounds of learnt priors. For counts below a thousand, smaller and larger values give almost the same
+# likelihood: at 1e-5 each document has almost surely one topic (and each topic one word), and at 1e4 the Dirichlet
+# distribution is almost concentrated at the uniform distribution.
 BOUNDS = (1e-5, 1e4)
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What an M-step needs of one draw of z.
+    """Statistics of one draw of z for the M-step.
 
     Attributes
     ----------
     counts : CountHistograms
-        One draw.
+        Of one draw.
     doc_by_topic : csr_array of shape (n_components, longest document + 1) or None
-        Entry (k, n) is how often n_dk = n > 0; only for an alpha per topic.
+        Entry (k, n) is the number of documents with n_dk = n > 0. None unless there is an alpha per topic.
     """
 
     counts: CountHistograms
@@ -46,9 +47,9 @@ class MStep:
     Attributes
     ----------
     bounds : pair of (float, float) or None
-        Of eta and of alpha; None: that prior stays as it is.
+        Bounds of eta and of alpha. None: this prior is fixed.
     per_topic : bool
-        Whether every topic has an alpha of its own. eta is one number.
+        Whether there is an alpha per topic. eta is always one number.
     """
 
     bounds: tuple = (BOUNDS, BOUNDS)
@@ -67,7 +68,7 @@ class MStep:
         ----------
         draws : list of Statistics
         log_h : ndarray of shape (2,) or (1 + n_components,)
-            Where Newton's method starts.
+            The present value, from which Newton's method starts.
 
         Returns
         -------
@@ -91,13 +92,13 @@ def topic_alphas(histogram, lengths, start, bounds):
     Parameters
     ----------
     histogram : ndarray of shape (n_components, n_counts)
-        ``histogram[k, n]`` is how often n_dk = n, on average over draws.
+        ``histogram[k, n]`` is the number of documents with n_dk = n, averaged over draws.
     lengths : Histograms
-        How often n_d = n; one histogram.
+        Lengths of the documents; one histogram.
     start : ndarray of shape (n_components,)
-        log alpha.
+        Initial value of log alpha.
     bounds : (float, float)
-        Of alpha.
+        Smallest and largest alpha.
 
     Returns
     -------
@@ -120,28 +121,28 @@ def topic_alphas(histogram, lengths, start, bounds):
 
 
 class GibbsEM:
-    """Draws since the last M-step, and the priors after every M-step.
+    """The state of Gibbs-EM: draws since the last M-step, and the priors after every M-step.
 
     Parameters
     ----------
     m_step : MStep
-        Or another object with ``statistics(chain)``, what a draw leaves, and ``maximum(draws, log_h)``, the next log_h
-        by a list of such.
+        Or another object with two methods: ``statistics(chain)`` returns the statistics of the present draw, and
+        ``maximum(draws, log_h)`` takes a list of them and the present log_h and returns the next log_h.
     log_h : ndarray of shape (n_priors,)
-        Logarithms of the priors to begin with.
+        Logarithms of the initial priors.
     n_draws : int
-        Draws of z, one a sweep, that an M-step rests on.
+        Number of draws of z for each M-step, one in each sweep.
     n_burn_in : int, default=0
-        Sweeps after an M-step whose draws are not used.
+        Number of sweeps after each M-step whose draws are not used.
 
     Attributes
     ----------
     path : list of ndarray of shape (n_priors,)
-        Logarithms of the priors at the start and after every M-step.
+        Logarithms of the initial priors, and of the priors after every M-step.
     draws : list
-        What ``statistics`` gave since the last M-step.
+        The statistics of the draws since the last M-step.
     n_sweeps : int
-        Sweeps since the last M-step.
+        Number of sweeps since the last M-step.
     """
 
     def __init__(self, m_step, log_h, *, n_draws, n_burn_in=0):
@@ -150,16 +151,16 @@ class GibbsEM:
 
     @property
     def log_h(self):
-        """The priors now, in logarithms."""
+        """Logarithms of the present priors."""
         return self.path[-1]
 
     def after_sweep(self, chain):
-        """Gather the present draw of a chain; where the E-step is complete, take the M-step.
+        """Collect the present draw of a chain, and do an M-step if there are enough draws.
 
         Returns
         -------
         bool
-            Whether the priors have changed. The caller gives them to its chain.
+            Whether the priors have changed. If so, the caller must set them in the chain.
         """
         self.n_sweeps += 1
         if self.n_sweeps > self.n_burn_in:
@@ -170,10 +171,10 @@ class GibbsEM:
         return True
 
     def maximise(self):
-        """The M-step with the draws there are, before the E-step is complete where the caller says so."""
+        """Do an M-step with the present draws, even if there are fewer than `n_draws`."""
         self.path.append(self.m_step.maximum(self.draws, self.log_h))
         self.draws, self.n_sweeps = [], 0
 
     def mean(self):
-        """Mean of log h over the last half of the M-steps, whose noise of the draws averages out."""
+        """The mean of log h over the last half of the M-steps, which has less noise than the last value."""
         return np.mean(self.path[len(self.path) // 2 :], axis=0)

@@ -1,26 +1,34 @@
-"""Newton's method with safeguards, for priors on the scale of their logarithms and between bounds."""
+"""Newton's method within bounds and with steps that never decrease the function, for the logarithms of priors."""
 
 import numpy as np
 
-# The longest step, in units of x (of log h: a factor of e^2 in a prior, which quadratic models of log-likelihoods of
-# counts do not hold beyond), the step below which the search ends, and steps at most (from bad starts 12 were needed).
-_LONGEST, _SHORTEST, _MOST_STEPS = 2.0, 1e-8, 100
+# The longest step, in units of x. x is the logarithm of a prior, so this is a factor of e^2: for larger changes the
+# quadratic model of the log-likelihood of counts is not accurate.
+_LONGEST = 2.0
+# The search ends after a shorter step, in units of x.
+_SHORTEST = 1e-8
+# The largest number of steps. In tests, 12 were enough from bad initial values.
+_MOST_STEPS = 100
 
 
 def newton(function, start, low, high):
-    """Maximise a smooth function over a box by Newton's method, with steps that never lead down.
+    """Maximise a smooth function over a box by Newton's method, with steps that never decrease it.
 
     Parameters
     ----------
     function : callable
-        Of x (n,): the value, the gradient (n,) and the second derivatives (n, n).
-    start, low, high : array-like of shape (n,)
+        Takes x (n,) and returns the value, the gradient (n,) and the matrix of second derivatives (n, n).
+    start : array-like of shape (n,)
+        Initial value of x.
+    low, high : array-like of shape (n,)
+        Bounds of x.
 
     Returns
     -------
     x : ndarray of shape (n,)
-        A local maximum, perhaps at an edge of the box.
+        A local maximum, which may lie on the boundary of the box.
     n_steps : int
+        Number of steps taken.
     """
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
     x = np.clip(start, low, high)
@@ -31,7 +39,7 @@ def newton(function, start, low, high):
         while np.abs(step).max(initial=0) > _SHORTEST:
             new = np.clip(x + step, low, high)
             found = function(new)
-            # Rounding may make an equal value a little lower.
+            # The tolerance is for rounding.
             if found[0] >= value - 1e-12 * abs(value):
                 break
             step /= 4
@@ -45,8 +53,8 @@ def newton(function, start, low, high):
 
 
 def _step(gradient, curvature, free):
-    """Newton's step along the free coordinates, shortened to the longest allowed."""
-    # Where the function is convex, the step is as long as if it were concave with the same curvature.
+    """Newton's step in the free coordinates, shortened to the longest step allowed."""
+    # In directions in which the function is convex, the sign of the curvature is changed, so that the step goes up.
     bends, axes = np.linalg.eigh(-curvature[np.ix_(free, free)])
     bends = np.maximum(np.abs(bends), 1e-12 + 1e-10 * np.abs(bends).max(initial=0))
     step = np.zeros(len(gradient))
@@ -60,17 +68,18 @@ def newton_on_log(part, log_start, bounds):
     Parameters
     ----------
     part : callable
-        ``part(h, order=order)`` with h an ndarray of shape (1,) is, for order 0, 1 and 2, the function or its first or
-        second derivative with respect to log h. It may return an array, of which the mean is maximised: one entry for
-        each draw, as ``word_part`` and ``doc_part`` of `CountHistograms` do.
+        ``part(h, order=order)`` takes h as an ndarray of shape (1,). For order 0, 1 and 2 it returns the function and
+        its first and second derivative with respect to log h. It may return an array with one entry for each draw, like
+        ``word_part`` and ``doc_part`` of `CountHistograms`; then the mean over draws is maximised.
     log_start : float
+        Initial value of log h.
     bounds : (float, float)
         Smallest and largest h.
 
     Returns
     -------
     float
-        log h. A bound where the function rises towards it.
+        log h at the maximum, which may be a bound.
     """
 
     def function(x):

@@ -1,8 +1,9 @@
-"""Tasks side by side, in threads that end when anything interrupts, or in joblib's other processes.
+"""Parallel execution in threads, which end after an interrupt or an error, or in the processes of a joblib backend.
 
-Python raises KeyboardInterrupt in the main thread alone, but there after any step. So the thread that wants the results
-puts tasks into one queue and waits for another, both of which are whole after each step; a thread of its own starts the
-others and waits for them. One store into memory, the flag that all of them read, is what it takes to end them.
+Python raises KeyboardInterrupt only in the main thread, but there it can be raised between any two instructions. So the
+calling thread only puts tasks into a queue and reads results from another queue; both queues are consistent after every
+instruction. A separate thread, the leader, starts the worker threads and waits until they have ended. All threads read
+one flag, and setting it is enough to end them.
 """
 
 import sys
@@ -17,21 +18,23 @@ from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 
-# Seconds between looks at the flag, and between looks whether threads have ended.
-_LOOK, _BLINK = 0.05, 1e-4
+# Seconds between two checks of the flag: an interrupt is noticed after at most this time.
+_FLAG_INTERVAL = 0.05
+# Seconds between two checks whether the worker threads have ended.
+_END_INTERVAL = 1e-4
 
 
 class Stopped(BaseException):
-    """Raised in a task whose result nobody waits for any more."""
+    """Raised in a task whose result is not needed any more."""
 
 
 class Stop:
-    """Raises `Stopped` when called once its flag is up; threads share it, another process gets a copy of its own.
+    """A stop flag. Calling it raises `Stopped` if the flag is set. Threads share it; another process gets a copy.
 
     Attributes
     ----------
     flag : ndarray of shape (1,), int32
-        Not zero: end. Long kernels read it, too; what they then leave behind is not to be used.
+        Not zero: stop. Long kernels check it too; if it is set, they return early and their results are not valid.
     """
 
     def __init__(self):
@@ -42,19 +45,19 @@ class Stop:
             raise Stopped
 
 
-# Of work that is done by the thread that wants it.
-GO_ON = Stop()
+# For work in the calling thread, where KeyboardInterrupt is raised directly. Its flag is never set.
+NEVER_STOP = Stop()
 
 
-def hears_interrupts(function):
-    """While `function` runs in the main thread, no KeyboardInterrupt is lost.
+def no_interrupt_lost(function):
+    """Decorator: while `function` runs in the main thread, no KeyboardInterrupt is lost.
 
-    Python drops an exception that a finaliser or the callback of a weak reference raises, and prints that it did. Any
-    may run at any time; the interrupt that lands in one is sent again.
+    Python only prints exceptions that are raised inside a finaliser or the callback of a weak reference, and continues.
+    Such code can run at any time. If a KeyboardInterrupt is raised in it, the interrupt is sent again.
     """
 
     @wraps(function)
-    def listening(*args, **kwargs):
+    def guarded(*args, **kwargs):
         if current_thread() is not main_thread():
             return function(*args, **kwargs)
         before = sys.unraisablehook
@@ -71,67 +74,67 @@ def hears_interrupts(function):
         finally:
             sys.unraisablehook = before
 
-    return listening
+    return guarded
 
 
 def _interrupt_again():
-    # By then the hook is over, in which the interrupt would be lost once more.
+    # In 0.01 s the hook has returned. An interrupt inside the hook would be lost again.
     time.sleep(0.01)
     interrupt_main()
 
 
 class Team:
-    """Threads that take tasks from a queue; for one use of `with_team`."""
+    """Worker threads that take tasks from a queue. `with_team` creates and ends it."""
 
     def __init__(self, n_threads):
         self.n_threads, self.stop = n_threads, Stop()
-        self._jobs, self._done, self._call = SimpleQueue(), SimpleQueue(), SimpleQueue()
-        self._begun, self._over, self._config = False, False, get_config()
+        self._tasks, self._results, self._end_call = SimpleQueue(), SimpleQueue(), SimpleQueue()
+        self._started, self._ended, self._config = False, False, get_config()
 
     def start(self):
-        """Start the threads; `n_threads` is then how many there are."""
-        self._begun = True
+        """Start the threads. Afterwards `n_threads` is the number of threads that could be started."""
+        self._started = True
         try:
             start_new_thread(self._lead, ())
         except RuntimeError:
-            self._begun = False
+            self._started = False
             raise
-        self.n_threads = self._result()[0]
+        self.n_threads = self._next_result()[0]
 
     def run(self, function, tasks):
-        """``[function(*task) for task in tasks]``; after an error the team does nothing any more."""
+        """``[function(*task) for task in tasks]``. After an error, the threads of the team end."""
         n_tasks = 0
         for n_tasks, task in enumerate(tasks, 1):
-            self._jobs.put((n_tasks - 1, function, task))
+            self._tasks.put((n_tasks - 1, function, task))
         results = [None] * n_tasks
         for _ in range(n_tasks):
-            index, result = self._result()
+            index, result = self._next_result()
             results[index] = result
         return results
 
     def wait(self):
-        """Return when the threads have ended, which the flag makes them do, whatever interrupts meanwhile."""
+        """Return when all threads have ended. The flag must be set. An interrupt is raised after that."""
         interrupt = None
-        self._call.put(None)
+        self._end_call.put(None)
         while True:
             try:
-                while self._begun and not self._over:
-                    _get(self._done)
+                while self._started and not self._ended:
+                    _get(self._results)
                 break
             except BaseException as error:
                 interrupt = error
         if interrupt is not None:
             raise interrupt
 
-    def _result(self):
-        while (result := _get(self._done)) is None:
+    def _next_result(self):
+        while (result := _get(self._results)) is None:
             pass
         if isinstance(result[-1], BaseException):
             raise result[-1]
         return result[:-1]
 
     def _lead(self):
-        """Start the others, and stay until they have ended. No interrupt is raised in this thread."""
+        """The leader: start the workers and wait until they have ended. No interrupt is raised in this thread."""
         threads, error = [], None
         try:
             for _ in range(self.n_threads):
@@ -139,76 +142,83 @@ class Team:
                 thread.start()
                 threads.append(thread)
         except Exception as failure:
-            # As many as there are memory and permission for.
+            # If memory or permissions allow only fewer threads, those that have started are used.
             error = None if threads else failure
-        self._done.put((len(threads), error))
+        self._results.put((len(threads), error))
         while not self.stop.flag[0]:
-            _get(self._call)
+            _get(self._end_call)
         for _ in threads:
-            self._jobs.put(None)
+            self._tasks.put(None)
         while any(thread.is_alive() for thread in threads):
-            time.sleep(_BLINK)
-        self._over = True
-        self._done.put(None)
+            time.sleep(_END_INTERVAL)
+        self._ended = True
+        self._results.put(None)
 
     def _work(self):
         with config_context(**self._config):
-            while (job := self._jobs.get()) is not None and not self.stop.flag[0]:
-                index, function, task = job
+            while (item := self._tasks.get()) is not None and not self.stop.flag[0]:
+                index, function, task = item
                 try:
                     result = (index, function(*task), None)
                 except BaseException as error:
-                    # In this order: the others may stop only once it is known why.
-                    self._done.put((index, None, error))
+                    # The error is put into the queue before the flag stops the other threads.
+                    self._results.put((index, None, error))
                     self.stop.flag[0] = 1
                 else:
-                    self._done.put(result)
-                job = task = result = None
+                    self._results.put(result)
+                # No reference to a large array is kept while the thread waits for the next task.
+                item = task = result = None
 
 
 def _get(queue):
-    """The next entry, or None if there is none for a while: a signal that another thread took is heard then."""
+    """The next entry, or None after 0.05 seconds.
+
+    Without the time limit, the main thread would not react to a signal that the system sends to another thread.
+    """
     try:
-        return queue.get(timeout=_LOOK)
+        return queue.get(timeout=_FLAG_INTERVAL)
     except Empty:
         return None
 
 
-@hears_interrupts
+@no_interrupt_lost
 def with_team(n_threads, work):
-    """``work(team)`` with a `Team`, whose threads have ended when this returns or raises."""
+    """Return ``work(team)`` with a `Team` of `n_threads` threads. They have ended when this returns or raises."""
     team = Team(n_threads)
     try:
         team.start()
         return work(team)
     finally:
-        # Before any call, at which an interrupt may land: this alone ends the threads.
+        # Before any function call, because a call may be interrupted. This store is enough to end the threads.
         team.stop.flag[0] = 1
         team.wait()
 
 
-def side_by_side(function, tasks, n_jobs=None, *, aside=True):
-    """``[function(*task, stop) for task in tasks]``, by joblib's backend, as a rule in threads.
+def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):
+    """``[function(*task, stop) for task in tasks]``, in threads or in the processes of the active joblib backend.
 
     Parameters
     ----------
     function : callable
-        Calls the `Stop` that it gets now and then; the flag is up once a task has failed or the caller is interrupted.
+        Its last argument is a `Stop`, which it calls repeatedly. The flag is set when a task has failed or the caller
+        is interrupted.
     tasks : iterable of tuple
     n_jobs : int, default=None
-        Tasks at a time, as in joblib.
-    aside : bool, default=True
-        Whether one job at a time has a thread, too, so that Ctrl-C is heard while a long kernel runs.
+        Number of tasks at a time, as in joblib.
+    always_in_threads : bool, default=True
+        Whether the tasks run in a separate thread also when there is one task at a time. Then the calling thread
+        reacts to Ctrl-C while a long kernel runs.
 
     Returns
     -------
     list
+        The results, in the order of the tasks.
     """
     backend, n_default = get_active_backend(prefer="threads")
     if not getattr(backend, "supports_sharedmem", False):
-        return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*task, GO_ON) for task in tasks)
+        return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*task, NEVER_STOP) for task in tasks)
     tasks = list(tasks)
     n_threads = min(backend.effective_n_jobs(n_default if n_jobs is None else n_jobs), len(tasks))
-    if n_threads < (1 if aside else 2):
-        return [function(*task, GO_ON) for task in tasks]
+    if n_threads < (1 if always_in_threads else 2):
+        return [function(*task, NEVER_STOP) for task in tasks]
     return with_team(n_threads, lambda team: team.run(function, [(*task, team.stop) for task in tasks]))

@@ -1,4 +1,4 @@
-"""From ``random_state`` to one stream per unit of work: a chain, a document."""
+"""Seeds and random streams: from ``random_state`` to one stream for each chain or document."""
 
 import numpy as np
 from scipy.special import log_softmax
@@ -6,12 +6,13 @@ from sklearn.utils import check_random_state
 
 
 def seed_sequence(random_state=None):
-    """The `numpy.random.SeedSequence` that everything random in one fit descends from.
+    """The `numpy.random.SeedSequence` from which all seeds of one fit are derived.
 
     Parameters
     ----------
     random_state : None, int, numpy.random.RandomState or numpy.random.Generator
-        None takes fresh entropy, an int is the entropy, a generator is asked for 128 bits (and moves on).
+        None: entropy of the operating system. An int: the int is the entropy. A generator: it draws 128 bits, so its
+        state changes.
 
     Returns
     -------
@@ -33,25 +34,35 @@ def seed_sequence(random_state=None):
 
 
 def child(seed, *key):
-    """The descendant of `seed` named by the integers `key`, whatever other descendants there are."""
+    """The seed derived from `seed` and the integers `key`. It does not depend on other derived seeds."""
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
 
 
 def stream(seed):
-    """State of the kernels' generator, uint64 (4,)."""
+    """The initial state of the random generator of the kernels, uint64 (4,)."""
     return seed.generate_state(4, np.uint64)
 
 
 def key(seed):
-    """A 64-bit number, from which documents' streams are seeded."""
+    """A 64-bit number, from which the seeds of documents are derived."""
     return int(seed.generate_state(1, np.uint64)[0])
 
 
+def splitmix64(x):
+    """The output function of the generator splitmix64, entry by entry of an array of uint64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
 def log_gamma(rng, shape):
-    """Logarithms of Gamma(shape, 1) variates, which may themselves underflow: log G(a + 1) + log(U) / a."""
+    """Logarithms of Gamma(shape, 1) variates, as log G + log(U) / shape with G from Gamma(shape + 1, 1).
+
+    The variates themselves could underflow.
+    """
     return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
 
 
 def log_dirichlet(rng, parameter):
-    """Logarithms of Dirichlet variates, one a row of `parameter`; finite for the smallest parameters."""
+    """Logarithms of Dirichlet variates, one for each row of `parameter`. They are finite for small parameters too."""
     return log_softmax(log_gamma(rng, parameter), axis=1)

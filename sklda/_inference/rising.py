@@ -1,9 +1,15 @@
-"""log Gamma(a + n) - log Gamma(a) and its derivatives, for every a: differences of the functions lose large ones."""
+"""Logarithms of rising factorials, log Gamma(a + n) - log Gamma(a), and their derivatives.
+
+For large a the difference of the two log-gamma values loses its digits, so other formulas are used.
+"""
 
 import numpy as np
 from scipy.special import digamma, polygamma
 
 from sklda._kernels import _rising
+
+# The smallest a for which the series is used. There, the terms that are left out are about 1e-16 of the result.
+_FIRST_OF_SERIES = 64
 
 
 def log_gamma_ratio(a, n):
@@ -14,12 +20,12 @@ def log_gamma_ratio(a, n):
     a : array-like
         Positive.
     n : array-like
-        Not negative; broadcast against `a`.
+        Not negative. It is broadcast against `a`.
 
     Returns
     -------
     ndarray
-        Accurate to 1e-13, or to rounding where it is larger than that.
+        With an absolute error of at most 1e-13, or a relative error of rounding if that is larger.
     """
     a, n = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(n, dtype=np.float64))
     result = np.empty(a.shape)
@@ -28,7 +34,7 @@ def log_gamma_ratio(a, n):
 
 
 def log_rising(a, n, order=0):
-    """Log of the rising factorial, log Gamma(a + n) - log Gamma(a), or a derivative with respect to log a.
+    """Log of the rising factorial, log Gamma(a + n) - log Gamma(a), or its derivative with respect to log a.
 
     Parameters
     ----------
@@ -37,18 +43,18 @@ def log_rising(a, n, order=0):
     n : array-like of shape (n_counts,)
         Not negative.
     order : {0, 1, 2}
-        Of the derivative.
+        Order of the derivative; 0 is the function itself.
 
     Returns
     -------
     ndarray of shape (n_priors, n_counts)
-        Accurate to rounding for every a: large ones by the differences of Stirling's series.
+        Accurate to rounding for every a. Derivatives at a >= 64 come from the difference of Stirling's series.
     """
     a, n = np.asarray(a, dtype=np.float64)[:, None], np.asarray(n, dtype=np.float64)
     if order == 0:
         return log_gamma_ratio(a, n)
     result = np.empty((len(a), len(n)))
-    small = a[:, 0] < 64
+    small = a[:, 0] < _FIRST_OF_SERIES
     for rows, value in ((small, _rising_by_functions), (~small, _rising_by_series)):
         if rows.any():
             result[rows] = value(a[rows], n, order)
@@ -64,7 +70,7 @@ def _rising_by_series(a, n, order):
     log_ratio = np.log1p(n / a)
 
     def difference(*terms):
-        """Of a sum of c / x**p at x = a + n and at x = a."""
+        """The sum of c / x**p at x = a + n minus the sum at x = a, over the pairs (p, c)."""
         return sum(c * a ** -float(p) * np.expm1(-p * log_ratio) for p, c in terms)
 
     first = a * (log_ratio + difference((1, -1 / 2), (2, -1 / 12), (4, 1 / 120), (6, -1 / 252)))

@@ -1,14 +1,17 @@
-"""Warnings that point at the line which called the package."""
+"""Warnings that name the user's line of code."""
 
 import sys
 import warnings
 
-# What stands between that line and the place where something is wrong.
+# Packages whose stack frames lie between the user's line and the call of `warn`.
 _INNER = {"sklda", "sklearn", "joblib", "contextlib", "functools"}
 
 
 def warn(message, category=UserWarning):
-    """As ``warnings.warn``, for the first caller outside this package and scikit-learn, whose wrappers differ."""
+    """``warnings.warn`` with the stack level of the first caller outside this package and the packages it uses.
+
+    A fixed stack level would be wrong, because the number of wrappers of scikit-learn differs between versions.
+    """
     frame, stacklevel = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INNER:
         frame, stacklevel = frame.f_back, stacklevel + 1

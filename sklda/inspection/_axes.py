@@ -1,15 +1,16 @@
-"""Where pictures are drawn; matplotlib is imported when one is."""
+"""Axes for plots. matplotlib is an optional dependency, imported by the first plot."""
 
 
 def pyplot():
+    """matplotlib.pyplot, or an ImportError that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'sklda[plot]'.") from error
+        raise ImportError("plots need matplotlib: pip install 'sklda[plot]'.") from error
     return plt
 
 
 def axes(ax):
-    """The axes to draw on, made if there are none."""
+    """The axes to draw on: `ax`, or the axes of a new figure if `ax` is None."""
     plt = pyplot()
     return plt.subplots(layout="constrained")[1] if ax is None else ax

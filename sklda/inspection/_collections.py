@@ -1,4 +1,4 @@
-"""Pictures of topics, and of their shares in collections."""
+"""Displays of topics, and of their shares in collections."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -7,7 +7,7 @@ from sklda.inspection._axes import pyplot
 
 
 def _words(estimator, feature_names):
-    """Names of the words: given, of the fit, or numbers."""
+    """Names of the words: those given, those that the fit had, or numbers."""
     n_features = estimator.components_.shape[1]
     if feature_names is None:
         feature_names = getattr(estimator, "feature_names_in_", np.arange(n_features))
@@ -17,7 +17,7 @@ def _words(estimator, feature_names):
 
 
 def _chosen(topics, shares, most):
-    """Topics asked for, or the `most` largest, largest first."""
+    """The topics that were asked for, or the `most` largest ones in falling order."""
     if topics is None:
         return np.argsort(-shares, kind="stable")[:most]
     topics = np.atleast_1d(topics)
@@ -34,7 +34,7 @@ class CollectionTopicsDisplay:
     Parameters
     ----------
     mean, std : ndarray of shape (n_collections, n_topics)
-        Shares of the topics shown, and their errors.
+        Shares of the topics shown, and their posterior standard deviations.
     collections : ndarray of shape (n_collections,)
         Labels.
     names : list of str
@@ -63,7 +63,7 @@ class CollectionTopicsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, *, topics=None, feature_names=None, n_words=3, ordered=False, ax=None):
-        """Plot the mixtures of a fitted `CompoundLDA`.
+        """Plot the topic shares of the collections of a fitted `CompoundLDA`.
 
         Parameters
         ----------
@@ -74,10 +74,10 @@ class CollectionTopicsDisplay:
         feature_names : sequence of str of length n_features, default=None
             Words; None: ``feature_names_in_``, or numbers.
         n_words : int, default=3
-            Likeliest words in a topic's name.
+            How many of a topic's most probable words are in its name.
         ordered : bool, default=False
-            Whether collections follow one another, like years: topics are then lines from collection to collection,
-            otherwise groups of bars.
+            Whether the collections have an order, like years. Each topic is then a line over the collections; otherwise
+            each topic is a group of bars.
         ax : matplotlib Axes, default=None
             None: those of a new figure.
 
@@ -97,12 +97,14 @@ class CollectionTopicsDisplay:
         return cls(mean, std, estimator.collections_, names).plot(ordered=ordered, ax=ax)
 
     def plot(self, *, ordered=False, ax=None):
-        """Draw; parameters as in `from_estimator`.
+        """Draw the shares.
 
         Parameters
         ----------
         ordered : bool, default=False
+            True: a line for each topic over the collections; False: a group of bars for each topic.
         ax : matplotlib Axes, default=None
+            None: those of a new figure.
 
         Returns
         -------
@@ -116,7 +118,7 @@ class CollectionTopicsDisplay:
             places = np.arange(n_collections)
             colors = plt.get_cmap("tab10" if n_topics <= 10 else "turbo")(np.linspace(0, 1, max(n_topics, 10)))
             for k in range(n_topics):
-                # Beside one another, or their errors would hide each other.
+                # A small shift for each topic keeps error bars apart.
                 shift = 0.02 * (k - (n_topics - 1) / 2)
                 ax.errorbar(
                     places + shift,
@@ -153,14 +155,14 @@ class CollectionTopicsDisplay:
 
 
 class TopicWordsDisplay:
-    """The likeliest words of topics, with their probabilities.
+    """The most probable words of topics, with their probabilities.
 
     Make it with `from_estimator`.
 
     Parameters
     ----------
     words : list of ndarray of str
-        The words of each topic shown, likeliest first.
+        The words of each topic shown, most probable first.
     probabilities : list of ndarray
         Their probabilities.
     names : list of str
@@ -219,7 +221,7 @@ class TopicWordsDisplay:
         ).plot(figure=figure)
 
     def plot(self, *, figure=None):
-        """Draw.
+        """Draw the words and their probabilities.
 
         Parameters
         ----------

@@ -2,7 +2,8 @@
 
 from numbers import Integral
 
-from sklda._inference.held_out.methods import METHODS, SCHEDULES
+from sklda._inference.held_out.ais import SCHEDULES
+from sklda._inference.held_out.log_likelihoods import METHODS
 
 # Particles of a particle filter, where their number is not given: chosen, not measured.
 _PARTICLES = 20

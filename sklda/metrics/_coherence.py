@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from sklda._inference.counts import checked
+from sklda._inference.counts import check_matrix
 from sklda.metrics._models import topic_weights
 
 METHODS = ("npmi", "umass")
@@ -89,7 +89,7 @@ def topic_coherence(X, model, *, method="npmi", n_words=10, per_topic=False):
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
     topic_word, X = topic_weights(X, model)
     top = _top_words(topic_word, n_words, at_least=2)
-    X = checked(X, ensure_non_negative=True, input_name="X")
+    X = check_matrix(X, ensure_non_negative=True, input_name="X")
     n_features = np.shape(topic_word)[1]
     if X.shape[1] != n_features:
         raise ValueError(f"topic_word has {n_features} features, X has {X.shape[1]}.")

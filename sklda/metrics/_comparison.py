@@ -5,7 +5,8 @@ from sklearn.utils import Bunch
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.methods import combine, log_likelihoods
+from sklda._inference.held_out.averages import log_mean_exp
+from sklda._inference.held_out.log_likelihoods import log_likelihoods
 from sklda._inference.held_out.ratio_ais import align, log_ratios
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import corpus_and_model
@@ -104,7 +105,8 @@ def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, 
 def _by_difference(corpus, a, b, seed, **common):
     """The ratio from an estimate for each model."""
     (first, first_std), (second, second_std) = (
-        combine(log_likelihoods(corpus, *model, seed=random.child(seed, i), **common)) for i, model in enumerate((a, b))
+        log_mean_exp(log_likelihoods(corpus, *model, seed=random.child(seed, i), **common))
+        for i, model in enumerate((a, b))
     )
     return Bunch(
         log_ratio=_subtract(first, second), std=np.hypot(first_std, second_std), path="difference", converged=None
@@ -113,8 +115,8 @@ def _by_difference(corpus, a, b, seed, **common):
 
 def _by_ratio(corpus, a, b, seed, path, alignment, **common):
     """The ratio by annealing from b to a and from a to b."""
-    forward, forward_std = combine(log_ratios(corpus, b, a, path=path, seed=random.child(seed, 0), **common))
-    reverse, reverse_std = combine(log_ratios(corpus, a, b, path=path, seed=random.child(seed, 1), **common))
+    forward, forward_std = log_mean_exp(log_ratios(corpus, b, a, path=path, seed=random.child(seed, 0), **common))
+    reverse, reverse_std = log_mean_exp(log_ratios(corpus, a, b, path=path, seed=random.child(seed, 1), **common))
     gap = forward + reverse
     gap_std = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.hypot(forward_std, reverse_std)[0]
     return Bunch(

@@ -3,7 +3,8 @@
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.held_out.methods import combine, log_likelihoods
+from sklda._inference.held_out.averages import log_mean_exp
+from sklda._inference.held_out.log_likelihoods import log_likelihoods
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import corpus_and_model
 
@@ -120,7 +121,7 @@ def estimate(corpus, topic_word, alpha, options, random_state, n_jobs):
     if options["method"] == "exact":
         return runs[0], np.zeros_like(runs[0])
     if options["method"] != "document_completion":
-        return combine(runs)
+        return log_mean_exp(runs)
     value = runs.mean(axis=0)
     if len(runs) == 1:
         return value, np.full_like(value, np.nan)

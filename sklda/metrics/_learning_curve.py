@@ -5,7 +5,7 @@ from sklearn.utils import Bunch
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.methods import combine, per_token
+from sklda._inference.held_out.averages import log_mean_exp, mean_per_token
 from sklda._inference.held_out.ratio_ais import training_curve
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import check_arrays, inner_model
@@ -78,9 +78,9 @@ def held_out_curve(X, model, *, n_temperatures=20, n_runs=2, random_state=None, 
         seed=random.seed_sequence(random_state),
         n_jobs=n_jobs,
     )
-    value, std = combine(runs)
+    value, std = log_mean_exp(runs)
     return Bunch(
-        score=np.array([per_token(row, corpus.lengths) for row in value]),
+        score=np.array([mean_per_token(row, corpus.lengths) for row in value]),
         std=np.sqrt((std**2).sum(axis=1)) / corpus.n_tokens,
         log_likelihood=value,
         sweeps=np.arange(len(value)) if sweeps is None else sweeps,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.held_out.methods import predictive
+from sklda._inference.held_out.document_completion import predictive_log_likelihood
 from sklda.metrics._checks import check_int
 from sklda.metrics._models import corpus_and_model
 
@@ -68,6 +68,6 @@ def predictive_perplexity(X_seen, X_hidden, model, *, collections=None, n_sweeps
     if hidden.n_tokens == 0:
         raise ValueError("X_hidden has no word to predict.")
     key = random.key(random.seed_sequence(random_state))
-    log_p = predictive(seen, hidden, topic_word, alpha, n_sweeps=n_sweeps, seed=key, n_jobs=n_jobs)
+    log_p = predictive_log_likelihood(seen, hidden, topic_word, alpha, n_sweeps=n_sweeps, seed=key, n_jobs=n_jobs)
     with np.errstate(over="ignore"):
         return float(np.exp(-log_p.sum() / hidden.n_tokens))

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from sklda._inference.held_out.methods import per_token
+from sklda._inference.held_out.averages import mean_per_token
 from sklda.metrics._checks import check_options
 from sklda.metrics._coherence import topic_coherence, topic_diversity
 from sklda.metrics._held_out import estimate
@@ -77,7 +77,7 @@ class _HeldOutScorer(_Scorer):
         corpus, topic_word, alpha = corpus_and_model(X, model, collections)
         value, std = estimate(corpus, topic_word, alpha, options, random_state, n_jobs)
         scored = corpus.lengths // 2 if options["method"] == "document_completion" else corpus.lengths
-        score = per_token(value, scored)
+        score = mean_per_token(value, scored)
         error = np.sqrt((std**2).sum()) / scored.sum()
         name = "log_likelihood"
         if metric == "perplexity":

@@ -23,7 +23,7 @@ def corpus():
 
 def make_chain(corpus, learn_gamma=True, learn_eta=True, n_sweeps=5):
     model = Model(corpus.collections, 3, learn_gamma=learn_gamma, learn_eta=learn_eta, burn_in=40)
-    chain = CompoundChain.start(
+    chain = CompoundChain.initialise(
         Corpus.from_counts(corpus.data), Priors.make(1.0, 0.1, 3, 30), np.random.SeedSequence(0), model, 1.0, 2.0, 0.1
     )
     for _ in range(n_sweeps):
@@ -92,11 +92,11 @@ def test_what_is_not_learnt_stays(corpus, learn_gamma, learn_eta):
 def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
     """What Gibbs-EM has gathered since its last M-step is a part of the state."""
     chain = make_chain(corpus, n_sweeps=17)
-    copied = CompoundChain(chain.corpus, chain.priors, chain.snapshot(), chain.model)
+    copied = CompoundChain(chain.corpus, chain.priors, chain.state(), chain.model)
     for each in (chain, copied):
         for _ in range(30):
             each.sweep()
-    assert same(chain.snapshot(), copied.snapshot())
+    assert same(chain.state(), copied.state())
 
 
 def test_hyperparameters_that_are_given_stay_fixed():

@@ -20,7 +20,7 @@ def test_the_bound_rises_and_stays_below_the_evidence(case):
     model = Model(labels, len(collections), "variational")
     priors = Priors.make(1.0, eta, K, V)
     for seed in range(3):
-        fit = VariationalAscent.start(corpus, priors, np.random.SeedSequence(seed), model, alpha, gamma)
+        fit = VariationalAscent.initialise(corpus, priors, np.random.SeedSequence(seed), model, alpha, gamma)
         bounds = []
         for _ in range(60):
             fit.sweep()
@@ -32,7 +32,7 @@ def test_the_bound_rises_and_stays_below_the_evidence(case):
 def test_the_bound_is_the_evidence_where_nothing_is_hidden():
     """With one topic q is the posterior, and the bound is log p(w); each constant counts."""
     corpus, labels = corpus_of(CASES[0][0], 3)
-    fit = VariationalAscent.start(
+    fit = VariationalAscent.initialise(
         corpus, Priors.make(1.0, 0.3, 1, 3), np.random.SeedSequence(0), Model(labels, 2, "variational"), 0.7, 1.9
     )
     fit.sweep()
@@ -66,7 +66,9 @@ def test_an_ascent_stops_without_a_listener():
     model, priors = Model(labels, 2, "variational"), Priors.make(1.0, 0.3, 2, 3)
     traces = []
     for most in (500, 5000):
-        starts = [VariationalAscent.start(corpus, priors, np.random.SeedSequence(s), model, 0.7, 1.9) for s in (0, 1)]
+        starts = [
+            VariationalAscent.initialise(corpus, priors, np.random.SeedSequence(s), model, 0.7, 1.9) for s in (0, 1)
+        ]
         ascents = maximise_bounds(starts, most, n_jobs=2)
         traces.append([ascent.trace for ascent in ascents])
         for ascent in ascents:
@@ -74,5 +76,5 @@ def test_an_ascent_stops_without_a_listener():
             assert ascent.n_sweeps == len(ascent.trace) < most
             assert gains[-1] < 1e-7 * corpus.n_tokens <= gains[:-1].min()
     assert traces[0] == traces[1]
-    start = VariationalAscent.start(corpus, priors, np.random.SeedSequence(0), model, 0.7, 1.9)
+    start = VariationalAscent.initialise(corpus, priors, np.random.SeedSequence(0), model, 0.7, 1.9)
     assert len(maximise_bounds([start], 3)[0].trace) == 3

@@ -105,9 +105,11 @@ def test_proportions_follow_their_priors():
     total = doc_topic_prior.sum()
     for k, a in enumerate(doc_topic_prior):
         assert stats.kstest(corpus.doc_topic[:, k], stats.beta(a, total - a).cdf).pvalue > FALSE_ALARM
-    for row, a in zip(corpus.topic_word, [0.3, 1.0, 4.0], strict=True):
+        assert stats.kstest(corpus.doc_topic[:, k - 1], stats.beta(a, total - a).cdf).pvalue < FALSE_ALARM
+    for k, a in enumerate([0.3, 1.0, 4.0]):
         # Words of one topic depend on each other through their sum only, which is negligible at V = 400.
-        assert stats.kstest(row, stats.beta(a, 399 * a).cdf).pvalue > FALSE_ALARM
+        assert stats.kstest(corpus.topic_word[k], stats.beta(a, 399 * a).cdf).pvalue > FALSE_ALARM
+        assert stats.kstest(corpus.topic_word[k - 1], stats.beta(a, 399 * a).cdf).pvalue < FALSE_ALARM
     np.testing.assert_array_equal(corpus.doc_topic_prior, doc_topic_prior)
     np.testing.assert_array_equal(corpus.topic_word_prior, topic_word_prior)
 

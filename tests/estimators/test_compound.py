@@ -114,11 +114,11 @@ def test_what_a_warm_start_may_not_change(corpus, labels, same):
     moved = labels.copy()
     moved[7] = "laws"
     for X, own, message in [
-        (corpus.data[::-1], labels, "goes on with the X of the previous fit, and this X is another"),
-        (corpus.data[:-1], labels[:-1], "goes on with the X"),
-        (corpus.data, moved, r"collections\[7\] was 'arts'; now it is 'laws'"),
-        (corpus.data, np.char.upper(labels), r"collections\[0\] was 'arts'; now it is 'ARTS'"),
-        (corpus.data, None, r"collections\[0\] was 'arts'; now it is 'all'"),
+        (corpus.data[::-1], labels, "continues the previous fit, but this X is different"),
+        (corpus.data[:-1], labels[:-1], "this X is different"),
+        (corpus.data, moved, r"collections\[7\] was 'arts', but now it is 'laws'"),
+        (corpus.data, np.char.upper(labels), r"collections\[0\] was 'arts', but now it is 'ARTS'"),
+        (corpus.data, None, r"collections\[0\] was 'arts', but now it is 'all'"),
     ]:
         with pytest.raises(ValueError, match=message):
             lda.fit(X, collections=own)
@@ -135,7 +135,7 @@ def test_what_a_warm_start_may_not_change(corpus, labels, same):
     ]:
         old = getattr(lda, name)
         lda.set_params(**{name: value})
-        with pytest.raises(ValueError, match=f"warm_start=True goes on with {name}={old!r}, and {name} is now"):
+        with pytest.raises(ValueError, match=f"warm_start=True continues a fit with {name}={old!r}, but {name} is now"):
             lda.fit(corpus.data, collections=labels)
         lda.set_params(**{name: old})
         assert same(vars(lda), before)

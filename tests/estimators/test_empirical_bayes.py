@@ -20,6 +20,7 @@ from sklda._inference.hyperparameters.settings import run_lengths
 from sklda.datasets import make_lda_corpus
 
 QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
+SHORT = {"n_tuning": 4, "max_iter": 16, "n_chains": 2, "grid_shape": (3, 3)}
 TRUTH = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}
 
 
@@ -41,7 +42,14 @@ def fitted(X):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),
-    list(estimator_checks_generator(EmpiricalBayesLDA(2, n_tuning=4, max_iter=16, n_chains=2, grid_shape=(3, 3)))),
+    [
+        *estimator_checks_generator(EmpiricalBayesLDA(2, region=((0.05, 5.0), (0.05, 5.0)), **SHORT)),
+        # The search for modes takes most of the time.
+        *(
+            pytest.param(*pair, marks=pytest.mark.exhaustive)
+            for pair in estimator_checks_generator(EmpiricalBayesLDA(2, **SHORT))
+        ),
+    ],
     ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else repr(value)[:20],
 )
 def test_estimator_checks(estimator, check):
@@ -168,7 +176,7 @@ def test_a_functional_of_other_draws_is_found(exact_purity, monkeypatch):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("method", ["auto", "full_bayes", "serial_tempering", "gibbs_em", "variational_em"])
 def test_same_seed_same_answer_for_any_n_jobs(X, method, same):
-    lda = EmpiricalBayesLDA(2, method=method, **QUICK).fit(X)
+    lda = EmpiricalBayesLDA(2, method=method, n_tuning=20, max_iter=40, random_state=0).fit(X)
     other = clone(lda).set_params(n_jobs=2).fit(X)
     for name in ("topic_word_prior_", "doc_topic_prior_", "components_", "log_joint_trace_"):
         assert same(getattr(lda, name), getattr(other, name))
@@ -183,7 +191,7 @@ def test_same_seed_same_answer_for_any_n_jobs(X, method, same):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_papers_own_way(X, fitted):
-    lda = EmpiricalBayesLDA(2, method="serial_tempering", tempering="paper", n_tuning=200, max_iter=800, random_state=0)
+    lda = EmpiricalBayesLDA(2, method="serial_tempering", tempering="paper", n_tuning=100, max_iter=400, random_state=0)
     lda.fit(X)
     assert fitted.confidence_region(0.999, "statistical").contains(lda.doc_topic_prior_, lda.topic_word_prior_)
 
@@ -223,7 +231,7 @@ def test_maxima_at_an_edge_are_named(message):
 @pytest.mark.parametrize("method", ["auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"])
 @pytest.mark.parametrize("n_components", [1, 2])
 def test_tiny_corpora_have_a_result(X, method, n_components):
-    lda = EmpiricalBayesLDA(n_components, method=method, **QUICK).fit(X)
+    lda = EmpiricalBayesLDA(n_components, method=method, n_tuning=10, max_iter=30, random_state=0).fit(X)
     assert np.isfinite([lda.topic_word_prior_, lda.doc_topic_prior_]).all()
     assert np.isfinite(lda.components_).all()
     assert np.isfinite(lda.score(X))
@@ -329,12 +337,12 @@ def test_chains_end_when_they_are_precise_enough(X, fitted):
     """A loose tolerance ends them early, with errors below it; a tolerance of zero lets them run."""
     ends = {}
     for tol in (0.0, 0.5):
-        lda = EmpiricalBayesLDA(2, method="full_bayes", n_tuning=100, max_iter=1500, tol=tol, random_state=0).fit(X)
+        lda = EmpiricalBayesLDA(2, method="full_bayes", n_tuning=100, max_iter=900, tol=tol, random_state=0).fit(X)
         ends[tol] = lda.n_iter_
         errors = [lda.confidence_region(kind=kind).standard_errors for kind in ("monte_carlo", "statistical")]
         assert (errors[0] < 0.5 * errors[1]).all()
         assert fitted.confidence_region(0.999, "statistical").contains(lda.doc_topic_prior_, lda.topic_word_prior_)
-    assert ends[0.5] < ends[0.0] == 100 + 1500
+    assert ends[0.5] < ends[0.0] == 100 + 900
 
 
 def test_the_last_precision_comes_from_sweeps_at_the_maximum(X, fitted):

@@ -15,7 +15,7 @@ import pytest
 from sklda import GibbsLDA
 from sklda._inference import parallel
 from sklda._inference.corpus import Corpus
-from sklda._inference.parallel import GO_ON, Stop, Stopped, side_by_side, with_team
+from sklda._inference.parallel import NEVER_STOP, Stop, Stopped, in_parallel, with_team
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import collapsed, initialisation, partitioned, point_estimates
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
@@ -24,19 +24,6 @@ from sklda._inference.sampling.word_major import WordMajorChain
 from sklda._kernels import _partitioned
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
-
-
-class StopAtLook(Stop):
-    """Whose flag goes up when it is called for the n-th time."""
-
-    def __init__(self, n):
-        super().__init__()
-        self.left = n
-
-    def __call__(self):
-        self.left -= 1
-        self.flag[0] = self.flag[0] or self.left == 0
-        super().__call__()
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +72,7 @@ def test_a_stopped_start_is_no_start(problem, init, monkeypatch):
     monkeypatch.setattr(initialisation, "_PRUNE_BETWEEN", 1)
     corpus, priors = problem
     for looks in (1, 2, 5, 9):
-        stop = StopAtLook(looks)
+        stop = interrupts.StopAtLook(looks)
         if init == "sequential" and looks > 1:
             continue
         with pytest.raises(Stopped):
@@ -158,7 +145,7 @@ def test_topics_out_of_range_make_no_chain(problem, kind, wrong):
     corpus, priors = problem
     topics = np.zeros(corpus.n_tokens, np.int64)
     topics[7] = wrong
-    with pytest.raises(ValueError, match=r"topics go from .* below 5"):
+    with pytest.raises(ValueError, match=r"topics range from .* below 5"):
         kind(corpus, priors, ChainState(topics, np.ones(4, np.uint64)))
     with pytest.raises(ValueError, match="topics have shape"):
         kind(corpus, priors, ChainState(topics[1:], np.ones(4, np.uint64)))
@@ -167,15 +154,15 @@ def test_topics_out_of_range_make_no_chain(problem, kind, wrong):
 # Threads
 
 
-def test_threads_that_meet_end_by_the_flag(problem, monkeypatch):
-    """One of two threads never comes: the other waits, and ends when the flag goes up."""
+def test_threads_at_a_barrier_end_by_the_flag(problem, monkeypatch):
+    """One of two threads does not arrive at the barrier: the other waits, and ends when the flag is set."""
     corpus, priors = problem
     calls, kernel, stop = [], _partitioned.run, Stop()
-    monkeypatch.setattr(partitioned, "each", lambda team, run, tasks: calls.extend(tasks))
-    lane = PartitionedChain.start(corpus, priors, np.random.SeedSequence(0))
-    # A team of two, in name.
-    lane._team = type("Two", (), {"n_threads": 2, "stop": stop})()
-    lane.sweep()
+    monkeypatch.setattr(partitioned, "run_tasks", lambda team, run, tasks: calls.extend(tasks))
+    chain = PartitionedChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
+    # It claims to have two threads.
+    chain._team = type("Two", (), {"n_threads": 2, "stop": stop})()
+    chain.sweep()
     waiting = threading.Thread(target=kernel, args=calls[0], daemon=True)
     waiting.start()
     waiting.join(0.3)
@@ -185,7 +172,7 @@ def test_threads_that_meet_end_by_the_flag(problem, monkeypatch):
     assert not waiting.is_alive()
 
 
-def test_an_error_in_one_of_the_threads_that_meet():
+def test_an_error_in_one_of_the_threads_at_a_barrier():
     assert in_a_process(
         """
         import json, threading
@@ -217,7 +204,7 @@ def test_an_error_in_one_of_the_threads_that_meet():
 @pytest.mark.parametrize("n_jobs", [1, 2, 5, 10**5])
 def test_side_by_side(n_jobs):
     threads = set(threading.enumerate())
-    found = side_by_side(lambda x, stop: (x**2, threading.get_ident()), [(x,) for x in range(40)], n_jobs)
+    found = in_parallel(lambda x, stop: (x**2, threading.get_ident()), [(x,) for x in range(40)], n_jobs)
     assert [square for square, _ in found] == [x**2 for x in range(40)]
     assert threading.get_ident() not in {ident for _, ident in found}
     assert set(threading.enumerate()) == threads
@@ -238,7 +225,7 @@ def test_the_first_error_comes_out_and_stops_the_others():
             raise
 
     with pytest.raises(RuntimeError, match="first"):
-        side_by_side(task, [(False,), (True,), (False,)], 2)
+        in_parallel(task, [(False,), (True,), (False,)], 2)
     assert ended == [True]
 
 
@@ -315,19 +302,19 @@ def test_an_interrupt_that_a_finaliser_swallows_is_heard(counts, monkeypatch):
 
 def test_cuts_change_no_bit(problem, monkeypatch, same):
     corpus, priors = problem
-    state = GibbsChain.start(corpus, priors, np.random.SeedSequence(0))
+    state = GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
 
     def results():
         arguments = corpus, priors, state.topics, state.word_topic_counts, state.topic_totals
-        return [*point_estimates.estimate_counts(*arguments), initialisation.merge_gains(state, GO_ON)]
+        return [*point_estimates.estimate_counts(*arguments), initialisation.merge_gains(state, NEVER_STOP)]
 
     whole = results()
     monkeypatch.setattr(point_estimates, "_BLOCK_WEIGHTS", 200)
-    monkeypatch.setattr(initialisation, "_PAIRS", 100)
+    monkeypatch.setattr(initialisation, "_BLOCK_PAIRS", 100)
     assert same(results(), whole)
 
 
-def test_one_lane_at_a_time_has_a_thread_where_lanes_are_long(counts, monkeypatch, same):
+def test_one_worker_has_a_thread_if_its_tasks_are_long(counts, monkeypatch, same):
     fit = lambda: GibbsLDA(4, sampler="partitioned", max_iter=3, random_state=0).fit(counts)  # noqa: E731
     expected, teams = fit(), []
     monkeypatch.setattr(partitioned, "BLOCK_WEIGHTS", 1)

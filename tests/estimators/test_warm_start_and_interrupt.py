@@ -155,12 +155,16 @@ def test_priors_may_change(counts):
 @pytest.mark.parametrize(
     ("change", "value", "message"),
     [
-        ("X", lambda X: X[::-1], "goes on with the X of the previous fit, and this X is another"),
-        ("X", lambda X: X[:-1], "goes on with the X of the previous fit, and this X is another"),
-        ("X", lambda X: X[:, :-1], "goes on with the X of the previous fit, and this X is another"),
-        ("n_components", 5, "goes on with n_components=4, and n_components is now 5. Fit with warm_start=False"),
-        ("n_chains", 3, "goes on with n_chains=2, and n_chains is now 3. Fit with warm_start=False"),
-        ("n_chains", 1, "goes on with n_chains=2, and n_chains is now 1"),
+        ("X", lambda X: X[::-1], "continues the previous fit, but this X is different"),
+        ("X", lambda X: X[:-1], "continues the previous fit, but this X is different"),
+        ("X", lambda X: X[:, :-1], "continues the previous fit, but this X is different"),
+        (
+            "n_components",
+            5,
+            "continues a fit with n_components=4, but n_components is now 5. Fit with warm_start",
+        ),
+        ("n_chains", 3, "continues a fit with n_chains=2, but n_chains is now 3. Fit with warm_start=False"),
+        ("n_chains", 1, "continues a fit with n_chains=2, but n_chains is now 1"),
     ],
 )
 def test_what_may_not_change(counts, same, change, value, message):

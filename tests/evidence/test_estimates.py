@@ -13,7 +13,7 @@ from sklda.metrics import log_evidence
 
 def log_weights_of(exact, priors, method):
     """Log weights of 40 runs of one chain under `priors`."""
-    states = [make_chain(exact.corpus, priors, exact.states[5]).snapshot()]
+    states = [make_chain(exact.corpus, priors, exact.states[5]).state()]
     target = Target(priors, states, random.seed_sequence(0))
     (found,) = estimate(exact.corpus, [target], method=method, temperatures=[0] * 40, n_inner=300)
     return found.log_weights[0]
@@ -41,7 +41,7 @@ def test_comparators_of_other_priors_are_wrong(method):
 
 def test_the_larger_mean_is_kept():
     exact = Enumeration(DOCS, V, K, 0.4, 0.3)
-    states = [make_chain(exact.corpus, exact.priors, exact.states[i]).snapshot() for i in (3, 60)]
+    states = [make_chain(exact.corpus, exact.priors, exact.states[i]).state() for i in (3, 60)]
     target = Target(exact.priors, states, random.seed_sequence(0))
     options = {"temperatures": [5, 9, 20], "n_inner": 3}
     means = {}

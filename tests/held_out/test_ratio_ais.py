@@ -12,6 +12,7 @@ A = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.2
 B = np.array([[0.4, 0.4, 0.15, 0.05], [0.05, 0.15, 0.3, 0.5], [0.1, 0.2, 0.3, 0.4]])
 ALPHA_A, ALPHA_B = np.array([0.2, 0.5, 1.0]), np.array([0.6, 0.4, 0.3])
 DOCS = [[0], [0, 1, 3], [3, 3, 3, 0, 0, 1, 2, 3], [0, 3] * 6, []]
+ALARM = 1e-6
 
 
 def exact(phi, alpha, docs=DOCS):
@@ -34,8 +35,8 @@ def test_ratios_are_unbiased(path, alphas):
     options = {"path": path, "n_temperatures": 5, "n_runs": 4000}
     runs = log_ratios(make_corpus(DOCS, 4), a, b, seed=np.random.SeedSequence(0), **options)
     truth = exact(B, alphas[1]) - exact(A, alphas[0])
-    assert smallest_p(runs, truth) > 1e-6
-    assert smallest_p(runs, exact(B, alphas[1]) - exact(A, 2 * alphas[0])) < 1e-6
+    assert smallest_p(runs, truth) > ALARM
+    assert smallest_p(runs, exact(B, alphas[1]) - exact(A, 2 * alphas[0])) < ALARM
 
 
 def test_curves_are_unbiased_at_every_snapshot():
@@ -44,5 +45,5 @@ def test_curves_are_unbiased_at_every_snapshot():
         make_corpus(DOCS, 4), snapshots, ALPHA_A[None], n_temperatures=4, n_runs=4000, seed=np.random.SeedSequence(0)
     )
     for s, phi in enumerate(snapshots):
-        assert smallest_p(runs[:, s], exact(phi, ALPHA_A)) > 1e-6
-    assert smallest_p(runs[:, 1], exact(A, ALPHA_A)) < 1e-6
+        assert smallest_p(runs[:, s], exact(phi, ALPHA_A)) > ALARM
+    assert smallest_p(runs[:, 1], exact(A, ALPHA_A)) < ALARM

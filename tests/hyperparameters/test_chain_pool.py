@@ -35,7 +35,7 @@ def make_pool(listener=None, n_chains=3, **settings):
         n_chains=n_chains,
         listener=listener,
     )
-    pool.start(pool.seed)
+    pool.initialise(pool.seed)
     return pool
 
 

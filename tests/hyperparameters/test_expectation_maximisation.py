@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from enumeration import DOCS, Enumeration, make_chain, make_corpus
+from interrupts import StopAtLook
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import t as student
@@ -12,11 +13,12 @@ from scipy.stats import t as student
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import MStep
 from sklda._inference.hyperparameters import variational_em as variational
-from sklda._inference.hyperparameters.gibbs_em import FixedPointMStep, LearningChain
+from sklda._inference.hyperparameters.em_chain import EMChain, FixedPointMStep
 from sklda._inference.hyperparameters.variational_em import variational_em
 from sklda._inference.parallel import Stopped
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain, run_chains
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.run_chains import run_chains
 from sklda.datasets import make_lda_corpus
 
 # Of every statistical assert; there are fewer than 20.
@@ -34,7 +36,7 @@ def p_value(sample, mean):
 def chain_on(X, eta, alpha, n_components, seed=0):
     corpus = X if isinstance(X, Corpus) else Corpus.from_counts(X)
     priors = Priors.make(alpha, eta, n_components, corpus.n_features)
-    return GibbsChain.start(corpus, priors, np.random.SeedSequence(seed))
+    return GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence(seed))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,7 @@ def first_m_steps(n_seeds=16, n_draws=1500, m_step=MStep):
     e = Enumeration(TINY, V, K, START[1], START[0])
     rng = np.random.default_rng(3)
     chains = [
-        LearningChain.learning(
+        EMChain.learning(
             make_chain(e.corpus, e.priors, e.states[rng.choice(len(e.states), p=e.posterior)], seed),
             n_draws=n_draws,
             n_burn_in=0,
@@ -110,14 +112,14 @@ def test_draws_at_another_prior_are_found(monkeypatch, wrong):
 def test_gibbs_em_finds_the_priors_of_a_corpus():
     """Over ten corpora log h had standard deviations .15 and .055; the tolerance is five of them."""
     X = make_lda_corpus(400, 40, 4, doc_length=100, doc_topic_prior=0.3, topic_word_prior=0.5, random_state=1).data
-    chain = LearningChain.learning(chain_on(X, 5.0, 5.0, 4), n_draws=10, n_burn_in=0, m_step=MStep(BOX))
+    chain = EMChain.learning(chain_on(X, 5.0, 5.0, 4), n_draws=10, n_burn_in=0, m_step=MStep(BOX))
     chain = run_chains([chain], 800)[0]
     assert (np.abs(chain.em.mean() - np.log([0.5, 0.3])) < [0.75, 0.28]).all()
 
 
 @pytest.mark.parametrize("per_topic", [False, True])
 def test_chains_pickle_and_go_on(burnt, same, per_topic):
-    chain = LearningChain.learning(burnt, n_draws=3, n_burn_in=2, m_step=MStep(BOX, per_topic))
+    chain = EMChain.learning(burnt, n_draws=3, n_burn_in=2, m_step=MStep(BOX, per_topic))
     chain = run_chains([chain], 8)[0]
     copy = pickle.loads(pickle.dumps(chain))
     a, b = run_chains([chain, copy], 9, n_jobs=2)
@@ -127,24 +129,20 @@ def test_chains_pickle_and_go_on(burnt, same, per_topic):
 
 
 def test_the_prior_path_has_the_priors_of_every_sweep(burnt):
-    chain = LearningChain.learning(burnt, n_draws=2, n_burn_in=1, m_step=MStep(BOX, per_topic=True))
+    chain = EMChain.learning(burnt, n_draws=2, n_burn_in=1, m_step=MStep(BOX, per_topic=True))
     chain = run_chains([chain], 7)[0]
     expected = [(np.exp(h[0]), np.exp(h[1:]).mean()) for h in chain.em.path]
     np.testing.assert_allclose(chain.prior_path, np.repeat(expected, [3, 3, 1], axis=0))
-    fixed = LearningChain(chain)
+    fixed = EMChain(chain)
     fixed.set_log_h(np.log([0.7, 0.2]))
     fixed = run_chains([fixed], 2)[0]
     np.testing.assert_allclose(fixed.prior_path, [*chain.prior_path, (0.7, 0.2), (0.7, 0.2)])
 
 
 def test_an_interrupted_sweep_counts_for_nothing(burnt):
-    chain = LearningChain.learning(burnt, n_draws=1, n_burn_in=0, m_step=MStep(BOX))
-
-    def stop():
-        raise Stopped
-
+    chain = EMChain.learning(burnt, n_draws=1, n_burn_in=0, m_step=MStep(BOX))
     with pytest.raises(Stopped):
-        chain.sweep(stop)
+        chain.sweep(StopAtLook(1))
     assert len(chain.em.path) == 1 and chain.prior_path == []
 
 
@@ -224,7 +222,7 @@ def test_bad_starts_and_odd_corpora_end_within_the_box(name, factor):
     edges = np.log(BOX).T
     ended = [variational_em(chain, BOX, n_iter=20).log_h()]
     for per_topic in (False, True):
-        em = LearningChain.learning(chain, n_draws=2, n_burn_in=1, m_step=MStep(BOX, per_topic))
+        em = EMChain.learning(chain, n_draws=2, n_burn_in=1, m_step=MStep(BOX, per_topic))
         log_h = run_chains([em], 30)[0].em.mean()
         ended.append(np.array([log_h[0], *log_h[1:]]))
     for log_h in ended:

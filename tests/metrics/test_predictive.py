@@ -5,7 +5,7 @@ import pytest
 
 from sklda import CompoundLDA
 from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.methods import split_tokens
+from sklda._inference.held_out.document_completion import split_tokens
 from sklda.datasets import make_compound_lda_corpus
 from sklda.metrics import predictive_perplexity
 

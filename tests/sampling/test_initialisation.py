@@ -11,9 +11,10 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._inference.sampling.initialisation import INITS, merge, merge_gains, start_chains
+from sklda._inference.sampling.initialisation import INITS, initialise_chains, merge, merge_gains
 from sklda._inference.sampling.word_major import WordMajorChain
 
+ALARM = 1e-5
 # Documents of 0 to 39 words; priors that topics share.
 SHARED = {
     "numbers": (0.3, 0.2),
@@ -29,7 +30,7 @@ def corpus(counts):
 
 @pytest.mark.parametrize("name", SHARED)
 def test_merge_gains_are_those_of_the_log_joint(corpus, name):
-    chain = GibbsChain.start(corpus, Priors.make(*SHARED[name], 5, 60, 150), random.seed_sequence(0))
+    chain = GibbsChain.initialise_randomly(corpus, Priors.make(*SHARED[name], 5, 60, 150), random.seed_sequence(0))
     for _ in range(5):
         chain.sweep()
     before, gains = chain.log_joint(), merge_gains(chain)
@@ -46,7 +47,7 @@ def test_merge_gains_are_those_of_the_log_joint(corpus, name):
 
 def test_merge_joins_the_best_pair_and_nothing_else(corpus):
     priors = Priors.make(0.3, 0.2, 5, 60)
-    chain = GibbsChain.start(corpus, priors, random.seed_sequence(0))
+    chain = GibbsChain.initialise_randomly(corpus, priors, random.seed_sequence(0))
     for _ in range(20):
         chain.sweep()
     merged = merge(chain, priors.resized(4), 0, lambda: False)
@@ -64,10 +65,10 @@ def test_merge_joins_the_best_pair_and_nothing_else(corpus):
 
 
 @pytest.mark.parametrize("init", INITS)
-def test_start_chains(corpus, init):
+def test_initialise_chains(corpus, init):
     priors = Priors.make(0.3, 0.2, 3, 60)
     seeds = [random.child(random.seed_sequence(0), c) for c in range(2)]
-    chains = start_chains(corpus, priors, seeds, [init] * 2)
+    chains = initialise_chains(corpus, priors, seeds, [init] * 2)
     for chain in chains:
         assert chain.priors is priors
         assert chain.n_sweeps == 0
@@ -75,7 +76,7 @@ def test_start_chains(corpus, init):
         assert len(chain.topic_totals) == 3
     assert (chains[0].topics != chains[1].topics).any()
     if init != "random":
-        at_random = start_chains(corpus, priors, seeds, ["random"] * 2)
+        at_random = initialise_chains(corpus, priors, seeds, ["random"] * 2)
         assert min(c.log_joint() for c in chains) > max(c.log_joint() for c in at_random)
 
 
@@ -100,7 +101,7 @@ def in_turn(corpus, alpha, eta, n_components):
 @pytest.mark.parametrize("eta", [0.3, np.array([[0.1, 0.5, 0.2], [1.0, 0.2, 0.7]])], ids=["shared", "by topic"])
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 def test_a_sequential_start_draws_tokens_in_turn(eta, kind):
-    """Alarm at 1e-5; the mutation has the topics' alphas exchanged."""
+    """The mutation has the topics' alphas exchanged."""
     corpus, alpha, n = make_corpus([[0, 1], [0], [2, 2]], 3), np.array([0.2, 0.6]), 6000
     states, p = in_turn(corpus, alpha, eta, 2)
     priors = Priors.make(alpha, eta, 2, 3)
@@ -109,10 +110,10 @@ def test_a_sequential_start_draws_tokens_in_turn(eta, kind):
     place = 2 ** np.arange(corpus.n_tokens)
     seen = np.zeros(2**corpus.n_tokens)
     for seed in range(n):
-        chain = start_chains(corpus, priors, [np.random.SeedSequence(seed)], ["sequential"], kind=kind)[0]
+        chain = initialise_chains(corpus, priors, [np.random.SeedSequence(seed)], ["sequential"], kind=kind)[0]
         seen[chain.topics @ place] += 1
-    assert chi_square_p(seen[states @ place], p) > 1e-5
-    assert chi_square_p(seen[states @ place], in_turn(corpus, alpha[::-1], eta, 2)[1]) < 1e-5
+    assert chi_square_p(seen[states @ place], p) > ALARM
+    assert chi_square_p(seen[states @ place], in_turn(corpus, alpha[::-1], eta, 2)[1]) < ALARM
 
 
 @pytest.mark.parametrize("init", ["sequential", "anneal", "prune"])

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from enumeration import EXACT, make_corpus
+from enumeration import CASES, EXACT, make_corpus
 from scipy.special import softmax
 from scipy.stats import poisson, randint
 from sklearn.base import clone
@@ -51,7 +51,7 @@ def exact(case):
 
 
 @ignore
-@pytest.mark.parametrize("case", EXACT)
+@pytest.mark.parametrize("case", CASES)
 def test_the_scan_finds_the_exact_posterior(case):
     X, options, log_p = exact(case)
     lda = TopicCountLDA(1, 4, n_temperatures=20, n_runs=10, **options).fit(X)
@@ -83,7 +83,7 @@ def test_a_prior_over_the_number_of_topics(prior):
     [
         (FLAT, "cgs_transition", {"n_inner": 5}),
         (FLAT, "ais", {"n_temperatures": 6}),
-        *((case, "guided_ais", {"n_temperatures": 6}) for case in EXACT),
+        *(pytest.param(*case.values, "guided_ais", {"n_temperatures": 6}, marks=case.marks) for case in CASES),
     ],
 )
 def test_pmmh_finds_the_exact_posterior(case, evidence, options):

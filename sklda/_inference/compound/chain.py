@@ -15,7 +15,7 @@ from sklda._inference.compound import augmented_gibbs, mmala
 from sklda._inference.compound.priors import MStep, document_prior, draw_alpha
 from sklda._inference.compound.tail_counts import TailCounts
 from sklda._inference.gibbs_em import GibbsEM
-from sklda._inference.parallel import GO_ON
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
 # Draws of (pi, z), one a sweep, behind an M-step of Gibbs-EM: as few as still give an M-step little noise, since the
@@ -96,12 +96,12 @@ class CompoundChain(GibbsChain):
         self._set_doc_prior()
 
     def __reduce__(self):
-        return type(self), (self.corpus, self.priors, self.snapshot(), self.model)
+        return type(self), (self.corpus, self.priors, self.state(), self.model)
 
     @classmethod
-    def start(cls, corpus, priors, seed, model, alpha, gamma, eta=None):
+    def initialise(cls, corpus, priors, seed, model, alpha, gamma, eta=None):
         """Begin with the topics of a `GibbsChain` and with the same mixture for every collection."""
-        first = GibbsChain.start(corpus, priors, random.child(seed, 0))
+        first = GibbsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
         J, K = model.n_collections, priors.n_components
         state = CompoundState(
             first.topics,
@@ -140,7 +140,7 @@ class CompoundChain(GibbsChain):
         """Share of Langevin steps accepted after the burn-in."""
         return self.accepted / max(self.n_averaged, 1)
 
-    def sweep(self, stop=GO_ON):
+    def sweep(self, stop=NEVER_STOP):
         """Draw every token, then the mixtures and, where it is drawn, alpha; in the burn-in, learn gamma and eta."""
         super().sweep(stop)
         rng = np.random.default_rng(random.child(self.seed, self.n_sweeps))
@@ -218,8 +218,8 @@ class CompoundChain(GibbsChain):
         doc = document_prior(self.gamma, self.pi)[self.model.collections]
         self.priors = dataclasses.replace(self.priors, doc=doc)
 
-    def snapshot(self):
-        state = super().snapshot()
+    def state(self):
+        state = super().state()
         return CompoundState(
             **{field.name: getattr(state, field.name) for field in dataclasses.fields(ChainState)},
             seed=self.seed,

@@ -5,18 +5,18 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.compound.chain import CompoundChain
 from sklda._inference.compound.variational import VariationalAscent, maximise_bounds
-from sklda._inference.sampling.collapsed import run_chains
+from sklda._inference.sampling.run_chains import run_chains
 
 
 def _kind(model):
     return VariationalAscent if model.method == "variational" else CompoundChain
 
 
-def start(corpus, priors, model, hyperparameters, n_chains, seed):
+def initialise(corpus, priors, model, hyperparameters, n_chains, seed):
     """New chains or ascents, each with a stream of its own."""
     eta = float(hyperparameters.eta) if model.learn_eta else None
     return [
-        _kind(model).start(
+        _kind(model).initialise(
             corpus, priors, random.child(seed, c), model, hyperparameters.alpha, hyperparameters.gamma, eta
         )
         for c in range(n_chains)

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.special import gammaln
 
 from sklda._inference.compound.tail_counts import TailCounts
+from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.gibbs_em import BOUNDS
 from sklda._inference.newton import newton_on_log
-from sklda._inference.priors import LARGEST, SMALLEST, CountHistograms, check_prior
+from sklda._inference.priors import LARGEST, SMALLEST, check_prior
 
 # gamma, a sum over topics, as given. At 1e-6 a document has one topic only. A smaller gamma would bring gamma pi to the
 # smallest value that the kernels take, 1e-12, for mixtures that are not small.
@@ -102,7 +103,7 @@ class Statistics:
     def log_topics(self, gamma, order=0):
         """log p(z | pi, gamma) without what gamma does not change, or its derivative with respect to log gamma."""
         i, documents = self.tails.steps, self.tails.documents
-        total = self.counts.lengths.rising(gamma, order)[0, 0]
+        total = self.counts.lengths.sum_of_log_rising(gamma, order)[0, 0]
         later = i > 0
         a = gamma * self.pi[later]
         first, documents = documents[~later].sum(), documents[later]

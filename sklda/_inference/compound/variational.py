@@ -12,10 +12,10 @@ from scipy.special import gammaln, polygamma, psi
 
 from sklda._inference.compound.priors import LEARNT_GAMMA
 from sklda._inference.compound.variational_mixtures import Mixtures
+from sklda._inference.dirichlet import dirichlet_log_density
 from sklda._inference.gibbs_em import BOUNDS
 from sklda._inference.newton import newton_on_log
-from sklda._inference.parallel import GO_ON, side_by_side
-from sklda._inference.priors import dirichlet_part
+from sklda._inference.parallel import NEVER_STOP, in_parallel
 from sklda._inference.rising import log_gamma_ratio
 
 # Updates of (rho, q(z)) of a document in one iteration. More take longer and change little, for the next iteration goes
@@ -86,10 +86,10 @@ class VariationalAscent:
         self.n_documents = np.bincount(self.labels, minlength=model.n_collections)
 
     def __reduce__(self):
-        return type(self), (self.corpus, self.priors, self.snapshot(), self.model)
+        return type(self), (self.corpus, self.priors, self.state(), self.model)
 
     @classmethod
-    def start(cls, corpus, priors, seed, model, alpha, gamma, eta=None):
+    def initialise(cls, corpus, priors, seed, model, alpha, gamma, eta=None):
         """Begin with random topics and with the same mixture for every collection."""
         J, K = model.n_collections, priors.n_components
         state = AscentState(
@@ -104,7 +104,7 @@ class VariationalAscent:
         )
         return cls(corpus, priors, state, model)
 
-    def snapshot(self):
+    def state(self):
         """A copy of the state, from which ``VariationalAscent(corpus, priors, state, model)`` goes on."""
         return AscentState(
             self.topic_word_parameter.copy(order="K"),
@@ -124,7 +124,7 @@ class VariationalAscent:
         """Whether the last iteration gained too little to go on."""
         return len(self.trace) > 1 and self.trace[-1] - self.trace[-2] < _TOLERANCE * self.corpus.n_tokens
 
-    def sweep(self, stop=GO_ON):
+    def sweep(self, stop=NEVER_STOP):
         """One iteration: documents, topics, mixtures and, where they are learnt, gamma and eta."""
         log_words = expected_logs(self.topic_word_parameter).T
         expected = np.zeros((self.corpus.n_features, self.omega.shape[1]))
@@ -172,7 +172,9 @@ class VariationalAscent:
             self.gamma = float(np.exp(newton_on_log(part, np.log(self.gamma), LEARNT_GAMMA)))
         if self.model.learn_eta:
             K, V = self.topic_word_parameter.shape
-            part = partial(dirichlet_part, n=K, size=V, log_sums=[expected_logs(self.topic_word_parameter).sum()])
+            part = partial(
+                dirichlet_log_density, n=K, size=V, log_sums=[expected_logs(self.topic_word_parameter).sum()]
+            )
             self.eta = float(np.exp(newton_on_log(part, np.log(self.eta), BOUNDS)))
             self.topic_word_prior = np.full((1, V), self.eta)
 
@@ -249,7 +251,7 @@ def maximise_bounds(ascents, n_iter, *, n_jobs=None, listener=None):
     """
     tasks = [(i, ascent, n_iter, listener) for i, ascent in enumerate(ascents)]
     # A listener may want to be in the thread of the caller.
-    return side_by_side(_maximise, tasks, n_jobs, aside=False)
+    return in_parallel(_maximise, tasks, n_jobs, always_in_threads=False)
 
 
 def _maximise(index, ascent, n_iter, listener, stop):

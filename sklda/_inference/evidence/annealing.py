@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.evidence.topic_labels import log_mean_over_labels
-from sklda._inference.parallel import GO_ON
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _independent
@@ -41,7 +41,7 @@ class Guide:
     priors: Priors
 
     @classmethod
-    def from_chain(cls, chain, n_sweeps=GUIDE_SWEEPS, stop=GO_ON):
+    def from_chain(cls, chain, n_sweeps=GUIDE_SWEEPS, stop=NEVER_STOP):
         """Mean counts over the next `n_sweeps` sweeps of a chain."""
         priors = chain.priors
         doc = np.zeros((chain.corpus.n_documents, priors.n_components))
@@ -89,7 +89,7 @@ class AnnealedRun:
     label_error: float = 0.0
 
 
-def guided_ais(corpus, guide, n_temperatures, seed, stop=GO_ON):
+def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
     """Anneal along theta_d ~ Dir(alpha + c a_d), phi_k ~ Dir(eta + c b_k), with c from infinity to 0.
 
     a and b are the counts of the guide. At c = infinity the tokens are independent. Each of the `n_temperatures`
@@ -123,10 +123,10 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=GO_ON):
     log_weight += _change_priors(chain, guide.priors) - log_mean
     # A last sweep under the target itself, on which no weight depends.
     chain.sweep(stop)
-    return AnnealedRun(log_weight, chain.snapshot().small(chain.priors.n_components), label_error)
+    return AnnealedRun(log_weight, chain.state().compact(chain.priors.n_components), label_error)
 
 
-def prior_ais(corpus, priors, n_temperatures, seed, stop=GO_ON):
+def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     """Anneal from the prior of z: eta falls from a value at which words do not matter to its own.
 
     Topics that have an eta each start from the mean over topics, times the scale: see `_diluted`. The method is good
@@ -157,7 +157,7 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=GO_ON):
         chain.sweep(stop)
         log_weight += _change_priors(chain, _diluted(priors, scale))
     chain.sweep(stop)
-    return AnnealedRun(log_weight, chain.snapshot().small(priors.n_components))
+    return AnnealedRun(log_weight, chain.state().compact(priors.n_components))
 
 
 def _draw_independent(corpus, theta, phi, stream):

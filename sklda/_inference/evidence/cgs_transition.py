@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from sklda._inference.parallel import GO_ON
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _transition
 
 
-def log_transition(chain, before, stop=GO_ON):
+def log_transition(chain, before, stop=NEVER_STOP):
     """log of the probability that one sweep leads from the topics `before` to those of the chain."""
     corpus, priors = chain.corpus, chain.priors
     start = GibbsChain(corpus, priors, ChainState(before, chain.stream))
@@ -29,7 +29,7 @@ def log_transition(chain, before, stop=GO_ON):
     )
 
 
-def cgs_transition(chain, n_inner, stop=GO_ON):
+def cgs_transition(chain, n_inner, stop=NEVER_STOP):
     """The estimates p(z_l, w) / g(z_(l - 1), z_l) of Chen & Doss (2018), equation 4.9, along the next sweeps.
 
     g is the transition probability of a sweep. Each estimate is unbiased for p(w). Its logarithm is too low by the

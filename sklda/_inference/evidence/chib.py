@@ -3,11 +3,11 @@
 import numpy as np
 
 from sklda._inference.evidence.cgs_transition import log_transition
-from sklda._inference.parallel import GO_ON
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
 
-def chib(chain, n_inner, stop=GO_ON):
+def chib(chain, n_inner, stop=NEVER_STOP):
     """log p(z* | w) - log p(z*, w), where p(z* | w) is the mean probability of a sweep from the posterior to z*.
 
     z* has each token in the topic where it was most often during the first third of the sweeps (Chen & Doss 2018,

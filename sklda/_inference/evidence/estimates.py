@@ -11,10 +11,10 @@ from sklda._inference.evidence.cgs_transition import cgs_transition
 from sklda._inference.evidence.chib import chib
 from sklda._inference.evidence.combining import combine_chains
 from sklda._inference.evidence.harmonic_mean import harmonic_mean
-from sklda._inference.parallel import side_by_side
+from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.initialisation import start_chains
+from sklda._inference.sampling.initialisation import initialise_chains
 
 METHODS = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
 ANNEALED = METHODS[:2]
@@ -89,11 +89,11 @@ def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_
     # Annealed and pruned chains find different modes; pruning needs topics that can be merged.
     kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
     inits = [kinds[c % len(kinds)] for c in range(n_chains)]
-    chains = start_chains(corpus, priors, [random.child(seed, 0, c) for c in range(n_chains)], inits, n_jobs)
+    chains = initialise_chains(corpus, priors, [random.child(seed, 0, c) for c in range(n_chains)], inits, n_jobs)
     for chain in chains:
         for _ in range(_SETTLING_SWEEPS):
             chain.sweep()
-    target = Target(priors, [chain.snapshot() for chain in chains], random.child(seed, 1))
+    target = Target(priors, [chain.state() for chain in chains], random.child(seed, 1))
     options = {"method": method, "temperatures": [n_temperatures] * n_runs, "n_inner": n_inner, "n_jobs": n_jobs}
     (found,) = estimate(corpus, [target], **options)
     value, std, bias = combine_chains(found.log_weights)
@@ -132,7 +132,7 @@ def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=T
         for each, lengths in methods.items()
         for c, state in enumerate(target.states)
     ]
-    parts = iter(side_by_side(_runs_of_chain, tasks, n_jobs))
+    parts = iter(in_parallel(_runs_of_chain, tasks, n_jobs))
     return [_larger([_gather([next(parts) for _ in target.states]) for _ in methods]) for target in targets]
 
 
@@ -178,8 +178,8 @@ def _runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, s
         log_weights, ends, label_error = [], [], 0.0
         for own in seeds:
             log_weights.append(_along_chain(chain, method, n_inner, own, stop))
-            ends.append(chain.snapshot().small(priors.n_components))
-    return Estimates(np.array([log_weights]), ends, label_error, [chain.snapshot().small(priors.n_components)])
+            ends.append(chain.state().compact(priors.n_components))
+    return Estimates(np.array([log_weights]), ends, label_error, [chain.state().compact(priors.n_components)])
 
 
 def _along_chain(chain, method, n_inner, seed, stop):

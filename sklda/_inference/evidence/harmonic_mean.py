@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from sklda._inference.parallel import GO_ON
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.parameters import draw_parameters
 
 # Tokens whose likelihoods are computed at a time; it bounds the memory to so many times K floats.
 _BLOCK_TOKENS = 2**16
 
 
-def harmonic_mean(chain, n_inner, seed, given, stop=GO_ON):
+def harmonic_mean(chain, n_inner, seed, given, stop=NEVER_STOP):
     """Logarithms of 1 / p(w | z), or of 1 / p(w | theta, phi), along the next sweeps.
 
     Parameters

@@ -1,1 +1,1 @@
-"""Documents that a model was not fitted to: topic proportions, log-likelihood, comparison of models."""
+"""Documents that were not in the fit: topic proportions, log-likelihoods and the comparison of models."""

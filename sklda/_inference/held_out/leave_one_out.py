@@ -1,15 +1,16 @@
-"""Leave-one-out predictive likelihood: how likely each document is given all others, at given priors.
+"""Leave-one-out predictive likelihood: the likelihood of each document given all others, at given priors.
 
-For document d, L_d = p(w_d | w of the others) = p(w) / p(w of the others), a ratio of two normalising constants. Given
-the topics z of the others, annealing over the document's own topics estimates p(w_d | z) without bias, theta and phi
-integrated out; backwards, from a draw given all documents, it estimates the inverse. So, with weights on both sides,
+For document d, L_d = p(w_d | words of the others) = p(w) / p(words of the others) is a ratio of two normalising
+constants. Let z be the topics of the other documents. Annealing over the topics of document d gives an unbiased
+estimate of p(w_d | z), with theta and phi integrated out. Annealing in the reverse direction, from a draw given all
+documents, gives an unbiased estimate of the inverse. So there are log weights f and b with
 
-    E exp(f) = L_d      for f from chains that never saw the document,
-    E exp(-b) = 1 / L_d for b from a chain that saw it,
+    E exp(f) = L_d       f from chains without the document,
+    E exp(-b) = 1 / L_d  b from a chain with all documents.
 
-and Bennett's acceptance ratio (Meng & Wong's optimal bridge) joins the two. Each side alone is what others use: the
-first is direct Monte Carlo as in George & Doss, equation 5.1, whose logarithm is too low on average; the second is the
-harmonic mean over one chain of all documents, whose logarithm is too high.
+Bennett's acceptance ratio (the optimal bridge of Meng & Wong) combines the two. Either direction can also be used
+alone. The first is the direct Monte Carlo estimate of George & Doss, equation 5.1, whose logarithm is too low on
+average. The second is the harmonic mean over one chain of all documents, whose logarithm is too high on average.
 """
 
 import itertools
@@ -20,16 +21,18 @@ from scipy.special import expit, logsumexp
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.parallel import side_by_side
+from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _leave_one_out
 
-# CVB0 iterations behind the guide, and the range of its strength.
-_GUIDE_ITERATIONS, _STRONGEST, _WEAKEST = 10, 10.0, 0.01
-# A longer document is left out piece by piece: how far the weights spread grows with what is left out at a time.
+# CVB0 iterations that make the guide, and its strength at the first and the last temperature.
+_GUIDE_ITERATIONS, _FIRST_STRENGTH, _LAST_STRENGTH = 10, 10.0, 0.01
+# Tokens. A longer document is left out in pieces of about equal length, because the variance of the log weights grows
+# with the number of tokens that are left out at a time.
 _PIECE = 200
-# Sweeps between the draws given all documents: one chain serves all, and can be thinned at little cost.
-_THIN = 5
+# Sweeps between two draws given all documents. One chain serves all documents, so more sweeps cost little.
+_SWEEPS_PER_DRAW = 5
+# Batches of draws for the jackknife.
 _BATCHES = 5
 
 
@@ -43,7 +46,7 @@ class LeaveOneOut:
     piece_documents : ndarray of shape (n_pieces,)
         The position in `documents` that each piece belongs to.
     forward, backward : ndarray of shape (n_pieces, n_draws)
-        f and b of the module's docstring, given the document's earlier pieces.
+        Log weights f and b (see the docstring of the module), given the earlier pieces of the document.
     """
 
     documents: np.ndarray
@@ -52,11 +55,11 @@ class LeaveOneOut:
     backward: np.ndarray
 
     def log_likelihood(self, draws=slice(None)):
-        """log L_d by Bennett's acceptance ratio on some of the draws, nats; (n_left_out,)."""
+        """log L_d by Bennett's acceptance ratio with the chosen draws, in nats; (n_left_out,)."""
         return self._sum(bennett(self.forward[:, draws], self.backward[:, draws]))
 
     def one_sided(self):
-        """log L_d by the forward weights alone and by the backward weights alone; two of (n_left_out,)."""
+        """log L_d from the forward weights alone, and from the backward weights alone; two arrays (n_left_out,)."""
         log_n = np.log(self.forward.shape[1])
         return (
             self._sum(logsumexp(self.forward, axis=1) - log_n),
@@ -64,7 +67,7 @@ class LeaveOneOut:
         )
 
     def jackknife(self):
-        """log L_d with one of the batches of draws left out; (n_batches, n_left_out)."""
+        """log L_d with each batch of draws left out in turn; (n_batches, n_left_out)."""
         n_draws = self.forward.shape[1]
         batch = np.arange(n_draws) * min(_BATCHES, n_draws) // n_draws
         return np.array([self.log_likelihood(batch != b) for b in range(batch[-1] + 1)])
@@ -74,56 +77,56 @@ class LeaveOneOut:
 
 
 def leave_one_out(chain, documents, *, n_draws=100, n_temperatures=30, seed, n_jobs=None):
-    """Draw the weights of documents, each left out in turn.
+    """Draw the log weights of documents, each of which is left out in turn.
 
-    The chain goes on with all documents. For every document, another chain starts from one of its states with the
-    document taken away, and a quarter of its draws are thrown away first.
+    The chain continues with all documents. For each document there is another chain without the document, whose initial
+    state is a state of the first chain. Its burn-in has a quarter as many sweeps as there are draws.
 
     Parameters
     ----------
     chain : GibbsChain
-        Burnt in. It is swept 5 times a draw.
+        A chain after its burn-in. It makes 5 sweeps for each draw.
     documents : ndarray of int
-        Those to leave out.
+        Indices of the documents to leave out.
     n_draws : int, default=100
-        From each of the chains, one sweep apart where the document is left out.
+        Number of draws from each chain. In the chains without a document, there is one sweep for each draw.
     n_temperatures : int, default=30
-        Sweeps over the document in each annealing run.
+        Number of sweeps over the document in each annealing run.
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
-        Documents at a time, as in joblib; results do not depend on it.
+        Number of documents at a time, as in joblib. Results do not depend on it.
 
     Returns
     -------
     LeaveOneOut
     """
     corpus = chain.corpus
-    strengths = np.geomspace(_STRONGEST, _WEAKEST, n_temperatures)
+    strengths = np.geomspace(_FIRST_STRENGTH, _LAST_STRENGTH, n_temperatures)
     pieces = [_cut(corpus, d) for d in documents]
     rng = np.random.default_rng(random.child(seed, 0))
-    last, starts = [], []
+    last, initial = [], []
     blocks = np.array_split(np.arange(len(documents)), -(-len(documents) // 16))
     for draw in range(n_draws):
-        for _ in range(_THIN):
+        for _ in range(_SWEEPS_PER_DRAW):
             chain.sweep()
         keys = rng.integers(2**64, size=len(documents), dtype=np.uint64)
         work = [[(documents[i], pieces[i], keys[i]) for i in block] for block in blocks]
-        parts = side_by_side(_last_pieces, [(chain, each, strengths) for each in work], n_jobs)
+        parts = in_parallel(_last_pieces, [(chain, each, strengths) for each in work], n_jobs)
         last.append(np.concatenate(parts))
         if (draw + 1) * _BATCHES % n_draws < _BATCHES:
-            starts.append(chain.topics.copy())
+            initial.append(chain.topics.copy())
     tasks = [
-        (chain, d, starts[i % len(starts)], own, n_draws, strengths, random.child(seed, 1, int(d)))
-        for i, (d, own) in enumerate(zip(documents, pieces, strict=True))
+        (chain, d, initial[i % len(initial)], of_document, n_draws, strengths, random.child(seed, 1, int(d)))
+        for i, (d, of_document) in enumerate(zip(documents, pieces, strict=True))
     ]
-    parts = side_by_side(_leave_out, tasks, n_jobs)
+    parts = in_parallel(_leave_out, tasks, n_jobs)
     last = np.array(last).T
     return LeaveOneOut(
         np.asarray(documents),
-        np.repeat(np.arange(len(documents)), [len(own) for own in pieces]),
+        np.repeat(np.arange(len(documents)), [len(of_document) for of_document in pieces]),
         np.concatenate([forward for forward, _ in parts]),
-        # The backward weights of a last piece come from the chain of all documents.
-        np.concatenate([np.vstack([backward, own]) for (_, backward), own in zip(parts, last, strict=True)]),
+        # The backward weights of the last piece of each document come from the chain with all documents.
+        np.concatenate([np.vstack([backward, row]) for (_, backward), row in zip(parts, last, strict=True)]),
     )
 
 
@@ -133,7 +136,7 @@ def bennett(forward, backward):
     Parameters
     ----------
     forward, backward : ndarray of shape (n, n_draws)
-        Log weights; as many on both sides.
+        Log weights. Both must have the same number of draws.
 
     Returns
     -------
@@ -151,22 +154,23 @@ def bennett(forward, backward):
 
 
 def _cut(corpus, d):
-    """The token ranges of the pieces of a document; one, perhaps empty, if it is short."""
+    """The token ranges of the pieces of a document. A short document has one piece, an empty one an empty piece."""
     first, last = int(corpus.offsets[d]), int(corpus.offsets[d + 1])
     edges = np.linspace(first, last, 1 + max(1, -(-(last - first) // _PIECE))).astype(int)
     return list(itertools.pairwise(edges.tolist()))
 
 
 def _last_pieces(chain, work, strengths, stop):
+    """Backward weights of the last pieces of documents, given all documents."""
     log_weights = np.empty(len(work))
-    for i, (d, own, key) in enumerate(work):
+    for i, (d, pieces, key) in enumerate(work):
         stop()
-        log_weights[i] = -_anneal(chain, d, chain.corpus, own[-1], strengths, key, True)
+        log_weights[i] = -_anneal(chain, d, chain.corpus, pieces[-1], strengths, key, True)
     return log_weights
 
 
 def _leave_out(chain, d, topics, pieces, n_draws, strengths, seed, stop):
-    """Forward weights of all pieces and backward weights of all but the last; (n_pieces or less by one, n_draws)."""
+    """Forward weights of all pieces (n_pieces, n_draws), and backward ones of all but the last (n_pieces - 1, n_draws)."""
     forward, backward = np.zeros((len(pieces), n_draws)), np.zeros((len(pieces) - 1, n_draws))
     corpus = chain.corpus
     if not corpus.lengths[d]:
@@ -174,12 +178,12 @@ def _leave_out(chain, d, topics, pieces, n_draws, strengths, seed, stop):
     rng, stream = np.random.default_rng(random.child(seed, 0)), random.stream(random.child(seed, 1))
     end = corpus.offsets[d + 1]
     for j in reversed(range(len(pieces))):
-        # The document's tokens from this piece on are gone.
-        gone = np.s_[pieces[j][0] : end]
+        # The chain does not have the tokens of this piece and of later pieces.
+        removed = np.s_[pieces[j][0] : end]
         offsets = corpus.offsets.copy()
         offsets[d + 1 :] -= end - pieces[j][0]
-        rest = Corpus(np.delete(corpus.words, gone), offsets, corpus.n_features)
-        without = GibbsChain(rest, chain.priors, ChainState(np.delete(topics, gone), stream))
+        rest = Corpus(np.delete(corpus.words, removed), offsets, corpus.n_features)
+        without = GibbsChain(rest, chain.priors, ChainState(np.delete(topics, removed), stream))
         for i in range(-(n_draws // 4), n_draws):
             without.sweep(stop)
             if i >= 0:
@@ -187,20 +191,20 @@ def _leave_out(chain, d, topics, pieces, n_draws, strengths, seed, stop):
                 forward[j, i] = _anneal(without, d, corpus, pieces[j], strengths, keys[0], False)
                 if j:
                     backward[j - 1, i] = -_anneal(without, d, corpus, pieces[j - 1], strengths, keys[1], True)
-        # The next chain starts where this one ends, without one piece more.
+        # The next chain continues from the end of this one, with one more piece removed.
         topics, stream = np.insert(without.topics, pieces[j][0], np.zeros(end - pieces[j][0], np.int32)), without.stream
     return forward, backward
 
 
 def _anneal(chain, d, corpus, piece, strengths, key, backward):
-    """Log weight of tokens of document d: backward, of tokens that the chain has; else of tokens that it has not."""
+    """Log weight of a piece of document d. If `backward`, the chain has these tokens; otherwise it does not."""
     first, last = piece
     if first == last:
         return 0.0
     priors = chain.priors
     K, width = priors.n_components, chain.word_topic_counts.shape[1]
     prior = priors.doc[d if len(priors.doc) > 1 else 0]
-    # Earlier tokens of the document add to the prior of theta.
+    # The topic counts of earlier pieces of the document are added to the prior of theta.
     prior = prior + np.bincount(chain.topics[corpus.offsets[d] : first], minlength=K)
     length = last - first
     log_weight = np.empty(1)

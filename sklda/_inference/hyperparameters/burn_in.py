@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference import random
+from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.convergence import split_r_hat
 from sklda._inference.hyperparameters.marginal_likelihood import (
     Curve,
@@ -14,8 +15,7 @@ from sklda._inference.hyperparameters.marginal_likelihood import (
 )
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
 from sklda._inference.hyperparameters.settings import wider
-from sklda._inference.parallel import GO_ON, side_by_side
-from sklda._inference.priors import CountHistograms
+from sklda._inference.parallel import NEVER_STOP, in_parallel
 
 # Points along either axis: of the grid over the whole box, and of the grid around what was found, which reaches this
 # factor further at either end. A grid that ends sooner holds back chains that still move, and one whose neighbours are
@@ -83,7 +83,7 @@ class BurnIn:
     agree: bool
 
 
-def settle(chain, within, n_sweeps, seed, stop=GO_ON):
+def settle(chain, within, n_sweeps, seed, stop=NEVER_STOP):
     """Let a chain find its h: full Bayes on the whole box, then around what was found.
 
     Parameters
@@ -116,7 +116,7 @@ def grid_around(region, within, corpus, n_components):
     return Grid.over(corpus, n_components, np.exp(np.stack(ends, axis=1)), (_FINE, _FINE))
 
 
-def sweep_on_grid(chain, grid, n_sweeps, rng, stop=GO_ON):
+def sweep_on_grid(chain, grid, n_sweeps, rng, stop=NEVER_STOP):
     """A chain after sweeps on (h, z) over a grid."""
     chain = TemperedChain(chain, grid, np.random.default_rng(rng))
     for _ in range(n_sweeps):
@@ -159,7 +159,7 @@ def _round(settled, within, n_sweeps, number, seed, n_jobs):
     grid = grid_around(union(settled), within, corpus, K)
     length = n_sweeps << max(number - 1, 0)
     tasks = [(each.chain, grid, length, random.child(seed, 7, number, c)) for c, each in enumerate(settled)]
-    chains = side_by_side(sweep_on_grid, tasks, n_jobs)
+    chains = in_parallel(sweep_on_grid, tasks, n_jobs)
     if number == 0:
         for chain in chains:
             del chain.observations[: len(chain.observations) // 2]

@@ -6,7 +6,8 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
-from sklda._inference.sampling.collapsed import GibbsChain, run_chains
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.run_chains import run_chains
 
 
 class ChainPool:
@@ -51,10 +52,10 @@ class ChainPool:
         """A pool of one chain on a part of the corpus, which nobody listens to."""
         return ChainPool(corpus, self.priors, self.settings, seed, n_chains=1, n_jobs=self.n_jobs)
 
-    def start(self, seed, *key):
+    def initialise(self, seed, *key):
         """Begin with random topics; chain c has the seed ``child(seed, *key, c)``."""
         seeds = [random.child(seed, *key, c) for c in range(self.n_chains)]
-        self.chains = [GibbsChain.start(self.corpus, self.priors, each) for each in seeds]
+        self.chains = [GibbsChain.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
 
     def sweep(self, n_sweeps):
         """Make `n_sweeps` sweeps with every chain that has not ended."""

@@ -3,9 +3,9 @@
 import numpy as np
 
 from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.gibbs_em import LearningChain
+from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.variational_em import variational_em
-from sklda._inference.parallel import side_by_side
+from sklda._inference.parallel import in_parallel
 
 # Gibbs-EM: draws behind an M-step, and sweeps before them that are not used. With the mean over M-steps their number
 # hardly matters.
@@ -23,13 +23,13 @@ def expectation_maximisation(pool, method, per_topic=False):
     per_topic : bool, default=False
         Whether every topic has an alpha of its own; Gibbs-EM alone.
     """
-    pool.start(pool.seed, 3)
+    pool.initialise(pool.seed, 3)
     if method == "gibbs_em":
         found = _gibbs_em(pool, per_topic)
     else:
         found = _variational_em(pool)
     # What was learnt is fixed from here on.
-    pool.chains = [LearningChain(chain) for chain in pool.chains]
+    pool.chains = [EMChain(chain) for chain in pool.chains]
     for chain, log_h in zip(pool.chains, found, strict=True):
         chain.set_log_h(log_h)
     pool.sweep(pool.settings.n_tuning)
@@ -39,7 +39,7 @@ def _gibbs_em(pool, per_topic):
     """log h of every chain after `max_iter` sweeps of Gibbs-EM."""
     n_draws = max(min(_DRAWS, pool.settings.max_iter - _BURN_IN), 1)
     options = {"n_draws": n_draws, "n_burn_in": _BURN_IN, "m_step": MStep(pool.settings.region, per_topic)}
-    pool.chains = [LearningChain.learning(chain, **options) for chain in pool.chains]
+    pool.chains = [EMChain.learning(chain, **options) for chain in pool.chains]
     pool.sweep(pool.settings.max_iter)
     found = [chain.em.mean() for chain in pool.chains]
     # Topics have no order, so each chain keeps the alphas of its own topics.
@@ -48,10 +48,10 @@ def _gibbs_em(pool, per_topic):
 
 def _variational_em(pool):
     """log h by the largest bound, for every chain, from where `n_tuning` sweeps led."""
-    pool.chains = [LearningChain(chain) for chain in pool.chains]
+    pool.chains = [EMChain(chain) for chain in pool.chains]
     pool.sweep(pool.settings.n_tuning)
     tasks = [(chain, pool.settings.region, pool.settings.max_iter) for chain in pool.chains]
-    fits = side_by_side(_ascend, tasks, pool.n_jobs)
+    fits = in_parallel(_ascend, tasks, pool.n_jobs)
     return [max(fits, key=lambda fit: fit.bound[-1]).log_h()] * len(pool.chains)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.evidence.estimates import Target, estimate
-from sklda._inference.held_out.methods import combine
+from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.sampling.collapsed import ChainState
 
 # Nats, in order of magnitude: annealing is not run where its downward bias may be larger.
@@ -57,7 +57,7 @@ def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
     ends = np.array([end.topics for end in found.ends]).reshape(*log_weights.shape, -1)
     ends = [list(own[np.argsort(-row)]) for own, row in zip(ends, log_weights, strict=True)]
     std = float(np.sqrt(log_weights.var(axis=1, ddof=1).mean())) if n_runs > 1 else np.nan
-    return ModeEvidence(combine(log_weights.T)[0], std, ends)
+    return ModeEvidence(log_mean_exp(log_weights.T)[0], std, ends)
 
 
 def log_mode_weights(log_evidence, std):

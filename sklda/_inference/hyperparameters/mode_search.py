@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sklda._inference import random
+from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.burn_in import SettledChain, burn_in, grid_around, settle, sweep_on_grid, union
 from sklda._inference.hyperparameters.marginal_likelihood import Curve
 from sklda._inference.hyperparameters.mode_evidence import (
@@ -18,10 +19,10 @@ from sklda._inference.hyperparameters.mode_evidence import (
     log_mode_weights,
     mode_evidence,
 )
-from sklda._inference.parallel import side_by_side
-from sklda._inference.priors import CountHistograms, Priors
+from sklda._inference.parallel import in_parallel
+from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._inference.sampling.initialisation import start_chains
+from sklda._inference.sampling.initialisation import initialise_chains
 
 # Starts that are screened for every chain; tokens times starts above which they are fewer, and tokens above which all
 # starts are random, for the others cost hundreds of sweeps each.
@@ -91,11 +92,11 @@ def search_modes(pool, seed):
     """
     corpus, within, n_sweeps = pool.corpus, pool.settings.region, pool.settings.n_tuning
     K, n_chains = pool.priors.n_components, pool.n_chains
-    scout = GibbsChain.start(corpus, pool.priors, random.child(seed, 0))
+    scout = GibbsChain.initialise_randomly(corpus, pool.priors, random.child(seed, 0))
     priors = _symmetric(settle(scout, within, n_sweeps // 2, random.child(seed, 1)).log_h, corpus, K)
     chains = _start(pool, priors, range(n_chains), seed)
     tasks = [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in enumerate(chains)]
-    found = burn_in(side_by_side(settle, tasks, pool.n_jobs), within, n_sweeps, seed, pool.n_jobs)
+    found = burn_in(in_parallel(settle, tasks, pool.n_jobs), within, n_sweeps, seed, pool.n_jobs)
     chains, agree = [each.chain for each in found.settled], found.agree
     evidence = {"n_weighed": n_chains, "n_plausible": n_chains}
     weighable = can_tell_modes_apart(corpus, K, n_sweeps)
@@ -124,7 +125,7 @@ def _best_modes(pool, found, priors, log_reference, seed):
     best = np.argsort(-log_evidence, kind="stable")[: _WEIGHED * n_chains]
     grid = grid_around(union(found.settled), pool.settings.region, corpus, K)
     tasks = [(chains[c], grid, n_sweeps, random.child(seed, 5, c)) for c in best]
-    settled = [SettledChain.of(chain) for chain in side_by_side(sweep_on_grid, tasks, pool.n_jobs)]
+    settled = [SettledChain.of(chain) for chain in in_parallel(sweep_on_grid, tasks, pool.n_jobs)]
     chains = [each.chain for each in settled]
     weighed = mode_evidence(chains, priors, _LONGER * n_sweeps, _RUNS, random.child(seed, 6), pool.n_jobs)
     log_evidence[best] = weighed.value
@@ -174,7 +175,7 @@ def _start(pool, priors, numbers, seed):
     """Chains from starts of both kinds that lead to good modes, or random ones where the corpus is large."""
     kinds = ["prune", "anneal"] if pool.corpus.n_tokens < _MOST_TOKENS else ["random"]
     seeds = [random.child(seed, 2, c) for c in numbers]
-    return start_chains(pool.corpus, priors, seeds, [kinds[c % len(kinds)] for c in numbers], pool.n_jobs)
+    return initialise_chains(pool.corpus, priors, seeds, [kinds[c % len(kinds)] for c in numbers], pool.n_jobs)
 
 
 def _restart(chain, priors, topics, seed, c):

@@ -69,7 +69,7 @@ def place(pool):
     seed, settings = random.child(pool.seed, 0), pool.settings
     if settings.tempering.grid == "subsampling" and not settings.grid_is_region:
         region = find_region(pool, seed)
-        pool.start(seed)
+        pool.initialise(seed)
         return Placement(region)
     modes = search_modes(pool, seed)
     pool.chains = modes.chains

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.parallel import GO_ON
-from sklda._inference.priors import CountHistograms, Priors, dirichlet_part
+from sklda._inference.count_histograms import CountHistograms
+from sklda._inference.dirichlet import dirichlet_log_density
+from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.priors import Priors
 from sklda._inference.rising import log_rising
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
@@ -130,11 +132,11 @@ class DirichletDraws:
 
     def word_part(self, eta, order=0):
         """log density of beta, or its derivative of that order with respect to log eta; (n_draws, n_etas)."""
-        return dirichlet_part(eta, self.n_components, self.n_features, self.log_beta, order)
+        return dirichlet_log_density(eta, self.n_components, self.n_features, self.log_beta, order)
 
     def doc_part(self, alpha, order=0):
         """log density of theta, or its derivative of that order with respect to log alpha; (n_draws, n_alphas)."""
-        return dirichlet_part(alpha, self.n_documents, self.n_components, self.log_theta, order)
+        return dirichlet_log_density(alpha, self.n_documents, self.n_components, self.log_theta, order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +190,7 @@ class TemperedChain(GibbsChain):
     """
 
     def __init__(self, chain, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
-        super().__init__(chain.corpus, chain.priors, chain.snapshot())
+        super().__init__(chain.corpus, chain.priors, chain.state())
         self.grid, self.rng = grid, rng
         self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
         self.log_zeta = grid.log_zeta.copy()
@@ -200,7 +202,7 @@ class TemperedChain(GibbsChain):
     def __reduce__(self):
         return _again, (type(self), vars(self))
 
-    def sweep(self, stop=GO_ON):
+    def sweep(self, stop=NEVER_STOP):
         """Draw a grid point, then every token under its priors; what the draw leaves goes into `observations`."""
         self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
         self.priors = self.grid.priors(self.at)
@@ -271,6 +273,6 @@ def _again(cls, attributes):
     state = ChainState(*(attributes[name] for name in ("topics", "stream", "n_sweeps")))
     vars(chain).update(attributes)
     GibbsChain.__init__(chain, attributes["corpus"], attributes["priors"], state)
-    chain.trace, chain.kept = list(attributes["trace"]), list(attributes["kept"])
+    chain.trace, chain.snapshots = list(attributes["trace"]), list(attributes["snapshots"])
     chain.log_zeta = attributes["log_zeta"].copy()
     return chain

@@ -37,7 +37,7 @@ def find_region(pool, seed):
         corpus = documents(pool.corpus, np.sort(order[: int(n_documents)]))
         if corpus.n_tokens:
             part = pool.for_documents(corpus, random.child(seed, 1, t))
-            part.chains = [GibbsChain.start(corpus, pool.priors, random.child(seed, 2, t))]
+            part.chains = [GibbsChain.initialise_randomly(corpus, pool.priors, random.child(seed, 2, t))]
             new = _maximum(part, region, _around(log_h, 2 * reach, within))
             moved.append(np.abs(new - log_h).max())
             log_h = new

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.convergence import UNVISITED
 from sklda._inference.hyperparameters.marginal_likelihood import (
     Curve,
@@ -12,7 +13,6 @@ from sklda._inference.hyperparameters.marginal_likelihood import (
 from sklda._inference.hyperparameters.maximum import maximum_of
 from sklda._inference.hyperparameters.serial_tempering import DirichletDraws
 from sklda._inference.hyperparameters.settings import RESTARTS, wider
-from sklda._inference.priors import CountHistograms
 
 # Stages of a fit, each with random streams of its own: restarts of tuning take `TUNING` and the numbers after it, and
 # each extension of the grid its sweeps so far more than `AT_MAXIMUM`.

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import digamma, logsumexp
 
+from sklda._inference.dirichlet import dirichlet_log_density
 from sklda._inference.newton import newton_on_log
-from sklda._inference.parallel import GO_ON
-from sklda._inference.priors import dirichlet_part
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.rising import log_gamma_ratio
 
 # Pairs of document and word times topics that are worked on at a time: 32 MB an array.
@@ -43,7 +43,7 @@ class VariationalPosterior:
         return self.path[-1]
 
 
-def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=GO_ON):
+def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=NEVER_STOP):
     """EM with independent posteriors of theta, phi and z: for the model with a prior on phi.
 
     The E-step is coordinate ascent on the lower bound of log m(h): tokens given Dirichlets, then Dirichlets given
@@ -113,8 +113,8 @@ class _Posterior:
         """E log p of phi as a function of eta, and of theta as a function of alpha, for `newton_on_log`."""
         (D, K), V = self.log_theta[self.has_words].shape, self.log_phi.shape[1]
         return (
-            partial(dirichlet_part, n=K, size=V, log_sums=[self.log_phi.sum()]),
-            partial(dirichlet_part, n=D, size=K, log_sums=[self.log_theta[self.has_words].sum()]),
+            partial(dirichlet_log_density, n=K, size=V, log_sums=[self.log_phi.sum()]),
+            partial(dirichlet_log_density, n=D, size=K, log_sums=[self.log_theta[self.has_words].sum()]),
         )
 
 

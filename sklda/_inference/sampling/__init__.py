@@ -1,1 +1,1 @@
-"""Chains of Gibbs samplers, their initialisation, and point estimates from their draws."""
+"""Gibbs samplers: chains, their initialisation, parallel runs, and point estimates from their draws."""

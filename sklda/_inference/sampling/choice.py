@@ -1,19 +1,21 @@
-"""Which chain a sampler's name stands for."""
+"""The choice of the class of chains for a sampler."""
 
-from sklda._inference.sampling.blocked import GroupedChain, PartiallyCollapsedChain
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.grouped import GroupedChain
+from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.word_major import WordMajorChain
 
 SAMPLERS = ("collapsed", "partitioned", "grouped", "partially_collapsed")
 
-# Measured on five corpora: the word-major sweep overtakes the dense one between 190 and 260 topics where documents have
-# 70 to 210 tokens, and at 450 where they have 340.
-_MANY, _PER_TOKEN = 256, 1.4
+# For the collapsed sampler, the word-major sweep is used from this number of topics on, and from this number of topics
+# times the mean length of a document. Measured on five corpora: the word-major sweep becomes faster than the dense one
+# at 190 to 260 topics if documents have 70 to 210 tokens, and at 450 topics if they have 340 tokens.
+_LEAST_TOPICS, _TOPICS_PER_TOKEN = 256, 1.4
 
 
 def chain_class(sampler, corpus, priors):
-    """The class of chains for a sampler; the faster one where there is a choice.
+    """The class of chains for a sampler. For the collapsed sampler, the faster of two.
 
     Parameters
     ----------
@@ -29,5 +31,5 @@ def chain_class(sampler, corpus, priors):
     for kind in (PartitionedChain, GroupedChain, PartiallyCollapsedChain):
         if sampler == kind.sampler:
             return kind
-    many = max(_MANY, _PER_TOKEN * corpus.n_tokens / corpus.n_documents)
-    return WordMajorChain if priors.n_components >= many and WordMajorChain.takes(corpus, priors) else GibbsChain
+    least = max(_LEAST_TOPICS, _TOPICS_PER_TOKEN * corpus.n_tokens / corpus.n_documents)
+    return WordMajorChain if priors.n_components >= least and WordMajorChain.supports(corpus, priors) else GibbsChain

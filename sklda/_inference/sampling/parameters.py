@@ -1,4 +1,4 @@
-"""Draws of the topics phi and the topic proportions theta, given the topics z of all tokens."""
+"""Draws of the topics phi and the topic proportions theta, given the topic assignments z."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sklda._inference import random
 
 
 def draw_parameters(chain, rng):
-    """Draw theta and phi from their Dirichlet distributions given the present z of a chain.
+    """Draw theta and phi from their Dirichlet distributions, given the present z of a chain.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""theta and phi from topic assignments."""
+"""Point estimates of theta and phi from topic assignments."""
 
 from numbers import Integral
 
@@ -11,15 +11,15 @@ from sklda._inference.priors import Priors, padded
 from sklda._kernels import _point_estimates, _tokens
 
 METHODS = ("cgs_p", "cgs")
-# Where the number of topics is not given, more than this, and than there are tokens, are a mistake.
-_PLAUSIBLE = 10_000
-
-# Python looks in between blocks of about this many weights: a tenth of a second.
+# The largest number of topics that is inferred from assignments, unless there are more tokens. A larger number is
+# probably a mistake in the data.
+_MOST_TOPICS = 10_000
+# Weights (tokens times topics) of a block of documents. A block takes about a tenth of a second.
 _BLOCK_WEIGHTS = 2**26
 
 
 def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, method="cgs_p"):
-    """Counts of topics by document and by word that the point estimates rest on.
+    """Topic counts of documents and of words for the point estimates, without the priors.
 
     Parameters
     ----------
@@ -29,8 +29,9 @@ def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, met
     word_topic_counts : ndarray of shape (n_features, width), int32
     topic_totals : ndarray of shape (n_components,), int64
     method : {"cgs_p", "cgs"}
-        Expected counts under each token's full conditional (Papanikolaou et al. 2017, equations 33 and 41), or the
-        counts themselves (equations 2 and 3 there, after Griffiths and Steyvers).
+        ``"cgs_p"``: expected counts, with each token's topic replaced by its full conditional (Papanikolaou et al.
+        2017, equations 33 and 41). ``"cgs"``: the counts of `topics` (Griffiths & Steyvers 2004; equations 2 and 3
+        there).
 
     Returns
     -------
@@ -62,56 +63,71 @@ def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, met
     return doc_topic, np.ascontiguousarray(word_topic.T)
 
 
-def reserve(corpus, n_components):
-    """Room for what `estimate_counts` needs, to be held while chains run: a lack of memory shows before, not after.
+def reserve_memory(corpus, n_components, n_snapshots=0):
+    """Reserve the memory for `estimate_counts` and snapshots before chains run.
+
+    The caller holds the result while chains run and deletes it before the estimates. So if there is too little memory,
+    the fit fails before the sweeps and not after them.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    n_components : int
+    n_snapshots : int, default=0
+        Number of copies of the topics in single precision.
 
     Returns
     -------
     list of ndarray
-        Without values, which take no memory before they are written.
+        Arrays that are not initialised. The system provides their memory only when they are written.
 
     Raises
     ------
     MemoryError
-        Names the array that there is no room for.
+        The message names the shape of the array that does not fit.
     """
     D, V, K = corpus.n_documents, corpus.n_features, n_components
-    return [np.empty(shape) for shape in ((D, K), (V, K), (K, V))]
+    return [np.empty(shape) for shape in ((D, K), (V, K), (K, V))] + [np.empty((n_snapshots, K, V), np.float32)]
 
 
 def point_estimates(
     X, topic_assignments, *, n_components=None, doc_topic_prior=None, topic_word_prior=None, method="cgs_p"
 ):
-    """Topics and topic proportions from the assignments of any LDA sampler.
+    """Topics and topic proportions from topic assignments, as any Gibbs sampler for LDA draws them.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_documents, n_features)
         Word counts.
     topic_assignments : array-like of int, shape (n_tokens,), or sequence of n_documents such arrays
-        A topic for every token: document by document, word ids ascending, a word of count c c times.
+        The topic of every token, document by document. The tokens of a document are in ascending order of word ids; a
+        word of count c has c tokens. Topics are numbered from 0.
     n_components : int, default=None
-        Number of topics; None: one more than the largest topic given, which may then be at most 9,999 or the number of
-        tokens.
+        Number of topics. None: the largest topic in `topic_assignments` plus one; more than 10,000 topics are accepted
+        only if there are at least as many tokens.
     doc_topic_prior : float or array-like of shape (n_components,) or (n_documents, n_components), default=None
-        alpha, per topic; None: ``1 / n_components``.
+        alpha, the Dirichlet parameter per topic of the topic proportions. None: ``1 / n_components``.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, per word; None: ``1 / n_components``.
+        eta, the Dirichlet parameter per word of the topics. None: ``1 / n_components``.
     method : {"cgs_p", "cgs"}, default="cgs_p"
-        ``"cgs_p"`` replaces each token's topic by its full conditional given all others, which averages over all states
-        one step away (Papanikolaou et al. 2017, equations 33 and 41); ``"cgs"`` uses the counts themselves.
+        ``"cgs_p"`` replaces each token's topic by its full conditional given all other tokens. So it averages over all
+        states that differ in one token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"`` uses the counts of
+        the assignments.
 
     Returns
     -------
     sklearn.utils.Bunch
-        ``doc_topic`` (n_documents, n_components) and ``topic_word`` (n_components, n_features), rows summing to one,
-        and ``components``, the topics' counts plus prior before they are normalised.
+        ``doc_topic`` (n_documents, n_components) and ``topic_word`` (n_components, n_features), whose rows sum to one,
+        and ``components`` (n_components, n_features), counts plus prior, of which ``topic_word`` has the normalised
+        rows.
 
     Raises
     ------
     ValueError
         If X is not a matrix of counts, the number of assignments is not the number of tokens, a topic is out of range,
-        or a prior is not positive or has the wrong shape.
+        or a prior has the wrong shape or does not lie between 1e-12 and 1e12.
+    TypeError
+        If topics or `n_components` are not integers, or a prior does not hold real numbers.
 
     References
     ----------
@@ -154,12 +170,17 @@ def point_estimates(
 
 
 def check_assignments(topic_assignments, corpus, n_components=None):
-    """One int32 array (n_tokens,) of topics that suit the corpus, and the number of topics.
+    """Check the topic assignments of a corpus.
+
+    Returns
+    -------
+    topics : ndarray of shape (n_tokens,), int32
+    n_components : int
 
     Raises
     ------
     ValueError, TypeError
-        As `point_estimates`.
+        See `point_estimates`.
     """
     if n_components is not None:
         if not isinstance(n_components, Integral) or isinstance(n_components, bool):
@@ -168,24 +189,24 @@ def check_assignments(topic_assignments, corpus, n_components=None):
             raise ValueError(f"n_components must lie between 1 and {LARGEST_COUNT}, got {n_components}.")
     topics = _flatten(topic_assignments, corpus)
     if n_components is None:
-        n_components, most = int(topics.max(initial=0)) + 1, max(corpus.n_tokens, _PLAUSIBLE)
+        n_components, most = int(topics.max(initial=0)) + 1, max(corpus.n_tokens, _MOST_TOPICS)
         if n_components > most:
             raise ValueError(
-                f"topic_assignments hold {n_components - 1}, so that there would be {n_components} topics, and X has "
-                f"{corpus.n_tokens} tokens. Give n_components if there are so many, or number topics from 0 on."
+                f"topic_assignments contains {n_components - 1}, so there would be {n_components} topics, but X has "
+                f"{corpus.n_tokens} tokens. Set n_components if this is right; otherwise number topics from 0."
             )
     if len(topics) and not (0 <= topics.min() and topics.max() < n_components):
         raise ValueError(
-            f"topic_assignments run from {topics.min()} to {topics.max()}; with n_components={n_components} "
+            f"topic_assignments range from {topics.min()} to {topics.max()}; with n_components={n_components} "
             f"they must lie between 0 and {n_components - 1}."
         )
     return np.ascontiguousarray(topics, np.int32), int(n_components)
 
 
 def _flatten(topic_assignments, corpus):
-    """One array of integers, whose length is checked."""
+    """The topics of all tokens as one array, after checks of its length and dtype."""
     if not isinstance(topic_assignments, np.ndarray):
-        # Whatever labels its rows have.
+        # Indexing a pandas Series would use its labels.
         topic_assignments = list(topic_assignments)
     if len(topic_assignments) and np.ndim(topic_assignments[0]):
         lengths = np.array([len(part) for part in topic_assignments])

@@ -1,53 +1,54 @@
-"""Chains that have several cores to themselves."""
+"""Chains whose sweeps can use several threads."""
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
 
-from sklda._inference.parallel import GO_ON, with_team
+from sklda._inference.parallel import NEVER_STOP, with_team
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._kernels import _log_joint
 
 
 class ThreadedChain(GibbsChain):
-    """A `GibbsChain` with a team of threads, by which its log joint is summed."""
+    """A `GibbsChain` with a team of threads for its sweeps and its log joint. Subclasses define `sweep`."""
 
-    # Units of work of about ten milliseconds: tokens of a block of documents, and counts of a block of words.
+    # Size of a task: tokens in a block of documents, and entries of the count matrix in a block of words. Either takes
+    # about ten milliseconds.
     block_tokens, block_entries = 2**18, 2**18
 
-    def _arrange(self, topics):
-        super()._arrange(topics)
+    def _set_up(self, topics):
+        super()._set_up(topics)
         corpus = self.corpus
         self._blocks = corpus.blocks(n_tokens=self.block_tokens)
         step = max(self.block_entries // self.word_topic_counts.shape[1], 1)
         self._word_blocks = [(v, min(v + step, corpus.n_features)) for v in range(0, corpus.n_features, step)]
-        # None: here, one by one.
+        # None: tasks run one after the other in the calling thread.
         self._team = None
 
-    def on_cores(self, n_jobs, work):
-        """``work(stop)``, whose sweeps take `n_jobs` blocks or lanes at a time."""
+    def with_workers(self, n_jobs, work):
+        """Return ``work(stop)``. During this call, sweeps use `n_jobs` threads or processes."""
         n_threads = min(effective_n_jobs(n_jobs), cpu_count())
         if n_threads < 2 and not self._is_slow():
-            return work(GO_ON)
+            return work(NEVER_STOP)
 
         def with_threads(team):
             self._team = team
             return work(team.stop)
 
         try:
-            # One team for all sweeps.
+            # The same threads serve all sweeps.
             return with_team(n_threads, with_threads)
         finally:
             self._team = None
 
     def _is_slow(self):
-        """Whether a single task takes so long that Ctrl-C must be heard meanwhile."""
+        """Whether one task takes so long that a separate thread is needed for the main thread to react to Ctrl-C."""
         return False
 
     def log_topics(self):
         """log p(z | alpha)."""
         offsets, prior = self.corpus.offsets, self.priors.doc
         return sum(
-            each(
+            run_tasks(
                 self._team,
                 _log_topics,
                 (
@@ -60,10 +61,10 @@ class ThreadedChain(GibbsChain):
     def log_words(self):
         """log p(w | z, eta)."""
         priors = self.priors
-        # The totals of the topics go with the first block.
+        # The totals of the topics must count once, so only the first block gets them.
         totals = [self.topic_totals] + [np.zeros_like(self.topic_totals)] * (len(self._word_blocks) - 1)
         return sum(
-            each(
+            run_tasks(
                 self._team,
                 _log_joint.words,
                 (
@@ -74,8 +75,8 @@ class ThreadedChain(GibbsChain):
         )
 
 
-def each(team, function, tasks):
-    """``[function(*task) for task in tasks]``, by a `Team` if there is one."""
+def run_tasks(team, function, tasks):
+    """``[function(*task) for task in tasks]``, in the threads of a `Team` if `team` is not None."""
     return team.run(function, tasks) if team else [function(*task) for task in tasks]
 
 

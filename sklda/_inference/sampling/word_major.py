@@ -1,40 +1,40 @@
-"""The collapsed Gibbs sampler for many topics: tokens word by word, documents as lists of the topics that they hold."""
+"""The collapsed sampler for many topics: tokens are drawn word by word, and documents are sparse lists of topics."""
 
 import itertools
 
 import numpy as np
 
-from sklda._inference.parallel import GO_ON
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import padded
-from sklda._inference.sampling.collapsed import GibbsChain, in_range
+from sklda._inference.sampling.collapsed import GibbsChain, checked_topics
 from sklda._kernels import LANES, _tokens, _word_major
 
-# Entries of the lists, and topics in them, are 16 bits wide.
+# Topics and their counts in a document are stored in 16 bits.
 _LARGEST = 2**16 - 1
-# Python looks in between runs of about this many tokens: a tenth of a second.
+# Tokens of a block; `stop` is called between blocks. A block takes about a tenth of a second.
 _BLOCK_TOKENS = 2**20
 
 
 class WordMajorChain(GibbsChain):
-    """A `GibbsChain` without word-topic and document-topic matrices, for an alpha that all documents share and an eta
-    that all topics share.
+    """A `GibbsChain` that stores neither the word-topic nor the document-topic matrix.
 
-    Tokens are drawn in the order of their words, which is as good a scan as that of their documents. What memory there
-    is goes into 6 bytes a token, and 4 for each topic that a document may hold.
+    All documents must share alpha, and all topics must share eta. Tokens are drawn in the order of their words, which
+    is a systematic scan as valid as the order of documents. The chain takes 6 bytes for each token, and 4 bytes for
+    each topic that a document can have, at most one for each token.
 
     Attributes
     ----------
     topics : ndarray of shape (n_tokens,), int32
-        The assignments z, put together on every access.
+        The assignments z. The array is computed at every access.
     word_topic_counts : ndarray of shape (n_features, width), int32
-        m_kv likewise.
+        m_kv. The array is computed at every access.
     """
 
     sampler = "sparse"
 
     @staticmethod
-    def takes(corpus, priors):
-        """Whether it can work on this corpus with these priors."""
+    def supports(corpus, priors):
+        """Whether this class supports the corpus and the priors."""
         return (
             len(priors.doc) == 1
             and not len(priors.topic)
@@ -42,9 +42,9 @@ class WordMajorChain(GibbsChain):
             and corpus.lengths.max() <= _LARGEST
         )
 
-    def _arrange(self, topics):
+    def _set_up(self, topics):
         corpus, K = self.corpus, self.priors.n_components
-        topics = in_range(topics, corpus, K)
+        topics = checked_topics(topics, corpus, K)
         self.topic_totals = np.zeros(K, np.int64)
         self._word_offsets = np.zeros(corpus.n_features + 1, np.int64)
         self._documents = np.empty(corpus.n_tokens, np.int32)
@@ -76,8 +76,8 @@ class WordMajorChain(GibbsChain):
         marks = np.searchsorted(self._word_offsets, np.arange(0, corpus.n_tokens, _BLOCK_TOKENS))
         self._blocks = np.unique(np.append(marks, [0, corpus.n_features])).tolist()
 
-    def sweep(self, stop=GO_ON):
-        """Draw every token once from its full conditional; ``stop()`` between blocks of words."""
+    def sweep(self, stop=NEVER_STOP):
+        """Draw every token once from its full conditional. ``stop()`` is called between blocks of words."""
         _word_major.sort(self._begins, self._entries, self._sizes)
         for first, last in itertools.pairwise(self._blocks):
             stop()

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.special import ndtr, softmax
 
 from sklda._inference import random
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain, run_chains
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.parameters import draw_parameters
+from sklda._inference.sampling.run_chains import run_chains
 
 # Probability of the credible interval.
 _CREDIBLE = 0.95

@@ -3,8 +3,8 @@
 from math import ceil
 
 from sklda._inference import random
-from sklda._inference.parallel import side_by_side
-from sklda._inference.sampling.initialisation import longest_start, merge
+from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.initialisation import best_random_initialisation, merge
 
 # Topics at first, relative to the largest number asked for; chains from random topics, of which the best by log joint
 # goes on; sweeps of each; sweeps after a merge. With these, prunings found the truth on simulated corpora of 6 and 20
@@ -32,7 +32,7 @@ def prune(corpus, rule, counts, seeds, n_jobs=None):
     states : dict of {int: list of ChainState}
         By number of topics, one for each pruning.
     """
-    found = side_by_side(_prune, [(corpus, rule, counts, seed) for seed in seeds], n_jobs)
+    found = in_parallel(_prune, [(corpus, rule, counts, seed) for seed in seeds], n_jobs)
     priors = {T: rule.mean([rules[T] for _, rules in found])(T) for T in counts}
     return priors, {T: [states[T] for states, _ in found] for T in counts}
 
@@ -50,13 +50,13 @@ def pruning_sweeps(counts):
 def _prune(corpus, rule, counts, seed, stop):
     """The states of one pruning and its rules, as dicts by number of topics."""
     seeds = [random.child(seed, r) for r in range(_RESTARTS)]
-    chain = longest_start(corpus, rule(first_count(counts)), seeds, _FIRST_SWEEPS, stop)
+    chain = best_random_initialisation(corpus, rule(first_count(counts)), seeds, _FIRST_SWEEPS, stop)
     states, rules = {}, {}
     while True:
         rule = rule.learn(chain)
         T = chain.priors.n_components
         if T in counts:
-            states[T] = chain.snapshot().small(T)
+            states[T] = chain.state().compact(T)
             rules[T] = rule
         if min(counts) == T:
             break

@@ -6,7 +6,7 @@ from sklda._inference import random
 from sklda._inference.evidence import estimates
 from sklda._inference.evidence.annealing import GUIDE_SWEEPS
 from sklda._inference.evidence.combining import better_half_variance, chain_means
-from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS, start_chains
+from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS, initialise_chains
 from sklda._inference.topic_count.candidates import Candidates, wide_apart
 from sklda._inference.topic_count.evidence_by_count import NEIGHBOURS, CountEvidence, variances
 from sklda._inference.topic_count.posterior import (
@@ -195,8 +195,8 @@ class Scan:
         for T in counts:
             known = self.candidates[T]
             seeds = [random.child(self.seed, 4, len(known.states) + c, T) for c in range(n_chains)]
-            chains = start_chains(self.corpus, known.priors, seeds, ["anneal"] * n_chains, self.n_jobs)
-            self.candidates[T] = known.with_chains([chain.snapshot().small(T) for chain in chains])
+            chains = initialise_chains(self.corpus, known.priors, seeds, ["anneal"] * n_chains, self.n_jobs)
+            self.candidates[T] = known.with_chains([chain.state().compact(T) for chain in chains])
         self.n_sweeps += n_chains * len(counts) * ANNEAL_SWEEPS
         self._end_stage(f"{n_chains} annealed chains for {_range(counts)}")
 

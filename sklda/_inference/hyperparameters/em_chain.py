@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.gibbs_em import GibbsEM, MStep
-from sklda._inference.parallel import GO_ON
-from sklda._inference.priors import CountHistograms, Priors
+from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.priors import Priors
 from sklda._inference.rising import log_rising
 from sklda._inference.sampling.collapsed import GibbsChain
 
@@ -45,7 +46,7 @@ class FixedPointMStep(MStep):
             return log_rising(x * counts.n_features, counts.totals.ravel(), 1).sum()
 
         def document_totals(x):
-            return len(counts) * counts.lengths.rising(x * K, 1).sum()
+            return len(counts) * counts.lengths.sum_of_log_rising(x * K, 1).sum()
 
         parts = (counts.word, topic_totals), (counts.doc, document_totals)
         return np.array(
@@ -58,14 +59,14 @@ class FixedPointMStep(MStep):
     def _fixed_point(self, counts, totals, x, bounds):
         for _ in range(self.n_iter):
             prior = np.exp([x])
-            new = np.clip(x + np.log(counts.rising(prior, 1).sum() / totals(prior)), *np.log(bounds))
+            new = np.clip(x + np.log(counts.sum_of_log_rising(prior, 1).sum() / totals(prior)), *np.log(bounds))
             x, moved = new, abs(new - x)
             if moved < self.tol:
                 break
         return x
 
 
-class LearningChain(GibbsChain):
+class EMChain(GibbsChain):
     """A `GibbsChain` that learns its priors, or keeps them, and remembers those of every sweep.
 
     Parameters
@@ -78,12 +79,12 @@ class LearningChain(GibbsChain):
     Attributes
     ----------
     prior_path : list of (float, float)
-        eta and alpha in every sweep, the mean alpha where topics have one each; those of the `LearningChain` that it
+        eta and alpha in every sweep, the mean alpha where topics have one each; those of the `EMChain` that it
         goes on from included.
     """
 
     def __init__(self, chain, em=None):
-        super().__init__(chain.corpus, chain.priors, chain.snapshot())
+        super().__init__(chain.corpus, chain.priors, chain.state())
         self.em, self.prior_path = em, list(getattr(chain, "prior_path", ()))
         if em is not None:
             self.set_log_h(em.log_h)
@@ -109,10 +110,10 @@ class LearningChain(GibbsChain):
         return cls(chain, GibbsEM(m_step, start, n_draws=n_draws, n_burn_in=n_burn_in))
 
     def __reduce__(self):
-        plain = GibbsChain(self.corpus, self.priors, self.snapshot())
+        plain = GibbsChain(self.corpus, self.priors, self.state())
         return _restored, (plain, self.em, self.prior_path)
 
-    def sweep(self, stop=GO_ON):
+    def sweep(self, stop=NEVER_STOP):
         """Draw every token; where an E-step ends, take the M-step."""
         h = float(self.priors.word[0]), float(self.priors.doc[0].mean())
         super().sweep(stop)
@@ -128,6 +129,6 @@ class LearningChain(GibbsChain):
 
 
 def _restored(plain, em, prior_path):
-    chain = LearningChain(plain)
+    chain = EMChain(plain)
     chain.em, chain.prior_path = em, list(prior_path)
     return chain

@@ -1,0 +1,185 @@
+"""The methods of an estimator whose documents come in collections."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._base import BaseLDA, _all_or_nothing
+from sklda._callbacks import with_callbacks
+from sklda._inference.compound.priors import document_prior
+from sklda._inference.held_out.averages import mean_per_token
+from sklda._labels import as_list, check_length, listed
+
+
+class CollectionLDA(BaseLDA):
+    """Template of estimators that take the collections of documents wherever they take documents.
+
+    A fit leaves `collections_`, `collection_topic_`, `corpus_topic_`, `doc_concentration_` and `doc_topic_prior_`.
+    """
+
+    @_all_or_nothing
+    @with_callbacks
+    def fit(self, X, y=None, *, collections=None):
+        """Find topics in a corpus, and the mixture of every collection.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used; labels given as y, without `collections`, bring a UserWarning.
+        collections : sequence of n_documents hashable labels, default=None
+            The collection of every document: strings, numbers, tuples. None: one collection.
+
+        Returns
+        -------
+        self : estimator
+            Fitted. If anything interrupts the fit, the estimator is left as it was before.
+
+        Raises
+        ------
+        ValueError
+            If X is not a matrix of counts or has no token, the number of labels is not the number of documents, a
+            label is missing (None or NaN), a parameter is out of range, `learn_priors` finds both priors given, or with
+            `warm_start` the X, the collections or a parameter are not those of the previous fit.
+        TypeError
+            If a label is not hashable, or a parameter is of the wrong type.
+        """
+        return self._find_topics(X, y, collections=collections)
+
+    def fit_transform(self, X, y=None, *, collections=None, normalize=True):
+        """Find topics, and return the topic proportions: ``fit(X, collections=c).transform(X, collections=c)``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        collections : sequence of n_documents hashable labels, default=None
+            The collection of every document.
+        normalize : bool, default=True
+            Whether rows sum to one.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+        """
+        return self.fit(X, y, collections=collections).transform(X, collections=collections, normalize=normalize)
+
+    def transform(self, X, *, collections=None, normalize=True):
+        """Topic proportions of documents, given the topics and mixtures found.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        collections : sequence of n_documents labels, default=None
+            Labels that the fit knew. None, for all documents or for one, means that the collection is unknown: the
+            prior is then `doc_topic_prior_`.
+        normalize : bool, default=True
+            Whether rows sum to one; otherwise they are expected topic counts plus prior.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            By Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last two thirds
+            of `fold_in_iter` sweeps. A row depends neither on the other rows nor on `n_jobs`.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among `collections_`; it is named.
+        """
+        return self._proportions(X, normalize, collections=collections)
+
+    def score_samples(self, X, *, collections=None):
+        """Held-out log-likelihood of documents, log p(w_d | phi, gamma pi_j), by guided annealed importance sampling.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        collections : sequence of n_documents labels, default=None
+            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Nats, without the multinomial coefficient; 0 for a document without words.
+        """
+        return self._score_samples(X, collections=collections)[0]
+
+    def score(self, X, y=None, sample_weight=None, *, collections=None):
+        """Mean held-out log-likelihood per token, in nats; greater is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_documents,), default=None
+            Weights of the documents.
+        collections : sequence of n_documents labels, default=None
+            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
+
+        Returns
+        -------
+        float
+        """
+        return mean_per_token(*self._score_samples(X, collections=collections), sample_weight)
+
+    def perplexity(self, X, *, collections=None):
+        """Held-out perplexity, ``exp(-score(X))``: smaller is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        collections : sequence of n_documents labels, default=None
+            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
+
+        Returns
+        -------
+        float
+        """
+        with np.errstate(over="ignore"):
+            return float(np.exp(-self.score(X, collections=collections)))
+
+    def document_prior(self, collections):
+        """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
+
+        Parameters
+        ----------
+        collections : sequence of n_documents labels
+            Labels that the fit knew; None for a document of unknown collection.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            A prior that the functions of `sklda.metrics` take together with `topic_word_`.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among `collections_`; it is named.
+        """
+        check_is_fitted(self)
+        index = {label: j for j, label in enumerate(self.collections_.tolist())}
+        index[None] = len(index)
+        mixtures = np.vstack([self.collection_topic_, self.corpus_topic_])
+        labels = as_list(collections)
+        for d, label in enumerate(labels):
+            if label not in index:
+                raise ValueError(
+                    f"collections[{d}] = {label!r} is not a collection of the fit, which had "
+                    f"{listed(self.collections_)}. Give None for a document of unknown collection."
+                )
+        return document_prior(self.doc_concentration_, mixtures[[index[label] for label in labels]])
+
+    def _doc_prior(self, corpus, collections=None):
+        if collections is None:
+            return self.doc_topic_prior_[None, :].copy()
+        prior = self.document_prior(collections)
+        check_length(prior, corpus)
+        return prior

@@ -1,0 +1,54 @@
+"""Averages of log-likelihoods: over the tokens of documents, and over runs."""
+
+from math import fsum
+
+import numpy as np
+from scipy.special import logsumexp
+
+
+def mean_per_token(log_likelihood, lengths, sample_weight=None):
+    """Weighted sum of the log-likelihoods of documents, divided by the weighted number of their tokens, in nats.
+
+    Parameters
+    ----------
+    log_likelihood, lengths : ndarray of shape (n_documents,)
+    sample_weight : array-like of shape (n_documents,), default=None
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, their number is wrong, or no token has a positive weight.
+    """
+    weight = np.ones(len(lengths)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (len(lengths),):
+        raise ValueError(f"sample_weight has shape {weight.shape}; X has {len(lengths)} documents.")
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        d = int(np.argmax(bad))
+        raise ValueError(f"sample_weight[{d}] = {weight[d]:g}: a weight must be finite and not negative.")
+    # `fsum` rounds once, so the result does not depend on the order of the documents.
+    n_tokens = fsum(weight * lengths)
+    if not n_tokens > 0:
+        raise ValueError("X has no token of positive weight: there is no likelihood per token.")
+    # A document with weight 0 and log-likelihood -inf contributes 0 and not NaN.
+    return fsum(np.where(weight == 0, 0, log_likelihood) * weight) / n_tokens
+
+
+def log_mean_exp(log_weights):
+    """Log of the mean of ``exp(log_weights)`` over runs, and its standard error by the delta method.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (n_runs, ...)
+
+    Returns
+    -------
+    value, std : ndarray of shape (...)
+        The standard error is 0 if all runs are -inf, and NaN if there is one run.
+    """
+    n_runs = len(log_weights)
+    value = logsumexp(log_weights, axis=0) - np.log(n_runs)
+    if n_runs == 1:
+        return value, np.full_like(value, np.nan)
+    relative = np.exp(log_weights - np.where(np.isfinite(value), value, 0))
+    return value, relative.std(axis=0, ddof=1) / np.sqrt(n_runs)

@@ -1,0 +1,111 @@
+"""Blocks of documents, and columns of phi, in the arrays that the kernels of this room take."""
+
+import numpy as np
+
+from sklda._inference.priors import padded
+
+# Number of documents of a block, the unit of parallel work. It does not depend on n_jobs.
+BLOCK_DOCUMENTS = 64
+
+
+def word_rows(corpus, topic_word):
+    """The columns of phi for the words that occur in a corpus.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_tokens,), int32
+        The row of `word_topic` for every token.
+    word_topic : ndarray of shape (n_rows, width), float32
+        phi, one row for each word, padded. Conditionals need phi only up to a factor per word, so every row is divided
+        by its largest entry. Then no entry underflows that could change a draw.
+    largest : ndarray of shape (n_rows,)
+        The largest entries; 0 if the word has probability 0 in all topics.
+    """
+    present, rows = np.unique(corpus.words, return_inverse=True)
+    columns = np.asarray(topic_word)[:, present].astype(np.float64)
+    largest = columns.max(axis=0, initial=0)
+    word_topic = np.zeros((len(present), padded(len(columns))), np.float32)
+    word_topic[:, : len(columns)] = (columns / np.where(largest > 0, largest, 1)).T
+    return rows.astype(np.int32), word_topic, largest
+
+
+def possible_word_rows(corpus, topic_word):
+    """`word_rows` in which every word has a positive probability, as the kernels need it.
+
+    Returns
+    -------
+    rows, word_topic
+        See `word_rows`.
+    log_scale : ndarray of shape (n_documents,)
+        The terms to add to log-likelihoods that are computed with `word_topic`; -inf for a document with a word that
+        has probability 0 in all topics.
+    """
+    rows, word_topic, largest = word_rows(corpus, topic_word)
+    word_topic[largest == 0, : topic_word.shape[0]] = 1
+    with np.errstate(divide="ignore"):
+        return rows, word_topic, sum_by_document(corpus, np.log(largest)[rows])
+
+
+def sum_by_document(corpus, values):
+    """Sums of `values`, one for each token, over the tokens of every document; (n_documents,)."""
+    return np.bincount(corpus.token_documents, weights=values, minlength=corpus.n_documents)
+
+
+class DocumentBlock:
+    """Consecutive documents in the arrays that kernels take, and scratch arrays of the right sizes.
+
+    Parameters
+    ----------
+    rows, word_topic
+        See `word_rows`.
+    offsets : ndarray of shape (n_documents + 1,)
+        Offsets of the documents of the corpus in `rows`.
+    keys : ndarray of shape (n_documents,), uint64
+        The seed of every document.
+    block : (int, int)
+        The first document, and the one after the last.
+    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
+        alpha.
+    """
+
+    def __init__(self, rows, offsets, keys, block, word_topic, doc_topic_prior):
+        first, last = block
+        self.words = rows[offsets[first] : offsets[last]]
+        self.offsets = offsets[first : last + 1] - offsets[first]
+        self.keys = keys[first:last]
+        self.word_topic = word_topic
+        self.prior = prior_of_block(doc_topic_prior, block)
+        self.n_documents, self.width = last - first, word_topic.shape[1]
+        self.longest = max(int(np.diff(self.offsets).max()), 1)
+
+    @property
+    def arguments(self):
+        """The first arguments of the kernels."""
+        return self.words, self.offsets, self.keys, self.word_topic, self.prior
+
+    @property
+    def most_distinct(self):
+        """The largest number of distinct words in a document."""
+        new = np.ones(len(self.words), bool)
+        new[1:] = self.words[1:] != self.words[:-1]
+        new[self.offsets[:-1][self.offsets[:-1] < len(self.words)]] = True
+        running = np.concatenate([[0], np.cumsum(new)])
+        return max(int(np.diff(running[self.offsets]).max()), 1)
+
+    def floats(self, n):
+        return np.empty((n, self.width), np.float32)
+
+    def doubles(self, n):
+        return np.empty((n, self.width))
+
+    def counts(self):
+        return np.empty(self.width, np.int32)
+
+    def zeros(self):
+        """The array of log weights, one for each document, to which kernels add."""
+        return np.zeros(self.n_documents)
+
+
+def prior_of_block(doc_topic_prior, block):
+    """The rows of alpha for the documents of a block; the only row if documents share alpha."""
+    return doc_topic_prior[block[0] : block[1]] if len(doc_topic_prior) > 1 else doc_topic_prior

@@ -1,0 +1,157 @@
+"""Every property that is tested at a false-alarm level has a mutation that is found at the same level.
+
+A statistical test states its level as one of `LEVELS`. One that its mutation breaks compares with the level the other
+way round. The table pairs them; a test that is its own mutation makes both comparisons.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+LEVELS = {"ALARM", "FALSE_ALARM", "LEVEL", "LIMIT"}
+ITSELF = None
+# By file: properties, and the tests that break the sampler or the estimate on purpose.
+MUTATIONS = {
+    "compound/test_chain.py": {
+        "test_posterior_means_are_exact": "test_a_wrong_target_is_found",
+        "test_all_states_have_their_probabilities": "test_a_wrong_target_is_found",
+        "test_a_symmetric_mixture_that_stays_is_plain_lda": ITSELF,
+        "test_sweeps_and_new_words_keep_the_joint_distribution": "test_geweke_finds_a_wrong_target",
+        "test_the_bound_on_the_prior_is_not_felt": ITSELF,
+        "test_alpha_is_drawn_from_its_posterior": ITSELF,
+    },
+    "datasets/test_datasets.py": {
+        "test_words_follow_their_topics": ITSELF,
+        "test_topics_follow_their_documents": ITSELF,
+        "test_proportions_follow_their_priors": ITSELF,
+    },
+    "evidence/test_unbiasedness.py": {
+        "test_p_hat_is_unbiased": "test_a_weight_taken_after_the_sweep_is_found",
+        "test_p_hat_is_unbiased_with_priors_of_every_shape": "test_topics_with_other_priors_must_not_change_places",
+        "test_a_few_temperatures_do_for_unbiasedness": "test_sweeps_under_a_guide_of_another_strength_are_found",
+        "test_topics_that_do_not_change_places": "test_topics_with_other_priors_must_not_change_places",
+    },
+    "evidence/test_estimates.py": {
+        "test_comparators_find_the_evidence_of_a_tiny_corpus": "test_comparators_of_other_priors_are_wrong",
+    },
+    "held_out/test_fold_in.py": {
+        "test_the_mean_is_the_posterior_mean": "test_a_dropped_prior_and_a_wrong_topic_are_found",
+    },
+    "held_out/test_leave_one_out.py": {
+        "test_annealing_of_one_document_is_unbiased": "test_mutations_are_found",
+        "test_exact": "test_mutations_are_found",
+        "test_exact_alpha_per_document": "test_mutations_are_found",
+        "test_exact_piece_by_piece": "test_mutations_are_found",
+        "test_a_single_document": "test_mutations_are_found",
+        "test_bennett": ITSELF,
+    },
+    "held_out/test_methods.py": {
+        "test_p_hat_is_unbiased": "test_a_wrong_prior_is_found",
+        "test_p_hat_is_unbiased_on_longer_documents": "test_a_wrong_prior_is_found",
+        "test_a_repeated_word_and_the_quadratic_schedule": "test_a_wrong_prior_is_found",
+    },
+    "held_out/test_ratio_ais.py": {
+        "test_ratios_are_unbiased": ITSELF,
+        "test_curves_are_unbiased_at_every_snapshot": ITSELF,
+    },
+    "hyperparameters/test_expectation_maximisation.py": {
+        "test_gibbs_em_takes_the_exact_m_step": "test_draws_at_another_prior_are_found",
+        "test_the_bound_lies_below_the_evidence_and_rises": "test_a_bound_without_a_divergence_is_found",
+    },
+    "hyperparameters/test_marginal_likelihood.py": {
+        "test_log_ratios_are_exact_within_their_errors": "test_a_wrong_ratio_is_found",
+        "test_the_papers_options_give_the_same_surface": "test_a_wrong_denominator_is_found",
+        "test_the_component_estimator": "test_a_wrong_ratio_is_found",
+        "test_errors_are_calibrated": "test_errors_of_the_wrong_size_are_found",
+        "test_variances_of_slow_chains_do_not_fall_short": "test_plain_batch_means_would_fall_short",
+        "test_neighbour_proposals_with_the_edge_correction": (
+            "test_neighbour_proposals_without_the_edge_correction_are_found"
+        ),
+    },
+    "sampling/test_blocked.py": {
+        "test_a_sweep_keeps_the_posterior": "test_a_dropped_prior_is_found",
+        "test_a_sweep_keeps_the_posterior_of_three_topics": "test_the_theta_of_a_neighbour_is_found",
+        "test_a_sweep_keeps_the_posterior_in_more_lanes_and_in_fewer": "test_a_wrong_phi_or_total_is_found",
+        "test_chains_from_one_start_reach_the_posterior": "test_a_wrong_phi_or_total_is_found",
+        "test_many_topics": ITSELF,
+        "test_rare_topics_are_drawn_at_their_rate": ITSELF,
+        "test_gamma_variates": ITSELF,
+        "test_an_empty_topic_is_drawn_in_logarithms": ITSELF,
+    },
+    "sampling/test_exact.py": {
+        "test_one_sweep_has_the_exact_transition": "test_a_dropped_prior_is_found",
+        "test_one_sweep_is_exact_for_any_number_of_lanes": "test_a_wrong_count_is_found",
+        "test_one_sweep_is_exact_in_wide_rows": ITSELF,
+        "test_chains_from_random_starts_reach_the_posterior": "test_a_wrong_count_is_found",
+        "test_a_rare_topic_is_drawn_at_its_rate": ITSELF,
+    },
+    "sampling/test_geweke.py": {
+        "test_sweeps_and_new_words_keep_the_joint_distribution": "test_a_broken_sweep_is_found",
+    },
+    "sampling/test_initialisation.py": {"test_a_sequential_start_draws_tokens_in_turn": ITSELF},
+    "sampling/test_word_major.py": {
+        "test_one_sweep_has_the_exact_transition": "test_a_dropped_prior_is_found",
+        "test_one_sweep_is_exact_for_any_number_of_lanes": "test_a_wrong_count_is_found",
+        "test_lists_of_any_length": ITSELF,
+        "test_a_rare_topic_is_drawn_at_its_rate_from_all": ITSELF,
+        "test_a_rare_topic_is_drawn_at_its_rate_from_a_list": ITSELF,
+    },
+    "topic_count/test_topic_count.py": {"test_pmmh_finds_the_exact_posterior": "test_pmmh_needs_the_proposals_back"},
+}
+HERE = Path(__file__).parent
+
+
+def comparisons(source):
+    """By name of a test, which way its assertions compare with a level: a set of "Gt" and "Lt"."""
+    found = {}
+    for test in ast.parse(source).body:
+        if isinstance(test, ast.FunctionDef) and test.name.startswith("test_"):
+            found[test.name] = {
+                type(node.ops[0]).__name__
+                for statement in ast.walk(test)
+                if isinstance(statement, ast.Assert)
+                for node in ast.walk(statement.test)
+                if isinstance(node, ast.Compare) and isinstance(node.comparators[0], ast.Name)
+                if node.comparators[0].id in LEVELS
+            }
+    return found
+
+
+def complaints(tests, pairs):
+    """What is wrong with the pairs of property and mutation of one file."""
+    listed = {*pairs, *pairs.values()} - {ITSELF}
+    yield from (f"{name} is in the table and not in the file" for name in sorted(listed - tests.keys()))
+    yield from (f"{name} has no mutation" for name in tests if tests[name] and name not in listed)
+    for name, mutation in pairs.items():
+        ways = [tests.get(each, set()) for each in (name, mutation or name)]
+        if mutation is ITSELF and len(ways[0]) != 2:
+            yield f"{name} does not break what it tests"
+        elif mutation is not ITSELF and all(ways) and ways[0] == ways[1]:
+            yield f"{mutation} compares as {name} does"
+
+
+FILES = sorted(path.relative_to(HERE).as_posix() for path in HERE.rglob("test_*.py"))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_property_has_its_mutation(name):
+    tests = comparisons((HERE / name).read_text(encoding="utf-8"))
+    assert not list(complaints(tests, MUTATIONS.get(name, {})))
+
+
+def test_the_table_has_no_other_files():
+    assert MUTATIONS.keys() <= set(FILES)
+
+
+@pytest.mark.parametrize(
+    "source, pairs",
+    [
+        ("def test_a():\n    assert p() > ALARM", {}),
+        ("def test_a():\n    assert p() > ALARM", {"test_a": ITSELF}),
+        ("def test_a():\n    assert p() > ALARM", {"test_a": "test_b"}),
+        ("def test_a():\n    assert p() > ALARM\ndef test_b():\n    assert p() > ALARM", {"test_a": "test_b"}),
+    ],
+)
+def test_a_missing_mutation_is_found(source, pairs):
+    assert list(complaints(comparisons(source), pairs))
