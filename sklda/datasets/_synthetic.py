@@ -38,8 +38,8 @@ def make_lda_corpus(
         Number of topics, K.
 
     doc_length : int, tuple (low, high), array-like of shape (n_documents,) or distribution, default=100
-        Number of tokens of a document. An int: the same for all documents. A tuple: uniform on ``low, ..., high``, both
-        ends included. An array or list: one length for each document. A frozen distribution such as
+        Number of tokens of a document. An int: the same for all documents. A tuple: uniform on ``low, ..., high``,
+        both ends included. An array or list: one length for each document. A frozen distribution such as
         ``scipy.stats.poisson(80)``: drawn from it. A tuple of two is always a range; for two documents use a list.
 
     doc_topic_prior : float or array-like of shape (n_components,), default=0.1

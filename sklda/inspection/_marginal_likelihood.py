@@ -189,9 +189,9 @@ class MarginalLikelihoodDisplay:
         ax : matplotlib Axes, default=None
             None: the axes of a new figure.
         kind : {"contour", "doc_topic_prior", "topic_word_prior"}, default="contour"
-            ``"contour"``: contours of log m over both priors, with its maximum, the confidence regions and the grid; the
-            area of a grid point shows its share of the draws. The name of a prior: log m as a function of this prior,
-            with the other prior at the maximum and a pointwise band of two Monte Carlo standard errors.
+            ``"contour"``: contours of log m over both priors, with its maximum, the confidence regions and the grid.
+            The area of a grid point shows its share of the draws. The name of a prior: log m as a function of this
+            prior, with the other prior at the maximum and a pointwise band of two Monte Carlo standard errors.
 
         Returns
         -------
@@ -237,7 +237,7 @@ class MarginalLikelihoodDisplay:
         alpha, eta = (part.ravel() for part in np.meshgrid(*self.grid, indexing="ij"))
         share = np.full(eta.shape, 1 / len(eta)) if self.occupancy is None else np.ravel(self.occupancy)
         seen = share > 0
-        # Areas relative to a typical share, and limited: dots do not overlap, and one large share leaves others visible.
+        # Areas are relative to a typical share and limited, so that dots do not overlap and small shares are visible.
         ascending = np.sort(share)
         typical = ascending[np.searchsorted(np.cumsum(ascending), 0.5 * share.sum())]
         size = np.minimum(_DOT * share[seen] / typical, 2 * _DOT)
