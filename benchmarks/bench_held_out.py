@@ -62,7 +62,7 @@ def tokens_of(X, rows):
 
 
 def documents_of(length, X, groups, n_documents, rng):
-    """Documents of about `length` tokens: unchanged, or samples of longer ones, or samples of joined ones of a group."""
+    """Documents of about `length` tokens: unchanged, samples of longer ones, or samples of joined ones of a group."""
     lengths = np.asarray(X.sum(axis=1)).ravel()
     near = np.flatnonzero(np.abs(lengths - length) <= 0.1 * length)
     if len(near) >= n_documents:

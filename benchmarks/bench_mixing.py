@@ -226,7 +226,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--topics", nargs="+", type=int, default=[100, 500], help="K of all parts but `mixing`")
-    parser.add_argument("--mixing-topics", nargs="+", type=int, default=[10, 50], help="K of `mixing`, on the docstrings")
+    parser.add_argument("--mixing-topics", nargs="+", type=int, default=[10, 50], help="K of `mixing`")
     parser.add_argument("--documents", type=int, help="number of docstrings in `mixing` (default: all)")
     parser.add_argument("--repeats", type=int, default=5, help="turns of each sampler in `threads`")
     parser.add_argument("--turn", type=int, default=3, help="sweeps of a turn, or between two points of a curve")

@@ -49,8 +49,8 @@ def make_lda_corpus(
         eta, the Dirichlet parameter of the topics for each word.
 
     zipf_exponent : float, default=None
-        At most 10. If given, the prior of word v is ``topic_word_prior`` times a weight. The weights are proportional to
-        ``1 / (v + 1) ** zipf_exponent`` and have mean 1, so frequent words have small ids. In texts the exponent is
+        At most 10. If given, the prior of word v is ``topic_word_prior`` times a weight. The weights are proportional
+        to ``1 / (v + 1) ** zipf_exponent`` and have mean 1, so frequent words have small ids. In texts the exponent is
         about 1.
 
     random_state : int, RandomState, Generator or None, default=None
