@@ -341,8 +341,8 @@ def show_scores(title, own):
 def cost(X, K, options):
     """CPU seconds, stated Monte Carlo errors, and the spread of the estimates over seeds.
 
-    The options of the paper run for a share of its sweeps. Errors are converted to all of its sweeps; they are inversely
-    proportional to the root of the number of sweeps.
+    The options of the paper run for a share of its sweeps. Errors are converted to all of its sweeps: they are
+    inversely proportional to the root of the number of sweeps.
     """
     share = options.paper_share
     paper = {"method": "serial_tempering", "tempering": "paper", "n_chains": 1, **PAPER_GRID}
