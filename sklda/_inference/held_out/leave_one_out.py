@@ -170,7 +170,7 @@ def _last_pieces(chain, work, strengths, stop):
 
 
 def _leave_out(chain, d, topics, pieces, n_draws, strengths, seed, stop):
-    """Forward weights of all pieces (n_pieces, n_draws), and backward ones of all but the last (n_pieces - 1, n_draws)."""
+    """Forward weights of all pieces (n_pieces, n_draws), backward ones of all but the last (n_pieces - 1, n_draws)."""
     forward, backward = np.zeros((len(pieces), n_draws)), np.zeros((len(pieces) - 1, n_draws))
     corpus = chain.corpus
     if not corpus.lengths[d]:
