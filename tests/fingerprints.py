@@ -155,7 +155,10 @@ def metrics():
         yield f"held_out_log_likelihood, {method}", {"estimate": found}
     for schedule in ("linear", "quadratic"):
         options = {"method": "ais", "schedule": schedule, "n_temperatures": 12, "n_runs": 2}
-        yield f"held_out_log_likelihood, ais, {schedule}", {"estimate": held_out_log_likelihood(NEW, lda, **options, **SEED)}
+        yield (
+            f"held_out_log_likelihood, ais, {schedule}",
+            {"estimate": held_out_log_likelihood(NEW, lda, **options, **SEED)},
+        )
     yield "held_out_log_likelihood, exact", {"value": held_out_log_likelihood(NEW, lda, method="exact", **SEED)}
     for path in ("convex", "geometric", "difference"):
         found = compare_topic_models(NEW, lda, other, path=path, n_temperatures=10, **SEED)
@@ -183,7 +186,9 @@ def main(names):
         if names and part.__name__ not in names:
             continue
         for name, results in part():
-            print(f"{name}: {digest(results)}", *(f"{key}={digest(value)}" for key, value in results.items()), flush=True)
+            print(
+                f"{name}: {digest(results)}", *(f"{key}={digest(value)}" for key, value in results.items()), flush=True
+            )
 
 
 if __name__ == "__main__":
