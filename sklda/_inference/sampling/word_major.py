@@ -102,7 +102,8 @@ class WordMajorChain(GibbsChain):
 
     def log_topics(self):
         """log p(z | alpha)."""
-        return _word_layout.log_topics(self.corpus.offsets, self.priors.doc[0], self._begins, self._entries, self._sizes)
+        lists = self._begins, self._entries, self._sizes
+        return _word_layout.log_topics(self.corpus.offsets, self.priors.doc[0], *lists)
 
     def log_words(self):
         """log p(w | z, eta)."""
