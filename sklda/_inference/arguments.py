@@ -4,7 +4,7 @@ import numpy as np
 
 
 def real_numbers(values, name):
-    """A float64 array of `values`; TypeError if they are no real numbers."""
+    """`values` as a float64 array; a TypeError if they are not real numbers."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:
@@ -14,6 +14,7 @@ def real_numbers(values, name):
 
 
 def check_choice(value, name, allowed):
-    """ValueError if `value` is not one of the strings `allowed`."""
+    """Return `value`, or raise a ValueError if it is not one of the strings `allowed`."""
     if not (isinstance(value, str) and value in allowed):
-        raise ValueError(f"{name} must be one of {allowed}, got {value!r}.")
+        raise ValueError(f"{name} must be one of {tuple(allowed)}, got {value!r}.")
+    return value

@@ -21,11 +21,6 @@ _DOT = 10
 _DEEPEST = 0.6
 
 
-def _choose(value, name, allowed):
-    check_choice(value, name, tuple(allowed))
-    return value
-
-
 def _check_has_curve(estimator):
     """Raise an error if an estimator is not fitted, or has no marginal likelihood around its maximum."""
     check_is_fitted(estimator)
@@ -198,7 +193,7 @@ class MarginalLikelihoodDisplay:
         MarginalLikelihoodDisplay
             The display, with the artists as attributes.
         """
-        _choose(kind, "kind", ("contour", *PRIORS))
+        check_choice(kind, "kind", ("contour", *PRIORS))
         self.ax_ = axes(ax)
         self.figure_ = self.ax_.figure
         self.contours_, self.ellipses_, self.line_, self.band_ = None, [], None, None
@@ -356,7 +351,7 @@ class PosteriorExpectationDisplay:
         """
         _check_has_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)
-        axis = PRIORS.index(_choose(along, "along", PRIORS))
+        axis = PRIORS.index(check_choice(along, "along", PRIORS))
         maximum = (estimator.doc_topic_prior_, estimator.topic_word_prior_)
         edges = _around(estimator.grid_) if region is None else _edges(region)
         priors = _span(edges[axis], n_points, maximum[axis])
@@ -381,7 +376,7 @@ class PosteriorExpectationDisplay:
         PosteriorExpectationDisplay
             The display, with the artists as attributes.
         """
-        axis = PRIORS.index(_choose(self.along, "along", PRIORS))
+        axis = PRIORS.index(check_choice(self.along, "along", PRIORS))
         self.ax_ = ax = axes(ax)
         self.figure_ = ax.figure
         self.lines_, self.bands_ = [], []
