@@ -81,7 +81,9 @@ def run(
         for worker in range(W):
             if worker % n_threads != thread:
                 continue
-            count_step(cuts, edges[worker, 0], edges[worker, 1], (worker + turn) % W, topics, &shared_before[0, worker, 0], K)
+            count_step(
+                cuts, edges[worker, 0], edges[worker, 1], (worker + turn) % W, topics, &shared_before[0, worker, 0], K,
+            )
         if not wait_for_all(&barrier[0], n_threads, &stop[0]):
             n_steps = 0
         for s in range(n_steps):

@@ -102,7 +102,9 @@ class WordMajorChain(GibbsChain):
 
     def log_topics(self):
         """log p(z | alpha)."""
-        return _word_layout.log_topics(self.corpus.offsets, self.priors.doc[0], self._begins, self._entries, self._sizes)
+        return _word_layout.log_topics(
+            self.corpus.offsets, self.priors.doc[0], self._begins, self._entries, self._sizes
+        )
 
     def log_words(self):
         """log p(w | z, eta)."""
