@@ -167,7 +167,7 @@ def test_many_topics(kind, n_components):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", BLOCK_KINDS)
 def test_rare_topics_are_drawn_at_their_rate(kind):
-    """Lanes draw by the code of the collapsed kernel, which has a test of its own.
+    """Workers draw with the code of the collapsed kernel, which has a test of its own.
 
     Four topics have 5.9e-8 of the weight of topic 1, in whose lane they are, each: in single precision, nothing.
 
