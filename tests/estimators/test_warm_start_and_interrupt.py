@@ -84,8 +84,8 @@ WAYS = {
         COMPOUND,
         [
             {"draw_every": 1, "warm_start": True},
-            {"inference": "langevin"},
-            {"inference": "variational"},
+            {"method": "langevin"},
+            {"method": "variational"},
             {"learn_priors": True},
             {"collection_topic_prior": (1.0, 1.0)},
         ],

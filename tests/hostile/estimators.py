@@ -39,15 +39,14 @@ def gibbs(draw, session):
 def compound(draw, session):
     X = draw_counts(draw)
     V, K = _features(X), min(draw.n_components(), 272)
-    inference = draw.option("augmented", "langevin", "variational")
     options = {
         "n_components": draw.option(K),
         "collection_topic_prior": draw.pick([1.0, draw.power(), draw.power(-2, 1), (1.0, 1.0), (draw.power(), 1.0)])
         if draw.chance(0.9)
         else draw.pick([0, -1, np.nan, np.inf, (1,), (1, -1), ("a", 1), (1, np.nan), [1, 1], None, 1e13, ()]),
-        "doc_concentration": draw.option(1.0, draw.power(-6, 12), draw.power(-2, 2), 1e-7, 1e13),
+        "doc_concentration": draw.option(None, 1.0, draw.power(-6, 12), draw.power(-2, 2), 1e-7, 1e13),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
-        "inference": inference,
+        "method": draw.option("augmented", "langevin", "variational"),
         "learn_priors": draw.option(False, True),
         "max_iter": draw.option(1, 2, 3),
         "burn_in": draw.option(None, 0, 1, 2, 10**9),
@@ -165,10 +164,7 @@ def _check_fit(session, estimator, clean):
     session.distribution(phi, (K, V), "topic_word_")
     session.distribution(estimator.doc_topic_, (D, K), "doc_topic_")
     trace = estimator.log_joint_trace_
-    variational = (
-        getattr(estimator, "inference", None) == "variational" or estimator.__dict__.get("method") == "variational_em"
-    )
-    if variational:
+    if estimator.get_params().get("method") in ("variational", "variational_em"):
         # Ascents that converge early leave NaN behind them.
         trace = trace[~np.isnan(trace)]
     else:
@@ -191,10 +187,12 @@ def _check_fit(session, estimator, clean):
         "doc_concentration_",
         "collection_topic_std_",
         "snapshots_",
-        "prior_trace_",
     ):
         if hasattr(estimator, name):
             session.finite(getattr(estimator, name), name)
+    if hasattr(estimator, "prior_trace_"):
+        # As in the trace of the log joint, NaN follows the end of a chain.
+        session.finite(estimator.prior_trace_[~np.isnan(estimator.log_joint_trace_)], "prior_trace_")
 
 
 def _ask(draw, session, estimator, X, labels):

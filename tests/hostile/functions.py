@@ -39,7 +39,7 @@ def held_out(draw, session):
             options["method"] = "left_to_right"
         elif K > 3:
             options["method"] = "guided_ais"
-    found = session.call(metrics.held_out_log_likelihood, X.given, phi, alpha, refuse=_wrong(X), **options)
+    found = session.call(metrics.held_out_log_likelihood, X.given, (phi, alpha), refuse=_wrong(X), **options)
     if found is None or X.clean is None:
         return
     value, error = found if std else (found, 0.0)
@@ -81,12 +81,12 @@ def curve(draw, session):
     X = draw_counts(draw)
     V, K = _features(X), draw.pick([1, 2, 3, 17])
     snapshots = [draw.topics(K, V) for _ in range(draw.mostly([1, 2, 3], [0]))]
-    snapshots = draw.pick([GibbsLDA(2), None, 3]) if draw.chance(0.04) else snapshots
+    model = snapshots, draw.prior([(K,)])
+    model = draw.pick([GibbsLDA(2), None, 3, snapshots, (*model, 1)]) if draw.chance(0.04) else model
     found = session.call(
         metrics.held_out_curve,
         X.given,
-        snapshots,
-        draw.prior([(K,)]),
+        model,
         n_temperatures=draw.option(1, 2, 5),
         n_runs=draw.mostly([2, 3], [1]),
         random_state=draw.seed(),
@@ -107,7 +107,7 @@ def leave_one_out(draw, session):
     found = session.call(
         metrics.leave_one_out_score,
         X.given,
-        (topics, *(_given(draw.prior(shapes)) for shapes in ([(_features(X),)], [(K,)]))),
+        (topics, *(_given(draw.prior(shapes)) for shapes in ([(K,)], [(_features(X),)]))),
         documents=documents,
         n_draws=draw.mostly([10, 11], [9, 0, -1]),
         n_temperatures=draw.option(1, 2),
@@ -182,8 +182,8 @@ def coherence(draw, session):
     method, each = draw.option("npmi", "umass"), draw.chance(0.5)
     value = session.call(
         metrics.topic_coherence,
-        phi,
         X.given,
+        phi,
         method=method,
         n_words=draw.mostly([2, 3, V], [V + 1, 1, 0, "x"]),
         per_topic=each,
@@ -239,9 +239,9 @@ def predictive(draw, session):
         model = draw.pick([None, GibbsLDA(2), 3])
     value = session.call(
         metrics.predictive_perplexity,
-        model,
         seen.given,
         hidden.given,
+        model,
         collections=draw.option(None, odds=0.02),
         n_sweeps=draw.option(1, 2, 3, 10),
         random_state=draw.seed(),
