@@ -136,7 +136,7 @@ def largest_share(doc_topic, topic_word):
 
 def topic_count():
     """TopicCountLDA by each method, with fixed and with learnt priors."""
-    common = {"max_components": 4, "n_temperatures": 20, "n_chains": 2, **SEED}
+    common = {"max_components": 3, "n_temperatures": 10, "n_chains": 2, **SEED}
     for learn in (False, True):
         lda = TopicCountLDA(1, learn_priors=learn, **common).fit(SMALL)
         samples = lda.sample_posterior(2, random_state=0)
@@ -155,7 +155,10 @@ def metrics():
         yield f"held_out_log_likelihood, {method}", {"estimate": found}
     for schedule in ("linear", "quadratic"):
         options = {"method": "ais", "schedule": schedule, "n_temperatures": 12, "n_runs": 2}
-        yield f"held_out_log_likelihood, ais, {schedule}", {"estimate": held_out_log_likelihood(NEW, lda, **options, **SEED)}
+        yield (
+            f"held_out_log_likelihood, ais, {schedule}",
+            {"estimate": held_out_log_likelihood(NEW, lda, **options, **SEED)},
+        )
     yield "held_out_log_likelihood, exact", {"value": held_out_log_likelihood(NEW, lda, method="exact", **SEED)}
     for path in ("convex", "geometric", "difference"):
         found = compare_topic_models(NEW, lda, other, path=path, n_temperatures=10, **SEED)
@@ -183,7 +186,8 @@ def main(names):
         if names and part.__name__ not in names:
             continue
         for name, results in part():
-            print(f"{name}: {digest(results)}", *(f"{key}={digest(value)}" for key, value in results.items()), flush=True)
+            hashes = (f"{key}={digest(value)}" for key, value in results.items())
+            print(f"{name}: {digest(results)}", *hashes, flush=True)
 
 
 if __name__ == "__main__":
