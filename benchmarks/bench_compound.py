@@ -1,11 +1,12 @@
-"""CompoundLDA: seconds a sweep, recovery of mixtures and priors, and perplexity beside plain LDA.
+"""CompoundLDA: seconds per sweep, recovery of mixtures and priors, and perplexity compared with LDA.
 
-    python benchmarks/bench_compound.py                      on the bundled corpus
+    python benchmarks/bench_compound.py                      with the bundled corpus
     python benchmarks/bench_compound.py --ldac corpus.ldac.gz --collections labels.txt.gz --json figures.json
     python benchmarks/bench_compound.py --parts sweep --topics 30 64
 
-``--collections`` is a text file with a label a line, or a table (.csv) with a column of that name. Samplers take turns
-within every repeat, so that other load meets all of them; costs are CPU seconds of the process, medians over repeats.
+``--collections`` is a text file with one label per line, or a table (.csv) with a column ``collection``. Samplers take
+turns within every repeat, so that other load affects all of them. Costs are CPU seconds of the process, as medians over
+repeats.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from sklda.datasets import load_docstrings, make_compound_lda_corpus
 from sklda.metrics import predictive_perplexity, topic_coherence
 
 PARTS = ("sweep", "recovery", "priors", "perplexity")
-PAPER_RATE = 11e6  # tokens a second of the authors' plain sweep at K = 30
+PAPER_RATE = 11e6  # tokens per second of the authors' sweep of LDA at K = 30
 
 
 def read_labels(path):
@@ -45,7 +46,7 @@ def read_labels(path):
         return file.read().splitlines()
 
 
-# --- seconds a sweep --------------------------------------------------------------------------------------------------
+# --- seconds per sweep ------------------------------------------------------------------------------------------------
 
 
 def sweep(X, labels, options):
@@ -78,7 +79,7 @@ def sweep(X, labels, options):
         rate = corpus.n_tokens / medians["plain"]
         found.append({"K": K, "seconds": medians, "augmented_to_plain": ratio, "plain_tokens_per_second": rate})
     table(
-        "CPU seconds a sweep",
+        "CPU seconds per sweep",
         ["K", "plain", "augmented", "langevin", "variational", "augmented / plain", "plain, M tokens/s"],
         [
             [
@@ -99,7 +100,7 @@ TRUTH = np.array([[0.0025, 0.0005, 0.997], [0.584, 0.386, 0.030]])
 
 
 def recovery(options):
-    """Mixtures of the paper's corpus; distances are L1 after the best order of the topics."""
+    """Mixtures of the paper's corpus, with L1 distances from the true ones after topics are matched."""
     rows, found = [], []
     for seed in range(options.runs):
         corpus = make_compound_lda_corpus(
@@ -132,7 +133,7 @@ def recovery(options):
         rows.append([method, *(f"{d:.3f}" for d in distances), *map(str, times)])
     table(
         f"section 3.2, medians over {options.runs} corpora",
-        ["", "L1 to pi_1", "L1 to pi_2", "time of pi_11", "time of pi_21"],
+        ["", "L1, pi_1", "L1, pi_2", "sweeps, pi_11", "sweeps, pi_21"],
         rows,
     )
     return found
@@ -143,7 +144,7 @@ def match(topic_word, truth):
 
 
 def autocorrelation_time(x):
-    """Sweeps worth one independent draw, by Geyer's initial positive sequence."""
+    """Number of sweeps that are worth one independent draw, by Geyer's initial positive sequence."""
     x = x - x.mean()
     n = len(x)
     power = np.abs(np.fft.rfft(x, 2 * n)) ** 2
@@ -158,7 +159,7 @@ def autocorrelation_time(x):
 
 
 def priors(options):
-    """Gibbs-EM on the corpus of Figure 4: gamma = 0.8, eta = 0.5, from (1, 1 / 3)."""
+    """Gibbs-EM on the corpus of Figure 4: gamma = 0.8, eta = 0.5, from the initial values 1 and 1 / 3."""
     found = []
     for seed in range(options.runs):
         corpus = make_compound_lda_corpus(
@@ -170,7 +171,7 @@ def priors(options):
     quantiles = np.quantile(found, [0, 0.25, 0.5, 0.75, 1], axis=0)
     table(
         f"section 3.3, {options.runs} corpora: learnt priors",
-        ["", "least", "25 %", "median", "75 %", "most", "truth"],
+        ["", "minimum", "25 %", "median", "75 %", "maximum", "true"],
         [
             [name, *(f"{q:.3f}" for q in quantiles[:, i]), truth]
             for i, (name, truth) in enumerate([("gamma", "0.8"), ("eta", "0.5")])
@@ -183,7 +184,7 @@ def priors(options):
 
 
 def perplexity(X, labels, options):
-    """A fifth of the documents held out; half of the words of each of these are seen, the others predicted."""
+    """Perplexity on a fifth of the documents, which is held out: half of their tokens are seen, half are predicted."""
     rng = np.random.default_rng(0)
     test = rng.permutation(X.shape[0])[: X.shape[0] // 5]
     train = np.setdiff1d(np.arange(X.shape[0]), test)
@@ -225,7 +226,7 @@ def main():
     parser.add_argument("--warm-up", type=int, default=100)
     options = parser.parse_args()
     if (options.ldac is None) != (options.collections is None):
-        parser.error("--ldac and --collections go together")
+        parser.error("--ldac and --collections must be given together")
     if options.ldac is None:
         docstrings = load_docstrings()
         X, labels = docstrings.data, docstrings.collection

@@ -1,13 +1,14 @@
-"""EmpiricalBayesLDA: true priors found again, EM for comparison, scores of estimated and ad-hoc priors, cost.
+"""EmpiricalBayesLDA: recovery of known priors, comparison with EM, scores of estimated and ad-hoc priors, cost.
 
-    python benchmarks/bench_empirical_bayes.py                               all that needs no file, in minutes
+    python benchmarks/bench_empirical_bayes.py                               all parts without files, in minutes
     python benchmarks/bench_empirical_bayes.py --parts recovery --repeats 20
     python benchmarks/bench_empirical_bayes.py --parts em --plot em.png
     python benchmarks/bench_empirical_bayes.py --parts scores --ldac 3:med.ldac.gz 2:autos.ldac.gz
     python benchmarks/bench_empirical_bayes.py --parts cost --ldac 8:synth_K8_D100.ldac
 
-The parts are those of George & Doss (2018): Section 3 and Figure 7; Section 5.1 and Figure 8; Section 5.2 and Table 3;
-Table 1. Corpora are given as K:PATH. Pairs are (alpha, eta). Costs are CPU seconds of the process, on one thread.
+The parts repeat experiments of George & Doss (2018): Section 3 and Figure 7; Section 5.1 and Figure 8; Section 5.2 and
+Table 3; Table 1. Corpora are given as K:PATH. Pairs are (alpha, eta). Costs are CPU seconds of the process, on one
+thread.
 """
 
 import argparse
@@ -37,7 +38,7 @@ PARTS = ("recovery", "em", "seeds", "scores", "cost")
 SECTION_3 = [(0.25, 0.25), (4.0, 0.25), (0.25, 4.0), (4.0, 4.0)]
 SECTION_5 = {"doc_topic_prior": 0.2, "topic_word_prior": 0.8}
 EM_BOUNDS = ((1e-3, 1e2), (1e-3, 1e2))
-# The paper's one chain: sweeps of each tuning run and of the last, and its grid of 63 points.
+# The single chain of the paper: sweeps of each tuning run and of the last run, and its grid of 63 points.
 PAPER_TUNING, PAPER_SWEEPS = 51_000, 101_000
 PAPER_GRID = {"region": ((0.1, 0.3), (0.6, 0.9)), "grid_shape": (9, 7)}
 
@@ -47,7 +48,7 @@ def pair(h, digits=3):
 
 
 def fit(X, n_components, seed, **parameters):
-    """A fitted EmpiricalBayesLDA, CPU seconds, and the first words of its warnings."""
+    """A fitted EmpiricalBayesLDA, CPU seconds, and the beginnings of its warnings."""
     with warnings.catch_warnings(record=True) as caught, stopwatch() as taken:
         warnings.simplefilter("always", ConvergenceWarning)
         model = EmpiricalBayesLDA(n_components, random_state=seed, **parameters).fit(X)
@@ -63,7 +64,7 @@ def errors(model, kind):
     return model.confidence_region(0.95, kind).standard_errors
 
 
-# --- Section 3: true priors found again -------------------------------------------------------------------------------
+# --- Section 3: recovery of known priors ------------------------------------------------------------------------------
 
 
 def recovery(options):
@@ -113,7 +114,7 @@ def show_recovery(figures):
                 f"{np.mean([row['seconds'] for row in own]):.1f}",
             ]
         )
-    header = "true (alpha, eta)", "estimate", "MC error of log h", "statistical error", "truth in 95% region", "CPU s"
+    header = "true (alpha, eta)", "estimate", "MC error of log h", "statistical error", "true h in region", "CPU s"
     table("Section 3: V = 40, D = 400, n_d = 80, K = 8", header, rows)
 
 
@@ -121,14 +122,14 @@ def show_recovery(figures):
 
 
 def start_of(corpus, n_components, seed):
-    """A random start: priors log-uniform over a hundredfold range, topics uniform."""
+    """A random initial state: priors log-uniform over a hundredfold range, topics uniform."""
     eta, alpha = np.exp(np.random.default_rng(seed).uniform(np.log(0.05), np.log(5), 2))
     priors = Priors.make(alpha, eta, n_components, corpus.n_features)
     return GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence(seed))
 
 
 def gibbs_em(starts, options, paper=False):
-    """Estimates from all starts: the mean over the last half of short E-steps, or the paper's few long ones."""
+    """Estimates from all initial states: the mean over the last half of short E-steps, or few long ones (paper)."""
     n_iter, n_sweeps = (50, options.em_sweeps) if paper else (options.em_sweeps * 5, 10)
     burn_in = n_sweeps // 11 if paper else 0
     m_step = (FixedPointMStep if paper else MStep)(EM_BOUNDS)
@@ -138,7 +139,7 @@ def gibbs_em(starts, options, paper=False):
 
 
 def h_of(log_h):
-    """(alpha, eta) from the (log eta, log alpha) of the inference."""
+    """(alpha, eta) from (log eta, log alpha), the order in `_inference`."""
     return np.exp(log_h[::-1]).tolist()
 
 
@@ -188,18 +189,18 @@ def show_em(figures):
             inside = np.einsum("ni,ij,nj->n", away, precision, away) <= chi2.ppf(0.95, 2)
             row += [pair(np.exp(np.median(np.log(own[name]), axis=0))), f"{inside.sum()}/{len(away)}"]
         rows.append([*row, " / ".join(f"{s:.1f}" for s in own["seconds"].values())])
-    header = ("corpus", "m(h) largest at")
-    for name in ("Gibbs-EM", "as the paper", "variational"):
+    header = ("corpus", "maximum of m(h)")
+    for name in ("Gibbs-EM", "paper's Gibbs-EM", "variational"):
         header += (name, "in region")
     table(
-        "Section 5.1: medians over starts, and how many lie in the 95% statistical region",
+        "Section 5.1: medians over initial states, and how many lie in the 95% statistical region",
         (*header, "CPU s each"),
         rows,
     )
 
 
 def plot_em(figures, path):
-    """Figure 8: estimates over all starts, and the same near the maximum of m(h)."""
+    """Figure 8: estimates from all initial states, and the same near the maximum of m(h)."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -216,7 +217,7 @@ def plot_em(figures, path):
             for kind, style in (("statistical", "-"), ("monte_carlo", ":")):
                 ax.plot(*np.array(own["boundary"][kind]).T, style, color="#444444", lw=1.2, label=f"95% {kind}")
             ax.plot(*own["h"], "o", color="#444444", ms=5, label="maximum of m(h)")
-            ax.plot(0.2, 0.8, "*", color="#2e8b57", ms=10, label="truth")
+            ax.plot(0.2, 0.8, "*", color="#2e8b57", ms=10, label="true priors")
             ax.set(xscale="log", yscale="log", title=corpus if row == 0 else "near the maximum")
             if row:
                 around = np.array(own["boundary"]["statistical"])
@@ -236,7 +237,7 @@ def plot_em(figures, path):
 
 
 def seeds(X, K, options):
-    """Estimates from several seeds, each with its stated error."""
+    """Estimates from several seeds with their stated errors."""
     figures = []
     for seed in range(options.seed, options.seed + options.seeds):
         model, seconds, warned = fit(X, K, seed, method=options.method)
@@ -247,7 +248,7 @@ def seeds(X, K, options):
 
 
 def show_seeds(title, figures):
-    """The chi-square is that of the spread over the stated errors, around the mean by precision."""
+    """The chi-square compares the spread around the mean, weighted by precision, with the stated errors."""
     rows = []
     h, stated = np.log([row["h"] for row in figures]), np.array([row["monte_carlo"] for row in figures])
     away = (h - (h / stated**2).sum(axis=0) / (1 / stated**2).sum(axis=0)) / stated
@@ -257,19 +258,19 @@ def show_seeds(title, figures):
     header = "estimate", "MC error of log h", "errors from the mean", "statistical error", "CPU s", "warnings"
     freedom = len(figures) - 1
     spread = "; ".join(f"{q:.1f} on {freedom}, p = {chi2.sf(q, freedom):.2f}" for q in (away**2).sum(axis=0))
-    table(f"{title}: one row a seed; chi-square {spread}", header, rows)
+    table(f"{title}: one row per seed; chi-square {spread}", header, rows)
 
 
 # --- Section 5.2: scores of estimated and of ad-hoc priors ------------------------------------------------------------
 
 
 def ad_hoc(K):
-    """Used by Gensim; by Asuncion et al. (2009); and by Griffiths & Steyvers (2004)."""
+    """(alpha, eta) of Gensim, of Asuncion et al. (2009), and of Griffiths & Steyvers (2004)."""
     return {"1/K, 1/K": (1 / K, 1 / K), ".1, .1": (0.1, 0.1), "50/K, .1": (50 / K, 0.1)}
 
 
 def scores(X, K, options):
-    """The leave-one-out score of priors that are estimated and of those that are used without looking."""
+    """The leave-one-out scores of estimated priors and of ad-hoc priors."""
     model, seconds, warned = fit(X, K, options.seed, method=options.method)
     corpus = Corpus.from_counts(X)
     starts = [start_of(corpus, K, options.seed + 1 + i) for i in range(options.starts)]
@@ -288,8 +289,8 @@ def scores(X, K, options):
     lengths = np.asarray(X.sum(axis=1)).ravel()
     step = max(1, X.shape[0] * int(lengths.sum()) // options.score_tokens)
     common = {"documents": np.arange(0, X.shape[0], step), "n_draws": options.draws, "random_state": options.seed}
-    for name, h in {"m(h) largest": own["h"], **candidates}.items():
-        # Fits end in different modes, which is a part of the error: two for every candidate, the better of four chains.
+    for name, h in {"maximum of m": own["h"], **candidates}.items():
+        # Fits end in different modes, which is part of the error. So there are two fits, each the best of four chains.
         parameters = {"doc_topic_prior": float(h[0]), "topic_word_prior": float(h[1]), "n_chains": 4, "max_iter": 1000}
         found_scores = []
         with stopwatch() as taken:
@@ -310,7 +311,7 @@ def scores(X, K, options):
 
 
 def show_scores(title, own):
-    best = own["scores"]["m(h) largest"]
+    best = own["scores"]["maximum of m"]
     rows = []
     for name, row in own["scores"].items():
         difference = row["score"] - best["score"]
@@ -327,7 +328,7 @@ def show_scores(title, own):
                 f"{row['seconds']:.0f}",
             ]
         )
-    header = "priors", "(alpha, eta)", "log S", "one-sided", "log S ratio", "S ratio", "CPU s"
+    header = "priors", "(alpha, eta)", "log S", "lower, upper", "difference", "S ratio", "CPU s"
     regions = f"log h errors: Monte Carlo {pair(own['monte_carlo'], 2)}, statistical {pair(own['statistical'], 2)}"
     table(f"{title}: {pair(own['h'])} in {own['seconds']:.0f} s; {regions}", header, rows)
     for message in own["warnings"]:
@@ -338,10 +339,10 @@ def show_scores(title, own):
 
 
 def cost(X, K, options):
-    """CPU seconds, and Monte Carlo errors: what is stated, and the spread of the estimates over seeds.
+    """CPU seconds, stated Monte Carlo errors, and the spread of the estimates over seeds.
 
-    The paper's options run for a share of the paper's sweeps, and its errors are given for its whole length: they fall
-    with the root of the number of sweeps.
+    The options of the paper run for a share of its sweeps. Errors are converted to all of its sweeps: they are
+    inversely proportional to the root of the number of sweeps.
     """
     share = options.paper_share
     paper = {"method": "serial_tempering", "tempering": "paper", "n_chains": 1, **PAPER_GRID}
@@ -361,7 +362,7 @@ def cost(X, K, options):
             "warnings": [warned for _, _, warned in runs],
         }
     for own in figures.values():
-        # Seconds to the spread that the paper's whole length has.
+        # Seconds to the spread of the paper's options with all sweeps.
         ratio = np.mean((np.array(own["spread"]) / figures["paper"]["spread"]) ** 2)
         own["seconds at equal error"] = own["seconds"] * float(ratio)
     return figures
@@ -380,11 +381,11 @@ def show_cost(title, figures):
             say(f"  {message}")
 
 
-# --- the run ----------------------------------------------------------------------------------------------------------
+# --- command line -----------------------------------------------------------------------------------------------------
 
 
 def corpora(options):
-    """Name, X and K of the corpora given, or one that stands in."""
+    """Name, X and K of the corpora that are given."""
     for given in options.ldac:
         K, _, path = given.partition(":")
         yield f"{Path(path).parent.name}/{Path(path).name}", read_ldac(path), int(K)
@@ -393,28 +394,26 @@ def corpora(options):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure (default: everything)")
+    add("--parts", nargs="+", choices=PARTS, default=PARTS, help="parts to run (default: all)")
     add("--ldac", nargs="+", default=[], metavar="K:PATH", help="corpora for scores and cost, .ldac or .ldac.gz")
-    add("--method", default="auto", help="of EmpiricalBayesLDA (default: auto)")
+    add("--method", default="auto", help="method of EmpiricalBayesLDA (default: auto)")
     add("--repeats", type=int, default=1, help="corpora for each true h of Section 3 (default: 1)")
-    add("--starts", type=int, default=4, help="starts of EM (default: 4; the paper has 10)")
+    add("--starts", type=int, default=4, help="initial states of EM (default: 4; the paper has 10)")
     add("--em-sweeps", type=int, default=220, help="sweeps of each of 50 E-steps (default: 220; the paper has 11,000)")
-    add("--seeds", type=int, default=5, help="seeds of which the estimates are to agree (default: 5)")
-    add("--fits", type=int, default=2, help="fits that are scored for each pair of priors (default: 2)")
+    add("--seeds", type=int, default=5, help="seeds whose estimates are compared (default: 5)")
+    add("--fits", type=int, default=2, help="fits for each pair of priors (default: 2)")
     add("--draws", type=int, default=100, help="draws of the leave-one-out score (default: 100)")
     add(
         "--score-tokens",
         type=int,
         default=20_000_000,
-        help="documents times tokens above which some documents stand for all",
+        help="documents times tokens above which only some documents are scored",
     )
-    add("--cost-repeats", type=int, default=4, help="seeds of the cost, at least 2 (default: 4)")
-    add(
-        "--paper-share", type=float, default=0.02, help="part of the paper's sweeps that its options run (default: .02)"
-    )
-    add("--plot", type=Path, metavar="FILE", help="write the picture of Section 5.1 there")
-    add("--json", type=Path, metavar="FILE", help="write every figure there")
-    add("--seed", type=int, default=0, help="seed of everything (default: 0)")
+    add("--cost-repeats", type=int, default=4, help="seeds for the cost, at least 2 (default: 4)")
+    add("--paper-share", type=float, default=0.02, help="share of the paper's sweeps to run (default: .02)")
+    add("--plot", type=Path, metavar="FILE", help="write the plot of Section 5.1 to FILE")
+    add("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    add("--seed", type=int, default=0, help="seed of all random numbers (default: 0)")
     return parser.parse_args()
 
 

@@ -1,11 +1,11 @@
-"""Held-out likelihood: error of every method against its cost, tokens a second, and learned against perturbed topics.
+"""Held-out likelihood: error and cost of every method, tokens per second, and learned compared with perturbed topics.
 
-    python benchmarks/bench_held_out.py                      everything, on the bundled corpus
+    python benchmarks/bench_held_out.py                      all parts, with the bundled corpus
     python benchmarks/bench_held_out.py --ldac corpus.ldac.gz --json figures.json
     python benchmarks/bench_held_out.py --parts perturbed --temperatures 100 10000
 
-Models are GibbsLDA fits with alpha = 0.1 and eta = 0.01; a fifth of the documents is held out. Costs are CPU seconds of
-the process, on one thread. Errors are standard deviations over repeats that share nothing but the model.
+Models are fits of GibbsLDA with alpha = 0.1 and eta = 0.01. A fifth of the documents is held out. Costs are CPU seconds
+of the process, on one thread. Errors are standard deviations over independent repeats with the same model.
 """
 
 import argparse
@@ -24,9 +24,9 @@ from sklda.datasets import load_docstrings
 from sklda.metrics import compare_topic_models, held_out_log_likelihood
 
 PARTS = ("errors", "rate", "perturbed")
-MALLET_RATE = 7e6  # token-updates a second of its left-to-right, from its documentation
+MALLET_RATE = 7e6  # token-updates per second of its left-to-right, from its documentation
 
-# What a budget of b updates a token buys from each method, for documents of n tokens.
+# Options of each method for a budget of b updates per token, for documents of n tokens.
 METHODS = {
     "guided_ais": lambda b, n: {"method": "guided_ais", "n_temperatures": b},
     "ais, linear": lambda b, n: {"method": "ais", "n_temperatures": b},
@@ -38,12 +38,12 @@ METHODS = {
 
 
 def updates(options, n):
-    """Draws of a token's topic for a document of n tokens; None where resampling decides how many."""
+    """Number of draws of token topics for a document of n tokens; None if it depends on resampling."""
     if options["method"] == "left_to_right":
         return options["n_runs"] * n * (n + 1) // 2
     if options["method"] == "particle_filter":
         return None
-    # The first states of the guided path are drawn once more; chib burns in by 20 sweeps.
+    # The guided path draws its first state in addition; chib has a burn-in of 20 sweeps.
     return n * (options["n_temperatures"] + {"guided_ais": 1, "ais": 0, "chib": 20}[options["method"]])
 
 
@@ -51,7 +51,7 @@ def updates(options, n):
 
 
 def split(X, groups, seed, share=0.2):
-    """Rows of training and of held-out documents, the latter with their groups."""
+    """Training documents, held-out documents, and the groups of the held-out ones."""
     order = np.random.default_rng(seed).permutation(X.shape[0])
     test, train = np.split(order, [int(share * X.shape[0])])
     return X[train], X[test], groups[test]
@@ -62,7 +62,7 @@ def tokens_of(X, rows):
 
 
 def documents_of(length, X, groups, n_documents, rng):
-    """Documents of about `length` tokens: as they are, else cut from longer ones, else joined in a group and cut."""
+    """Documents of about `length` tokens: unchanged, samples of longer ones, or samples of joined ones of a group."""
     lengths = np.asarray(X.sum(axis=1)).ravel()
     near = np.flatnonzero(np.abs(lengths - length) <= 0.1 * length)
     if len(near) >= n_documents:
@@ -80,11 +80,11 @@ def documents_of(length, X, groups, n_documents, rng):
     return sp.csr_matrix(np.array(counts))
 
 
-# --- standard error against cost --------------------------------------------------------------------------------------
+# --- standard error and cost ------------------------------------------------------------------------------------------
 
 
 def estimates(X, model, options, repeats, seed):
-    """One estimate a repeat and document, and CPU seconds of a repeat a document."""
+    """One estimate for each repeat and document, and CPU seconds per repeat and document."""
     runs, seconds = [], []
     for r in range(seed, seed + repeats):
         with stopwatch() as taken:
@@ -94,7 +94,7 @@ def estimates(X, model, options, repeats, seed):
 
 
 def errors(X, model, options):
-    """For every method and budget: error a document, mean estimate, token-updates and milliseconds."""
+    """For every method and budget: error per document, mean estimate, token-updates and milliseconds."""
     n = round(float(X.sum()) / X.shape[0])
     figures = []
     for name, arguments in METHODS.items():
@@ -116,7 +116,7 @@ def total(runs):
 
 
 def at_cost(rows, method, other):
-    """Error of a method at the cost of another's row, on the straight line through its budgets in logarithms."""
+    """Error of a method at the cost of the row `other`, interpolated linearly in logarithms."""
     own = [row for row in rows if row["method"] == method]
     cost, error = (np.log([row[key] for row in own]) for key in ("milliseconds", "error"))
     return float(np.exp(np.interp(np.log(other["milliseconds"]), cost, error)))
@@ -132,7 +132,7 @@ def show_errors(title, figures):
         "median": lambda row: f"{row['median_error']:.3f}",
         "mean": lambda row: f"{row['mean']:.2f}",
     }
-    title += f", {figures['documents']} documents of about {figures['length']} tokens: nats, and cost, a document"
+    title += f", {figures['documents']} documents of about {figures['length']} tokens: nats and cost per document"
     table(title, list(columns), [[show(row) for show in columns.values()] for row in figures["rows"]])
     guided = next((r for r in figures["rows"] if r["options"] == METHODS["guided_ais"](100, 0)), None)
     if guided:
@@ -142,14 +142,14 @@ def show_errors(title, figures):
         (ours, ours_std), (theirs, theirs_std) = guided["combined"], figures["long"]
         apart = (ours - theirs) / np.hypot(ours_std, theirs_std)
         say(f"  total: guided_ais {ours:,.2f} ± {ours_std:.2f}, long particle filter {theirs:,.2f} ± {theirs_std:.2f}")
-        say(f"  {apart:+.1f} errors apart")
+        say(f"  difference: {apart:+.1f} standard errors")
 
 
-# --- token-updates a second -------------------------------------------------------------------------------------------
+# --- token-updates per second -----------------------------------------------------------------------------------------
 
 
 def rates(X, model, options):
-    """Token-updates a CPU second, the rest of the work (the guide, the weights) included; methods take turns."""
+    """Token-updates per CPU second, with all other work of an estimate; methods take turns."""
     lengths = np.asarray(X.sum(axis=1)).ravel()
     figures = {name: [] for name in METHODS if name != "particle_filter"}
     for r in range(options.repeats):
@@ -167,14 +167,14 @@ def show_rates(title, figures):
         million = np.array(rate) / 1e6
         rows.append([name, f"{np.median(million):.1f}", f"{million.min():.1f}–{million.max():.1f}"])
     rows.append(["MALLET's left_to_right, as documented", f"{MALLET_RATE / 1e6:.0f}", ""])
-    table(f"{title}: token-updates a CPU second, one thread", ["method", "million", "range"], rows)
+    table(f"{title}: token-updates per CPU second, one thread", ["method", "million", "range"], rows)
 
 
-# --- learned topics against perturbed ones ----------------------------------------------------------------------------
+# --- learned topics and perturbed topics ------------------------------------------------------------------------------
 
 
 def pair_of_models(X, n_topics, options):
-    """Topics of a fit, and of the same assignments with a share of them drawn again, uniformly; from plain counts."""
+    """Topics of a fit, and of the same assignments with a share of them drawn uniformly; both from the counts."""
     learned = gibbs(n_topics, max_iter=options.fit_iter, random_state=options.seed).fit(X).topic_assignments_
     rng = np.random.default_rng(options.seed)
     perturbed = learned.copy()
@@ -185,7 +185,7 @@ def pair_of_models(X, n_topics, options):
 
 
 def log_ratios(X, pair, n_temperatures, n_runs, seed):
-    """log p(w | learned) - log p(w | perturbed) by every method, and CPU seconds; every run has the same sweeps."""
+    """log p(w | learned) - log p(w | perturbed) by every method, and CPU seconds; all runs have as many sweeps."""
     mean_length = X.sum() / X.shape[0]
     sequential = max(1, round(2 * n_runs * n_temperatures / mean_length))
     single = {
@@ -235,31 +235,31 @@ def show_perturbed(title, figures):
             shares = [f"{share:.1%}" for share in (*row["share"], row["agree"])]
             means = [f"{mean:+.2f}" for mean in row["mean"]]
             rows.append([name, *shares, *means, f"{row['sd']:.3f}", f"{row['seconds']:.1f}"])
-        table(f"{title}, {n_temperatures} temperatures: learned : perturbed, nats a document", header, rows)
+        table(f"{title}, {n_temperatures} temperatures: learned and perturbed topics, nats per document", header, rows)
 
 
-# --- the run ----------------------------------------------------------------------------------------------------------
+# --- command line -----------------------------------------------------------------------------------------------------
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure (default: everything)")
+    add("--parts", nargs="+", choices=PARTS, default=PARTS, help="parts to run (default: all)")
     add("--ldac", nargs="+", type=Path, default=[], metavar="PATH", help="more corpora, .ldac or .ldac.gz")
-    add("--no-docstrings", action="store_true", help="leave the bundled corpus out")
-    add("--topics", nargs="+", type=int, default=[20, 100], help="K of the errors (default: 20 100)")
-    add("--lengths", nargs="+", type=int, default=[50, 500], help="tokens of a document (default: 50 500)")
-    add("--budgets", nargs="+", type=int, default=[10, 30, 100, 300], help="updates a token (default: 10 30 100 300)")
+    add("--no-docstrings", action="store_true", help="without the bundled corpus")
+    add("--topics", nargs="+", type=int, default=[20, 100], help="K of errors and rate (default: 20 100)")
+    add("--lengths", nargs="+", type=int, default=[50, 500], help="tokens per document (default: 50 500)")
+    add("--budgets", nargs="+", type=int, default=[10, 30, 100, 300], help="updates per token (default: 10 30 100 300)")
     add("--documents", type=int, default=24, help="documents of each length (default: 24)")
-    add("--repeats", type=int, default=8, help="estimates a document and budget (default: 8)")
-    add("--particles", type=int, default=1000, help="of the long particle filter (default: 1000)")
-    add("--temperatures", nargs="+", type=int, default=[100, 1000], help="of learned : perturbed (default: 100 1000)")
-    add("--perturbed-topics", type=int, default=50, help="K of learned : perturbed (default: 50)")
-    add("--runs", type=int, default=2, help="runs of each method there (default: 2)")
+    add("--repeats", type=int, default=8, help="estimates per document and budget (default: 8)")
+    add("--particles", type=int, default=1000, help="particles of the long particle filter (default: 1000)")
+    add("--temperatures", nargs="+", type=int, default=[100, 1000], help="for perturbed (default: 100 1000)")
+    add("--perturbed-topics", type=int, default=50, help="K for perturbed (default: 50)")
+    add("--runs", type=int, default=2, help="runs of each method for perturbed (default: 2)")
     add("--redrawn", type=float, default=0.05, help="share of the assignments drawn again (default: 0.05)")
     add("--fit-iter", type=int, default=300, help="sweeps of each fit (default: 300)")
-    add("--json", type=Path, metavar="FILE", help="write every figure there")
-    add("--seed", type=int, default=0, help="seed of everything (default: 0)")
+    add("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    add("--seed", type=int, default=0, help="seed of all random numbers (default: 0)")
     return parser.parse_args()
 
 

@@ -1,13 +1,18 @@
-"""How well the samplers of `GibbsLDA` mix, and what a second core gives one chain.
+"""Mixing of the samplers of `GibbsLDA`, and the speed of one chain on two cores.
 
-    python benchmarks/bench_mixing.py                          everything, about half an hour on two idle cores
+    python benchmarks/bench_mixing.py                          all parts, about half an hour on two idle cores
     python benchmarks/bench_mixing.py --parts threads joint --topics 100 500
     python benchmarks/bench_mixing.py --parts mixing --sweeps 4000
 
-Parts: `threads`, seconds a sweep with one and with two threads; `joint`, the joint log-likelihood against wall seconds
-with two cores, beside tomotopy with two workers; `mixing`, effective draws of functionals that do not name topics;
-`cluster`, two worker processes of a Dask cluster against two threads. Wall seconds mean something on an idle machine
-only. Needs the extra `benchmark`, and `distributed` for `cluster`.
+The parts are
+
+- `threads`: seconds per sweep with one and with two threads;
+- `joint`: the joint log-likelihood as a function of wall seconds on two cores, compared with tomotopy with two workers;
+- `mixing`: effective draws of functionals that do not depend on the order of topics;
+- `cluster`: two worker processes of a Dask cluster compared with two threads.
+
+Wall seconds are comparable on an idle machine only. The script needs the extra `benchmark`, and `distributed` for
+`cluster`.
 """
 
 import argparse
@@ -32,7 +37,7 @@ IN_BLOCKS = [name for name in SAMPLERS if name != "collapsed"]
 
 
 def start(X, n_topics, seed, n_sweeps=0):
-    """Corpus, priors and the state after some collapsed sweeps from random topics."""
+    """Corpus, priors, and the state after some collapsed sweeps from random assignments."""
     corpus = Corpus.from_counts(X)
     chain = GibbsChain.initialise_randomly(
         corpus, Priors.make(ALPHA, ETA, n_topics, X.shape[1]), np.random.SeedSequence(seed)
@@ -54,18 +59,18 @@ def sweeps(chain, n_sweeps, stop, after_each=lambda: None):
 
 
 def timed(chain, n_sweeps, stop):
-    """Of sweeps after the first."""
+    """CPU and wall seconds of the sweeps after the first one."""
     chain.sweep(stop)
     with stopwatch() as clock:
         sweeps(chain, n_sweeps, stop)
     return clock
 
 
-# --- one thread and two -----------------------------------------------------------------------------------------------
+# --- one thread and two threads ---------------------------------------------------------------------------------------
 
 
 def threads(X, n_topics, options):
-    """Seconds a sweep of every sampler, log joint included, threads in turn."""
+    """Seconds per sweep and log joint of every sampler; numbers of threads take turns."""
     begin = start(X, n_topics, options.seed, options.settle)
     taken = {}
     for sampler in SAMPLERS:
@@ -86,13 +91,13 @@ def threads(X, n_topics, options):
         rows.append([name, f"{wall:.3f}", f"{cpu:.3f}", f"{begin[0].n_tokens / wall / 1e6:.1f}", f"{alone / wall:.2f}"])
     table(
         f"K = {n_topics}: one sweep and its log joint, after {options.settle} collapsed sweeps",
-        ["sampler, threads", "wall s", "CPU s", "M tokens / s", "times one thread"],
+        ["sampler, threads", "wall s", "CPU s", "M tokens / s", "ratio to one thread"],
         rows,
     )
     return taken
 
 
-# --- joint log-likelihood against wall seconds, two cores -------------------------------------------------------------
+# --- joint log-likelihood and wall seconds, two cores -----------------------------------------------------------------
 
 
 class TwoWorkers(Tomotopy):
@@ -103,7 +108,7 @@ class TwoWorkers(Tomotopy):
 
 
 class InBlocks:
-    """A chain of the library on `n_jobs` cores, with the face of a peer."""
+    """A chain of sklda on `n_jobs` cores, with the interface of the classes in `peers`."""
 
     def __init__(self, sampler, X, n_topics, seed, n_jobs):
         begin = start(X, n_topics, seed)
@@ -118,7 +123,7 @@ class InBlocks:
 
 
 def joint(X, n_topics, options):
-    """Seconds spent in sweeps, in turn, and log p(w, z) a token at those moments; wall, and CPU of all threads."""
+    """Curves of log p(w, z) per token over the wall and CPU seconds of the sweeps; samplers take turns."""
     samplers = {TwoWorkers.name: TwoWorkers(X, n_topics, options.seed)}
     for sampler in IN_BLOCKS:
         samplers[f"{sampler}, 2 threads"] = InBlocks(sampler, X, n_topics, options.seed, 2)
@@ -126,7 +131,7 @@ def joint(X, n_topics, options):
     n_tokens = int(X.sum())
     spent = {name: {"wall": 0.0, "cpu": 0.0} for name in samplers}
     curves = {name: {"wall": [], "cpu": []} for name in samplers}
-    # Other load on the machine meets all of them.
+    # Turns are short, so that other load on the machine affects all samplers.
     while behind := [name for name in samplers if spent[name]["wall"] < options.seconds]:
         for name in behind:
             with stopwatch() as clock:
@@ -135,7 +140,7 @@ def joint(X, n_topics, options):
             for kind, seconds in clock.items():
                 spent[name][kind] += seconds
                 curves[name][kind].append((spent[name][kind], level))
-    # Where tomotopy is at the end of its time: what it took the others to get there.
+    # The time of every sampler to the last value of tomotopy.
     goal = curves[TwoWorkers.name]["wall"][-1][1]
     rows = []
     for name, points in curves.items():
@@ -143,8 +148,8 @@ def joint(X, n_topics, options):
         times = [f"{time_of(points[kind], goal):.1f}" for kind in ("wall", "cpu")]
         rows.append([name, str(sweeps), f"{last[0]:.1f}", f"{last[1]:.4f}", *times])
     table(
-        f"K = {n_topics}: joint log-likelihood a token, two cores",
-        ["sampler", "sweeps", "wall s", "level", f"wall s to {goal:.4f}", "CPU s to it"],
+        f"K = {n_topics}: joint log-likelihood per token, two cores",
+        ["sampler", "sweeps", "wall s", "value", f"wall s to {goal:.4f}", f"CPU s to {goal:.4f}"],
         rows,
     )
     return curves
@@ -154,7 +159,7 @@ def joint(X, n_topics, options):
 
 
 def functionals(chain):
-    """Quantities that do not change when topics change names."""
+    """Quantities that do not depend on the order of topics."""
     n_dk, m_k = chain.doc_topic_counts(), chain.topic_totals
     lengths = np.maximum(chain.corpus.lengths, 1)[:, None]
     return chain.log_joint(), ((m_k / m_k.sum()) ** 2).sum(), ((n_dk / lengths) ** 2).sum(axis=1).mean()
@@ -164,7 +169,7 @@ NAMES = ("log joint", "squared shares of topics", "squared shares in documents")
 
 
 def mixing(X, n_topics, options):
-    """Effective draws a sweep and a CPU second, by batch means, from one state of a long collapsed chain."""
+    """Effective draws per sweep and per CPU second, by batch means, from one state of a long collapsed chain."""
     begin = start(X, n_topics, options.seed, options.burn_in)
     found, rows = {}, []
     for sampler in SAMPLERS:
@@ -174,7 +179,7 @@ def mixing(X, n_topics, options):
                 chain.sweep()
             seconds += clock["cpu"]
             series.append(functionals(chain))
-        # A first fifth for what is left of the start.
+        # The first fifth is burn-in of this sampler.
         kept = np.array(series[options.sweeps // 5 :])
         effective = effective_draws([kept])
         seconds *= len(kept) / len(series)
@@ -184,7 +189,7 @@ def mixing(X, n_topics, options):
             rows.append([f"{sampler}: {name}", f"{len(kept) / n:.0f}", f"{n / seconds:.2f}"])
     table(
         f"K = {n_topics}: {options.sweeps} sweeps after {options.burn_in} collapsed ones",
-        ["sampler: functional", "sweeps a draw", "draws a CPU s"],
+        ["sampler: functional", "sweeps per draw", "draws per CPU s"],
         rows,
     )
     return found
@@ -194,7 +199,7 @@ def mixing(X, n_topics, options):
 
 
 def cluster(X, n_topics, options):
-    """Two worker processes of a Dask cluster on this machine beside two threads."""
+    """Seconds per sweep with two worker processes of a Dask cluster on this machine, and with two threads."""
     import distributed
 
     begin = start(X, n_topics, options.seed, options.settle)
@@ -213,24 +218,24 @@ def cluster(X, n_topics, options):
                 taken[f"{sampler}, {backend}"] = clock["wall"] / options.turn
                 rows.append([f"{sampler}, {backend}", f"{clock['wall'] / options.turn:.2f}"])
     sizes = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in moved.items())
-    table(f"K = {n_topics}: seconds a sweep; moved in each: {sizes}", ["sampler, backend", "wall s"], rows)
+    table(f"K = {n_topics}: seconds per sweep; each transfers {sizes}", ["sampler, backend", "wall s"], rows)
     return taken | moved
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--topics", nargs="+", type=int, default=[100, 500], help="for all parts but mixing")
-    parser.add_argument("--mixing-topics", nargs="+", type=int, default=[10, 50], help="on the docstrings")
-    parser.add_argument("--documents", type=int, help="as many of the docstrings in `mixing`; all by default")
+    parser.add_argument("--topics", nargs="+", type=int, default=[100, 500], help="K of all parts but `mixing`")
+    parser.add_argument("--mixing-topics", nargs="+", type=int, default=[10, 50], help="K of `mixing`")
+    parser.add_argument("--documents", type=int, help="number of docstrings in `mixing` (default: all)")
     parser.add_argument("--repeats", type=int, default=5, help="turns of each sampler in `threads`")
     parser.add_argument("--turn", type=int, default=3, help="sweeps of a turn, or between two points of a curve")
     parser.add_argument("--settle", type=int, default=60, help="collapsed sweeps before `threads` and `cluster`")
-    parser.add_argument("--seconds", type=float, default=40.0, help="of each curve in `joint`")
-    parser.add_argument("--burn-in", type=int, default=2000)
-    parser.add_argument("--sweeps", type=int, default=4000, help="of each sampler in `mixing`")
+    parser.add_argument("--seconds", type=float, default=40.0, help="wall seconds of each curve in `joint`")
+    parser.add_argument("--burn-in", type=int, default=2000, help="collapsed sweeps before `mixing`")
+    parser.add_argument("--sweeps", type=int, default=4000, help="sweeps of each sampler in `mixing`")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path, help="where figures go")
+    parser.add_argument("--json", type=Path, help="file for all figures")
     options = parser.parse_args()
     say(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
     figures = {}

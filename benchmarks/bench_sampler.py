@@ -1,15 +1,15 @@
-"""Speed, memory and quality of sklda's sampler beside tomotopy, lda and scikit-learn, in one run on one thread.
+"""Speed, memory and quality of the collapsed sampler, tomotopy, lda and scikit-learn, in one run on one thread.
 
-    python benchmarks/bench_sampler.py                       everything, on the synthetic and the bundled corpus
+    python benchmarks/bench_sampler.py                       all parts, with the synthetic and the bundled corpus
     python benchmarks/bench_sampler.py --ldac corpus.ldac.gz --json figures.json
     python benchmarks/bench_sampler.py --parts rate --topics 100 500 --repeats 7
     python benchmarks/bench_sampler.py --parts joint --joint-topics 100 500 --seconds 60 --plot curves.png
     python benchmarks/bench_sampler.py --parts joint --no-synthetic --ldac corpus.ldac.gz --same-seconds --seconds 3
     python benchmarks/bench_sampler.py --parts joint --mallet mallet.jar mallet-deps.jar
 
-Samplers take turns within every repeat, so that other load on the machine meets all of them; what is compared is CPU
-seconds of the process, and medians over repeats. All use alpha = 0.1 and eta = 0.01. Needs the extra `benchmark`.
-Several threads, and how well samplers mix, are the matter of `bench_mixing.py`.
+Samplers take turns within every repeat, so that other load on the machine affects all of them. Times are CPU seconds of
+the process, and figures are medians over repeats. All samplers have alpha = 0.1 and eta = 0.01. The script needs the
+extra `benchmark`. `bench_mixing.py` measures several threads, and how well samplers mix.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def say(*words):
 
 
 def table(title, header, rows):
-    """Print rows of strings under a header, columns aligned."""
+    """Print a header and rows of strings in aligned columns."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     say(f"\n{title}")
     for row in [header, ["-" * width for width in widths], *rows]:
@@ -71,11 +71,11 @@ def variational(n_topics, **parameters):
     return LatentDirichletAllocation(n_topics, doc_topic_prior=ALPHA, topic_word_prior=ETA, **parameters)
 
 
-# --- tokens a second --------------------------------------------------------------------------------------------------
+# --- tokens per second ------------------------------------------------------------------------------------------------
 
 
 def rate(X, n_topics, options):
-    """Tokens a second of every library: its sampler settles for some sweeps, then takes `repeats` turns."""
+    """Tokens per second of every library: some sweeps of burn-in, then `repeats` turns."""
     n_tokens = int(X.sum())
     names = [n for n in options.libraries if n != "scikit-learn" or n_topics <= options.slow_topics]
     samplers, sweeps = {}, {}
@@ -84,7 +84,7 @@ def rate(X, n_topics, options):
         with stopwatch() as taken:
             sampler.sweep()
         sweeps[name] = max(1, round(options.turn / taken["cpu"]))
-        # Early sweeps change more topics than later ones do; no library settles for more than 15 turns.
+        # Early sweeps change more topics than later ones. The burn-in is limited to the time of 15 turns.
         if name != "scikit-learn":
             sampler.sweep(max(1, min(options.settle, round(options.turn * 15 / taken["cpu"]))))
     figures = {name: {"cpu": [], "wall": []} for name in [*names, "GibbsLDA.fit"]}
@@ -94,7 +94,7 @@ def rate(X, n_topics, options):
                 sampler.sweep(sweeps[name])
             for clock, seconds in taken.items():
                 figures[name][clock].append(n_tokens * sweeps[name] / seconds)
-        # What fit adds to its sweeps: their log joint, and the estimates at the end.
+        # In addition to sweeps, fit computes the log joint of every sweep and the estimates at the end.
         n = max(10, sweeps["sklda"])
         with stopwatch() as taken:
             gibbs(n_topics, max_iter=n, random_state=options.seed).fit(X)
@@ -104,7 +104,7 @@ def rate(X, n_topics, options):
 
 
 def ratio(ours, theirs):
-    """Median over repeats of our figure divided by theirs in the same repeat."""
+    """Median over repeats of the ratio of `ours` to `theirs` in the same repeat."""
     return float(np.median(np.divide(ours, theirs)))
 
 
@@ -122,14 +122,14 @@ def show_rate(corpus, n_topics, figures):
             ]
         )
     header = ["library", "M tokens / CPU s", "range", "M tokens / s", "sklda : it"]
-    table(f"{corpus}, K = {n_topics}: tokens a second, one thread", header, rows)
+    table(f"{corpus}, K = {n_topics}: tokens per second, one thread", header, rows)
 
 
-# --- joint log-likelihood against time --------------------------------------------------------------------------------
+# --- joint log-likelihood and time ------------------------------------------------------------------------------------
 
 
 def joint_curves(X, n_topics, seconds, options):
-    """For every seed and sampler: CPU seconds spent sweeping, and log p(w, z) per token at those moments."""
+    """For every seed and sampler: CPU seconds of the sweeps so far, and log p(w, z) per token."""
     n_tokens = int(X.sum())
     names = [name for name in options.libraries if name != "scikit-learn"]
     names.append(SkldaSequential.name)
@@ -143,7 +143,7 @@ def joint_curves(X, n_topics, seconds, options):
             for name, sampler in samplers.items():
                 before = sweeps[name]
                 while spent[name] < checkpoint:
-                    # In one call as many sweeps as should fill the time: tomotopy starts its thread at every call.
+                    # One call makes all sweeps up to the checkpoint, because tomotopy starts a thread at every call.
                     n = int((checkpoint - spent[name]) / spent[name] * sweeps[name]) if sweeps[name] else 1
                     with stopwatch() as taken:
                         sampler.sweep(max(n, 1))
@@ -160,7 +160,7 @@ def joint_curves(X, n_topics, seconds, options):
 
 
 def mallet_curve(X, n_topics, seconds, seed, jars):
-    """The same of MALLET, which is run anew for every point: 1, 2, 4, … sweeps, until they take `seconds`."""
+    """The curve of MALLET, with a new run for every point: 1, 2, 4, … sweeps, until they take `seconds`."""
     mallet, n_tokens = Mallet(X, n_topics, seed, jars), int(X.sum())
     points, n = [], 1
     while not points or points[-1][0] < seconds:
@@ -171,14 +171,14 @@ def mallet_curve(X, n_topics, seconds, seed, jars):
 
 
 def draw_curves(curves, title, file):
-    """Log joint per token against CPU seconds, a line a seed."""
+    """Plot the log joint per token over CPU seconds, with one line for each seed."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator, NullLocator
 
     fig, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
     for i, (name, runs) in enumerate(curves.items()):
         for r, points in enumerate(runs):
-            # The first point is the random start.
+            # The first point is the initial state.
             times, levels = np.transpose(points[1:])
             ax.plot(times, levels, color=f"C{i}", lw=1.2, label=None if r else name)
     ax.set(xlabel="CPU seconds, one thread", ylabel="log p(w, z) per token, nats", title=title, xscale="log")
@@ -193,7 +193,7 @@ def at_time(points, seconds):
 
 
 def time_of(points, level):
-    """When the curve first passes the level, interpolated; NaN if it never does."""
+    """The time at which the curve first reaches `level`, interpolated; NaN if it never does."""
     times, levels = np.transpose(points)
     passed = np.flatnonzero(levels >= level)
     if not len(passed):
@@ -209,21 +209,21 @@ def show_joint(corpus, n_topics, seconds, curves):
         for name, runs in curves.items()
     ]
     header = ["log p(w, z) per token", *(f"{t:.3g} s" for t in moments)]
-    table(f"{corpus}, K = {n_topics}: joint log-likelihood in nats a token after CPU seconds", header, rows)
+    table(f"{corpus}, K = {n_topics}: joint log-likelihood in nats per token after CPU seconds", header, rows)
     summary = {}
     ours = Sklda.name, SkldaSequential.name
     for name in curves:
         if name in ours:
             continue
-        # Whole curves are compared seed by seed; a seed means nothing across libraries, the pairs are only turns.
+        # Equal seeds of different libraries have nothing in common, so medians over seeds are compared.
         level = float(np.median([at_time(points, seconds) for points in curves[name]]))
         summary[name] = {"level": level}
         for own in ours:
             reached = [time_of(points, level) for points in curves[own]]
             summary[name][own] = {"seconds": reached, "share": np.median(reached) / seconds}
             say(
-                f"  {name}'s level after {seconds:.3g} s, {level:.4f}: {own} reaches it in {np.median(reached):.3g} s "
-                f"({min(reached):.3g}–{max(reached):.3g}), {np.median(reached) / seconds:.3f} of the time"
+                f"  {name} has {level:.4f} after {seconds:.3g} s; {own} reaches it after {np.median(reached):.3g} s "
+                f"({min(reached):.3g}–{max(reached):.3g}), ratio {np.median(reached) / seconds:.3f}"
             )
     return summary
 
@@ -232,7 +232,7 @@ def show_joint(corpus, n_topics, seconds, curves):
 
 
 def memory(X, n_topics, options):
-    """Bytes that each library adds to a process which holds the corpus, at its peak; one process a library."""
+    """Peak memory of each library in bytes, in addition to a process that holds the corpus; one process each."""
     figures = {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "corpus.npz"
@@ -246,10 +246,10 @@ def memory(X, n_topics, options):
 
 
 def memory_of(name, file, n_topics):
-    """What the subprocess of `memory` does."""
+    """Print the additional peak memory; the subprocess of `memory` runs this."""
     X = sp.load_npz(file)
     if name == "tomotopy":
-        import tomotopy  # noqa: F401  its import belongs to the baseline
+        import tomotopy  # noqa: F401  the baseline contains this import
     before = peak_memory()
     if name == "GibbsLDA.fit":
         gibbs(n_topics, max_iter=MEMORY_SWEEPS, random_state=0).fit(X)
@@ -262,7 +262,7 @@ def memory_of(name, file, n_topics):
 
 
 def scaling(options):
-    """Nanoseconds a token of sklda when one of topics, documents, their length and words changes."""
+    """Nanoseconds per token of sklda, as one of topics, documents, their length and words changes."""
     base = {"topics": 100, "documents": 4000, "length": 100, "words": 5000}
     grid = {
         "topics": (20, 50, 100, 200, 500, 1000, 2000),
@@ -304,15 +304,15 @@ def show_scaling(figures):
         ]
         for f in figures
     ]
-    header = ["changed", "topics", "documents", "tokens each", "words", "kernel", "ns a token"]
-    table("sklda: CPU time of a token, one thread", header, rows)
+    header = ["changed", "topics", "documents", "tokens each", "words", "kernel", "ns per token"]
+    table("sklda: CPU time per token, one thread", header, rows)
 
 
 # --- transform --------------------------------------------------------------------------------------------------------
 
 
 def halves(X, rng):
-    """Split the tokens of every document at random into two matrices of counts."""
+    """Split the tokens of every document randomly into two matrices of counts."""
     documents, words = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)).repeat(X.data), np.repeat(X.indices, X.data)
     order = np.lexsort((rng.random(len(words)), documents))
     place = np.arange(len(words)) - np.searchsorted(documents, np.arange(X.shape[0]))[documents]
@@ -322,7 +322,7 @@ def halves(X, rng):
 
 
 def perplexity(theta, topic_word, hidden):
-    """exp of minus the mean log p(w) over hidden tokens, p(w) = sum_k theta_dk phi_kw."""
+    """exp(-mean of log p(w) over hidden tokens), with p(w) = sum_k theta_dk phi_kw."""
     hidden = hidden.tocoo()
     total, step = 0.0, 2**16
     for i in range(0, hidden.nnz, step):
@@ -332,12 +332,12 @@ def perplexity(theta, topic_word, hidden):
 
 
 def transforms(X, n_topics, options):
-    """Documents a second, and document-completion perplexity, on a fifth of the documents that no model saw."""
+    """Documents per second and document-completion perplexity on a held-out fifth of the documents."""
     rng = np.random.default_rng(options.seed)
     order = rng.permutation(X.shape[0])
     test, train = X[order[: X.shape[0] // 5]], X[order[X.shape[0] // 5 :]]
     ours = gibbs(n_topics, max_iter=options.fit_iter, random_state=options.seed).fit(train)
-    # Our topics in scikit-learn's model, prepared as its own fit prepares them.
+    # scikit-learn's model with the topics of GibbsLDA, set as its own fit sets them.
     same = variational(n_topics, max_iter=1, random_state=options.seed).fit(train[:10])
     same.components_ = ours.components_
     same.exp_dirichlet_component_ = np.exp(psi(same.components_) - psi(same.components_.sum(axis=1, keepdims=True)))
@@ -372,35 +372,41 @@ def show_transforms(corpus, n_topics, figures):
             ]
         )
     header = ["transform by", "documents / CPU s", "GibbsLDA : it", "perplexity", "GibbsLDA : it"]
-    table(f"{corpus}, K = {n_topics}: unseen documents; perplexity of their hidden halves", header, rows)
+    table(f"{corpus}, K = {n_topics}: held-out documents; perplexity of their hidden halves", header, rows)
 
 
-# --- the run ----------------------------------------------------------------------------------------------------------
+# --- command line -----------------------------------------------------------------------------------------------------
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure (default: everything)")
+    add("--parts", nargs="+", choices=PARTS, default=PARTS, help="parts to run (default: all)")
     add("--topics", nargs="+", type=int, default=[20, 100, 500, 1000, 2000], help="K of the rates")
     add("--joint-topics", nargs="+", type=int, default=[100], help="K of the curves (default: 100)")
-    add("--same-seconds", action="store_true", help="smaller corpora get as long as the largest, not in proportion")
-    add("--plot", type=Path, metavar="FILE", help="draw the curves there; corpus and K are added to the name")
-    add("--mallet", nargs="+", metavar="JAR", help="MALLET's jars: it takes part in the curves")
+    add("--same-seconds", action="store_true", help="same seconds for all corpora (default: by number of tokens)")
+    add("--plot", type=Path, metavar="FILE", help="plot the curves to FILE; corpus and K are added to its name")
+    add("--mallet", nargs="+", metavar="JAR", help="jars of MALLET, to include it in the curves")
     add("--ldac", nargs="+", type=Path, default=[], metavar="PATH", help="more corpora, .ldac or .ldac.gz")
-    add("--no-synthetic", action="store_true", help="leave the 3-million-token corpus out")
-    add("--libraries", nargs="+", choices=list(PEERS), default=list(PEERS), help="who takes part; sklda always does")
+    add("--no-synthetic", action="store_true", help="without the corpus of 3 million tokens")
+    add(
+        "--libraries",
+        nargs="+",
+        choices=list(PEERS),
+        default=list(PEERS),
+        help="libraries to compare; sklda is always included",
+    )
     add("--repeats", type=int, default=5, help="turns of every library (default: 5)")
     add("--seconds", type=float, default=20, help="CPU seconds of the joint log-likelihood curves (default: 20)")
-    add("--json", type=Path, metavar="FILE", help="write every raw figure there")
+    add("--json", type=Path, metavar="FILE", help="write all figures to FILE")
     add("--seed", type=int, default=0, help="seed of the first repeat (default: 0)")
-    add("--turn", type=float, default=1.0, help="CPU seconds of one turn when rates are measured (default: 1)")
-    add("--settle", type=int, default=20, help="sweeps of every sampler before its rate counts (default: 20)")
+    add("--turn", type=float, default=1.0, help="CPU seconds of one turn for rates (default: 1)")
+    add("--settle", type=int, default=20, help="sweeps of every sampler before its rate is measured (default: 20)")
     add("--checkpoints", type=int, default=20, help="evaluations along a curve (default: 20)")
     add("--fit-iter", type=int, default=200, help="sweeps of GibbsLDA before transform is measured (default: 200)")
-    add("--vb-iter", type=int, default=30, help="iterations of scikit-learn's own fit there (default: 30)")
-    add("--transform-documents", type=int, default=2000, help="unseen documents at most (default: 2000)")
-    add("--slow-topics", type=int, default=100, help="largest K at which scikit-learn takes part (default: 100)")
+    add("--vb-iter", type=int, default=30, help="iterations of scikit-learn's fit for transform (default: 30)")
+    add("--transform-documents", type=int, default=2000, help="largest number of held-out documents (default: 2000)")
+    add("--slow-topics", type=int, default=100, help="largest K for scikit-learn (default: 100)")
     add("--memory-of", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.libraries = ["sklda", *(name for name in options.libraries if name != "sklda")]
@@ -436,7 +442,7 @@ def main():
                 figures = record["rate"][f"{corpus}, K={n_topics}"] = rate(X, n_topics, options)
                 show_rate(corpus, n_topics, figures)
         if "joint" in options.parts:
-            # Smaller corpora get time in proportion: about as many sweeps.
+            # Time proportional to the tokens gives about the same number of sweeps.
             seconds = options.seconds * (1 if options.same_seconds else float(X.sum() / n_largest))
             for n_topics in options.joint_topics:
                 curves = joint_curves(X, n_topics, seconds, options)
@@ -451,7 +457,7 @@ def main():
                 figures = record["memory"][f"{corpus}, K={n_topics}"] = memory(X, n_topics, options)
                 rows = [[name, f"{size / 2**20:,.0f}"] for name, size in figures.items()]
                 table(f"{corpus}, K = {n_topics}: peak memory beyond the corpus", ["library", "MiB"], rows)
-        # What fits the simulated corpus says nothing of text.
+        # Perplexity on the simulated corpus does not carry over to texts.
         if "transform" in options.parts and corpus != "synthetic":
             for n_topics in (20, 100):
                 figures = record["transform"][f"{corpus}, K={n_topics}"] = transforms(X, n_topics, options)

@@ -1,12 +1,12 @@
-"""TopicCountLDA: the number of topics of corpora where it is known, errors against long runs, and a real corpus.
+"""TopicCountLDA: corpora with a known number of topics, comparison of errors with long runs, and a real corpus.
 
     python benchmarks/bench_topic_count.py --part small
     python benchmarks/bench_topic_count.py --part paper --features 3000
     python benchmarks/bench_topic_count.py --part diffuse
     python benchmarks/bench_topic_count.py --part whales --data whales.ldac.gz
 
-Log evidence is in nats; "too low by" is `log_evidence_downward_bias_`. Long runs start from prunings of their own, and
-share no random number with what they are compared with.
+Log evidence is in nats; "bias" is `log_evidence_downward_bias_`. Long runs have other pruned chains and other random
+numbers than the fits that they are compared with.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from sklda.datasets import make_lda_corpus
 
 
 def fitted(name, X, *arguments, **options):
-    """A fitted TopicCountLDA; what it warns of is printed."""
+    """A fitted TopicCountLDA; its warnings are printed."""
     with warnings.catch_warnings(record=True) as said, stopwatch() as taken:
         warnings.simplefilter("always")
         lda = TopicCountLDA(*arguments, **options).fit(X)
@@ -41,7 +41,7 @@ def fitted(name, X, *arguments, **options):
     for each in said:
         if not issubclass(each.category, ConvergenceWarning | UserWarning):
             raise each.message
-        say(f"  warned: {each.message}")
+        say(f"  Warning: {each.message}")
     return lda, taken
 
 
@@ -50,7 +50,7 @@ def seconds(taken):
 
 
 def log_evidence(corpus, rule, counts, options, n_temperatures, seed, evidence_method="guided_ais"):
-    """For each number of topics: log evidence, standard error, by how much it is too low, and its priors."""
+    """For each number of topics: log evidence, standard error, downward bias, and priors."""
     root = random.seed_sequence(seed)
     seeds = [random.child(root, 0, c) for c in range(options.chains)]
     priors, states = prune(corpus, rule, counts, seeds, options.jobs)
@@ -72,7 +72,7 @@ def by_count(lda, T):
 
 
 def apart(lda):
-    """How far below the best each number of topics with runs of full length is, in errors that it does not share."""
+    """Difference of the log evidence from the best, in independent errors, for T with runs of full length."""
     trace, known = lda.evidence_trace_, {}
     n_sweeps = trace["n_sweeps"].max()
     for T in np.unique(trace["n_components"][trace["n_sweeps"] == n_sweeps]).tolist():
@@ -94,7 +94,7 @@ def nats(value):
 
 
 def small(options):
-    """Six topics, 60,000 tokens: the mode, and log evidence beside runs ten times as long."""
+    """Six topics, 60,000 tokens: the mode, and the log evidence compared with runs ten times as long."""
     given = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}
     X = make_lda_corpus(300, 100, 6, doc_length=(100, 300), **given, random_state=options.seed).data
     say(describe(X))
@@ -107,7 +107,7 @@ def small(options):
         own, reference = by_count(lda, T), long[T][:3]
         apart = own[0] + own[2] - reference[0] - reference[2]
         rows.append([str(T), *map(nats, (*own, *reference, apart))])
-    header = ["T", "scan", "error", "too low by", "long runs", "error", "too low by", "difference"]
+    header = ["T", "scan", "error", "bias", "long runs", "error", "bias", "difference"]
     table(f"log evidence; long runs took {seconds(long_taken)}", header, rows)
     posteriors("posterior of the scan", {"scan": lda})
     return {"seconds": taken, "mode": lda.n_components_, "rows": rows}
@@ -127,7 +127,7 @@ def paper(options):
             continue
         below = f"{errors[T]:.1f}" if T in errors else ""
         rows.append([str(T), *map(nats, by_count(lda, T)), nats(best - value[i]), below])
-    header = ["T", "scan", "error", "too low by", "below the best", "in errors not shared"]
+    header = ["T", "scan", "error", "bias", "difference", "in independent errors"]
     table("log evidence", header, rows)
     return {"seconds": taken, "mode": lda.n_components_, "rows": rows}
 
@@ -136,7 +136,7 @@ def paper(options):
 
 
 def diffuse(options):
-    """Twenty documents of 25 words: the posterior is broad, and few topics win by the estimator of the paper."""
+    """Twenty documents of 25 tokens: the posterior is broad, and the estimator of the paper favours few topics."""
     given = {"doc_topic_prior": 0.2, "topic_word_prior": 0.2}
     X = make_lda_corpus(20, 15, 6, doc_length=25, **given, random_state=options.seed).data
     say(describe(X))
@@ -163,12 +163,13 @@ def diffuse(options):
     for T, value, error in zip(counts, values, errors, strict=True):
         away = [nats(by_count(lda, T)[0] - value) for lda in found.values()]
         rows.append([str(T), nats(value), f"{error:.2f}", *away])
-    table(f"log evidence by long runs ({seconds(taken)}), and less that", ["T", "long", "error", *found], rows)
+    title = f"log evidence by long runs ({seconds(taken)}), and the differences of the fits from it"
+    table(title, ["T", "long", "error", *found], rows)
     return {"posterior": {name: lda.topic_count_posterior_.tolist() for name, lda in found.items()}, "rows": rows}
 
 
 def calibration(counts, truth, errors, fits):
-    """How often p(T | w) of several fits is within two stated errors of the long runs, whose own are added."""
+    """How often p(T | w) of several fits is within two errors of the long runs; the errors of both are added."""
     own = np.random.default_rng(0).standard_normal((4000, len(counts))) * errors
     own = normalised(np.log(truth) + own).std(axis=0)
     found = np.array([lda.topic_count_posterior_ for lda in fits])
@@ -178,7 +179,7 @@ def calibration(counts, truth, errors, fits):
     columns = truth, own, found.mean(axis=0), stated.mean(axis=0), inside.mean(axis=0)
     rows = [[str(T), *(f"{column[i]:.3f}" for column in columns)] for i, T in enumerate(counts) if likely[i]]
     header = ["T", "long runs", "error", "mean of scans", "mean error", "within two errors"]
-    table(f"{len(fits)} scans; all together {inside[:, likely].mean():.3f} within two errors", header, rows)
+    table(f"{len(fits)} scans; for all T {inside[:, likely].mean():.3f} within two errors", header, rows)
 
 
 def posteriors(title, found, others=()):
@@ -199,13 +200,13 @@ def posteriors(title, found, others=()):
 
 
 def whales(options):
-    """A real corpus at the paper's priors, and at those that each number of topics would have."""
+    """A real corpus with the priors of the paper, and with priors learnt for each number of topics."""
     X = read_ldac(options.data)
     say(describe(X))
     corpus, found = Corpus.from_counts(X), {}
     rules = {
         f"alpha = {options.alpha}, eta = {options.eta}": PriorRule(options.alpha, options.eta, X.shape[1]),
-        "empirical Bayes": PriorRule.learning(None, None, X.shape[1]),
+        "learnt priors": PriorRule.learning(None, None, X.shape[1]),
     }
     for name, rule in rules.items():
         rows = []
@@ -221,7 +222,7 @@ def whales(options):
                 apart = f"{(a - b) / np.hypot(a_std, b_std):+.1f}"
                 rows.append([str(T), *map(nats, (a, a_std, b, b_std)), apart, f"{alpha:.3f}, {eta:.3f}"])
                 say("  ".join(rows[-1]))
-        header = ["T", "seed 0", "error", "seed 1", "error", "apart, in errors", "alpha, eta"]
+        header = ["T", "seed 0", "error", "seed 1", "error", "diff., in errors", "alpha, eta"]
         table(f"log evidence, {name}; {seconds(taken)}", header, rows)
         found[name] = rows
     found["held out"] = scores(X, options)
@@ -229,7 +230,7 @@ def whales(options):
 
 
 def scores(X, options):
-    """Held-out likelihood and leave-one-out score of a fifth of the documents, by fits pruned from above."""
+    """Held-out likelihood and leave-one-out score of a fifth of the documents, for fits with pruned initialisation."""
     order = np.random.default_rng(options.seed).permutation(X.shape[0])
     test, train = np.split(order, [X.shape[0] // 5])
     rows = []
@@ -241,22 +242,22 @@ def scores(X, options):
         rows.append([str(T), nats(held_out), nats(left_out.score), nats(left_out.std)])
         say("  ".join(rows[-1]))
     title = f"{len(test)} documents: sum of held-out log-likelihoods, and leave-one-out score"
-    table(title, ["T", "held out", "left out", "error"], rows)
+    table(title, ["T", "held out", "leave one out", "error"], rows)
     return rows
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=("small", "paper", "diffuse", "whales"), default="small")
-    parser.add_argument("--data", type=Path, help="corpus of --part whales, a document a line")
-    parser.add_argument("--features", type=int, default=100, help="of --part paper")
-    parser.add_argument("--alpha", type=float, default=0.11, help="of --part whales")
-    parser.add_argument("--eta", type=float, default=0.41, help="of --part whales")
-    parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="of --part whales")
-    parser.add_argument("--runs", type=int, default=2, help="of long runs, from each pruning")
-    parser.add_argument("--chains", type=int, default=2, help="prunings of long runs")
-    parser.add_argument("--max-iter", type=int, help="sweeps of --part diffuse")
-    parser.add_argument("--repeats", type=int, default=1, help="scans of --part diffuse, one seed each")
+    parser.add_argument("--data", type=Path, help="corpus of --part whales, with one document per line")
+    parser.add_argument("--features", type=int, default=100, help="number of words for --part paper")
+    parser.add_argument("--alpha", type=float, default=0.11, help="alpha for --part whales")
+    parser.add_argument("--eta", type=float, default=0.41, help="eta for --part whales")
+    parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="T for --part whales")
+    parser.add_argument("--runs", type=int, default=2, help="long runs from each pruned chain")
+    parser.add_argument("--chains", type=int, default=2, help="pruned chains for the long runs")
+    parser.add_argument("--max-iter", type=int, help="max_iter for --part diffuse")
+    parser.add_argument("--repeats", type=int, default=1, help="scans for --part diffuse, with one seed each")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)

@@ -1,4 +1,4 @@
-"""Corpora, and one face for every sampler that `bench_sampler.py` compares."""
+"""Corpora, and one interface for all samplers that `bench_sampler.py` compares."""
 
 import gzip
 import os
@@ -21,7 +21,7 @@ ALPHA, ETA = 0.1, 0.01
 
 
 def read_ldac(path):
-    """Counts of a file with one document a line, ``n_distinct id:count id:count …``; plain text or gzip."""
+    """Counts of a file with one document per line, ``n_distinct id:count id:count …``; plain text or gzip."""
     with (gzip.open if str(path).endswith(".gz") else open)(path, "rt") as lines:
         documents = [[pair.split(":") for pair in line.split()[1:]] for line in lines]
     pairs = np.array([pair for document in documents for pair in document], np.int64).reshape(-1, 2)
@@ -30,7 +30,7 @@ def read_ldac(path):
 
 
 def synthetic():
-    """About 3 million tokens: 20,000 documents of about 150 words from 100 topics over 19,084 words."""
+    """A corpus of about 3 million tokens: 20,000 documents of about 150 tokens, 100 topics, 19,084 words."""
     corpus = sklda.datasets.make_lda_corpus(
         20_000,
         19_084,
@@ -45,14 +45,14 @@ def synthetic():
 
 
 def _occurring(X):
-    """Without the words and the documents that are empty: some libraries drop them, and V would differ."""
+    """X without empty documents and unused words, which some libraries drop, so that V is the same for all."""
     X = X[X.getnnz(axis=1) > 0][:, X.getnnz(axis=0) > 0]
     X.sum_duplicates()
     return X
 
 
 def describe(X):
-    """The corpus in one line."""
+    """One line of text about the corpus."""
     frequencies = np.sort(np.asarray(X.sum(axis=0)).ravel())[::-1]
     n = frequencies.sum()
     return (
@@ -63,7 +63,7 @@ def describe(X):
 
 
 class Sklda:
-    """The chain behind GibbsLDA, sweep by sweep."""
+    """The chain of GibbsLDA, for single sweeps."""
 
     name = "sklda"
 
@@ -86,7 +86,7 @@ class Sklda:
 
 
 class SkldaSequential(Sklda):
-    """The same from a sequential start, which counts as its first sweep."""
+    """The chain of GibbsLDA with sequential initialisation, which counts as the first sweep."""
 
     name = "sklda, sequential"
 
@@ -102,7 +102,7 @@ class SkldaSequential(Sklda):
 
 
 class Tomotopy:
-    """tomotopy.LDAModel with one worker, fixed priors and every word kept."""
+    """tomotopy.LDAModel with one worker, fixed priors and all words."""
 
     name = "tomotopy"
 
@@ -130,7 +130,7 @@ class Tomotopy:
 
 
 class Lda:
-    """The compiled sweep of the `lda` package, over arrays as its own slow initialisation would fill them."""
+    """The compiled sweep of the `lda` package. The arrays are filled here, because its initialisation is slow."""
 
     name = "lda"
 
@@ -160,7 +160,7 @@ class Lda:
 
 
 class SklearnLDA:
-    """One iteration of variational Bayes over the whole corpus counts as one sweep."""
+    """scikit-learn's variational Bayes; an iteration over the whole corpus counts as one sweep."""
 
     name = "scikit-learn"
 
@@ -179,7 +179,7 @@ class SklearnLDA:
 
 
 class Mallet:
-    """MALLET's ParallelTopicModel on one thread, by its command line: a process for every number of sweeps."""
+    """MALLET's ParallelTopicModel on one thread, by its command line, with one process for each number of sweeps."""
 
     name = "MALLET"
 
@@ -196,11 +196,11 @@ class Mallet:
             "cc.mallet.classify.tui.Csv2Vectors",
             *["--input", text, "--output", self.corpus, "--keep-sequence", "--token-regex", r"\S+"],
         )
-        # What is not sampling: the machine's start, reading, the first random topics.
+        # Time that is not sampling: start of the virtual machine, reading, initialisation.
         self.overhead = self._train(0)[0]
 
     def run(self, n_sweeps):
-        """CPU seconds of `n_sweeps` sweeps, and the tokens (words, documents) and topics that they end with."""
+        """CPU seconds of `n_sweeps` sweeps, and the tokens (words, documents) and their topics at the end."""
         spent, state = self._train(n_sweeps)
         with gzip.open(state, "rt") as lines:
             rows = [line.split() for line in lines if not line.startswith("#")]
@@ -233,7 +233,7 @@ PEERS = {peer.name: peer for peer in (Sklda, Tomotopy, Lda, SklearnLDA)}
 
 
 def log_joint(tokens, topics, n_topics):
-    """log p(w, z | alpha, eta) in nats: theta and phi integrated out, the same code for every sampler."""
+    """log p(w, z | alpha, eta) in nats, with theta and phi integrated out; the same function for all samplers."""
     words, documents = tokens
     V, topics = words.max() + 1, topics.astype(np.int64)
 
@@ -253,7 +253,7 @@ def log_joint(tokens, topics, n_topics):
 
 @contextmanager
 def stopwatch():
-    """CPU seconds of this process (all its threads) and wall seconds, in the dictionary that it yields."""
+    """Yield a dictionary that gets the CPU seconds of this process (all threads) and the wall seconds."""
     taken = {}
     cpu, wall = time.process_time(), time.perf_counter()
     yield taken
@@ -261,9 +261,9 @@ def stopwatch():
 
 
 def peak_memory():
-    """The most that this process has held so far, in bytes."""
+    """Peak memory of this process so far, in bytes."""
     try:
-        # ru_maxrss would count what the parent process held when it started this one.
+        # ru_maxrss contains memory of the parent process at the time of the start.
         with open("/proc/self/status") as lines:
             return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
     except OSError:

@@ -1,4 +1,4 @@
-"""Topics of the docstrings of NumPy, SciPy and scikit-learn: their priors, what they are, what they are good for."""
+"""Topics of the docstrings of NumPy, SciPy and scikit-learn: priors, words and documents, and use as features."""
 
 import time
 import warnings
@@ -21,7 +21,7 @@ AD_HOC = {"50/K, 0.1": (50 / K, 0.1), "0.1, 0.1": (0.1, 0.1), "1/K, 1/K": (1 / K
 
 
 def fit(X):
-    """Topics, and the priors that maximise the marginal likelihood."""
+    """Fit topics and the priors that maximise the marginal likelihood."""
     model = EmpiricalBayesLDA(
         K, method="full_bayes", n_tuning=60, max_iter=240, n_chains=4, n_jobs=2, verbose=0, random_state=0
     )
@@ -38,19 +38,19 @@ def fit(X):
     for each in caught:
         print(f"  Warning: {each.message}")
     MarginalLikelihoodDisplay.from_estimator(model, n_points=25).figure_.savefig(PLOT)
-    print(f"  log m(h) with both regions: {PLOT}")
+    print(f"  Plot of log m(h) with both confidence regions: {PLOT}")
     return model
 
 
 def show_priors(X, h):
-    """Held-out log-likelihood of a fifth of the documents under the priors found and under those of others."""
+    """Print the held-out log-likelihood of a fifth of the documents for the estimated priors and for usual ones."""
     train, test = train_test_split(X, test_size=0.2, random_state=0)
     scores = {}
-    for name, (alpha, eta) in {"found": h, **AD_HOC}.items():
+    for name, (alpha, eta) in {"estimated": h, **AD_HOC}.items():
         lda = GibbsLDA(K, doc_topic_prior=alpha, topic_word_prior=eta, max_iter=150, random_state=0).fit(train)
         scores[name] = lda.score(test)
-        loss = scores["found"] - scores[name]
-        print(f"  {name:<10} ({alpha:.3f}, {eta:.3f})   {scores[name]:.4f} nats a token, {loss:+.4f} lost")
+        difference = scores[name] - scores["estimated"]
+        print(f"  {name:<10} ({alpha:.3f}, {eta:.3f})   {scores[name]:.4f} nats per token ({difference:+.4f})")
 
 
 def show_topics(model, corpus):
@@ -59,11 +59,11 @@ def show_topics(model, corpus):
         words = corpus.feature_names[np.argsort(-model.topic_word_[k])[:8]]
         closest = corpus.document_names[np.argsort(-model.doc_topic_[:, k])[:3]]
         print(f"  {share[k]:5.1%}  {' '.join(words)}")
-        print(f"         closest: {', '.join(closest)}")
+        print(f"         documents: {', '.join(closest)}")
 
 
 def show_accuracy(corpus, priors):
-    """The same classifier and folds for all; topic models are fitted on the training part of each fold alone."""
+    """Print the accuracy of a classifier for several features; all are fitted to the training part of each fold."""
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     features = {
         "topics, sklda": GibbsLDA(K, max_iter=200, random_state=0, **priors),
@@ -88,17 +88,17 @@ def main():
     print(
         f"\n{D:,} docstrings of NumPy, SciPy and scikit-learn, {V:,} words, {corpus.data.sum():,} tokens; {K} topics\n"
     )
-    print("Priors by maximum marginal likelihood\n")
+    print("Priors with the largest marginal likelihood\n")
     model = fit(corpus.data)
     h = model.doc_topic_prior_, model.topic_word_prior_
-    print("\nHeld-out likelihood of a fifth of the documents by priors (alpha, eta)\n")
+    print("\nHeld-out log-likelihood of a fifth of the documents for several priors (alpha, eta)\n")
     show_priors(corpus.data, h)
-    print("\nTopics by their share of the tokens\n")
+    print("\nTopics, ordered by their share of the tokens\n")
     show_topics(model, corpus)
-    print(f"\nWhich of {len(corpus.target_names)} subject groups? Accuracy of a logistic regression in 5 folds\n")
+    print(f"\nAccuracy of a logistic regression of the {len(corpus.target_names)} subject groups, in 5 folds\n")
     show_accuracy(corpus, dict(zip(("doc_topic_prior", "topic_word_prior"), h, strict=True)))
-    print("\n  Words say more than topics; topics say much of it in a hundredth of the columns.")
-    print(f"\n{time.perf_counter() - start:.0f} s in all\n")
+    print("\n  Words are the better features; topics come close with a hundredth of the columns.")
+    print(f"\n{time.perf_counter() - start:.0f} s in total\n")
 
 
 if __name__ == "__main__":

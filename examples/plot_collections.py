@@ -2,16 +2,16 @@
 Topics across collections
 =========================
 
-Documents often come in parts: years, sources, packages. :class:`sklda.CompoundLDA` shares the topics and gives each
-part its own mixture of them, with a posterior standard deviation, so that parts can be compared. Here the parts are
-the three packages of the bundled docstrings, and then their subject groups.
+Many corpora consist of collections, such as years, sources or packages. :class:`sklda.CompoundLDA` finds topics that
+all collections share, and a mixture of topics for each collection with posterior standard deviations. In this example
+the collections are first the three packages of the bundled docstrings, and then their subject groups.
 """
 
 # %%
 # Packages
 # --------
 #
-# The mixtures are averages over the sweeps after the burn-in, the error bars posterior standard deviations. gamma and
+# The mixtures are averages over the sweeps after the burn-in. Error bars are posterior standard deviations. gamma and
 # eta are learnt in the burn-in.
 
 import csv
@@ -37,7 +37,7 @@ CollectionTopicsDisplay.from_estimator(lda, feature_names=words)
 plt.show()
 
 # %%
-# Probability of topics' words: the four topics whose shares differ most between the packages.
+# The four topics whose shares differ most between the packages, with the probabilities of their words:
 
 apart = np.argsort(-np.ptp(lda.collection_topic_, axis=0))[:4]
 TopicWordsDisplay.from_estimator(lda, topics=apart, feature_names=words)
@@ -47,7 +47,7 @@ plt.show()
 # New documents
 # -------------
 #
-# Knowing the package of a document helps to predict it. A document of unknown package gets the mixture of the corpus.
+# The package of a document helps to predict its words. A document of unknown package has the mixture of the corpus.
 
 with_packages = lda.perplexity(X, collections=docstrings.collection)
 print(f"perplexity {with_packages:.1f} with packages, {lda.perplexity(X):.1f} without")
@@ -56,7 +56,8 @@ print(f"perplexity {with_packages:.1f} with packages, {lda.perplexity(X):.1f} wi
 # Subject groups
 # --------------
 #
-# Sixteen collections: a row of the picture is the mixture of a subject group. Most groups concentrate on a few topics.
+# Now the sixteen subject groups are the collections. Each row of the plot is the mixture of one group. Most groups have
+# few topics.
 
 groups = docstrings.target_names[docstrings.target]
 lda = CompoundLDA(16, topic_word_prior=0.05, max_iter=300, random_state=0).fit(X, collections=groups)
@@ -72,11 +73,11 @@ fig.colorbar(image, label="topic share", format="{x:.0%}")
 plt.show()
 
 # %%
-# A corpus of your own
-# --------------------
+# Other corpora
+# -------------
 #
-# With the environment variable ``SKLDA_CORPUS`` naming a folder of ``corpus.ldac.gz``, ``vocab.txt.gz`` and
-# ``labels.csv.gz`` with a column ``collection``, such as the newsgroups of the paper, the same picture is made of it.
+# The environment variable ``SKLDA_CORPUS`` can name a folder with the files ``corpus.ldac.gz``, ``vocab.txt.gz`` and
+# ``labels.csv.gz``, the last with a column ``collection``. The first plot is then also made for this corpus.
 
 folder = os.environ.get("SKLDA_CORPUS")
 if folder:

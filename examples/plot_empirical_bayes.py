@@ -2,12 +2,12 @@
 Priors by maximum marginal likelihood, with error bars
 ======================================================
 
-The two priors of the model are usually guessed. Here they are estimated from the corpus, with the error of the
-estimate; then the guesses in use are compared with it, and a conclusion is looked at under all priors at once.
+The two priors of the model are usually guessed. This example estimates them from a corpus, with errors. Then it
+compares them with usual values, and shows a posterior expectation as a function of the priors.
 """
 
 # %%
-# A hundred documents of 80 tokens over 40 words, from four topics. The priors that drew them are
+# The corpus has a hundred documents of 80 tokens, 40 words and four topics. It is drawn with the priors
 # :math:`\alpha = 0.08` and :math:`\eta = 1`.
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ X = make_lda_corpus(100, 40, 4, doc_length=80, **TRUTH, random_state=0).data
 
 
 # %%
-# What is to be concluded from the model is given as a function of the topic proportions and of the topics; here, how
-# far apart the first two documents are.
+# A functional is a function of the topic proportions and of the topics. This one is the distance between the first two
+# documents.
 
 
 def distance(doc_topic, topic_word):
@@ -40,8 +40,8 @@ for kind in ("statistical", "monte_carlo"):
     print(f"alpha {lda.doc_topic_prior_:.3f} ± {alpha:.1%}, eta {lda.topic_word_prior_:.3f} ± {eta:.1%}: {kind}")
 
 # %%
-# There are two errors. The statistical one is that of having this corpus and no other: more computing does not change
-# it. The Monte Carlo one is that of having run these chains, and should be much the smaller. The star is the truth.
+# There are two errors. The statistical error comes from a finite corpus; more sweeps do not change it. The Monte Carlo
+# error comes from a finite number of draws, and should be much smaller. The star marks the true priors.
 
 fig, axes = plt.subplots(1, 3, figsize=(15, 4.5), layout="constrained")
 display = MarginalLikelihoodDisplay.from_estimator(lda, ax=axes[0])
@@ -51,11 +51,11 @@ axes[0].plot(*TRUTH.values(), "*", color="k", ms=10)
 plt.show()
 
 # %%
-# Priors in use
-# -------------
+# Comparison with usual priors
+# ----------------------------
 #
-# :func:`~sklda.metrics.leave_one_out_score` says how likely each document is, given all others, on average and in nats:
-# a difference of one is a factor of 2.7 for every document.
+# :func:`~sklda.metrics.leave_one_out_score` is the mean log-likelihood of a document given all others, in nats. A
+# difference of one is a factor of 2.7 for every document.
 
 h = lda.doc_topic_prior_, lda.topic_word_prior_
 for name, (alpha, eta) in {
@@ -69,11 +69,12 @@ for name, (alpha, eta) in {
     print(f"{name:>10}: {score.score:.2f} ± {score.std:.2f}")
 
 # %%
-# A conclusion under all priors
-# -----------------------------
+# A posterior expectation for all priors
+# --------------------------------------
 #
-# From the same run, the posterior expectation of the distance between the two documents, along :math:`\alpha`. The
-# bands hold for all priors at once. Here they overlap: what is concluded does not hang on :math:`\eta`.
+# The same fit gives the posterior expectation of the distance between the two documents as a function of
+# :math:`\alpha`, for three values of :math:`\eta`. The confidence bands hold for all priors simultaneously. Here the
+# bands overlap: the expectation does not depend much on :math:`\eta`.
 
 PosteriorExpectationDisplay.from_estimator(lda, "distance", fixed=[0.8, 1.1, 1.5])
 plt.show()

@@ -2,12 +2,12 @@
 Choosing the number of topics by held-out likelihood
 ====================================================
 
-A corpus drawn from ten topics, searched for their number with 3, 5 and 10 folds, and one model scored on 10 to 400
-documents: held-out perplexity by guided annealing beside scikit-learn's own score.
+This example chooses the number of topics of a corpus with ten topics by grid searches with 3, 5 and 10 folds. Then it
+scores one model on 10 to 400 documents. It compares held-out perplexity by guided annealing with scikit-learn's score.
 """
 
 # %%
-# 150 documents of 60 tokens over 300 words, from ten topics. Another 550 come from the same topics, for later.
+# The corpus has 150 documents of 60 tokens, 300 words and ten topics. Another 550 documents come from the same topics.
 
 from itertools import pairwise
 
@@ -29,8 +29,8 @@ X, others = corpus.data[:150], corpus.data[150:]
 # The number of topics
 # --------------------
 #
-# The same grid and the same folds: :class:`~sklda.GibbsLDA` by ``neg_ais_perplexity_scorer``, and scikit-learn's
-# estimator by its own ``score``, which is what a grid search takes when it is told nothing.
+# Both searches have the same grid and the same folds. :class:`~sklda.GibbsLDA` is scored by
+# ``neg_ais_perplexity_scorer``, and scikit-learn's estimator by its ``score``, the default of a grid search.
 
 gibbs = GibbsLDA(TRUTH, **priors, max_iter=200, random_state=0)
 variational = LatentDirichletAllocation(TRUTH, **priors, random_state=0)
@@ -44,16 +44,17 @@ for cv in folds:
     print(f"{cv:2d} folds: K = {', '.join(picked)}")
 
 # %%
-# Chains must have converged: with 60 sweeps instead of 200, fits of ten topics are not yet at their best, more topics
-# make up for it, and three folds pick 15.
+# Chains must have converged. With 60 sweeps instead of 200, fits of ten topics have not converged, and the search with
+# three folds chooses 15 topics.
 
 # %%
 # The number of documents
 # -----------------------
 #
-# Two models of ten topics, fitted to the same documents, score groups of 10, 40, 100 and 400 others that they have not
-# seen. No document is in two groups. The estimate of a perplexity has two errors: that of annealing, which
-# ``held_out_log_likelihood`` returns, and that of having drawn these documents and not others, from how they differ.
+# Two models of ten topics are fitted to the same documents. They score groups of 10, 40, 100 and 400 new documents. No
+# document is in two groups. An estimated perplexity has two errors: the error of annealing, which
+# ``held_out_log_likelihood`` returns, and the error from a finite set of documents, which follows from their
+# differences.
 
 gibbs.fit(X)
 variational.fit(X)
@@ -77,9 +78,8 @@ error = np.hypot(annealing, drawing)
 apart = (ours - ours[-1])[:-1] / np.hypot(error[:-1], error[-1])
 print("from the largest group, in errors:", *apart.round(1))
 
-# %%
-# In the left and the middle panel large marks are the picks. In the right panel scikit-learn's value falls as documents
-# are added: its bound has a term for the topics themselves, once, and divides it by however many tokens are scored.
+# %% In the left and the middle panel, large marks show the chosen numbers of topics. In the right panel, scikit-learn's
+# value falls with the number of documents: its bound contains one term for the topics, divided by the number of tokens.
 
 colours = dict(zip(folds, ["steelblue", "darkorange", "seagreen"], strict=True))
 fig, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")

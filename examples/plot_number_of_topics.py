@@ -1,14 +1,14 @@
 """
-How many topics: a posterior, with its error
-============================================
+A posterior over the number of topics
+=====================================
 
-A corpus drawn from six topics. :class:`sklda.TopicCountLDA` estimates the evidence p(w | T) for every number of topics
-T and gives the posterior p(T | w). Held-out perplexity and coherence of the same corpus, for comparison, are curves to
-be read by eye.
+:class:`sklda.TopicCountLDA` estimates the evidence p(w | T) for numbers of topics T and computes the posterior p(T |
+w), with errors. This example applies it to a corpus with six topics, and compares it with held-out perplexity and
+coherence.
 """
 
 # %%
-# 150 documents of about 80 tokens over 60 words.
+# The corpus has 150 documents of 80 tokens and 60 words. Another 50 documents are for the perplexity.
 
 import warnings
 
@@ -31,8 +31,8 @@ X, others = corpus.data[:150], corpus.data[150:]
 # The posterior
 # -------------
 #
-# Bars are probabilities, the marks on them two Monte Carlo standard errors. The right panel is the log evidence behind
-# them, in nats below the best: on a linear scale for the last ten, on a logarithmic one farther down.
+# The bars are probabilities with two Monte Carlo standard errors. The right panel has the log evidence, in nats below
+# the best. Its scale is linear for the upper ten nats and logarithmic below.
 
 lda = TopicCountLDA(2, 12, **priors, random_state=0).fit(X)
 low, high = lda.topic_count_interval_
@@ -45,11 +45,11 @@ TopicCountDisplay.from_estimator(lda)
 plt.show()
 
 # %%
-# Another opinion beforehand
-# --------------------------
+# Another prior over T
+# --------------------
 #
-# The log of a prior over T is added to the log evidence, so another prior needs no new fit: here a Poisson distribution
-# with mean 3. In a fit it is ``topic_count_prior=poisson(3)``.
+# The log posterior is the log prior plus the log evidence, up to a constant. So another prior needs no new fit. Here it
+# is a Poisson distribution with mean 3; in a fit this is ``topic_count_prior=poisson(3)``.
 
 log_evidence = lda.log_evidence_ + lda.log_evidence_downward_bias_
 log_posterior = log_evidence + poisson(3).logpmf(lda.topic_counts_)
@@ -59,8 +59,8 @@ print("with a Poisson prior of mean 3:", lda.topic_counts_[log_posterior.argmax(
 # Few documents
 # -------------
 #
-# Fifteen documents do not tell five topics from seven. The Monte Carlo error is large as well: the marks on the bars
-# are long, and a warning advises to report the interval.
+# Fifteen documents are not enough to distinguish five topics from seven. The Monte Carlo errors are also large, and a
+# warning advises to report the interval.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", ConvergenceWarning)
@@ -75,9 +75,9 @@ plt.show()
 # Perplexity and coherence
 # ------------------------
 #
-# Fits with 3 to 12 topics, scored on 50 documents that they have not seen and by the coherence of their topics. Here
-# perplexity has its minimum at the truth, but hardly rises after it, and no scale tells how much is enough; coherence
-# has its maximum elsewhere.
+# Fits with 3 to 12 topics are scored on 50 new documents, and by the coherence of their topics. Perplexity has its
+# minimum at the true number, but hardly rises after it, and it has no scale that shows which differences are large.
+# Coherence has its maximum at another number.
 
 counts = [3, 4, 5, 6, 7, 8, 10, 12]
 fits = [GibbsLDA(T, **priors, init="prune", max_iter=60, random_state=0).fit(X) for T in counts]

@@ -2,13 +2,13 @@
 Topics as features of a classifier
 ==================================
 
-Topics in a pipeline, cross-validated, against the bag of words they were made from: when few documents have a label,
-topics win; when many have, the words do.
+This example cross-validates a pipeline with topics as features and compares it with the bag of words. Topics are better
+when few documents have labels; words are better when many have.
 """
 
 # %%
-# Every document of the bundled corpus belongs to one of 16 subject groups. A classifier of these groups takes either
-# the counts of all 2,533 words or the topic proportions.
+# Every document of the bundled corpus belongs to one of 16 subject groups. A classifier of these groups uses either the
+# counts of all 2,533 words or the topic proportions.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,11 +31,11 @@ def classifier(C):
 
 
 # %%
-# How many topics?
+# Number of topics
 # ----------------
 #
-# The whole pipeline is cross-validated: topics are found in the training documents of each split, and the test
-# documents go through ``transform``. Proportions are small numbers and want a weaker penalty than counts.
+# The whole pipeline is cross-validated: topics are fitted to the training documents of each split, and ``transform``
+# computes the proportions of the test documents. Proportions are small numbers and need a weaker penalty than counts.
 
 cv = StratifiedKFold(3, shuffle=True, random_state=0)
 
@@ -52,11 +52,11 @@ both = accuracy(make_pipeline(make_union("passthrough", topics(20)), classifier(
 print(f"words: {words[0]:.3f}; words and 20 topics: {both[0]:.3f}; 80 topics: {by_topics[-1, 0]:.3f}")
 
 # %%
-# How many labels?
+# Number of labels
 # ----------------
 #
-# Topics need no labels: they may be found in all documents, and the classifier sees a few of them. (The test documents
-# take part in the fit with their words, never with their groups.)
+# Topics need no labels, so they are fitted to all documents. The classifier is fitted to few of them. The fit of the
+# topics uses the words of the test documents, but not their groups.
 
 n_labels = [32, 64, 128, 256, 512, 1024]
 proportions = topics(40).fit(X).doc_topic_
@@ -98,7 +98,6 @@ for ax, ticks in ((left, n_topics), (right, n_labels)):
     ax.legend(loc="lower right", frameon=False)
 plt.show()
 
-# %%
-# Topics are a lossy summary: 80 numbers in place of 2,533 keep much of what tells the groups apart, not all of it, and
-# added to the words they bring hardly anything. What they know that a few labelled documents do not is which words go
-# together, and that is worth most where labels are scarce.
+# %% Topics are a lossy summary. 80 numbers instead of 2,533 keep much, but not all, of the information about the
+# groups. As additional features next to the words they hardly help. Topics contain which words occur together in all
+# documents; this helps most when few documents have labels.

@@ -2,13 +2,12 @@
 The topics of a corpus
 ======================
 
-Topics of the docstrings of NumPy, SciPy and scikit-learn: their words, their share of the corpus, and the subject
-groups of the documents that they are found in.
+This example shows the topics of the docstrings of NumPy, SciPy and scikit-learn: their words, their shares of the
+corpus, and their shares in the subject groups of the documents.
 """
 
-# %%
-# The corpus that comes with the package has one document for each of 1,638 public functions and classes. Only counts of
-# words go into the fit; the module that a function belongs to does not.
+# %% The corpus that comes with the package has one document for each of 1,638 public functions and classes. The fit
+# uses only word counts, and not the module of a function.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,9 +23,9 @@ lda.fit(docstrings.data)
 # Words
 # -----
 #
-# A row of ``topic_word_`` is a distribution over the vocabulary: the bars are the probabilities of its eight likeliest
-# words. A topic's share is the part of all tokens that belongs to it. Topics come in no order, so they are numbered
-# here by their share.
+# A row of ``topic_word_`` is a distribution over the vocabulary. The bars are the probabilities of its eight likeliest
+# words. The share of a topic is its part of all tokens. The order of topics in a fit has no meaning, so they are
+# ordered here by their share.
 
 lengths = np.asarray(docstrings.data.sum(axis=1)).ravel()
 share = lengths @ lda.doc_topic_ / lengths.sum()
@@ -48,8 +47,8 @@ plt.show()
 # Documents
 # ---------
 #
-# The mean topic proportions of each subject group. Some topics are a group's own; others, such as what is said of
-# algorithms, run through many. Groups follow the modules of the packages and were not seen by the fit.
+# The plot has the mean topic proportions of each subject group. Some topics belong to one group; others, such as the
+# topic of algorithms, occur in many. Groups come from the modules of the packages, which the fit does not use.
 
 groups = np.array([lda.doc_topic_[docstrings.target == g].mean(axis=0) for g in range(len(docstrings.target_names))])
 groups = groups[:, order]
@@ -65,7 +64,7 @@ fig.colorbar(image, label="mean topic proportion", format="{x:.0%}")
 plt.show()
 
 # %%
-# The documents with most of one topic:
+# The documents with the largest proportions of the first four topics:
 
 for number, k in enumerate(order[:4], start=1):
     closest = docstrings.document_names[np.argsort(-lda.doc_topic_[:, k])[:4]]

@@ -15,7 +15,7 @@ folder imports only from the folders above it in this list, and from the modules
       datasets       corpora             _docstrings  _synthetic
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
-      _inference     corpora             corpus  counts
+      _inference     corpora             corpus  counts  arguments
                      priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
                      execution           random  parallel  warn
         sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed

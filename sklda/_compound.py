@@ -231,8 +231,8 @@ class CompoundLDA(CollectionLDA):
             draw_every=self.draw_every,
             earlier=(self._model_, self._chain_states_) if going_on else None,
         )
-        reserved = reserve_memory(corpus, self.n_components)
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
+        reserved = reserve_memory(corpus, self.n_components)
         if going_on:
             chains, fold_in_seed = driver.go_on(corpus, priors, model, self._chain_states_), self._fold_in_seed_
         else:

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress
 from sklda._inference import random
+from sklda._inference.arguments import real_numbers
 from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.expectation_maximisation import expectation_maximisation
@@ -214,8 +215,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
 
     def _fit(self, corpus, data):
         per_topic = self._checked_start()
-        reserved = reserve_memory(corpus, self.n_components)
         priors, _ = self._priors(corpus)
+        reserved = reserve_memory(corpus, self.n_components)
         functionals = self._checked_functionals()
         region = self._checked_region()
         n_tuning, max_iter = run_lengths(self.method, corpus.n_tokens, self.n_tuning, self.max_iter)
@@ -273,7 +274,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     def _checked_region(self):
         if self.region is None:
             return None
-        region = np.asarray(self.region, dtype=np.float64)
+        region = real_numbers(self.region, "region")
         if region.shape != (2, 2) or not ((region >= SMALLEST) & (region <= LARGEST)).all():
             raise ValueError(
                 "region must be ((alpha_low, alpha_high), (eta_low, eta_high)) between "

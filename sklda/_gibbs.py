@@ -178,8 +178,8 @@ class GibbsLDA(BaseLDA):
 
     def _fit(self, corpus, data):
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
-        reserved = reserve_memory(corpus, self.n_components, n_snapshots)
         priors, attributes = self._priors(corpus)
+        reserved = reserve_memory(corpus, self.n_components, n_snapshots)
         if self.warm_start and hasattr(self, "_chain_states_"):
             chains, fold_in_seed = self._resume(corpus, priors), self._fold_in_seed_
         else:

@@ -1,9 +1,12 @@
 """m(h) of a fitted estimator as its users see it, alpha before eta; in inference eta comes first."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from sklda._inference.arguments import check_choice, real_numbers
 from sklda._inference.hyperparameters.ellipse import Ellipse
 from sklda._inference.hyperparameters.marginal_likelihood import global_band
 from sklda._inference.priors import LARGEST, SMALLEST
@@ -89,10 +92,9 @@ class MarginalLikelihoodMixin:
             If `level` does not lie between 0 and 1 or `kind` is another.
         """
         found = self._found()
-        if not 0 < level < 1:
+        if not (isinstance(level, Real) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {KINDS}, got {kind!r}.")
+        check_choice(kind, "kind", KINDS)
         maximum = found.maximum
         covariance = getattr(maximum, kind)[::-1, ::-1].copy()
         return Ellipse(np.array(turned(maximum.h)), covariance, level, kind, turned(found.region))
@@ -123,7 +125,7 @@ class MarginalLikelihoodMixin:
         found = self._found()
         if name not in self._functional_names_:
             raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names_)}.")
-        if not 0 < level < 1:
+        if not (isinstance(level, Real) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
         values = found.functional_values[:, self._functional_names_.index(name)]
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
@@ -137,7 +139,7 @@ class MarginalLikelihoodMixin:
 def _pairs(doc_topic_prior, topic_word_prior):
     """alpha and eta as arrays of one shape."""
     given = {"doc_topic_prior": doc_topic_prior, "topic_word_prior": topic_word_prior}
-    pairs = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in given.values()))
+    pairs = np.broadcast_arrays(*(real_numbers(values, name) for name, values in given.items()))
     for name, values in zip(given, pairs, strict=True):
         bad = ~((values >= SMALLEST) & (values <= LARGEST))
         if bad.any():

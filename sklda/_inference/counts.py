@@ -81,7 +81,7 @@ def check_matrix(X, validate=check_array, **options):
             X = _wide_csr(X)
         elif isinstance(X, (list, tuple)):
             # scikit-learn converts objects to numbers in arrays, but not in lists.
-            X = np.asarray(X)
+            X = _as_array(X)
         return validate(X, accept_sparse="csr", **options)
     except (TypeError, ValueError):
         if _holds_texts(X):
@@ -91,6 +91,13 @@ def check_matrix(X, validate=check_array, **options):
                 "sklearn.feature_extraction.text, for instance as the first step of a pipeline."
             ) from None
         raise
+
+
+def _as_array(rows):
+    try:
+        return np.asarray(rows)
+    except ValueError as error:
+        raise ValueError(f"X is not a matrix: its rows differ in length or shape ({error}).") from error
 
 
 def _wide_csr(X):

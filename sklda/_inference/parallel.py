@@ -10,6 +10,7 @@ import sys
 import time
 from _thread import interrupt_main, start_new_thread
 from functools import wraps
+from numbers import Integral
 from queue import Empty, SimpleQueue
 from threading import Thread, current_thread, main_thread
 
@@ -214,6 +215,8 @@ def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):
     list
         The results, in the order of the tasks.
     """
+    if n_jobs is not None and not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs must be an int or None, got {n_jobs!r}.")
     backend, n_default = get_active_backend(prefer="threads")
     if not getattr(backend, "supports_sharedmem", False):
         return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*task, NEVER_STOP) for task in tasks)

@@ -4,10 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklda._inference.arguments import real_numbers
 from sklda._kernels import LANES
 
 # Bounds of every Dirichlet parameter. The product of two parameters and a topic's total must fit in single precision.
 SMALLEST, LARGEST = 1e-12, 1e12
+# Topics are 32-bit numbers, and a padded row of counts has up to LANES - 1 more places than topics.
+_MOST_TOPICS = 2**31 - 1 - LANES
 
 
 def check_prior(prior, name, shapes):
@@ -32,10 +35,7 @@ def check_prior(prior, name, shapes):
     TypeError
         If `prior` does not hold real numbers.
     """
-    try:
-        values = np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must hold real numbers, got {prior!r}.") from error
+    values = real_numbers(prior, name)
     if values.ndim and values.shape not in shapes.values():
         allowed = " or ".join(f"{shape} ({words})" for words, shape in shapes.items())
         raise ValueError(f"{name} has shape {values.shape}; it must be a float, or an array of shape {allowed}.")
@@ -88,8 +88,10 @@ class Priors:
         Raises
         ------
         ValueError, TypeError
-            See `check_prior`.
+            See `check_prior`; also if `n_components` does not fit 32 bits.
         """
+        if n_components > _MOST_TOPICS:
+            raise ValueError(f"n_components={n_components} is more than {_MOST_TOPICS}: topics are 32-bit numbers.")
         shapes = {"one per topic": (n_components,)}
         if n_documents is not None:
             shapes["documents, topics"] = (n_documents, n_components)

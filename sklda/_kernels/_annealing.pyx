@@ -7,9 +7,11 @@ from libc.math cimport fabs, log, pow
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
-from sklda._kernels._document cimport Document, count, draw, log_topics, log_words, sweep
+from sklda._kernels._document cimport (
+    Document, clear, count, draw, log_topics, log_words, open_block, open_document, sweep,
+)
 from sklda._kernels._lanes cimport cvb0_word
-from sklda._kernels._meeting cimport look
+from sklda._kernels._barrier cimport load
 from sklda._kernels._xoshiro cimport seed_state
 
 
@@ -47,7 +49,7 @@ def guided(
     float[:, ::1] scratch_float,          # SCRATCH (3, P)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[:, ::1] scratch_double,        # SCRATCH (3, P)
-    const int32_t[::1] stop,              # IN (1,): not zero: end, which another thread may ask for meanwhile
+    const int32_t[::1] stop,              # IN (1,): another thread may set it; if not zero, end
 ):
     """f_c(z) = p(z, w | theta ~ Dir(alpha + c a)), a = E(n_d) + alpha; at c = infinity tokens are independent."""
     cdef:
@@ -59,28 +61,21 @@ def guided(
         const double* alpha
         Document doc
 
-    doc.base = &word_topic[0, 0]
-    doc.K, doc.P = doc_prior.shape[1], word_topic.shape[1]
-    doc.counts, doc.proportions, doc.walked = &scratch_counts[0], &scratch_float[0, 0], &scratch_double[2, 0]
+    open_block(&doc, word_topic, doc_prior, scratch_counts, &scratch_float[0, 0], &scratch_double[2, 0])
     with nogil:
         for d in range(offsets.shape[0] - 1):
             log_weights[d] = 0
-            doc.n = offsets[d + 1] - offsets[d]
-            if doc.n == 0 or look(&stop[0]):
+            if not open_document(&doc, d, offsets, words, doc_prior, &topics[0] + offsets[d], &streams[d, 0], stop):
                 continue
-            alpha = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
-            doc.rows, doc.topics, doc.state = &words[offsets[d]], &topics[offsets[d]], &streams[d, 0]
+            alpha = doc.prior
             seed_state(keys[d], doc.state)
-            doc.prior = alpha
-            for i in range(doc.n):
-                doc.topics[i] = -1
-            count(&doc)
+            clear(&doc)
             expect(&doc, &scratch_gamma[0, 0], expected, n_guide)
             a_total = 0
             for k in range(doc.K):
                 guide[k] = expected[k] + alpha[k]
                 a_total += guide[k]
-            # Independent tokens: each is drawn as if it were alone, with proportions that do not move.
+            # Tokens are independent in f_0: the proportions stay fixed.
             log_weight = 0
             doc.prior = guide
             for k in range(doc.K):
@@ -96,7 +91,7 @@ def guided(
             doc.prior = prior
             row = d if strengths.shape[0] > 1 else 0
             for r in range(strengths.shape[1]):
-                if look(&stop[0]):
+                if load(&stop[0]):
                     break
                 for k in range(doc.K):
                     prior[k] = alpha[k] + strengths[row, r] * guide[k]
@@ -127,38 +122,36 @@ def between(
     int32_t[::1] scratch_local,           # SCRATCH (longest document,)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[:, ::1] scratch_double,        # SCRATCH (2, P)
-    const int32_t[::1] stop,              # IN (1,): not zero: end, which another thread may ask for meanwhile
+    const int32_t[::1] stop,              # IN (1,): another thread may set it; if not zero, end
 ):
     """From one model to another; alpha always moves on the straight line (Foulds & Smyth 2014, equations 5 and 7)."""
     cdef:
-        int64_t d, i, k, r, _r, u, n_rows, R = positions.shape[0], row0, row1
+        int64_t d, i, k, r, _r, u, n_rows, R = positions.shape[0]
         int32_t word
         double s, step, bend, ratio, log_weight
         float lo, hi
         const float* a
         const float* b
+        const double* alpha0
+        const double* alpha1
         float* rows = &scratch_rows[0, 0]
         double* prior = &scratch_double[0, 0]
         Document doc
 
-    # log of a power: positions move by steps that themselves change by a constant bend
+    # The steps between positions change by a constant, bend: powers of the ratio follow by multiplication.
     step = positions[0] if R > 0 else 1
     bend = positions[1] - 2 * positions[0] if R > 1 else 0
     if fabs(bend) < 1e-9 * step:
         bend = 0
+    open_block(&doc, first, first_prior, scratch_counts, &scratch_float[0, 0], &scratch_double[1, 0])
     doc.base = rows
-    doc.rows = &scratch_local[0]
-    doc.K, doc.P = first_prior.shape[1], first.shape[1]
-    doc.counts, doc.proportions, doc.walked = &scratch_counts[0], &scratch_float[0, 0], &scratch_double[1, 0]
-    doc.prior = prior
     with nogil:
         for d in range(offsets.shape[0] - 1):
-            doc.n = offsets[d + 1] - offsets[d]
-            if doc.n == 0 or look(&stop[0]):
+            if not open_document(&doc, d, offsets, words, first_prior, &topics[0] + offsets[d], &streams[d, 0], stop):
                 continue
-            row0 = d if first_prior.shape[0] > 1 else 0
-            row1 = d if last_prior.shape[0] > 1 else 0
-            doc.topics, doc.state = &topics[offsets[d]], &streams[d, 0]
+            alpha0 = doc.prior
+            alpha1 = &last_prior[d if last_prior.shape[0] > 1 else 0, 0]
+            doc.rows, doc.prior = &scratch_local[0], prior
             n_rows = 0
             for i in range(doc.n):
                 word = words[offsets[d] + i]
@@ -174,15 +167,15 @@ def between(
                     n_rows += 1
                 scratch_local[i] = <int32_t>(n_rows - 1)
             for k in range(doc.K):
-                prior[k] = first_prior[row0, k]
+                prior[k] = alpha0[k]
             count(&doc)
             for _r in range(n_burn_in):
-                if look(&stop[0]):
+                if load(&stop[0]):
                     break
                 sweep(&doc)
             log_weight = 0
             for r in range(R):
-                if look(&stop[0]):
+                if load(&stop[0]):
                     break
                 s = positions[r]
                 log_weight -= log_words(&doc) + log_topics(&doc, prior)
@@ -206,7 +199,7 @@ def between(
                         for k in range(doc.P):
                             rows[u * doc.P + k] = lo * a[k] + hi * b[k]
                 for k in range(doc.K):
-                    prior[k] = (1 - s) * first_prior[row0, k] + s * last_prior[row1, k]
+                    prior[k] = (1 - s) * alpha0[k] + s * alpha1[k]
                     doc.proportions[k] = <float>(doc.counts[k] + prior[k])
                 log_weight += log_words(&doc) + log_topics(&doc, prior)
                 if r < R - 1:

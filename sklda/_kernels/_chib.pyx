@@ -3,8 +3,10 @@ from libc.math cimport exp, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
-from sklda._kernels._document cimport Document, count, draw, log_topics, log_words, put, sweep, take
-from sklda._kernels._meeting cimport look
+from sklda._kernels._document cimport (
+    Document, clear, count, draw, log_topics, log_words, open_block, open_document, put, sweep, take,
+)
+from sklda._kernels._barrier cimport load
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
 
@@ -59,12 +61,12 @@ def chib(
     float[:, ::1] scratch_float,          # SCRATCH (1, P)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[:, ::1] scratch_double,        # SCRATCH (2, max(P // LANES, n_states))
-    const int32_t[::1] stop,              # IN (1,): not zero: end, which another thread may ask for meanwhile
+    const int32_t[::1] stop,              # IN (1,): another thread may set it; if not zero, end
 ):
-    """p(w, z*) / mean_s T(z* <- z_s), with z* a high state found beforehand.
+    """p(w, z*) / mean_s T(z* <- z_s), where z* is a state of high probability, found by sweeps and climbing passes.
 
-    At a place drawn uniformly the chain is drawn by a backward sweep from z*; from there it runs forward to S and, with
-    sweeps in reverse order, backward to 1.
+    One place of the chain is drawn uniformly. Its state is drawn by a sweep in reverse order from z*. From there the
+    chain runs forward to S, and by sweeps in reverse order backward to 1.
     """
     cdef:
         int64_t d, i, s, _s, place
@@ -76,32 +78,23 @@ def chib(
         double* logs = &scratch_double[0, 0]
         Document doc
 
-    doc.base = &word_topic[0, 0]
-    doc.K, doc.P = doc_prior.shape[1], word_topic.shape[1]
-    doc.topics, doc.counts, doc.proportions = &scratch_topics[0, 0], &scratch_counts[0], &scratch_float[0, 0]
-    doc.state = state
+    open_block(&doc, word_topic, doc_prior, scratch_counts, &scratch_float[0, 0], &scratch_double[1, 0])
     with nogil:
         for d in range(offsets.shape[0] - 1):
             log_weights[d] = 0
-            doc.n = offsets[d + 1] - offsets[d]
-            if doc.n == 0 or look(&stop[0]):
+            if not open_document(&doc, d, offsets, words, doc_prior, &scratch_topics[0, 0], state, stop):
                 continue
-            doc.rows = &words[offsets[d]]
-            doc.prior = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
-            doc.walked = &scratch_double[1, 0]
             seed_state(keys[d], state)
-            for i in range(doc.n):
-                doc.topics[i] = -1
-            count(&doc)
+            clear(&doc)
             for _s in range(n_burn_in):
-                if look(&stop[0]):
+                if load(&stop[0]):
                     break
                 sweep(&doc)
             for _s in range(n_burn_in):
-                if look(&stop[0]):
+                if load(&stop[0]):
                     break
                 climb(&doc)
-            if look(&stop[0]):
+            if load(&stop[0]):
                 # Tokens may have no topic yet.
                 break
             memcpy(special, doc.topics, doc.n * sizeof(int32_t))
@@ -112,7 +105,7 @@ def chib(
                 draw(&doc, i, NULL)
             memcpy(middle, doc.topics, doc.n * sizeof(int32_t))
             for s in range(place, n_states):
-                if look(&stop[0]):
+                if load(&stop[0]):
                     break
                 if s > place:
                     sweep(&doc)
@@ -123,7 +116,7 @@ def chib(
             memcpy(doc.topics, middle, doc.n * sizeof(int32_t))
             count(&doc)
             for s in range(place - 1, -1, -1):
-                if look(&stop[0]):
+                if load(&stop[0]):
                     break
                 for i in range(doc.n - 1, -1, -1):
                     draw(&doc, i, NULL)

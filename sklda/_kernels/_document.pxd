@@ -3,6 +3,7 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
+from sklda._kernels._barrier cimport load
 from sklda._kernels._lanes cimport LANES, add_products, choose_lane, lane_products, lane_table, search, tabulate
 from sklda._kernels._log_gamma cimport log_gamma_ratio
 from sklda._kernels._xoshiro cimport uniform
@@ -22,6 +23,29 @@ cdef struct Document:
     uint64_t* state
 
 
+cdef inline void open_block(
+    Document* doc, const float[:, ::1] base, const double[:, ::1] doc_prior, int32_t[::1] counts,
+    float* proportions, double* walked,
+) noexcept nogil:
+    """Set what all documents of a block share: word weights, number of topics and scratch."""
+    doc.base = &base[0, 0]
+    doc.K, doc.P = doc_prior.shape[1], base.shape[1]
+    doc.counts, doc.proportions, doc.walked = &counts[0], proportions, walked
+
+
+cdef inline bint open_document(
+    Document* doc, int64_t d, const int64_t[::1] offsets, const int32_t[::1] words, const double[:, ::1] doc_prior,
+    int32_t* topics, uint64_t* state, const int32_t[::1] stop,
+) noexcept nogil:
+    """Set the tokens, the prior and the generator of document d. False if it is empty or `stop` is set."""
+    doc.n = offsets[d + 1] - offsets[d]
+    if doc.n == 0 or load(&stop[0]):
+        return False
+    doc.rows, doc.topics, doc.state = &words[offsets[d]], topics, state
+    doc.prior = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
+    return True
+
+
 cdef inline void count(Document* doc) noexcept nogil:
     """Counts and proportions from the topics and the prior."""
     cdef int64_t i, k
@@ -32,6 +56,14 @@ cdef inline void count(Document* doc) noexcept nogil:
             doc.counts[doc.topics[i]] += 1
     for k in range(doc.K):
         doc.proportions[k] = <float>(doc.counts[k] + doc.prior[k])
+
+
+cdef inline void clear(Document* doc) noexcept nogil:
+    """Set all tokens to no topic."""
+    cdef int64_t i
+    for i in range(doc.n):
+        doc.topics[i] = -1
+    count(doc)
 
 
 cdef inline void take(Document* doc, int64_t i) noexcept nogil:

@@ -2,8 +2,8 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
-from sklda._kernels._document cimport Document, count, draw
-from sklda._kernels._meeting cimport look
+from sklda._kernels._document cimport Document, clear, draw, open_block, open_document
+from sklda._kernels._barrier cimport load
 from sklda._kernels._xoshiro cimport seed_state
 
 
@@ -20,7 +20,7 @@ def fold_in(
     float[:, ::1] scratch_float,         # SCRATCH (2, P)
     int32_t[::1] scratch_counts,         # SCRATCH (P,)
     double[::1] scratch_lane,            # SCRATCH (P // LANES,)
-    const int32_t[::1] stop,             # IN (1,): not zero: end, which another thread may ask for meanwhile
+    const int32_t[::1] stop,             # IN (1,): another thread may set it; if not zero, end
 ):
     cdef:
         int64_t d, i, k, s
@@ -31,26 +31,18 @@ def fold_in(
     if words.shape[0] == 0:
         expected_counts[:, :] = 0
         return
-    doc.base = &word_topic[0, 0]
-    doc.K, doc.P = doc_prior.shape[1], word_topic.shape[1]
-    doc.topics, doc.counts, doc.walked = &scratch_topics[0], &scratch_counts[0], &scratch_lane[0]
-    doc.proportions, doc.state = &scratch_float[0, 0], state
+    open_block(&doc, word_topic, doc_prior, scratch_counts, &scratch_float[0, 0], &scratch_lane[0])
     with nogil:
         for d in range(offsets.shape[0] - 1):
-            doc.prior = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
-            doc.n = offsets[d + 1] - offsets[d]
             for k in range(doc.K):
                 expected_counts[d, k] = 0
-            if doc.n == 0:
+            if not open_document(&doc, d, offsets, words, doc_prior, &scratch_topics[0], state, stop):
                 continue
-            doc.rows = &words[offsets[d]]
             seed_state(keys[d], state)
-            # In the first sweep a token has no topic yet, and is drawn given those before it.
-            for i in range(doc.n):
-                doc.topics[i] = -1
-            count(&doc)
+            # In the first sweep each token is drawn given the topics of the tokens before it.
+            clear(&doc)
             for s in range(n_sweeps):
-                if look(&stop[0]):
+                if load(&stop[0]):
                     break
                 memset(soft, 0, doc.P * sizeof(float))
                 for i in range(doc.n):

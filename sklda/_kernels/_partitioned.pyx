@@ -1,13 +1,17 @@
-"""A turn of an exact sweep of the collapsed sampler on several threads: lanes share neither documents nor words.
+"""One turn of an exact sweep of the collapsed sampler on several threads.
 
-Given all other tokens, those that the lanes are at in one step meet in the topics' totals only:
+In a turn, each of W workers draws the tokens of its documents in one part of the vocabulary. Workers share no documents
+and no words, so that their tokens are coupled through the totals of the topics only. In one step, given all other
+tokens,
 
-    p(z)  ∝  prod_l f_l(z_l)  prod_k 1 / Gamma(c_k + sum_l a_lk + sum_v eta_kv),
+    p(z)  ∝  prod_i f_i(z_i)  prod_k 1 / Gamma(c_k + sum_i a_ik + sum_v eta_kv),
 
-with a_lk the lane's tokens in topic k and c_k those of nobody. Every lane sweeps its tokens as if the others' a_jk were
-constants r_jk, which follow from c alone, forwards or backwards by the toss of a coin: that is reversible with respect
-to prod_l f_l(z_l) prod_k 1 / Gamma(c_k + a_lk + sum_(j != l) r_jk + sum_v eta_kv). What all have done is then accepted
-with the Metropolis-Hastings probability that the ratio of the two distributions gives, or undone.
+where a_ik is the number of tokens of worker i in topic k, and c_k the number of tokens in topic k that no worker draws.
+Worker i sweeps its tokens with constants r_jk in place of the a_jk of the other workers. The r_jk are functions of c
+alone. The sweep goes forwards or backwards with probability 1/2 each; this is reversible with respect to
+prod_i f_i(z_i) prod_k 1 / Gamma(c_k + a_ik + sum_(j != i) r_jk + sum_v eta_kv). The step of all workers is a
+Metropolis-Hastings proposal. It is accepted with the probability that the ratio of the two distributions gives, or else
+undone.
 """
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -15,18 +19,18 @@ from libc.string cimport memcpy, memset
 
 from sklda._kernels._dense cimport Dense, draw, fetch, open_document, weigh_topics
 from sklda._kernels._log_gamma cimport log_gamma_step
-from sklda._kernels._meeting cimport MEETING, meet
+from sklda._kernels._barrier cimport BARRIER, wait_for_all
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
-# Numbers that threads meet by.
-MEETING_SIZE = MEETING
+# Length of the array of a barrier.
+BARRIER_SIZE = BARRIER
 
 
 def run(
     const int32_t[::1] words,              # IN (N,): word ids, ascending within a document
-    const int64_t[:, ::1] cuts,            # IN (D, L + 1): the first token of each part of the vocabulary, and the end
-    const int64_t[:, ::1] edges,           # IN (L, S + 1): documents of each lane, step by step
-    int64_t turn,                          # IN: lane l is at part (l + turn) % L of the vocabulary
+    const int64_t[:, ::1] cuts,            # IN (D, W + 1): first token of each part of the vocabulary, and the end
+    const int64_t[:, ::1] edges,           # IN (W, S + 1): first document of each worker's steps, and the end
+    int64_t turn,                          # IN: worker i draws part (i + turn) % W of the vocabulary
     const double[:, ::1] doc_prior,        # IN (1 or D, K): alpha
     const double[::1] word_prior,          # IN (V,): eta when topics share it; empty otherwise
     const float[:, ::1] topic_prior,       # IN (V, P): eta when each topic has its own; empty otherwise
@@ -34,30 +38,30 @@ def run(
     int32_t[::1] topics,                   # IN/OUT (N,): z
     int32_t[:, ::1] word_topic_counts,     # IN/OUT (V, P): m_kv, zero in the padding
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
-    uint64_t[:, ::1] streams,              # IN/OUT (L, 4): the lanes' generators
-    uint64_t key,                          # IN: seeds the generator of what is accepted
-    int64_t[::1] accepted,                 # OUT (1,): steps
-    bint wide,                             # IN: whether to use AVX2, which changes no draw
-    int32_t[:, :, ::1] shared_before,      # SCRATCH (2, L, K): a_lk before a step, of this and the next
-    int32_t[:, :, ::1] shared_after,       # SCRATCH (2, L, K): a_lk after it
-    double[:, ::1] shared_rise,            # SCRATCH (2, L): what a lane adds to the log of the ratio
-    int32_t[:, ::1] shared_kept,           # SCRATCH (L, most tokens of a step): topics to go back to
-    int32_t[::1] meeting,                  # SCRATCH (MEETING_SIZE,): zeros
-    const int32_t[::1] stop,               # IN (1,): not zero: end, which other threads may ask for meanwhile
-    int32_t n_threads,                     # IN: so many threads run this at once, all of the above the same
-    int32_t thread,                        # IN: this one takes lane l if l % n_threads is this
-    double[:, ::1] own_doubles,            # SCRATCH (5, P): its own, as what follows
+    uint64_t[:, ::1] streams,              # IN/OUT (W, 4): the workers' generators
+    uint64_t key,                          # IN: seed of the generator that accepts or rejects steps
+    int64_t[::1] accepted,                 # OUT (1,): number of accepted steps
+    bint wide,                             # IN: use AVX2; the draws are the same
+    int32_t[:, :, ::1] shared_before,      # SCRATCH (2, W, K): a_ik before this step and before the next
+    int32_t[:, :, ::1] shared_after,       # SCRATCH (2, W, K): a_ik after it
+    double[:, ::1] shared_rise,            # SCRATCH (2, W): the worker's term of the log acceptance ratio
+    int32_t[:, ::1] shared_kept,           # SCRATCH (W, most tokens of a step): topics before the step
+    int32_t[::1] barrier,                  # SCRATCH (BARRIER_SIZE,): zeros
+    const int32_t[::1] stop,               # IN (1,): another thread may set it; if not zero, end
+    int32_t n_threads,                     # IN: threads that run this at once; they share all arguments above
+    int32_t thread,                        # IN: this thread does the work of workers i with i % n_threads == thread
+    double[:, ::1] own_doubles,            # SCRATCH (5, P): this and the following belong to this thread
     float[:, ::1] own_floats,              # SCRATCH (2, P)
     int32_t[:, ::1] own_counts,            # SCRATCH (2, P)
 ):
     cdef:
-        int64_t K = topic_totals.shape[0], L = edges.shape[0], n_steps = edges.shape[1] - 1
-        int64_t k, lane, s, n_all, n_accepted = 0
-        int32_t* now = &own_counts[1, 0]       # a_lk
+        int64_t K = topic_totals.shape[0], W = edges.shape[0], n_steps = edges.shape[1] - 1
+        int64_t k, worker, s, n_all, n_accepted = 0
+        int32_t* now = &own_counts[1, 0]       # a_ik
         double log_ratio, others, n_rest
         double* total = &own_doubles[1, 0]     # m_k
         double* rest = &own_doubles[2, 0]      # c_k
-        double* share = &own_doubles[4, 0]     # what stands for the tokens of the other lanes, and the prior's total
+        double* share = &own_doubles[4, 0]     # sum of r_jk over other workers, plus the prior's total
         uint64_t[4] common, state
         Dense dense
 
@@ -74,59 +78,61 @@ def run(
         seed_state(key, common)
         for k in range(K):
             total[k] = topic_totals[k]
-        for lane in range(L):
-            if lane % n_threads != thread:
+        for worker in range(W):
+            if worker % n_threads != thread:
                 continue
-            count_step(cuts, edges[lane, 0], edges[lane, 1], (lane + turn) % L, topics, &shared_before[0, lane, 0], K)
-        if not meet(&meeting[0], n_threads, &stop[0]):
+            count_step(
+                cuts, edges[worker, 0], edges[worker, 1], (worker + turn) % W, topics, &shared_before[0, worker, 0], K,
+            )
+        if not wait_for_all(&barrier[0], n_threads, &stop[0]):
             n_steps = 0
         for s in range(n_steps):
             n_all, n_rest = 0, 0
             for k in range(K):
                 rest[k] = total[k]
-                for lane in range(L):
-                    rest[k] -= shared_before[s & 1, lane, k]
+                for worker in range(W):
+                    rest[k] -= shared_before[s & 1, worker, k]
                 n_all += <int64_t>(total[k] - rest[k])
                 n_rest += rest[k]
-            for lane in range(L):
-                if lane % n_threads != thread:
+            for worker in range(W):
+                if worker % n_threads != thread:
                     continue
                 others = n_all
                 for k in range(K):
-                    now[k] = shared_before[s & 1, lane, k]
+                    now[k] = shared_before[s & 1, worker, k]
                     others -= now[k]
                 for k in range(K):
-                    # Any function of c would do.
+                    # Any function of c leaves the sampler exact.
                     share[k] = others * (rest[k] + 1) / (n_rest + K) + prior_totals[k]
                     dense.totals[k] = rest[k] + now[k]
-                memcpy(state, &streams[lane, 0], sizeof(state))
+                memcpy(state, &streams[worker, 0], sizeof(state))
                 sweep_step(
-                    &dense, words, cuts, edges[lane, s], edges[lane, s + 1], (lane + turn) % L, doc_prior, topics,
-                    now, &shared_kept[lane, 0],
+                    &dense, words, cuts, edges[worker, s], edges[worker, s + 1], (worker + turn) % W, doc_prior, topics,
+                    now, &shared_kept[worker, 0],
                 )
                 log_ratio = 0
                 for k in range(K):
-                    if now[k] != shared_before[s & 1, lane, k]:
+                    if now[k] != shared_before[s & 1, worker, k]:
                         log_ratio += log_gamma_step(
-                            share[k], rest[k] + shared_before[s & 1, lane, k], dense.totals[k]
+                            share[k], rest[k] + shared_before[s & 1, worker, k], dense.totals[k]
                         )
-                shared_rise[s & 1, lane] = log_ratio
-                memcpy(&shared_after[s & 1, lane, 0], now, K * sizeof(int32_t))
-                memcpy(&streams[lane, 0], state, sizeof(state))
+                shared_rise[s & 1, worker] = log_ratio
+                memcpy(&shared_after[s & 1, worker, 0], now, K * sizeof(int32_t))
+                memcpy(&streams[worker, 0], state, sizeof(state))
                 if s + 1 < n_steps:
                     count_step(
-                        cuts, edges[lane, s + 1], edges[lane, s + 2], (lane + turn) % L, topics,
-                        &shared_before[1 - (s & 1), lane, 0], K,
+                        cuts, edges[worker, s + 1], edges[worker, s + 2], (worker + turn) % W, topics,
+                        &shared_before[1 - (s & 1), worker, 0], K,
                     )
-            if not meet(&meeting[0], n_threads, &stop[0]):
+            if not wait_for_all(&barrier[0], n_threads, &stop[0]):
                 break
-            # Every thread comes to the same conclusion.
+            # Every thread computes the same decision from the same numbers.
             log_ratio = 0
-            for lane in range(L):
-                log_ratio += shared_rise[s & 1, lane]
+            for worker in range(W):
+                log_ratio += shared_rise[s & 1, worker]
             for k in range(K):
-                for lane in range(L):
-                    rest[k] += shared_after[s & 1, lane, k]
+                for worker in range(W):
+                    rest[k] += shared_after[s & 1, worker, k]
                 if rest[k] != total[k]:
                     log_ratio += log_gamma_step(prior_totals[k], rest[k], total[k])
             if uniform(common) < exp(log_ratio):
@@ -134,12 +140,12 @@ def run(
                 for k in range(K):
                     total[k] = rest[k]
             else:
-                for lane in range(L):
-                    if lane % n_threads != thread:
+                for worker in range(W):
+                    if worker % n_threads != thread:
                         continue
                     undo_step(
-                        &dense, words, cuts, edges[lane, s], edges[lane, s + 1], (lane + turn) % L, topics,
-                        &shared_kept[lane, 0],
+                        &dense, words, cuts, edges[worker, s], edges[worker, s + 1], (worker + turn) % W, topics,
+                        &shared_kept[worker, 0],
                     )
         if thread == 0:
             accepted[0] = n_accepted
@@ -151,6 +157,7 @@ cdef void count_step(
     const int64_t[:, ::1] cuts, int64_t first, int64_t last, int64_t part, const int32_t[::1] topics,
     int32_t* counts, int64_t K,
 ) noexcept nogil:
+    """Count the topics of the tokens of a step."""
     cdef int64_t d, i
     memset(counts, 0, K * sizeof(int32_t))
     for d in range(first, last):
@@ -162,9 +169,9 @@ cdef void sweep_step(
     Dense* dense, const int32_t[::1] words, const int64_t[:, ::1] cuts, int64_t first, int64_t last, int64_t part,
     const double[:, ::1] doc_prior, int32_t[::1] topics, int32_t* now, int32_t* kept,
 ) noexcept nogil:
-    """Draw the tokens once; `now` follows, and `kept` gets what they were."""
+    """Draw each token of a step once. `now` is updated; `kept` gets the topics before the step."""
     cdef:
-        int64_t d, i, n, step = 1 if uniform(dense.state) < 0.5 else -1, L = cuts.shape[1] - 1
+        int64_t d, i, n, step = 1 if uniform(dense.state) < 0.5 else -1, W = cuts.shape[1] - 1
         int32_t t, new
     for d in range(first, last):
         n = cuts[d, part + 1] - cuts[d, part]
@@ -174,7 +181,7 @@ cdef void sweep_step(
     d = first if step > 0 else last - 1
     while first <= d < last:
         open_document(
-            dense, &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0], &topics[0] + cuts[d, 0], cuts[d, L] - cuts[d, 0]
+            dense, &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0], &topics[0] + cuts[d, 0], cuts[d, W] - cuts[d, 0]
         )
         i = cuts[d, part] if step > 0 else cuts[d, part + 1] - 1
         while cuts[d, part] <= i < cuts[d, part + 1]:
@@ -194,6 +201,7 @@ cdef void undo_step(
     Dense* dense, const int32_t[::1] words, const int64_t[:, ::1] cuts, int64_t first, int64_t last, int64_t part,
     int32_t[::1] topics, const int32_t* kept,
 ) noexcept nogil:
+    """Give the tokens of a rejected step their topics before it, which are in `kept`."""
     cdef int64_t d, i
     for d in range(first, last):
         for i in range(cuts[d, part], cuts[d, part + 1]):

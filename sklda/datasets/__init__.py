@@ -1,4 +1,4 @@
-"""Corpora to learn and to test with: drawn from the model, or bundled."""
+"""Corpora for examples and tests: drawn from a model, or bundled with the package."""
 
 from sklda.datasets._docstrings import load_docstrings
 from sklda.datasets._synthetic import make_compound_lda_corpus, make_lda_corpus

@@ -10,9 +10,9 @@ from sklearn.utils import Bunch
 def load_docstrings(*, return_X_y=False):
     """Load the bag of words of the docstrings of NumPy, SciPy and scikit-learn.
 
-    One document is the prose of the docstring of one public function or class: no code, types, parameter
-    names or formulas, and no sentence that many docstrings share. The corpus is frozen: it does not depend on
-    the versions of the three packages that are installed.
+    A document is the prose of the docstring of one public function or class, without code, types, parameter names,
+    formulas, and sentences that many docstrings share. The corpus does not depend on the installed versions of the
+    three packages.
 
     =================  =======
     documents            1,638
@@ -33,27 +33,27 @@ def load_docstrings(*, return_X_y=False):
         Dictionary-like object with the following attributes.
 
         data : csr_matrix of shape (1638, 2533), dtype int64
-            Number of occurrences of every word in every document; column indices are sorted.
+            Number of occurrences of each word in each document; column indices are sorted.
         feature_names : ndarray of str of shape (2533,)
             The words, in alphabetical order.
         target : ndarray of int of shape (1638,)
-            Subject group of every document, from 0 to 15.
+            Subject group of each document, from 0 to 15.
         target_names : ndarray of str of shape (16,)
-            Name of every subject group.
+            Name of each subject group.
         collection : ndarray of str of shape (1638,)
-            Package of every document: ``"numpy"``, ``"scipy"`` or ``"sklearn"``.
+            Package of each document: ``"numpy"``, ``"scipy"`` or ``"sklearn"``.
         document_names : ndarray of str of shape (1638,)
             Qualified name of the documented object, for instance ``"scipy.stats.norm"``.
         DESCR : str
-            How the corpus was made, and the licences of the three packages.
+            Description of the corpus, with the licences of the three packages.
 
     (data, target) : tuple
-        ``data`` and ``target`` only, if ``return_X_y`` is True.
+        ``data`` and ``target``, if ``return_X_y`` is True.
 
     Notes
     -----
-    Subject groups follow the modules of the three packages, so they are a rough truth: topics that know
-    nothing of them separate most of the groups, not all.
+    Subject groups come from the modules of the three packages. They are only a rough classification by subject: topics
+    distinguish most of the groups, but not all.
 
     Examples
     --------

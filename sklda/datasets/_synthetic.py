@@ -1,4 +1,4 @@
-"""Corpora drawn from the model, with their truth."""
+"""Corpora drawn from a model, with the parameters that generated them."""
 
 from numbers import Integral, Real
 
@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
+from sklda._inference.arguments import real_numbers
 from sklda._inference.random import log_dirichlet
 
 
@@ -22,8 +23,9 @@ def make_lda_corpus(
 ):
     """Draw a corpus from latent Dirichlet allocation.
 
-    Topics are drawn from a Dirichlet distribution over the words, topic proportions of every document from a
-    Dirichlet distribution over the topics; every token then draws a topic and, from it, a word [1]_.
+    The topics are drawn from a Dirichlet distribution over the words. The topic proportions of each document are drawn
+    from a Dirichlet distribution over the topics. For each token a topic is drawn, and then a word from this topic
+    [1]_.
 
     Parameters
     ----------
@@ -31,29 +33,29 @@ def make_lda_corpus(
         Number of documents, D.
 
     n_features : int, default=1000
-        Number of words of the vocabulary, V. Not every word need occur.
+        Number of words of the vocabulary, V. Some words may not occur in the corpus.
 
     n_components : int, default=10
         Number of topics, K.
 
     doc_length : int, tuple (low, high), array-like of shape (n_documents,) or distribution, default=100
-        Number of tokens of a document: the same for all; uniform on ``low, ..., high``, both ends included;
-        given for every document; or drawn from a frozen distribution such as ``scipy.stats.poisson(80)``. A
-        tuple of two is always a range; write the lengths of two documents as a list.
+        Number of tokens of a document. An int: the same for all documents. A tuple: uniform on ``low, ..., high``,
+        both ends included. An array or list: one length for each document. A frozen distribution such as
+        ``scipy.stats.poisson(80)``: drawn from it. A tuple of two is always a range; for two documents use a list.
 
     doc_topic_prior : float or array-like of shape (n_components,), default=0.1
-        Dirichlet parameter per topic of the topic proportions (not its sum).
+        alpha, the Dirichlet parameter of the topic proportions for each topic (not its sum).
 
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=0.1
-        Dirichlet parameter per word of the topics.
+        eta, the Dirichlet parameter of the topics for each word.
 
     zipf_exponent : float, default=None
-        If given, the prior of word v is ``topic_word_prior`` times a weight proportional to
-        ``1 / (v + 1) ** zipf_exponent`` and of mean 1 over the vocabulary, so that word frequencies fall with
-        the word id as they fall with the rank in text, where the exponent is about 1. At most 10.
+        At most 10. If given, the prior of word v is ``topic_word_prior`` times a weight. The weights are proportional
+        to ``1 / (v + 1) ** zipf_exponent`` and have mean 1, so frequent words have small ids. In texts the exponent is
+        about 1.
 
     random_state : int, RandomState, Generator or None, default=None
-        Determines the corpus. Pass an int to draw the same corpus at every call.
+        With an int, every call draws the same corpus.
 
     Returns
     -------
@@ -61,33 +63,33 @@ def make_lda_corpus(
         Dictionary-like object with the following attributes.
 
         data : csr_matrix of shape (n_documents, n_features), dtype int64
-            Number of occurrences of every word in every document; column indices are sorted.
+            Number of occurrences of each word in each document; column indices are sorted.
         topic_word : ndarray of shape (n_components, n_features)
             The topics; rows sum to 1.
         doc_topic : ndarray of shape (n_documents, n_components)
             The topic proportions; rows sum to 1.
         topic_assignments : ndarray of int32 of shape (n_tokens,)
-            The topic of every token: document by document, word ids ascending, a word of count c in c places.
-            The c topics of a word of a document are exchangeable and given in ascending order.
+            The topic of each token. Tokens are ordered by document and then by word id; a word with count c has c
+            entries. The order of these c entries has no meaning; they are ascending.
         doc_length : ndarray of int64 of shape (n_documents,)
-            Number of tokens of every document.
+            Number of tokens of each document.
         doc_topic_prior : float or ndarray of shape (n_components,)
             The prior that was used.
         topic_word_prior : float or ndarray of shape (n_features,) or (n_components, n_features)
-            The prior that was used, its Zipf weights included.
+            The prior that was used, with Zipf weights.
 
     Raises
     ------
     TypeError
-        If a number is expected and something else is given, or ``doc_length`` is none of the above.
+        If an argument is not a number where one is expected, or ``doc_length`` has another type.
     ValueError
-        If a number is out of its range, a prior is not positive or of the wrong shape, or a length is
-        negative or not an integer.
+        If a number is out of its range, a prior is not positive or has a wrong shape, or a length is negative or not an
+        integer.
 
     Notes
     -----
-    Dirichlet variates are drawn on the log scale, so rows sum to 1 for small parameters too, where gamma
-    variates underflow.
+    Dirichlet variates are drawn on the log scale. So rows sum to 1 also for small parameters, for which gamma variates
+    underflow.
 
     References
     ----------
@@ -103,7 +105,7 @@ def make_lda_corpus(
     >>> corpus.topic_word.shape, corpus.doc_topic.shape, corpus.topic_assignments.shape
     ((3, 50), (20, 3), (2000,))
 
-    The words that belong to ``topic_assignments``:
+    The words of the tokens, in the order of ``topic_assignments``:
 
     >>> import numpy as np
     >>> words = np.repeat(corpus.data.indices, corpus.data.data)
@@ -148,10 +150,7 @@ def _generator(random_state):
 
 def _check_prior(prior, name, shapes):
     """Return a positive float, or an array of one of the shapes."""
-    try:
-        array = np.array(prior, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be a number or an array of numbers, got {prior!r}.") from error
+    array = real_numbers(prior, name).copy()
     if array.shape not in [(), *shapes]:
         expected = " or ".join(map(str, shapes))
         raise ValueError(f"{name} has shape {array.shape}; give a float or an array of shape {expected}.")
@@ -161,7 +160,7 @@ def _check_prior(prior, name, shapes):
 
 
 def _draw_lengths(rng, doc_length, n_documents):
-    """Return the number of tokens of every document, drawn where that is asked for."""
+    """Return the number of tokens of each document, given or drawn."""
     if hasattr(doc_length, "rvs"):
         lengths = np.asarray(doc_length.rvs(size=n_documents, random_state=rng))
     elif isinstance(doc_length, Integral) and not isinstance(doc_length, bool):
@@ -199,15 +198,15 @@ def _draw_dirichlet(rng, prior, shape):
 
 
 def _draw_tokens(rng, lengths, doc_topic, topic_word):
-    """Return the counts, and the topics of the tokens in their order."""
+    """Return the counts and the topics of the tokens."""
     (n_documents, n_components), n_features = doc_topic.shape, topic_word.shape[1]
     doc_topic_counts = rng.multinomial(lengths, doc_topic)
-    # One integer per token, (document, word, topic) in mixed radix: one sort brings the tokens in order.
+    # Each token is one integer, (document, word, topic) in mixed radix, so that one sort orders the tokens.
     keys = []
     for topic, probabilities in enumerate(topic_word):
         documents = np.repeat(np.arange(n_documents, dtype=np.int64), doc_topic_counts[:, topic])
         cumulative = np.cumsum(probabilities)
-        # Uniforms are below 1 and the last sum is exactly 1: no draw falls outside the vocabulary.
+        # Uniform numbers are below 1 and the last sum is exactly 1, so every draw is a word.
         words = np.searchsorted(cumulative / cumulative[-1], rng.random(len(documents)), side="right")
         keys.append((documents * n_features + words) * n_components + topic)
     keys = np.sort(np.concatenate(keys))
@@ -232,13 +231,14 @@ def make_compound_lda_corpus(
 ):
     """Draw a corpus of several collections from compound latent Dirichlet allocation.
 
-    Topics are shared; every collection draws a mixture of them, every document its topic proportions from a Dirichlet
-    distribution about the mixture of its collection (George, Xia & Michailidis 2019, equations 1 to 5).
+    Collections share the topics. The mixture of each collection is drawn from a Dirichlet distribution. The topic
+    proportions of each document are drawn from a Dirichlet distribution around the mixture of its collection (George,
+    Xia & Michailidis 2019, equations 1 to 5).
 
     Parameters
     ----------
     n_documents : sequence of int, default=(50, 50)
-        Number of documents of every collection.
+        Number of documents of each collection.
 
     n_features : int, default=1000
         Number of words of the vocabulary, V.
@@ -247,36 +247,57 @@ def make_compound_lda_corpus(
         Number of topics, K.
 
     doc_length : int, tuple (low, high), array-like of shape (sum(n_documents),) or distribution, default=100
-        Number of tokens of a document, as in `make_lda_corpus`.
+        Number of tokens of a document. An int: the same for all documents. A tuple: uniform on ``low, ..., high``, both
+        ends included. An array or list: one length for each document. A frozen distribution such as
+        ``scipy.stats.poisson(80)``: drawn from it.
 
     collection_topic_prior : float or array-like of shape (n_components,), default=1.0
-        alpha, Dirichlet parameter per topic of the mixtures.
+        alpha, the Dirichlet parameter of the mixtures for each topic.
 
     doc_concentration : float, default=1.0
-        gamma, the concentration of the topic proportions about the mixture.
+        gamma, the concentration of topic proportions around the mixture of the collection. It is the sum of the
+        Dirichlet parameter over topics.
 
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=0.1
-        eta, Dirichlet parameter per word of the topics.
+        eta, the Dirichlet parameter of the topics for each word.
 
     collection_topic : array-like of shape (n_collections, n_components), default=None
-        The mixtures, where they are not to be drawn; rows sum to 1.
+        The mixtures; rows sum to 1. None: they are drawn.
 
     random_state : int, RandomState, Generator or None, default=None
-        Determines the corpus.
+        With an int, every call draws the same corpus.
 
     Returns
     -------
     corpus : :class:`~sklearn.utils.Bunch`
-        ``data`` (csr_matrix of counts), ``collections`` (ndarray of int of shape (sum(n_documents),), the collection of
-        every document, in ascending order), ``collection_topic``, ``topic_word``, ``doc_topic``,
-        ``topic_assignments`` and ``doc_length``, as in `make_lda_corpus`.
+        Dictionary-like object with the following attributes.
+
+        data : csr_matrix of shape (sum(n_documents), n_features), dtype int64
+            Number of occurrences of each word in each document; column indices are sorted.
+        collections : ndarray of int of shape (sum(n_documents),)
+            The collection of each document, ascending.
+        collection_topic : ndarray of shape (n_collections, n_components)
+            The mixtures; rows sum to 1.
+        topic_word : ndarray of shape (n_components, n_features)
+            The topics; rows sum to 1.
+        doc_topic : ndarray of shape (sum(n_documents), n_components)
+            The topic proportions; rows sum to 1.
+        topic_assignments : ndarray of int32 of shape (n_tokens,)
+            The topic of each token. Tokens are ordered by document and then by word id; a word with count c has c
+            entries.
+        doc_length : ndarray of int64 of shape (sum(n_documents),)
+            Number of tokens of each document.
 
     Raises
     ------
     TypeError
-        If a number is expected and something else is given.
+        If an argument is not a number where one is expected.
     ValueError
-        If a number is out of its range, or a prior or the mixtures are not positive or of the wrong shape.
+        If a number is out of its range, a prior is not positive, or a prior or the mixtures have a wrong shape.
+
+    References
+    ----------
+    George, Xia & Michailidis (2019). Analyses of multi-collection corpora via compound topic modeling.
 
     Examples
     --------
@@ -299,7 +320,7 @@ def make_compound_lda_corpus(
     if collection_topic is None:
         collection_topic = _draw_dirichlet(rng, alpha, (len(sizes), n_components))
     else:
-        collection_topic = np.array(collection_topic, dtype=np.float64)
+        collection_topic = real_numbers(collection_topic, "collection_topic").copy()
         if collection_topic.shape != (len(sizes), n_components) or not (
             (collection_topic >= 0).all() and np.allclose(collection_topic.sum(axis=1), 1)
         ):
@@ -308,7 +329,7 @@ def make_compound_lda_corpus(
                 "to 1."
             )
     collections = np.repeat(np.arange(len(sizes)), sizes)
-    # Shares that underflow are as good as none.
+    # A positive bound, because the Dirichlet distribution needs positive parameters; it has no practical effect.
     prior = np.maximum(gamma * collection_topic, 1e-300)[collections]
     doc_topic = _draw_dirichlet(rng, prior, prior.shape)
     data, topic_assignments = _draw_tokens(rng, lengths, doc_topic, topic_word)

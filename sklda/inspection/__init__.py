@@ -1,4 +1,4 @@
-"""Pictures of what the estimators found; matplotlib is imported when one is drawn."""
+"""Plots of fitted estimators. They need matplotlib, which is imported by the first plot."""
 
 from sklda.inspection._collections import CollectionTopicsDisplay, TopicWordsDisplay
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay, PosteriorExpectationDisplay

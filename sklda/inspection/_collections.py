@@ -72,7 +72,7 @@ class CollectionTopicsDisplay:
         topics : sequence of int, default=None
             Topics to show; None: the eight largest.
         feature_names : sequence of str of length n_features, default=None
-            Words; None: ``feature_names_in_``, or numbers.
+            Words. None: ``feature_names_in_`` or, without it, column numbers.
         n_words : int, default=3
             How many of a topic's most probable words are in its name.
         ordered : bool, default=False
@@ -197,13 +197,13 @@ class TopicWordsDisplay:
         estimator : estimator
             Fitted, with ``components_``.
         topics : sequence of int, default=None
-            Topics to show; None: the twelve with the largest sums in ``components_``.
+            Topics to show. None: the twelve with the largest sums in ``components_``.
         n_words : int, default=10
-            Words of a topic.
+            Number of words of each topic.
         feature_names : sequence of str of length n_features, default=None
-            Words; None: ``feature_names_in_``, or numbers.
+            Words. None: ``feature_names_in_`` or, without it, column numbers.
         figure : matplotlib Figure, default=None
-            None: a new one.
+            None: a new figure.
 
         Returns
         -------

@@ -1,43 +1,38 @@
-"""Pictures of m(h), the marginal likelihood of the priors h = (alpha, eta), and of what depends on h."""
+"""Displays of m(h), the marginal likelihood of the priors h = (alpha, eta), and of posterior expectations given h."""
 
 import numpy as np
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from sklda._inference.arguments import check_choice, real_numbers
 from sklda.inspection._axes import axes
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
 _LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"topic_word_prior $\eta$"}
 
-# What a picture shows beyond the grid, as a factor.
+# Factor by which a plot extends beyond the grid.
 _MARGIN = 1.05
-# Contours: nats below the maximum.
+# Levels of the contours, in nats below the maximum.
 _DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
 _LINE, _ACCENT, _MUTED = "#1f5a91", "#c1440e", "#444444"
-# Area of the grid point that the median visit was made at, square points.
+# Area, in square points, of the grid point with the median share of visits.
 _DOT = 10
-# Darkest shade of the contours: pale, so that what lies on top can be seen.
+# Darkest shade of the contours; a pale one keeps the marks on top visible.
 _DEEPEST = 0.6
 
 
-def _choose(value, name, allowed):
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {tuple(allowed)}, got {value!r}.")
-    return value
-
-
 def _check_has_curve(estimator):
-    """Whether an estimator is fitted, and knows the marginal likelihood around its maximum."""
+    """Raise an error if an estimator is not fitted, or has no marginal likelihood around its maximum."""
     check_is_fitted(estimator)
     if not hasattr(estimator, "log_marginal_likelihood"):
         raise TypeError(f"{type(estimator).__name__} has no marginal likelihood: give a fitted EmpiricalBayesLDA.")
-    # Says which methods do.
+    # Its error names the methods that give one.
     estimator.log_marginal_likelihood(estimator.doc_topic_prior_, estimator.topic_word_prior_)
 
 
 def _edges(region):
     """((alpha_low, alpha_high), (eta_low, eta_high)) as four checked floats, (2, 2)."""
-    edges = np.asarray(region, dtype=np.float64)
+    edges = real_numbers(region, "region")
     if edges.shape != (2, 2) or not ((edges > 0).all() and (edges[:, 0] < edges[:, 1]).all()):
         raise ValueError(
             f"region must be ((alpha_low, alpha_high), (eta_low, eta_high)), 0 < low < high; got {region!r}."
@@ -46,18 +41,18 @@ def _edges(region):
 
 
 def _around(grid):
-    """The span of a grid, and a little more."""
+    """The edges of the grid, extended by the margin."""
     return np.array([(np.min(values) / _MARGIN, np.max(values) * _MARGIN) for values in grid])
 
 
 def _span(edges, n_points, also):
-    """Values from edge to edge, evenly spaced in logs, with one that must be among them if it lies between."""
+    """Values from edge to edge, evenly spaced in logarithms; `also` is one of them if it lies between the edges."""
     values = np.geomspace(*edges, n_points)
     return np.union1d(values, [also]) if edges[0] <= also <= edges[1] else values
 
 
 def _log_axis(axis):
-    """A logarithmic axis with plain numbers, few of them where it is short."""
+    """Set ticks of a logarithmic axis with plain numbers, more of them if the axis is short."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     low, high = axis.get_view_interval()
@@ -68,9 +63,9 @@ def _log_axis(axis):
 
 
 class MarginalLikelihoodDisplay:
-    """The marginal likelihood of the priors, m(h) with h = (alpha, eta), and how precisely its maximum is known.
+    """The marginal likelihood of the priors, m(h) with h = (alpha, eta), with confidence regions of its maximum.
 
-    Use `from_estimator`; the constructor takes what is drawn.
+    `from_estimator` plots a fitted estimator; the constructor takes the values to plot.
 
     Parameters
     ----------
@@ -81,29 +76,30 @@ class MarginalLikelihoodDisplay:
     log_marginal_likelihood : array-like of shape (n_alphas, n_etas)
         log m, nats, up to a constant.
     maximum : (float, float)
-        (alpha, eta); slices go through the values next to it.
+        (alpha, eta). A slice has the value of the other prior that is next to the maximum.
     std : array-like of shape (n_alphas, n_etas), default=None
-        Monte Carlo standard error of log m(h) - log m(maximum), nats; infinite where it is not known.
+        Monte Carlo standard error of log m(h) - log m(maximum), nats; infinite where it is unknown.
     ellipses : sequence of ellipses, default=()
-        As `EmpiricalBayesLDA.confidence_region` returns: with `boundary`, `level` and `kind`.
+        Confidence regions from `EmpiricalBayesLDA.confidence_region`, with `boundary`, `level` and `kind`.
     grid : pair of array-like, default=None
-        Values of alpha (n_grid_alphas,) and eta (n_grid_etas,) that the chains moved on.
+        The grid of the chains: values of alpha (n_grid_alphas,) and of eta (n_grid_etas,).
     occupancy : array-like of shape (n_grid_alphas, n_grid_etas), default=None
-        Share of the sweeps at each grid point. Points never visited are drawn as crosses.
+        Share of the draws at each grid point. Points without draws are crosses.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     contours_ : matplotlib QuadContourSet or None
-        Of kind ``"contour"``.
+        The contours, with ``kind="contour"``.
     ellipses_ : list of matplotlib Line2D
+        The confidence regions, with ``kind="contour"``.
     line_, band_ : matplotlib artists or None
-        Of a slice.
+        The slice and its errors, with another `kind`.
 
     See Also
     --------
-    PosteriorExpectationDisplay : How a conclusion changes with the priors.
+    PosteriorExpectationDisplay : A posterior expectation as a function of the priors.
 
     Examples
     --------
@@ -141,21 +137,22 @@ class MarginalLikelihoodDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, *, kind="contour", region=None, n_points=40, level=0.95, ax=None):
-        """Evaluate m(h) of a fitted estimator, and draw it.
+        """Compute m(h) of a fitted estimator, and plot it.
 
         Parameters
         ----------
         estimator : EmpiricalBayesLDA
-            Fitted.
+            A fitted estimator.
         kind : {"contour", "doc_topic_prior", "topic_word_prior"}, default="contour"
-            Contours over both priors, or log m along one of them; see `plot`.
+            Contours over both priors, or log m as a function of one prior; see `plot`.
         region : pair of pairs of float, default=None
-            ((alpha_low, alpha_high), (eta_low, eta_high)); None: that of the grid.
+            ((alpha_low, alpha_high), (eta_low, eta_high)) of the plot. None: the region of the grid.
         n_points : int, default=40
-            Values of each prior.
+            Number of values of each prior.
         level : float, default=0.95
-            Of the two confidence regions.
+            Level of the two confidence regions.
         ax : matplotlib Axes, default=None
+            None: the axes of a new figure.
 
         Returns
         -------
@@ -180,23 +177,23 @@ class MarginalLikelihoodDisplay:
         ).plot(ax, kind=kind)
 
     def plot(self, ax=None, *, kind="contour"):
-        """Draw.
+        """Plot the marginal likelihood.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            None makes a new figure.
+            None: the axes of a new figure.
         kind : {"contour", "doc_topic_prior", "topic_word_prior"}, default="contour"
-            Contours of log m over both priors, with its maximum, the confidence regions, the grid and where the chains
-            were on it; or log m along one prior, the other at the maximum, with a band of two Monte Carlo standard
-            errors, point by point.
+            ``"contour"``: contours of log m over both priors, with its maximum, the confidence regions and the grid.
+            The area of a grid point shows its share of the draws. The name of a prior: log m as a function of this
+            prior, with the other prior at the maximum and a pointwise band of two Monte Carlo standard errors.
 
         Returns
         -------
         MarginalLikelihoodDisplay
-            With the artists as attributes.
+            The display, with the artists as attributes.
         """
-        _choose(kind, "kind", ("contour", *PRIORS))
+        check_choice(kind, "kind", ("contour", *PRIORS))
         self.ax_ = axes(ax)
         self.figure_ = self.ax_.figure
         self.contours_, self.ellipses_, self.line_, self.band_ = None, [], None, None
@@ -235,7 +232,7 @@ class MarginalLikelihoodDisplay:
         alpha, eta = (part.ravel() for part in np.meshgrid(*self.grid, indexing="ij"))
         share = np.full(eta.shape, 1 / len(eta)) if self.occupancy is None else np.ravel(self.occupancy)
         seen = share > 0
-        # Dots that do not overlap on a fine grid, and do not become tiny where one point was visited too often.
+        # Areas are relative to a typical share and limited, so that dots do not overlap and small shares are visible.
         ascending = np.sort(share)
         typical = ascending[np.searchsorted(np.cumsum(ascending), 0.5 * share.sum())]
         size = np.minimum(_DOT * share[seen] / typical, 2 * _DOT)
@@ -267,16 +264,15 @@ class MarginalLikelihoodDisplay:
 
 
 class PosteriorExpectationDisplay:
-    """How a posterior expectation I(h) changes with one of the priors, with bands that hold for all h at once.
+    """A posterior expectation I(h) as a function of one prior, with bands that hold for all h simultaneously.
 
-    Where the band is infinite, because too few draws carry weight, the line is dotted.
-
-    Use `from_estimator`; the constructor takes what is drawn.
+    The line is dotted where the band is infinite because there are too few effective draws. `from_estimator` plots a
+    fitted estimator; the constructor takes the values to plot.
 
     Parameters
     ----------
     name : str
-        Of the functional.
+        Name of the functional.
     along : {"doc_topic_prior", "topic_word_prior"}
         The prior that varies.
     priors : array-like of shape (n_priors,)
@@ -286,7 +282,7 @@ class PosteriorExpectationDisplay:
     value, low, high : array-like of shape (n_lines, n_priors)
         I(h), and its band.
     maximum : (float, float), default=None
-        (alpha, eta) of the largest marginal likelihood; the value of the prior that varies is marked.
+        (alpha, eta) with the largest marginal likelihood. The plot marks the value of the prior that varies.
 
     Attributes
     ----------
@@ -297,7 +293,7 @@ class PosteriorExpectationDisplay:
 
     See Also
     --------
-    MarginalLikelihoodDisplay : The marginal likelihood itself.
+    MarginalLikelihoodDisplay : The marginal likelihood as a function of the priors.
 
     Examples
     --------
@@ -327,25 +323,27 @@ class PosteriorExpectationDisplay:
     def from_estimator(
         cls, estimator, name, *, along="doc_topic_prior", fixed=None, region=None, n_points=40, level=0.95, ax=None
     ):
-        """Evaluate I(h) of a fitted estimator, and draw it.
+        """Compute I(h) of a fitted estimator, and plot it.
 
         Parameters
         ----------
         estimator : EmpiricalBayesLDA
-            Fitted with `functionals`.
+            An estimator that was fitted with `functionals`.
         name : str
-            One of the functionals.
+            Name of one of the functionals.
         along : {"doc_topic_prior", "topic_word_prior"}, default="doc_topic_prior"
             The prior that varies.
         fixed : float or array-like of shape (n_lines,), default=None
-            Values of the other; None: where the marginal likelihood is largest.
+            Values of the other prior, one for each line. None: the value with the largest marginal likelihood.
         region : pair of pairs of float, default=None
-            ((alpha_low, alpha_high), (eta_low, eta_high)), of which one pair is used; None: that of the grid.
+            ((alpha_low, alpha_high), (eta_low, eta_high)); the pair of the prior that varies is used. None: the region
+            of the grid.
         n_points : int, default=40
-            Values of the prior that varies.
+            Number of values of the prior that varies.
         level : float, default=0.95
-            Of the bands.
+            Confidence level of the bands.
         ax : matplotlib Axes, default=None
+            None: the axes of a new figure.
 
         Returns
         -------
@@ -353,7 +351,7 @@ class PosteriorExpectationDisplay:
         """
         _check_has_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)
-        axis = PRIORS.index(_choose(along, "along", PRIORS))
+        axis = PRIORS.index(check_choice(along, "along", PRIORS))
         maximum = (estimator.doc_topic_prior_, estimator.topic_word_prior_)
         edges = _around(estimator.grid_) if region is None else _edges(region)
         priors = _span(edges[axis], n_points, maximum[axis])
@@ -366,19 +364,19 @@ class PosteriorExpectationDisplay:
         ).plot(ax)
 
     def plot(self, ax=None):
-        """Draw.
+        """Plot the posterior expectation.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            None makes a new figure.
+            None: the axes of a new figure.
 
         Returns
         -------
         PosteriorExpectationDisplay
-            With the artists as attributes.
+            The display, with the artists as attributes.
         """
-        axis = PRIORS.index(_choose(self.along, "along", PRIORS))
+        axis = PRIORS.index(check_choice(self.along, "along", PRIORS))
         self.ax_ = ax = axes(ax)
         self.figure_ = ax.figure
         self.lines_, self.bands_ = [], []

@@ -1,4 +1,4 @@
-"""A picture of the posterior over the number of topics, and of the evidence behind it."""
+"""Display of the posterior over the number of topics, and of its evidence."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -6,9 +6,9 @@ from sklearn.utils.validation import check_is_fitted
 from sklda.inspection._axes import pyplot
 
 _LINE, _ACCENT, _PALE = "#1f5a91", "#c1440e", "#f3d3c6"
-# Nats below the best down to which the evidence is on a linear scale; it is on a logarithmic one farther down.
+# The scale of the evidence is linear for so many nats below the best, and logarithmic below that.
 _LINEAR = 10.0
-# The left panel shows the numbers of topics with posterior probabilities above this, and the interval.
+# The left panel shows numbers of topics with a larger posterior probability than this, and those in the interval.
 _VISIBLE = 1e-3
 # Width and height of a new figure, in inches.
 _SIZE = (9.0, 3.8)
@@ -17,7 +17,7 @@ _SIZE = (9.0, 3.8)
 class TopicCountDisplay:
     """The posterior over the number of topics, and the log evidence of each, with their Monte Carlo errors.
 
-    `from_estimator` draws a fitted estimator; the constructor takes the values to draw.
+    `from_estimator` plots a fitted estimator; the constructor takes the values to plot.
 
     Parameters
     ----------
@@ -26,26 +26,27 @@ class TopicCountDisplay:
     posterior : array-like of shape (n_counts,)
         p(T | w).
     log_evidence : array-like of shape (n_counts,)
-        log p(w | T), nats, up to a constant; NaN where it is not known.
+        log p(w | T), nats, up to a constant; NaN where it is unknown.
     posterior_std : array-like of shape (n_counts,), default=None
         Monte Carlo standard error of `posterior`.
     log_evidence_std : array-like of shape (n_counts,), default=None
-        Monte Carlo standard error of `log_evidence`, nats; NaN where it is not known.
+        Monte Carlo standard error of `log_evidence`, nats; NaN where it is unknown.
     interval : (int, int), default=None
         Credible interval of T.
 
     Attributes
     ----------
     axes_ : ndarray of shape (2,) of matplotlib Axes
-        The posterior, and the evidence.
+        Axes of the posterior and of the evidence.
     figure_ : matplotlib Figure
     bars_ : matplotlib BarContainer
+        The posterior.
     interval_ : tuple of matplotlib artists
-        The credible interval, in either panel; empty without one.
+        The credible interval in both panels; empty without one.
     line_ : matplotlib Line2D
-        Log evidence below the best.
+        Difference of the log evidence from the best.
     errors_ : matplotlib LineCollection or None
-        Its errors.
+        Errors of the log evidence.
 
     Examples
     --------
@@ -74,14 +75,14 @@ class TopicCountDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, *, ax=None):
-        """Draw the posterior of a fitted estimator.
+        """Plot the posterior of a fitted estimator.
 
         Parameters
         ----------
         estimator : TopicCountLDA
-            Fitted.
+            A fitted estimator.
         ax : sequence of two matplotlib Axes, default=None
-            For the posterior and for the evidence; None makes a new figure.
+            Axes of the posterior and of the evidence. None: those of a new figure.
 
         Returns
         -------
@@ -105,21 +106,21 @@ class TopicCountDisplay:
         ).plot(ax)
 
     def plot(self, ax=None):
-        """Draw.
+        """Plot the posterior and the evidence.
 
-        The left panel shows the numbers of topics with a visible posterior probability. The right panel shows the
-        evidence of all, in nats below the best: on a linear scale for the last ten nats, which decide, and on a
-        logarithmic one farther down, so that thousands of nats fit in. Errors are two standard errors either way.
+        The left panel shows the numbers of topics with posterior probability. The right panel shows the log evidence of
+        all numbers of topics, in nats below the best. Its scale is linear for the upper ten nats and logarithmic below.
+        Error bars have two standard errors in both directions.
 
         Parameters
         ----------
         ax : sequence of two matplotlib Axes, default=None
-            For the posterior and for the evidence; None makes a new figure.
+            Axes of the posterior and of the evidence. None: those of a new figure.
 
         Returns
         -------
         TopicCountDisplay
-            With the artists as attributes.
+            The display, with the artists as attributes.
 
         Raises
         ------
@@ -142,7 +143,7 @@ class TopicCountDisplay:
             self.interval_ = tuple(
                 each.axvspan(low - 0.5, high + 0.5, color=_PALE, lw=0, zorder=0, label=label) for each in self.axes_
             )
-            # Above the bars, which may fill the panel.
+            # The bars may fill the panel, so the legend is above it.
             self.axes_[0].legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, frameon=False)
         return self
 
@@ -151,7 +152,7 @@ class TopicCountDisplay:
 
         posterior = np.asarray(self.posterior, dtype=np.float64)
         error = None if self.posterior_std is None else 2 * np.asarray(self.posterior_std)
-        # A probability stays between 0 and 1.
+        # Error bars end at probabilities 0 and 1.
         reach = None if error is None else np.minimum(error, [posterior, np.maximum(1 - posterior, 0)])
         self.bars_ = ax.bar(counts, posterior, color=_LINE, yerr=reach, ecolor=_ACCENT, capsize=2)
         seen = counts[(posterior if error is None else posterior + error) > _VISIBLE]

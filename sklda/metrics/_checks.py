@@ -2,6 +2,7 @@
 
 from numbers import Integral
 
+from sklda._inference.arguments import check_choice
 from sklda._inference.held_out.ais import SCHEDULES
 from sklda._inference.held_out.log_likelihoods import METHODS
 
@@ -19,10 +20,8 @@ def check_int(value, name, at_least=1):
 
 def check_options(method, n_temperatures, n_runs, n_particles, schedule, return_std):
     """The options of an estimate of held-out likelihood, as a dict."""
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
-    if schedule not in SCHEDULES:
-        raise ValueError(f"schedule must be one of {SCHEDULES}, got {schedule!r}.")
+    check_choice(method, "method", METHODS)
+    check_choice(schedule, "schedule", SCHEDULES)
     if n_particles is not None and method != "particle_filter":
         raise ValueError(f"n_particles is for method='particle_filter', and method is {method!r}.")
     n_particles = _PARTICLES if n_particles is None else n_particles

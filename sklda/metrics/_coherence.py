@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from sklda._inference.arguments import check_choice
 from sklda._inference.counts import check_matrix
 from sklda.metrics._models import topic_weights
 
@@ -85,8 +86,7 @@ def topic_coherence(X, model, *, method="npmi", n_words=10, per_topic=False):
     >>> round(topic_coherence(X, topic_word, method="umass", n_words=2), 3)
     -0.347
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
+    check_choice(method, "method", METHODS)
     topic_word, X = topic_weights(X, model)
     top = _top_words(topic_word, n_words, at_least=2)
     X = check_matrix(X, ensure_non_negative=True, input_name="X")

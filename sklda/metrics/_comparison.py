@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from sklda._inference import random
+from sklda._inference.arguments import check_choice
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
@@ -80,8 +81,7 @@ def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, 
     >>> bool(compare_topic_models(X[60:], good, bad, random_state=0).log_ratio.mean() > 0)
     True
     """
-    if path not in ("auto", "convex", "geometric", "difference"):
-        raise ValueError(f"path must be 'auto', 'convex', 'geometric' or 'difference', got {path!r}.")
+    check_choice(path, "path", ("auto", "convex", "geometric", "difference"))
     check_options("guided_ais", n_temperatures, n_runs, None, "linear", return_std=True)
     (corpus, *a), (same_corpus, *b) = (corpus_and_model(X, model) for model in (a, b))
     if corpus.fingerprint != same_corpus.fingerprint:

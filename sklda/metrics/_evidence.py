@@ -1,6 +1,7 @@
 """The evidence of a number of topics, as a function of counts."""
 
 from sklda._inference import random
+from sklda._inference.arguments import check_choice
 from sklda._inference.corpus import Corpus
 from sklda._inference.evidence import estimates
 from sklda._inference.priors import Priors
@@ -102,10 +103,9 @@ def log_evidence(
         ("n_inner", n_inner, 2),
     ):
         check_int(value, name, least)
-    if method not in estimates.METHODS:
-        raise ValueError(f"method must be one of {estimates.METHODS}, got {method!r}.")
-    if init is not None and init not in INITS:
-        raise ValueError(f"init must be one of {INITS} or None, got {init!r}.")
+    check_choice(method, "method", estimates.METHODS)
+    if init is not None:
+        check_choice(init, "init", INITS)
     corpus = Corpus.from_counts(X)
     if corpus.n_tokens == 0:
         raise ValueError(f"X has {corpus.n_documents} documents and no token at all: there is no evidence.")

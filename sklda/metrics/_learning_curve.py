@@ -92,6 +92,8 @@ def _snapshots(X, model):
     if isinstance(model, tuple):
         if len(model) != 2:
             raise ValueError(f"model is a tuple of {len(model)}; arrays are given as a pair {_PAIR}.")
+        if not hasattr(model[0], "__len__"):
+            raise TypeError(f"the snapshots must be a sequence of matrices, got {model[0]!r}.")
         return *model, None, X
     model, X = inner_model(model, X, advice=f"fit a GibbsLDA with snapshot_every=10, or give a pair {_PAIR}")
     if not hasattr(model, "snapshots_"):

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from sklda._inference.arguments import real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import check_prior
 
@@ -108,10 +109,7 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
 
 def check_arrays(topic_word, doc_topic_prior, corpus):
     """phi (K, V) and alpha (1 or D, K) as float64 arrays."""
-    try:
-        topic_word = np.asarray(topic_word, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"topic_word must be an array of real numbers, got a {type(topic_word).__name__}.") from error
+    topic_word = real_numbers(topic_word, "topic_word")
     if topic_word.ndim != 2 or topic_word.shape[1] != corpus.n_features:
         raise ValueError(
             f"topic_word has shape {topic_word.shape}; X has {corpus.n_features} features, so it must be "
@@ -135,7 +133,9 @@ def check_arrays(topic_word, doc_topic_prior, corpus):
 
 def _topics(model):
     """phi of a fitted model."""
-    components = np.asarray(model.components_, dtype=np.float64)
+    components = real_numbers(model.components_, "components_")
+    if components.ndim != 2:
+        raise ValueError(f"components_ of the {type(model).__name__} has shape {components.shape}: it is not a matrix.")
     sums = components.sum(axis=1, keepdims=True)
     bad = ~((sums > 0) & np.isfinite(sums))
     if bad.any():

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from sklda._inference.arguments import check_choice
 from sklda._inference.held_out.averages import mean_per_token
 from sklda.metrics._checks import check_options
 from sklda.metrics._coherence import topic_coherence, topic_diversity
@@ -143,8 +144,7 @@ def make_held_out_scorer(
     >>> bool((scores < 0).all())
     True
     """
-    if metric not in ("perplexity", "log_likelihood"):
-        raise ValueError(f"metric must be 'perplexity' or 'log_likelihood', got {metric!r}.")
+    check_choice(metric, "metric", ("perplexity", "log_likelihood"))
     n_runs = (2 if return_std else 1) if n_runs is None else n_runs
     options = check_options(method, n_temperatures, n_runs, n_particles, schedule, return_std)
     return _HeldOutScorer(**options, metric=metric, return_std=return_std, random_state=random_state, n_jobs=n_jobs)

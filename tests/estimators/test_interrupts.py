@@ -182,7 +182,7 @@ def test_an_error_in_one_of_the_threads_at_a_barrier():
         from sklda._inference.sampling import partitioned
 
         class Kernel:
-            MEETING_SIZE, sweeps = _partitioned.MEETING_SIZE, 0
+            BARRIER_SIZE, sweeps = _partitioned.BARRIER_SIZE, 0
 
             @classmethod
             def run(cls, *args):

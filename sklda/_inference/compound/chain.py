@@ -18,8 +18,8 @@ from sklda._inference.gibbs_em import GibbsEM
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
-# Draws of (pi, z), one a sweep, behind an M-step of Gibbs-EM: as few as still give an M-step little noise, since the
-# mean over the later M-steps removes most of it.
+# Draws of (pi, z), one a sweep, behind an M-step of Gibbs-EM. Chosen, not tuned; the mean over the later M-steps
+# removes most of the noise of so few.
 _EM_DRAWS = 10
 
 

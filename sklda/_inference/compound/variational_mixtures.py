@@ -14,12 +14,12 @@ from scipy.special import gammaln, polygamma, psi
 
 from sklda._inference.priors import SMALLEST
 
-# Rounds of Newton steps for (omega, a) in one iteration. More change little, for the next iteration goes on from there.
+# Rounds of Newton steps for (omega, a) in one iteration. Chosen, not tuned: the next iteration continues from there.
 _ROUNDS = 10
-# The rounds for (omega, a) end when one gains less than this part of the bound.
+# The rounds end when one gains less than this part of the bound. Chosen: rounding takes 1e-16 of it.
 _ROUND_TOLERANCE = 1e-10
-# A Newton step in omega goes at most this part of the way to the edge of the simplex, one in log a at most this far.
-# A step that lowers the bound is halved, at most so many times.
+# Chosen, not tuned: a Newton step in omega goes at most this part of the way to the edge of the simplex, one in log a
+# at most this far, and a step that lowers the bound is halved at most so many times.
 _TO_THE_EDGE, _LONGEST_LOG_A, _HALVINGS = 0.99, 2, 20
 # Range of a, a sum of Dirichlet parameters.
 _SMALLEST_A, _LARGEST_A = 1e-6, 1e15

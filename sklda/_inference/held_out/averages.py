@@ -5,6 +5,8 @@ from math import fsum
 import numpy as np
 from scipy.special import logsumexp
 
+from sklda._inference.arguments import real_numbers
+
 
 def mean_per_token(log_likelihood, lengths, sample_weight=None):
     """Weighted sum of the log-likelihoods of documents, divided by the weighted number of their tokens, in nats.
@@ -19,7 +21,7 @@ def mean_per_token(log_likelihood, lengths, sample_weight=None):
     ValueError
         If a weight is negative or not finite, their number is wrong, or no token has a positive weight.
     """
-    weight = np.ones(len(lengths)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = np.ones(len(lengths)) if sample_weight is None else real_numbers(sample_weight, "sample_weight")
     if weight.shape != (len(lengths),):
         raise ValueError(f"sample_weight has shape {weight.shape}; X has {len(lengths)} documents.")
     bad = ~(np.isfinite(weight) & (weight >= 0))

@@ -98,10 +98,9 @@ class _Posterior:
         """Coordinate ascent at one h; the lower bound of log m(h) where it ends."""
         bound = -np.inf
         for _ in range(n_inner):
-            stop()
             self.gamma, self.lambda_ = self.doc_counts + alpha, self.word_counts + eta
             self.log_theta, self.log_phi = expected_log(self.gamma), expected_log(self.lambda_)
-            self.doc_counts, self.word_counts, log_words = _expected_counts(self.X, self.log_theta, self.log_phi)
+            self.doc_counts, self.word_counts, log_words = _expected_counts(self.X, self.log_theta, self.log_phi, stop)
             before = bound
             bound = log_words - divergence(self.gamma[self.has_words], alpha).sum()
             bound -= divergence(self.lambda_, eta).sum()
@@ -133,13 +132,14 @@ def divergence(parameters, prior):
     )
 
 
-def _expected_counts(X, log_theta, log_phi):
+def _expected_counts(X, log_theta, log_phi, stop):
     """Counts of topics by document and by word, and the sum over tokens of log sum_k exp(log theta + log phi)."""
     K = log_theta.shape[1]
     doc_counts, word_counts, log_words = np.zeros_like(log_theta), np.zeros((X.shape[1], K)), 0.0
     pairs = max(_AT_A_TIME // K, 1)
     edges = np.unique(np.searchsorted(X.indptr, np.arange(0, X.nnz + pairs, pairs), side="right") - 1)
     for first, last in itertools.pairwise(edges):
+        stop()
         own = slice(X.indptr[first], X.indptr[last])
         words, counts, n = X.indices[own], X.data[own], X.indptr[last] - X.indptr[first]
         rows = np.repeat(np.arange(first, last), np.diff(X.indptr[first : last + 1]))

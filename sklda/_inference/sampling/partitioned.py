@@ -87,7 +87,7 @@ class PartitionedChain(ThreadedChain):
                 accepted[turn : turn + 1],
                 self._wide,
                 *self._shared,
-                np.zeros(_partitioned.MEETING_SIZE, np.int32),
+                np.zeros(_partitioned.BARRIER_SIZE, np.int32),
                 stop.flag,
                 n_threads,
             )

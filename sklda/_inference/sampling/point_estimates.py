@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import Bunch
 
+from sklda._inference.arguments import check_choice
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.priors import Priors, padded
@@ -144,8 +145,7 @@ def point_estimates(
     array([[0.77, 0.23],
            [0.23, 0.77]])
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
+    check_choice(method, "method", METHODS)
     corpus = Corpus.from_counts(X)
     topics, n_components = check_assignments(topic_assignments, corpus, n_components)
     default = 1.0 / n_components
@@ -187,6 +187,8 @@ def check_assignments(topic_assignments, corpus, n_components=None):
             raise TypeError(f"n_components must be an int, got {n_components!r}.")
         if not 1 <= n_components <= LARGEST_COUNT:
             raise ValueError(f"n_components must lie between 1 and {LARGEST_COUNT}, got {n_components}.")
+    if isinstance(topic_assignments, (str, bytes)) or not hasattr(topic_assignments, "__len__"):
+        raise TypeError(f"topic_assignments must hold a topic for every token, got {topic_assignments!r}.")
     topics = _flatten(topic_assignments, corpus)
     if n_components is None:
         n_components, most = int(topics.max(initial=0)) + 1, max(corpus.n_tokens, _MOST_TOPICS)

@@ -7,7 +7,7 @@ import numpy as np
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import padded
 from sklda._inference.sampling.collapsed import GibbsChain, checked_topics
-from sklda._kernels import LANES, _tokens, _word_major
+from sklda._kernels import LANES, _tokens, _word_layout, _word_major
 
 # Topics and their counts in a document are stored in 16 bits.
 _LARGEST = 2**16 - 1
@@ -49,7 +49,7 @@ class WordMajorChain(GibbsChain):
         self._word_offsets = np.zeros(corpus.n_features + 1, np.int64)
         self._documents = np.empty(corpus.n_tokens, np.int32)
         self._topics = np.empty(corpus.n_tokens, np.uint16)
-        _word_major.arrange(
+        _word_layout.arrange(
             corpus.words,
             corpus.offsets,
             topics,
@@ -62,7 +62,7 @@ class WordMajorChain(GibbsChain):
         self._begins = (np.cumsum(lines) - lines).astype(np.int32)
         self._entries = np.zeros(int(lines.sum()) * LANES, np.uint32)
         self._sizes = np.zeros(corpus.n_documents, np.int32)
-        _word_major.fill(corpus.offsets, topics, self._begins, self._entries, self._sizes)
+        _word_layout.fill(corpus.offsets, topics, self._begins, self._entries, self._sizes)
         width, longest = padded(K), int(lines.max())
         n_spans = -(-width // LANES**2)
         self._wide = _word_major.wide_vectors()
@@ -78,7 +78,7 @@ class WordMajorChain(GibbsChain):
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token once from its full conditional. ``stop()`` is called between blocks of words."""
-        _word_major.sort(self._begins, self._entries, self._sizes)
+        _word_layout.sort(self._begins, self._entries, self._sizes)
         for first, last in itertools.pairwise(self._blocks):
             stop()
             _word_major.sweep(
@@ -102,11 +102,12 @@ class WordMajorChain(GibbsChain):
 
     def log_topics(self):
         """log p(z | alpha)."""
-        return _word_major.log_topics(self.corpus.offsets, self.priors.doc[0], self._begins, self._entries, self._sizes)
+        lists = self._begins, self._entries, self._sizes
+        return _word_layout.log_topics(self.corpus.offsets, self.priors.doc[0], *lists)
 
     def log_words(self):
         """log p(w | z, eta)."""
-        return _word_major.log_words(
+        return _word_layout.log_words(
             self._word_offsets,
             self._topics,
             self.priors.word,
@@ -118,7 +119,7 @@ class WordMajorChain(GibbsChain):
     @property
     def topics(self):
         topics = np.empty(self.corpus.n_tokens, np.int32)
-        _word_major.restore(self.corpus.words, self._topics, self._word_offsets[:-1].copy(), topics)
+        _word_layout.restore(self.corpus.words, self._topics, self._word_offsets[:-1].copy(), topics)
         return topics
 
     @property

@@ -2,8 +2,8 @@
 
 Usage: python make_docstrings.py OUTPUT.npz
 
-Needs numpydoc beside numpy, scipy and scikit-learn in the versions that docstrings.rst names: the result
-depends on their docstrings and on nothing else.
+It needs numpydoc, and numpy, scipy and scikit-learn in the versions that docstrings.rst names. The result depends
+only on their docstrings.
 """
 
 import argparse
@@ -125,7 +125,7 @@ GROUPS = {
     ],
 }
 
-# What a docstring is made of whatever its subject.
+# English stop words, and words that occur in docstrings of all subjects.
 STOP_WORDS = ENGLISH_STOP_WORDS | set(
     """
     able accept accepted accepts according actual actually additional additionally allow allowed
@@ -178,7 +178,7 @@ MAX_COSINE = 0.9
 LISTS = ("Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
 PROSE = ("Summary", "Extended Summary", "Notes", "Warnings", "Examples")
 
-# Literals, roles, footnotes, formulas and addresses inside a line.
+# Literals, roles, footnotes, formulas and URLs inside a line.
 NOT_PROSE = re.compile(r"``.*?``|(:\w+)*:?`[^`]*`_*|\|[^|]*\||\[[\w ]*\]_|\$[^$]*\$|https?:\S+")
 
 
@@ -195,7 +195,7 @@ def public_objects():
                     continue
                 if doc in seen or (not hasattr(module, "__all__") and obj.__module__ != name):
                     continue
-                seen.add(doc)  # an alias or an heir has the same text
+                seen.add(doc)  # an alias or a subclass may have the same text
                 yield group, f"{name}.{member}", inspect.cleandoc(doc)
 
 
@@ -213,7 +213,7 @@ def paragraphs(lines):
         if skip_deeper_than is not None and indent > skip_deeper_than:
             continue
         skip_deeper_than = None
-        code = code or text.startswith(">>>")  # with its output, to the next empty line
+        code = code or text.startswith(">>>")  # code and its output end at the next empty line
         if code:
             continue
         if re.fullmatch(r"([=~^#*\"-])\1{2,}", text):
@@ -221,7 +221,7 @@ def paragraphs(lines):
         elif text.startswith(".. ") and not re.match(r"\.\. (note|warning|tip|important|caution)::", text):
             skip_deeper_than = indent
         else:
-            if re.match(r"[-*+\u2022] |\w{1,2}[.)] ", text):  # an item of a list is a paragraph
+            if re.match(r"[-*+\u2022] |\w{1,2}[.)] ", text):  # each item of a list is a paragraph
                 yield " ".join(paragraph)
                 paragraph = []
             paragraph.append(re.sub(r"^\.\. \w+::", "", text))
@@ -245,7 +245,7 @@ def sentences(doc):
 
 
 def words(sentence):
-    """Yield plain lower-case words; what looks like an identifier or a formula is no word."""
+    """Yield plain lower-case words, without identifiers and formulas."""
     for chunk in re.split(r"[\s/\u2013\u2014-]+", sentence):
         word = re.sub(r"['\u2019]s$", "", chunk.strip(".,;:!?()[]{}\"'*\u201c\u201d\u2018\u2019"))
         if word.isalpha() and len(word) > 2 and not re.search("[a-z][A-Z]", word):
@@ -253,14 +253,14 @@ def words(sentence):
 
 
 def prune(counts):
-    """Return the rows and columns left when rare words, short documents and near duplicates are gone."""
+    """Return the rows and columns that remain without rare words, short documents and near duplicates."""
     rows, columns = np.arange(counts.shape[0]), np.arange(counts.shape[1])
     while True:
         kept = counts[rows][:, columns]
         frequent = np.asarray((kept > 0).sum(axis=0)).ravel() >= MIN_DOCUMENT_FREQUENCY
         long = np.asarray(kept.sum(axis=1)).ravel() >= MIN_TOKENS
         similar = sparse.tril(cosine_similarity(kept, dense_output=False) > MAX_COSINE, k=-1, format="csr")
-        # Only against the rows that stay: of a chain of duplicates the first is kept.
+        # Compare only with rows that are kept, so that the first of several duplicates is kept.
         new = long.copy()
         for i in np.flatnonzero(long):
             new[i] = not new[similar[i].indices].any()

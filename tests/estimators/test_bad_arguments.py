@@ -1,0 +1,46 @@
+"""What functions refuse, with a message of their own and not one from inside NumPy or joblib."""
+
+import re
+
+import numpy as np
+import pytest
+
+from sklda import GibbsLDA, point_estimates
+from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
+from sklda.metrics import compare_topic_models, held_out_curve, held_out_log_likelihood, predictive_perplexity
+
+X, PHI = np.array([[1, 2], [3, 0]]), np.array([[0.5, 0.5]])
+
+
+class Flat:
+    components_, doc_topic_prior_ = np.ones(3), 1.0
+
+
+REFUSED = [
+    (
+        lambda: GibbsLDA(2).fit(X).score(X, sample_weight="x"),
+        TypeError,
+        "sample_weight must hold real numbers, got 'x'",
+    ),
+    (lambda: GibbsLDA(2**62).fit(X), ValueError, "n_components=4611686018427387904 is more than"),
+    (lambda: compare_topic_models(X, (PHI, 1), (PHI, 1), path=PHI), ValueError, "path must be one of ('auto', 'conv"),
+    (lambda: held_out_log_likelihood(X, (PHI, 0.1), n_jobs=1.5), TypeError, "n_jobs must be an int or None, got 1.5"),
+    (lambda: held_out_log_likelihood(X, (PHI, 0.1), n_jobs="2"), TypeError, "n_jobs must be an int or None, got '2'"),
+    (lambda: held_out_curve(X, (None, 0.1)), TypeError, "the snapshots must be a sequence of matrices"),
+    (
+        lambda: predictive_perplexity(X, X, Flat()),
+        ValueError,
+        "components_ of the Flat has shape (3,): it is",
+    ),
+    *((lambda a=a: point_estimates(X, a), TypeError, "must hold a topic for every token, got") for a in (None, 3, "x")),
+    (lambda: GibbsLDA(2).fit([[1, 2], [3]]), ValueError, "X is not a matrix: its rows differ in length"),
+    (lambda: GibbsLDA(2, doc_topic_prior=10**400).fit(X), TypeError, "doc_topic_prior must hold real numbers"),
+    (lambda: make_lda_corpus(2, 3, 2, doc_topic_prior=10**400), TypeError, "doc_topic_prior must hold real numbers"),
+    (lambda: make_compound_lda_corpus([2], 3, 2, collection_topic="x"), TypeError, "collection_topic must hold real"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED)
+def test_refused(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call()
