@@ -136,7 +136,7 @@ def largest_share(doc_topic, topic_word):
 
 def topic_count():
     """TopicCountLDA by each method, with fixed and with learnt priors."""
-    common = {"max_components": 4, "n_temperatures": 20, "n_chains": 2, **SEED}
+    common = {"max_components": 3, "n_temperatures": 10, "n_chains": 2, **SEED}
     for learn in (False, True):
         lda = TopicCountLDA(1, learn_priors=learn, **common).fit(SMALL)
         samples = lda.sample_posterior(2, random_state=0)
@@ -186,9 +186,8 @@ def main(names):
         if names and part.__name__ not in names:
             continue
         for name, results in part():
-            print(
-                f"{name}: {digest(results)}", *(f"{key}={digest(value)}" for key, value in results.items()), flush=True
-            )
+            hashes = (f"{key}={digest(value)}" for key, value in results.items())
+            print(f"{name}: {digest(results)}", *hashes, flush=True)
 
 
 if __name__ == "__main__":

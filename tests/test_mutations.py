@@ -46,7 +46,7 @@ MUTATIONS = {
         "test_a_single_document": "test_mutations_are_found",
         "test_bennett": ITSELF,
     },
-    "held_out/test_methods.py": {
+    "held_out/test_log_likelihoods.py": {
         "test_p_hat_is_unbiased": "test_a_wrong_prior_is_found",
         "test_p_hat_is_unbiased_on_longer_documents": "test_a_wrong_prior_is_found",
         "test_a_repeated_word_and_the_quadratic_schedule": "test_a_wrong_prior_is_found",
@@ -72,7 +72,7 @@ MUTATIONS = {
     "sampling/test_blocked.py": {
         "test_a_sweep_keeps_the_posterior": "test_a_dropped_prior_is_found",
         "test_a_sweep_keeps_the_posterior_of_three_topics": "test_the_theta_of_a_neighbour_is_found",
-        "test_a_sweep_keeps_the_posterior_in_more_lanes_and_in_fewer": "test_a_wrong_phi_or_total_is_found",
+        "test_a_sweep_keeps_the_posterior_with_other_numbers_of_workers": "test_a_wrong_phi_or_total_is_found",
         "test_chains_from_one_start_reach_the_posterior": "test_a_wrong_phi_or_total_is_found",
         "test_many_topics": ITSELF,
         "test_rare_topics_are_drawn_at_their_rate": ITSELF,
