@@ -1,4 +1,4 @@
-"""What the documents of a collection say of its topic mixture (George, Xia & Michailidis 2019, section 3.1)."""
+"""Statistics of a collection's documents for its topic mixture (George, Xia & Michailidis 2019, section 3.1)."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 

@@ -1,6 +1,6 @@
-"""How often each count occurs among n_dk and among m_kv: all that log p(w, z | eta, alpha) with symmetric priors needs.
+"""Histograms of n_dk and of m_kv: with symmetric priors, log p(w, z | eta, alpha) depends on z through these only.
 
-Zeros are not counted: the rising factorial of a prior over no step is one.
+Zeros are not counted, because they contribute nothing.
 """
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset

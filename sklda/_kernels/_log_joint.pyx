@@ -1,7 +1,7 @@
 """log p(w, z | alpha, eta) with theta and phi integrated out, in nats (George & Doss 2018, equation 2.2's numerator).
 
-Ratios of Gamma functions at distance n are products of n factors; products are multiplied up and their logarithm is
-taken only when the exponent runs high, which costs one multiplication a token for every kind of prior.
+A ratio of Gamma functions whose arguments differ by n is a product of n factors. The products are accumulated, and the
+logarithm is taken only before they overflow. So a token costs one multiplication, whatever the shape of the priors.
 """
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t

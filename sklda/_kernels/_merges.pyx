@@ -1,4 +1,4 @@
-"""What the log joint gains in its Dirichlet terms when two topics become one."""
+"""Change of the Dirichlet terms of the log joint when two topics are merged."""
 from libc.stdint cimport int32_t, int64_t
 
 from sklda._kernels._log_gamma cimport log_gamma_ratio
