@@ -178,7 +178,7 @@ def test_other_random_state_other_corpus():
         ({"n_components": 2.5}, TypeError, "n_components must be an instance of int"),
         ({"doc_topic_prior": 0}, ValueError, "doc_topic_prior must be positive and finite"),
         ({"doc_topic_prior": np.nan}, ValueError, "doc_topic_prior must be positive and finite"),
-        ({"doc_topic_prior": "auto"}, TypeError, "doc_topic_prior must be a number or an array of numbers"),
+        ({"doc_topic_prior": "auto"}, TypeError, "doc_topic_prior must hold real numbers, got 'auto'"),
         ({"doc_topic_prior": [1, 2]}, ValueError, r"shape \(2,\); give a float or an array of shape \(10,\)"),
         ({"topic_word_prior": -0.1}, ValueError, "topic_word_prior must be positive and finite"),
         ({"topic_word_prior": np.ones((10, 2))}, ValueError, r"shape \(1000,\) or \(10, 1000\)"),

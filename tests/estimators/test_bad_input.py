@@ -497,8 +497,8 @@ def test_models_that_are_not_fitted(cls):
     ("topic_word", "error", "message"),
     [
         (np.zeros((0, 3)), ValueError, "topic_word has no topic: it needs at least one row"),
-        ([["a", "b", "c"]], TypeError, "topic_word must be an array of real numbers, got a list"),
-        ([[0.5, 0.5], [1]], TypeError, "topic_word must be an array of real numbers, got a list"),
+        ([["a", "b", "c"]], TypeError, "topic_word must hold real numbers, got"),
+        ([[0.5, 0.5], [1]], TypeError, "topic_word must hold real numbers, got"),
     ],
 )
 def test_topics(topic_word, error, message):

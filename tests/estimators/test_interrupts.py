@@ -76,7 +76,7 @@ def test_a_stopped_start_is_no_start(problem, init, monkeypatch):
         if init == "sequential" and looks > 1:
             continue
         with pytest.raises(Stopped):
-            initialisation._start(init, corpus, priors, np.random.SeedSequence(0), GibbsChain, stop)
+            initialisation._initialise(init, corpus, priors, np.random.SeedSequence(0), GibbsChain, stop)
 
 
 def test_an_error_in_one_chain_that_prunes():

@@ -193,7 +193,7 @@ def test_copies(counts, same, same_fit, fitted, theta, tmp_path):
 @pytest.mark.parametrize("weights", [1, 1000, 16 * 60 + 5])
 def test_blocks_of_a_sweep(counts, same_fit, monkeypatch, priors, weights):
     expected = make(**PRIORS[priors]).fit(counts)
-    monkeypatch.setattr(chain, "_BLOCK_WEIGHTS", weights)
+    monkeypatch.setattr(chain, "BLOCK_WEIGHTS", weights)
     assert same_fit(make(**PRIORS[priors]).fit(counts), expected)
 
 

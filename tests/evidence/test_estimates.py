@@ -75,7 +75,7 @@ def test_the_public_function_finds_exact_values(method):
         ({"n_chains": 0}, ValueError, "n_chains must be at least 1, got 0"),
         ({"n_runs": 1.5}, TypeError, "n_runs must be an int, got 1.5"),
         ({"method": "bridge"}, ValueError, "method must be one of .*, got 'bridge'"),
-        ({"init": "warm"}, ValueError, "init must be one of .* or None, got 'warm'"),
+        ({"init": "warm"}, ValueError, "init must be one of .*, got 'warm'"),
         ({"init": "prune", "doc_topic_prior": [0.1, 0.2]}, ValueError, "init='prune' merges topics"),
     ],
 )

@@ -103,5 +103,5 @@ def test_bad_input(fitted, options, error, message):
 def test_topics_out_of_range(fitted, topic):
     X, lda = fitted
     topics = np.full(len(lda.topic_assignments_), topic)
-    with pytest.raises(ValueError, match=f"run from {topic} to {topic}; with n_components=3"):
+    with pytest.raises(ValueError, match=f"range from {topic} to {topic}; with n_components=3"):
         leave_one_out_score(X, (topics, 0.1, 0.1), n_components=3)
