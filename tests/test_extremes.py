@@ -303,14 +303,16 @@ POISONED = """
                 topics, streams, result = np.full(N, -1, i32), np.zeros((6, 4), u64), np.zeros(6)
                 _annealing.guided(
                     words, offsets, keys, word_topic, alpha, np.geomspace(10, 0.01, 4)[None], 3, topics, streams,
-                    result, np.empty((5, P), f32), np.empty((3, P), f32), np.empty(P, i32), np.empty((3, P)), np.zeros(1, i32),
+                    result, np.empty((5, P), f32), np.empty((3, P), f32), np.empty(P, i32), np.empty((3, P)),
+                    np.zeros(1, i32),
                 )
                 check(topics, -1)
                 for geometric in (True, False):
                     _annealing.between(
                         words, offsets, word_topic, word_topic[::-1].copy(), alpha, alpha, np.linspace(0.25, 1, 4),
                         geometric, 1, topics, streams, result, np.empty((5, P), f32), np.empty((3, 5, P)),
-                        np.empty((1, P), f32), np.empty(longest, i32), np.empty(P, i32), np.empty((2, P)), np.zeros(1, i32),
+                        np.empty((1, P), f32), np.empty(longest, i32), np.empty(P, i32), np.empty((2, P)),
+                        np.zeros(1, i32),
                     )
                     check(topics, -1)
                 _chib.chib(
