@@ -47,11 +47,12 @@ fuzz: $(VENV)/installed-test
 
 # The kernels under AddressSanitizer and UndefinedBehaviorSanitizer of GCC, in an environment of their own. Loaded before
 # Python: their runtimes, and libstdc++, whose exceptions AddressSanitizer must know. Leaks are not looked for, since
-# CPython frees little at exit. Python takes every object from malloc, so that the bounds of all of them are checked.
+# CPython frees little at exit. Python takes every object from malloc, so that the bounds of all of them are checked;
+# where there is too little memory, malloc fails as it does elsewhere.
 sanitize: SANITIZERS := -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Ddebug=true -Doptimization=1
 sanitize: LIBRARIES := libasan.so libubsan.so libstdc++.so
 sanitize: SANITIZED = LD_PRELOAD="$(foreach each,$(LIBRARIES),$(shell $(CC) -print-file-name=$(each)))" PYTHONMALLOC=malloc \
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 sanitize:
 	$(MAKE) .venv-sanitized/installed-test VENV=.venv-sanitized \
 		PIP_ARGS="$(addprefix -Csetup-args=,$(SANITIZERS))"

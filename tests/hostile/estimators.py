@@ -72,7 +72,7 @@ def empirical_bayes(draw, session):
         "region": draw.option(None, None, ((0.1, 1), (0.1, 1)), np.sort(draw.power(shape=(2, 2))), ((1, 0.1), (1, 2))),
         "functionals": draw.option(None, None, {"share": _largest_share}, {"nan": lambda *_: np.nan}, {"x": 3}),
         "tempering": draw.option(None, None, "paper", {"estimator": "simple"}, {"index": "neighbours"}, {"steps": 0}),
-        "doc_topic_prior": draw.prior([(K,)] if method == "gibbs_em" else []),
+        "doc_topic_prior": draw.prior([(K,)] if str(method) == "gibbs_em" else []),
         "topic_word_prior": draw.prior([]),
         "n_chains": draw.option(1, 2, 4),
         "point_estimate": draw.option("cgs_p", "cgs"),

@@ -27,13 +27,13 @@ def held_out(draw, session):
         "method": method,
         "n_temperatures": draw.option(1, 2, 5),
         "n_runs": draw.option(1, 2, 3) if not std else draw.option(2, 3),
-        "n_particles": draw.option(None, 1, 3) if method == "particle_filter" else draw.option(None, odds=0.02),
+        "n_particles": draw.option(None, 1, 3) if str(method) == "particle_filter" else draw.option(None, odds=0.02),
         "schedule": draw.option("linear", "quadratic"),
         "return_std": std,
         "random_state": draw.seed(),
         "n_jobs": draw.jobs(),
     }
-    if method == "exact" and X.clean is not None:
+    if str(method) == "exact" and X.clean is not None:
         # Its time is polynomial in the number of tokens.
         if X.clean.size and X.clean.sum(axis=1).max() > 12:
             options["method"] = "left_to_right"
