@@ -27,7 +27,7 @@ from sklda.metrics import held_out_curve
 def run(code, *arguments):
     """Run a script, which must come to its end."""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code), *map(str, arguments)],
+        [sys.executable, "-P", "-W", "ignore", "-c", textwrap.dedent(code), *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=300,
