@@ -14,12 +14,14 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define PREFETCH(p) __builtin_prefetch(p)
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define SELDOM __attribute__((noinline, cold)) static
 #if defined(__x86_64__)
 #define WIDE_VECTORS
 #endif
 #else
 #define PREFETCH(p) ((void)(p))
 #define ALWAYS_INLINE static inline
+#define SELDOM static
 #endif
 
 /* sums[l] = sum of (counts[k] + prior) * scale[k] over the lane l */
@@ -127,9 +129,26 @@ static inline void tabulate(const float *sums, lane_table *table)
     table->total = across[3] + down[15];
 }
 
-/* The lane in which the point u of [0, total) falls; u becomes its position there, in [0, 1).
- *
- * The lane has a positive sum, if one has; otherwise it is lane 0, whose topics exist in every block. */
+/* The first lane with a positive sum, or lane 0, whose topics exist in every block. Kept apart: its loads would slow
+ * down what comes before it. */
+SELDOM int first_positive(const float *sums)
+{
+    for (int lane = 0; lane < LANES; lane++)
+        if (sums[lane] > 0)
+            return lane;
+    return 0;
+}
+
+/* The last of n > 0 running sums that adds something to those before it, or the first. */
+SELDOM int64_t last_increase(const double *running, int64_t n)
+{
+    int64_t j = n - 1;
+    while (j > 0 && !(running[j] > running[j - 1]))
+        j--;
+    return j;
+}
+
+/* The lane in which the point u of [0, total) falls; u becomes its position there, in [0, 1). */
 static inline int choose_lane(const lane_table *table, const float *sums, double *u)
 {
     const double *down = table->down, *across = table->across;
@@ -139,11 +158,8 @@ static inline int choose_lane(const lane_table *table, const float *sums, double
     int lane = 4 * a + b;
     v -= a ? down[lane - 4] : 0;
     /* Rounding may carry u past the last weight; a sum that is not a number is as good as zero. */
-    if (!(sums[lane] > 0)) {
-        for (lane = 0; lane < LANES && !(sums[lane] > 0);)
-            lane++;
-        lane %= LANES;
-    }
+    if (!(sums[lane] > 0))
+        lane = first_positive(sums);
     v /= sums[lane];
     *u = v < 1 ? v : 1 - 0x1p-53;
     return lane;
@@ -156,11 +172,8 @@ static inline int64_t search(const double *running, int64_t n, double u)
     u *= running[n - 1];
     for (int64_t j = 0; j < n; j++)
         passed += u >= running[j];
-    /* None passes when the last is zero, infinite or subnormal: the last that adds something is taken, or the first. */
-    if (passed == n)
-        for (passed = n - 1; passed > 0 && !(running[passed] > running[passed - 1]);)
-            passed--;
-    return passed;
+    /* None passes when the last is zero, infinite or subnormal. */
+    return passed < n ? passed : last_increase(running, n);
 }
 
 #endif
