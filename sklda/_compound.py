@@ -290,7 +290,7 @@ class CompoundLDA(CollectionLDA):
         if chain.model.learn_eta:
             found["topic_word_prior_"] = chain.eta
         if self.draw_every is not None:
-            found["collection_topic_draws_"] = np.array(chain.draws).reshape(-1, *mean.shape)
+            found["collection_topic_draws_"] = np.array(chain.mixture_draws).reshape(-1, *mean.shape)
         if self.method == "langevin":
             found["acceptance_rate_"] = chain.acceptance_rate()
         if self.method != "variational":

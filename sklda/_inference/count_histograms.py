@@ -7,7 +7,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sklda._inference.rising import log_rising
-from sklda._kernels import _histograms
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +59,10 @@ class Histograms:
         matrix = matrix[draws]
         return Histograms(values[matrix.indices], matrix.data, matrix.indptr)
 
+    def total(self):
+        """How often the number n occurs in all draws together, at index n."""
+        return np.bincount(self.values, self.counts)
+
     def sum_of_log_rising(self, a, order=0):
         """The sum of `log_rising` over the numbers of each draw; (n_draws, n_priors)."""
         values, matrix = self._matrix
@@ -99,13 +102,16 @@ class CountHistograms:
     @classmethod
     def of(cls, chain):
         """The statistics of the present draw of a `GibbsChain`."""
-        word = np.zeros(int(chain.word_topic_counts.max()) + 1, np.int64)
-        _histograms.words(chain.word_topic_counts, word)
+        return cls.from_parts(chain, chain.doc_histogram()[0])
+
+    @classmethod
+    def from_parts(cls, chain, doc_histogram):
+        """The statistics of the present draw of a `GibbsChain`, of which the histogram of n_dk is known."""
         return cls(
             chain.corpus.n_features,
             Histograms.from_dense(chain.corpus.length_histogram),
-            Histograms.from_dense(doc_histogram(chain)[0]),
-            Histograms.from_dense(word),
+            Histograms.from_dense(doc_histogram),
+            Histograms.from_dense(chain.word_histogram()),
             chain.topic_totals[None].copy(),
         )
 
@@ -160,22 +166,3 @@ class CountHistograms:
         gradient, curvature : ndarray of shape (n_draws, n_priors, 2)
         """
         return tuple(np.stack([self.word_part(eta, order), self.doc_part(alpha, order)], axis=2) for order in (1, 2))
-
-
-def doc_histogram(chain, by_topic=False):
-    """How often each count n_dk > 0 occurs in the present draw of a chain.
-
-    Parameters
-    ----------
-    chain : GibbsChain
-    by_topic : bool, default=False
-        Whether there is a histogram for each topic.
-
-    Returns
-    -------
-    ndarray of shape (1 or n_components, longest document + 1), int64
-    """
-    rows = chain.priors.n_components if by_topic else 1
-    histogram = np.zeros((rows, len(chain.corpus.length_histogram)), np.int64)
-    _histograms.documents(chain.corpus.offsets, chain.topics, histogram, np.empty(chain.priors.n_components, np.int32))
-    return histogram

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from sklda._inference.count_histograms import CountHistograms, doc_histogram
-from sklda._inference.newton import newton, newton_on_log
-from sklda._inference.rising import log_rising
+from sklda._inference.count_histograms import CountHistograms
+from sklda._inference.newton import RankOneUpdate, newton, newton_by_derivatives
+from sklda._inference.rising import SumOfLogRising, log_rising
 
 # Default bounds of learnt priors. For counts below a thousand, smaller and larger values give almost the same
 # likelihood: at 1e-5 each document has almost surely one topic (and each topic one word), and at 1e4 the Dirichlet
@@ -57,9 +57,13 @@ class MStep:
 
     def statistics(self, chain):
         """`Statistics` of the present draw of a chain."""
-        per_topic = self.per_topic and self.bounds[1] is not None
-        by_topic = csr_array(doc_histogram(chain, by_topic=True)) if per_topic else None
-        return Statistics(CountHistograms.of(chain), by_topic)
+        if not self.per_topic or self.bounds[1] is None:
+            return Statistics(CountHistograms.of(chain))
+        histogram = chain.doc_histogram(by_topic=True)
+        by_topic = csr_array(histogram)
+        # All draws have the same shape.
+        by_topic.resize(len(histogram), len(chain.corpus.length_histogram))
+        return Statistics(CountHistograms.from_parts(chain, histogram.sum(axis=0)), by_topic)
 
     def maximum(self, draws, log_h):
         """log (eta, alpha) at the maximum.
@@ -77,13 +81,34 @@ class MStep:
         counts, log_h = CountHistograms.stack([each.counts for each in draws]), np.array(log_h)
         bounds_of_eta, bounds_of_alpha = self.bounds
         if bounds_of_eta is not None:
-            log_h[0] = newton_on_log(counts.word_part, log_h[0], bounds_of_eta)
-        if bounds_of_alpha is not None and self.per_topic:
-            histogram = sum(each.doc_by_topic for each in draws).toarray() / len(draws)
-            log_h[1:] = topic_alphas(histogram, counts.lengths, log_h[1:], bounds_of_alpha)
-        elif bounds_of_alpha is not None:
-            log_h[1] = newton_on_log(counts.doc_part, log_h[1], bounds_of_alpha)
+            words = SumOfLogRising(counts.word.total()[None] / len(draws))
+            log_h[0] = newton_by_derivatives(_eta_part(words, counts), log_h[0], bounds_of_eta)
+        if bounds_of_alpha is None:
+            return log_h
+        if self.per_topic:
+            documents = sum(each.doc_by_topic for each in draws).toarray() / len(draws)
+            log_h[1:] = topic_alphas(documents, counts.lengths, log_h[1:], bounds_of_alpha)
+        else:
+            documents = SumOfLogRising(counts.doc.total()[None] / len(draws))
+            log_h[1] = newton_by_derivatives(_alpha_part(documents, counts), log_h[1], bounds_of_alpha)
         return log_h
+
+
+def _eta_part(words, counts):
+    """The mean of log p(w | z, eta) over draws, and its derivatives, as a function of eta."""
+    totals, V = counts.totals.ravel(), counts.n_features
+
+    def part(eta):
+        of_totals = [log_rising(V * eta, totals, order).sum() / len(counts) for order in range(3)]
+        return words(eta)[:, 0] - of_totals
+
+    return part
+
+
+def _alpha_part(documents, counts):
+    """The mean of log p(z | alpha) over draws, and its derivatives, as a function of a symmetric alpha."""
+    lengths, K = SumOfLogRising(counts.lengths.total()[None]), counts.totals.shape[1]
+    return lambda alpha: (documents(alpha) - lengths(K * alpha))[:, 0]
 
 
 def topic_alphas(histogram, lengths, start, bounds):
@@ -104,16 +129,14 @@ def topic_alphas(histogram, lengths, start, bounds):
     -------
     ndarray of shape (n_components,)
     """
-    occurs = np.flatnonzero(histogram.any(axis=0))
-    histogram = histogram[:, occurs]
+    documents, lengths = SumOfLogRising(histogram), SumOfLogRising(lengths.total()[None])
 
     def function(x):
         alpha = np.exp(x)
         share = alpha / alpha.sum()
-        value, first, second = ((histogram * log_rising(alpha, occurs, order)).sum(axis=1) for order in range(3))
-        rising = (log_rising(alpha.sum(keepdims=True), lengths.values, order) for order in range(3))
-        totals = [(lengths.counts * each).sum() for each in rising]
-        curvature = np.diag(second - share * totals[1]) - np.outer(share, share) * (totals[2] - totals[1])
+        value, first, second = documents(alpha)
+        totals = lengths(alpha.sum(keepdims=True))[:, 0]
+        curvature = RankOneUpdate(second - share * totals[1], totals[1] - totals[2], share)
         return value.sum() - totals[0], first - share * totals[1], curvature
 
     low, high = (np.full(len(start), bound) for bound in np.log(bounds))

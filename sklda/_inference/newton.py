@@ -1,5 +1,7 @@
 """Newton's method within bounds and with steps that never decrease the function, for the logarithms of priors."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 # The longest step, in units of x. x is the logarithm of a prior, so this is a factor of e^2: for larger changes the
@@ -11,13 +13,42 @@ _SHORTEST = 1e-8
 _MOST_STEPS = 100
 
 
+@dataclass(frozen=True, eq=False)
+class RankOneUpdate:
+    """The matrix ``diag(diagonal) + factor * outer(vector, vector)``, with ``factor >= 0``.
+
+    A step costs O(n), where a matrix without structure costs O(n^3).
+    """
+
+    diagonal: np.ndarray
+    factor: float
+    vector: np.ndarray
+
+    def direction(self, gradient, free):
+        """Newton's direction in the free coordinates; if the matrix is not negative definite, one that goes up."""
+        bends, vector, gradient = _positive(-self.diagonal[free]), self.vector[free], gradient[free]
+        share = self.factor * (vector**2 / bends).sum()
+        step = gradient / bends
+        if share < 1 and (self.diagonal[free] < 0).all():
+            # The formula of Sherman and Morrison.
+            step += self.factor * (vector / bends) * (vector @ step) / (1 - share)
+        return step
+
+
+def _positive(bends):
+    """Absolute values, with a positive lower bound: in directions in which the function is convex, steps go up."""
+    bends = np.abs(bends)
+    return np.maximum(bends, 1e-12 + 1e-10 * bends.max(initial=0))
+
+
 def newton(function, start, low, high):
     """Maximise a smooth function over a box by Newton's method, with steps that never decrease it.
 
     Parameters
     ----------
     function : callable
-        Takes x (n,) and returns the value, the gradient (n,) and the matrix of second derivatives (n, n).
+        Takes x (n,) and returns the value, the gradient (n,) and the second derivatives: a matrix (n, n) or a
+        `RankOneUpdate`.
     start : array-like of shape (n,)
         Initial value of x.
     low, high : array-like of shape (n,)
@@ -54,11 +85,12 @@ def newton(function, start, low, high):
 
 def _step(gradient, curvature, free):
     """Newton's step in the free coordinates, shortened to the longest step allowed."""
-    # In directions in which the function is convex, the sign of the curvature is changed, so that the step goes up.
-    bends, axes = np.linalg.eigh(-curvature[np.ix_(free, free)])
-    bends = np.maximum(np.abs(bends), 1e-12 + 1e-10 * np.abs(bends).max(initial=0))
     step = np.zeros(len(gradient))
-    step[free] = axes @ ((axes.T @ gradient[free]) / bends)
+    if isinstance(curvature, RankOneUpdate):
+        step[free] = curvature.direction(gradient, free)
+    else:
+        bends, axes = np.linalg.eigh(-curvature[np.ix_(free, free)])
+        step[free] = axes @ ((axes.T @ gradient[free]) / _positive(bends))
     return step * min(1, _LONGEST / max(np.abs(step).max(initial=0), _LONGEST))
 
 
@@ -82,8 +114,32 @@ def newton_on_log(part, log_start, bounds):
         log h at the maximum, which may be a bound.
     """
 
+    return newton_by_derivatives(
+        lambda h: [float(np.mean(part(h, order=order))) for order in range(3)], log_start, bounds
+    )
+
+
+def newton_by_derivatives(part, log_start, bounds):
+    """As `newton_on_log`, for a function that returns its derivatives together.
+
+    Parameters
+    ----------
+    part : callable
+        Takes h as an ndarray of shape (1,); returns the function and its first and second derivative with respect to
+        log h, (3,).
+    log_start : float
+        Initial value of log h.
+    bounds : (float, float)
+        Smallest and largest h.
+
+    Returns
+    -------
+    float
+        log h at the maximum, which may be a bound.
+    """
+
     def function(x):
-        value, first, second = (float(np.mean(part(np.exp(x), order=order))) for order in range(3))
-        return value, np.array([first]), np.array([[second]])
+        value, first, second = part(np.exp(x))
+        return float(value), np.array([first]), np.array([[second]])
 
     return newton(function, [log_start], *np.log(bounds)[:, None])[0][0]

@@ -77,3 +77,30 @@ def _rising_by_series(a, n, order):
     if order == 1:
         return first
     return first + a**2 * difference((1, 1), (2, 1 / 2), (3, 1 / 6), (5, -1 / 30), (7, 1 / 42))
+
+
+class SumOfLogRising:
+    """The sum of log Gamma(a + n) - log Gamma(a) over many numbers n, and its derivatives with respect to log a.
+
+    With f(i) the number of n > i, it is the sum of f(i) log(a + i) over i. This takes the time of max(n) additions, for
+    any number of n.
+
+    Parameters
+    ----------
+    histogram : ndarray of shape (n_groups, n_values)
+        ``histogram[g, n]`` is how often the number n occurs in group g.
+    """
+
+    def __init__(self, histogram):
+        tails = np.cumsum(histogram[:, :0:-1], axis=1, dtype=np.float64)[:, ::-1]
+        self.n_groups = len(histogram)
+        self._groups, self._i = np.nonzero(tails)
+        self._tails = tails[self._groups, self._i]
+
+    def __call__(self, a):
+        """Value, first and second derivative for every group, (3, n_groups); `a` has shape (n_groups,)."""
+        a = a[self._groups]
+        x = a + self._i
+        first = a / x
+        terms = np.log(x), first, first * (1 - first)
+        return np.array([np.bincount(self._groups, self._tails * each, self.n_groups) for each in terms])

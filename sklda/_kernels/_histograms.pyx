@@ -2,8 +2,11 @@
 
 Zeros are not counted, because they contribute nothing.
 """
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.string cimport memset
+
+from sklda._kernels._lists cimport COUNT, TOPIC
+from sklda._kernels._lanes cimport LANES
 
 
 def documents(
@@ -12,8 +15,9 @@ def documents(
     int64_t[:, ::1] histogram,            # IN/OUT (1 or K, longest document + 1): [k, n] gains the d with n_dk = n > 0
     int32_t[::1] scratch_counts,          # SCRATCH (at least K,)
 ):
+    """Add the documents to the histogram; return the largest n_dk."""
     cdef:
-        int64_t d, i
+        int64_t d, i, largest = 0
         int32_t t
         bint by_topic = histogram.shape[0] > 1
         int32_t* counts = &scratch_counts[0]
@@ -26,7 +30,9 @@ def documents(
                 t = topics[i]
                 if counts[t] > 0:
                     histogram[t if by_topic else 0, counts[t]] += 1
+                    largest = max(largest, counts[t])
                     counts[t] = 0
+    return largest
 
 
 def words(
@@ -39,3 +45,46 @@ def words(
             for k in range(word_topic_counts.shape[1]):
                 if word_topic_counts[v, k] > 0:
                     histogram[word_topic_counts[v, k]] += 1
+
+
+def document_lists(
+    const int32_t[::1] begins,            # IN (D,): the list of document d begins at entry begins[d] * LANES
+    const uint32_t[::1] entries,          # IN (E,): lists of topics and counts, as in _word_layout
+    const int32_t[::1] sizes,             # IN (D,): lengths of the lists
+    int64_t[:, ::1] histogram,            # IN/OUT (1 or K, longest document + 1): as in `documents`
+):
+    """As `documents`, from lists; return the largest n_dk."""
+    cdef:
+        int64_t d, j, count, largest = 0
+        uint32_t entry
+        bint by_topic = histogram.shape[0] > 1
+    with nogil:
+        for d in range(sizes.shape[0]):
+            for j in range(sizes[d]):
+                entry = entries[<int64_t>begins[d] * LANES + j]
+                count = COUNT(entry)
+                if count > 0:
+                    histogram[TOPIC(entry) if by_topic else 0, count] += 1
+                    largest = max(largest, count)
+    return largest
+
+
+def word_lists(
+    const int64_t[::1] word_offsets,            # IN (V + 1,)
+    const uint16_t[::1] topics,                 # IN (N,): z, word by word
+    int64_t[::1] histogram,                     # IN/OUT (most frequent word + 1,): as in `words`
+    int32_t[::1] scratch_counts,                # SCRATCH (at least K,)
+):
+    """As `words`, from the tokens of each word."""
+    cdef:
+        int64_t v, i
+        int32_t* counts = &scratch_counts[0]
+    with nogil:
+        memset(counts, 0, scratch_counts.shape[0] * sizeof(int32_t))
+        for v in range(word_offsets.shape[0] - 1):
+            for i in range(word_offsets[v], word_offsets[v + 1]):
+                counts[topics[i]] += 1
+            for i in range(word_offsets[v], word_offsets[v + 1]):
+                if counts[topics[i]] > 0:
+                    histogram[counts[topics[i]]] += 1
+                    counts[topics[i]] = 0

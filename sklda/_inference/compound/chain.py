@@ -45,7 +45,7 @@ class CompoundState(ChainState):
         alpha after every sweep, where it is drawn.
     prior_trace : tuple of (float, float)
         (gamma, mean of eta) in every sweep, where one of them is learnt.
-    draws : tuple of ndarray
+    mixture_draws : tuple of ndarray
         pi at every `draw_every`-th sweep after the burn-in.
     m_steps : tuple of ndarray of shape (2,)
         log (gamma, eta) at the start and after every M-step; NaN for an eta that is not learnt.
@@ -63,7 +63,7 @@ class CompoundState(ChainState):
     moments: np.ndarray = None
     alphas: tuple = ()
     prior_trace: tuple = ()
-    draws: tuple = ()
+    mixture_draws: tuple = ()
     m_steps: tuple = ()
     gathered: tuple = ()
 
@@ -90,7 +90,8 @@ class CompoundChain(GibbsChain):
         self.log_pi, self.log_step = state.log_pi.copy(), state.log_step.copy()
         self.alpha, self.gamma, self.eta = state.alpha, state.gamma, state.eta
         self.accepted, self.moments = state.accepted, state.moments.copy()
-        self.alphas, self.prior_trace, self.draws = list(state.alphas), list(state.prior_trace), list(state.draws)
+        self.alphas, self.prior_trace = list(state.alphas), list(state.prior_trace)
+        self.mixture_draws = list(state.mixture_draws)
         self.em = self._gibbs_em(state) if model.learns else None
         self._set_eta(self.eta)
         self._set_doc_prior()
@@ -157,7 +158,7 @@ class CompoundChain(GibbsChain):
             pi = self.pi
             self.moments += pi, pi**2
             if self.model.draw_every and self.n_averaged % self.model.draw_every == 0:
-                self.draws.append(pi)
+                self.mixture_draws.append(pi)
 
     def _move_mixtures(self, rng):
         if self.model.method == "augmented":
@@ -232,7 +233,7 @@ class CompoundChain(GibbsChain):
             moments=self.moments.copy(),
             alphas=tuple(self.alphas),
             prior_trace=tuple(self.prior_trace),
-            draws=tuple(self.draws),
+            mixture_draws=tuple(self.mixture_draws),
             m_steps=tuple(self.em.path) if self.em is not None else (),
             gathered=tuple(self.em.draws) if self.em is not None else (),
         )

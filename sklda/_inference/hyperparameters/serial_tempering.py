@@ -4,7 +4,7 @@ Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 th
 full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) all points are visited equally often: serial tempering.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -270,9 +270,8 @@ def _drawn(weights, rng):
 def _again(cls, attributes):
     """A chain in another process: counts are made anew, for arrays that reach it may be read-only."""
     chain = object.__new__(cls)
-    state = ChainState(*(attributes[name] for name in ("topics", "stream", "n_sweeps")))
+    state = ChainState(**{field.name: attributes[field.name] for field in fields(ChainState)})
     vars(chain).update(attributes)
     GibbsChain.__init__(chain, attributes["corpus"], attributes["priors"], state)
-    chain.trace, chain.snapshots = list(attributes["trace"]), list(attributes["snapshots"])
     chain.log_zeta = attributes["log_zeta"].copy()
     return chain

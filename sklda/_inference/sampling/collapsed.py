@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
-from sklda._kernels import LANES, _collapsed, _log_joint, _tokens
+from sklda._kernels import LANES, _collapsed, _histograms, _log_joint, _tokens
 
 # Weights (tokens times topics) of a block; `stop` is called between blocks. A block takes about a tenth of a second.
 BLOCK_WEIGHTS = 2**27
@@ -31,6 +31,12 @@ class ChainState:
         ``log_joint()`` after every sweep made with `run_chains`.
     snapshots : tuple of (int, ndarray of shape (n_components, n_features), float32)
         Numbers of sweeps, and the topics phi after them.
+    draws : tuple of ndarray of shape (n_tokens,)
+        The last draws of z that `run_chains` kept, in the smallest integer type. The last one is the present z.
+    label_free : tuple of (float, float)
+        log p(z | alpha), and the sum of the squared shares of the topics, after every sweep.
+    n_burn_in : int
+        Number of sweeps whose draws are not used.
     """
 
     topics: np.ndarray
@@ -38,10 +44,13 @@ class ChainState:
     n_sweeps: int = 0
     trace: tuple = ()
     snapshots: tuple = ()
+    draws: tuple = ()
+    label_free: tuple = ()
+    n_burn_in: int = 0
 
     def compact(self, n_components):
-        """A copy without trace and snapshots, with topics in the smallest integer type: it saves memory."""
-        return ChainState(self.topics.astype(np.min_scalar_type(n_components)), self.stream, self.n_sweeps)
+        """A copy without records, with topics in the smallest integer type: it saves memory."""
+        return ChainState(compact_topics(self.topics, n_components), self.stream, self.n_sweeps)
 
 
 class GibbsChain:
@@ -65,7 +74,7 @@ class GibbsChain:
         m_kv, one row for each word; zero in the columns from ``n_components`` on.
     topic_totals : ndarray of shape (n_components,), int64
         m_k.
-    trace, snapshots : list
+    trace, snapshots, draws, label_free : list
         See `ChainState`.
     """
 
@@ -75,7 +84,8 @@ class GibbsChain:
         self.corpus, self.priors = corpus, priors
         self.stream = np.array(state.stream, np.uint64)
         self.n_sweeps = state.n_sweeps
-        self.trace, self.snapshots = list(state.trace), list(state.snapshots)
+        self.trace, self.snapshots, self.draws = list(state.trace), list(state.snapshots), list(state.draws)
+        self.label_free, self.n_burn_in = list(state.label_free), state.n_burn_in
         self._set_up(state.topics)
 
     def _set_up(self, topics):
@@ -148,6 +158,12 @@ class GibbsChain:
             )
         self.n_sweeps += 1
 
+    def record(self):
+        """Append the log joint of the present draw to `trace`, and two more numbers to `label_free`."""
+        log_topics = self.log_topics()
+        self.trace.append(log_topics + self.log_words())
+        self.label_free.append((log_topics, float(((self.topic_totals / self.corpus.n_tokens) ** 2).sum())))
+
     def log_joint(self):
         """log p(w, z | alpha, eta) with theta and phi integrated out, in nats."""
         return self.log_topics() + self.log_words()
@@ -172,6 +188,32 @@ class GibbsChain:
         self.add_doc_topic_counts(counts)
         return counts
 
+    def doc_histogram(self, by_topic=False):
+        """How often each count n_dk > 0 occurs.
+
+        Parameters
+        ----------
+        by_topic : bool, default=False
+            Whether there is a histogram for each topic.
+
+        Returns
+        -------
+        ndarray of shape (1 or n_components, largest n_dk + 1), int64
+        """
+        histogram = np.zeros((self.priors.n_components if by_topic else 1, len(self.corpus.length_histogram)), np.int64)
+        return histogram[:, : 1 + self._count_documents(histogram)]
+
+    def _count_documents(self, histogram):
+        """Add the documents to `histogram`; return the largest n_dk."""
+        return _histograms.documents(self.corpus.offsets, self.topics, histogram, self._counts)
+
+    def word_histogram(self):
+        """How often each count m_kv > 0 occurs, int64 (largest m_kv + 1,)."""
+        counts = self.word_topic_counts
+        histogram = np.zeros(int(counts.max()) + 1, np.int64)
+        _histograms.words(counts, histogram)
+        return histogram
+
     def topic_word(self):
         """The mean of phi given the present z, float32 (n_components, n_features)."""
         K = self.priors.n_components
@@ -180,9 +222,13 @@ class GibbsChain:
 
     def state(self):
         """A copy of the state. A chain of the same class made from it makes the same draws as this chain."""
-        return ChainState(
-            self.topics.copy(), self.stream.copy(), self.n_sweeps, tuple(self.trace), tuple(self.snapshots)
-        )
+        records = (tuple(each) for each in (self.trace, self.snapshots, self.draws, self.label_free))
+        return ChainState(self.topics.copy(), self.stream.copy(), self.n_sweeps, *records, self.n_burn_in)
+
+
+def compact_topics(topics, n_components):
+    """A copy of the topics of all tokens, in the smallest unsigned integer type: one byte up to 256 topics."""
+    return topics.astype(np.min_scalar_type(n_components - 1))
 
 
 def checked_topics(topics, corpus, n_components, lowest=0):

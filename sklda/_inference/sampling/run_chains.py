@@ -1,11 +1,46 @@
-"""Run chains in parallel, and choose among them."""
+"""Run chains in parallel, record their sweeps, and choose among them."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.collapsed import compact_topics
+from sklda._inference.sampling.prior_learning import PriorLearning
+
+# Sweeps in each of the two windows whose mean log joints `Schedule.tol` compares.
+_WINDOW = 20
 
 
-def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, snapshot_every=None):
+@dataclass(frozen=True)
+class Schedule:
+    """What is done between the sweeps of a chain.
+
+    The first half of the sweeps is burn-in. Priors are learnt in it, and no draws are kept from it.
+
+    Attributes
+    ----------
+    n_draws : int
+        Number of the last draws of z that are kept in ``chain.draws``. The last one is the present z.
+    draw_every : int
+        Number of sweeps between two of them.
+    snapshot_every : int or None
+        Number of sweeps between two snapshots of phi in ``chain.snapshots``. None: no snapshots.
+    tol : float or None
+        In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
+        burn-in ends; if this is so again and all draws are kept, the chain ends. None: all sweeps.
+    learning : PriorLearning or None
+        How the priors of a chain are learnt in its burn-in. None: they are fixed.
+    """
+
+    n_draws: int = 1
+    draw_every: int = 1
+    snapshot_every: int | None = None
+    tol: float | None = None
+    learning: PriorLearning | None = None
+
+
+def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
     """Run chains in parallel for `n_sweeps` sweeps each.
 
     Parameters
@@ -19,8 +54,8 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, snapshot_every=N
     listener : object, default=None
         ``listener.before(index)`` is called before every sweep of chain `index`, and ``listener.after(index, chain)``
         after it. If the latter returns True, this chain ends.
-    snapshot_every : int, default=None
-        Number of sweeps between two snapshots of phi in ``chain.snapshots``. None: no snapshots.
+    schedule : Schedule, default=None
+        None: only the sweeps and their trace.
 
     Returns
     -------
@@ -29,24 +64,85 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, snapshot_every=N
     """
     if len(chains) == 1:
         chain = chains[0]
-        return [chain.with_workers(n_jobs, lambda stop: _run(0, chain, n_sweeps, listener, snapshot_every, stop))]
-    tasks = [(index, chain, n_sweeps, listener, snapshot_every) for index, chain in enumerate(chains)]
+        return [chain.with_workers(n_jobs, lambda stop: _run(0, chain, n_sweeps, listener, schedule, stop))]
+    tasks = [(index, chain, n_sweeps, listener, schedule) for index, chain in enumerate(chains)]
     # With one chain at a time, the listener is called in the caller's thread, which some callbacks need.
     return in_parallel(_run, tasks, n_jobs, always_in_threads=False)
 
 
-def _run(index, chain, n_sweeps, listener, snapshot_every, stop):
+def _run(index, chain, n_sweeps, listener, schedule, stop):
+    recorder = _Recorder(chain, n_sweeps, schedule) if schedule is not None else None
     for _ in range(n_sweeps):
         if listener is not None:
             listener.before(index)
         chain.sweep(stop)
         stop()
-        chain.trace.append(chain.log_joint())
-        if snapshot_every and chain.n_sweeps % snapshot_every == 0:
-            chain.snapshots.append((chain.n_sweeps, chain.topic_word()))
-        if listener is not None and listener.after(index, chain):
+        if recorder is None:
+            chain.trace.append(chain.log_joint())
+        else:
+            recorder.after_sweep()
+        if (listener is not None and listener.after(index, chain)) or (recorder is not None and recorder.converged()):
             break
+    if recorder is not None:
+        recorder.end()
     return chain
+
+
+class _Recorder:
+    """Does between the sweeps of a chain what a `Schedule` says."""
+
+    def __init__(self, chain, n_sweeps, schedule):
+        self.chain, self.schedule = chain, schedule
+        if chain.n_sweeps == 0:
+            chain.n_burn_in = n_sweeps // 2
+        learns = schedule.learning is not None and chain.n_sweeps < chain.n_burn_in
+        self.learning = schedule.learning.begin(chain) if learns else None
+        self.n_sweeps = 0
+
+    def after_sweep(self):
+        chain, schedule, sweep = self.chain, self.schedule, self.chain.n_sweeps
+        self.n_sweeps += 1
+        if self.learning is not None:
+            self.learning.after_sweep(chain)
+            if sweep == chain.n_burn_in:
+                self._end_of_learning()
+        chain.record()
+        if schedule.snapshot_every and sweep % schedule.snapshot_every == 0:
+            chain.snapshots.append((sweep, chain.topic_word()))
+        if sweep > chain.n_burn_in and sweep % schedule.draw_every == 0:
+            self._keep()
+
+    def converged(self):
+        """Whether the chain can end. In the burn-in, this ends the burn-in."""
+        if self.schedule.tol is None or self.n_sweeps % _WINDOW or self.n_sweeps < 2 * _WINDOW:
+            return False
+        chain = self.chain
+        before, last = np.reshape(chain.trace[-2 * _WINDOW :], (2, _WINDOW)).mean(axis=1)
+        if last - before >= self.schedule.tol * chain.corpus.n_tokens:
+            return False
+        if chain.n_sweeps >= chain.n_burn_in + self.schedule.n_draws * self.schedule.draw_every:
+            return True
+        if chain.n_sweeps < chain.n_burn_in:
+            chain.n_burn_in = chain.n_sweeps
+            if self.learning is not None:
+                self._end_of_learning()
+        return False
+
+    def end(self):
+        """Keep the last draw."""
+        if self.n_sweeps and (
+            self.chain.n_sweeps <= self.chain.n_burn_in or self.chain.n_sweeps % self.schedule.draw_every
+        ):
+            self._keep()
+
+    def _keep(self):
+        draws = self.chain.draws
+        draws.append(compact_topics(self.chain.topics, self.chain.priors.n_components))
+        del draws[: -self.schedule.n_draws]
+
+    def _end_of_learning(self):
+        self.learning.end(self.chain)
+        self.learning = None
 
 
 def log_joint_traces(chains):

@@ -7,7 +7,7 @@ import numpy as np
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import padded
 from sklda._inference.sampling.collapsed import GibbsChain, checked_topics
-from sklda._kernels import LANES, _tokens, _word_layout, _word_major
+from sklda._kernels import LANES, _histograms, _tokens, _word_layout, _word_major
 
 # Topics and their counts in a document are stored in 16 bits.
 _LARGEST = 2**16 - 1
@@ -115,6 +115,14 @@ class WordMajorChain(GibbsChain):
             self.topic_totals,
             self._scratch[2],
         )
+
+    def _count_documents(self, histogram):
+        return _histograms.document_lists(self._begins, self._entries, self._sizes, histogram)
+
+    def word_histogram(self):
+        histogram = np.zeros(int(np.diff(self._word_offsets).max()) + 1, np.int64)
+        _histograms.word_lists(self._word_offsets, self._topics, histogram, self._scratch[2])
+        return histogram
 
     @property
     def topics(self):
