@@ -1,31 +1,52 @@
-"""GibbsLDA: topics by Gibbs sampling, with fixed priors."""
+"""GibbsLDA: topics by Gibbs sampling, with learnt or fixed priors."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress
+from sklda._chain_results import ChainResults
 from sklda._inference import random
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
+from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.initialisation import INITS, initialise_chains
-from sklda._inference.sampling.point_estimates import METHODS, reserve_memory
-from sklda._inference.sampling.run_chains import run_chains
+from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
+from sklda._inference.sampling.prior_learning import KINDS, prior_settings
+from sklda._inference.sampling.run_chains import Schedule, run_chains
+from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
 
 
 class GibbsLDA(BaseLDA):
-    """Latent Dirichlet allocation by exact Gibbs sampling, with fixed priors.
+    """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
+
+    Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the first half of
+    the sweeps and fixed afterwards, so that the draws come from an exact sampler of the posterior at these priors.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics, K.
+    learn_priors : {"asymmetric", "symmetric"} or bool, default="asymmetric"
+        Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
+        ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the first half of the sweeps
+        of each chain, with an M-step every ten sweeps. Fewer than 20 sweeps learn nothing. True is the same as
+        ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
-        alpha, the Dirichlet parameter per topic of the topic proportions. None: ``1 / n_components``.
+        alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of the topics. None: ``1 / n_components``. With a matrix, topics can have
-        seed words. Both priors must lie between 1e-12 and 1e12.
+        eta, the Dirichlet parameter per word of the topics. A given eta is not changed. Both priors must lie between
+        1e-12 and 1e12.
+    seed_words : dict of {int: sequence of str or int}, default=None
+        Seed words of topics, as words or as columns of X. A seed word has a pseudo-count, which is added to the eta of
+        its topic: `seed_strength` times the count of the word in X. Words need names: those of `vocabulary`, or the
+        column names of X.
+    seed_strength : float, default=1.0
+        Pseudo-count of a seed word, relative to the count of the word in X.
+    vocabulary : array-like of n_features str, or dict of {str: int}, default=None
+        Words of the columns of X, for `seed_words`: ``vectorizer.get_feature_names_out()`` or
+        ``vectorizer.vocabulary_``.
     sampler : {"collapsed", "partitioned", "grouped", "partially_collapsed"}, default="collapsed"
         All samplers have the posterior as their target. ``"collapsed"``: tokens are drawn one after the other from
         their exact full conditionals, with theta and phi integrated out. ``"partitioned"``: the collapsed sampler with
@@ -35,27 +56,39 @@ class GibbsLDA(BaseLDA):
         ``"grouped"``: phi and theta are drawn given z; then all tokens are drawn given phi and theta. The last two can
         need more sweeps to converge, and on small corpora a sweep takes longer. With all samplers but ``"collapsed"``,
         a single chain can use `n_jobs` cores.
-    init : {"random", "sequential", "anneal", "prune"}, default="random"
+    init : {"random", "sequential", "anneal", "prune"}, array-like or fitted model, default="random"
         Initialisation of the chains. It matters, because the posterior has modes that sweeps do not leave.
         ``"random"``: every token has a random topic. ``"sequential"``: every token is drawn given the tokens before it,
         with documents in random order (Griffiths & Steyvers 2004). This takes the time of a sweep and temporarily
         ``4 * n_components * n_features`` bytes, and saves many sweeps on large corpora with many topics. ``"anneal"``:
         300 additional sweeps, in which both priors decrease from ten times their values. ``"prune"``: 60 sweeps with
         twice as many topics; then the closest pair of topics is merged, with 15 sweeps after each merge, until there
-        are `n_components` topics. ``"prune"`` needs priors that are equal for all topics.
+        are `n_components` topics. ``"prune"`` needs priors that are equal for all topics. An array has the topic of
+        every token, as `topic_assignments_`, or is a list of arrays, one for each document. A fitted model with
+        ``components_`` and ``transform`` has the same number of topics; the topic of a token is drawn from theta and
+        phi of the model.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
+    tol : float, default=None
+        In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
+        burn-in ends, with the learning of priors. If this is so again after `n_draws` draws, the chain ends. None: all
+        `max_iter` sweeps.
+    n_draws : int, default=20
+        Topics and topic proportions are means over this number of draws, the last ones of the chain. They come from the
+        second half of the sweeps. A chain takes one byte for each token and draw, two bytes with more than 256 topics.
+    draw_every : int, default=5
+        Number of sweeps between two draws.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
-        Estimate of topics and topic proportions from the last draw. ``"cgs_p"``: expected counts under the full
+        Estimate of topics and topic proportions from each draw. ``"cgs_p"``: expected counts under the full
         conditional of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw.
     n_chains : int, default=1
         Number of independent chains. The topics are those of the chain with the highest mean log joint over the last
-        half of its sweeps.
+        half of its sweeps. `chains_` has the results of all chains.
     fold_in_iter : int, default=30
         Number of sweeps over a document in `transform`.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
-        then those of one longer fit.
+        then those of one longer fit whose burn-in ended when that of the first fit did. Learnt priors stay.
     snapshot_every : int, default=None
         Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
         takes ``4 * n_components * n_features`` bytes in every chain. With `verbose`, their total size is printed before
@@ -72,16 +105,43 @@ class GibbsLDA(BaseLDA):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Topic-word counts plus prior. `topic_word_` has the normalised rows.
+        Topic-word counts plus prior, means over draws. `topic_word_` has the normalised rows.
     topic_word_ : ndarray of shape (n_components, n_features)
         Topics as distributions over words.
     doc_topic_ : ndarray of shape (n_documents, n_components)
-        Topic proportions of the training documents, from the same draw as `components_`.
+        Topic proportions of the training documents, means over draws.
+    doc_topic_std_ : ndarray of shape (n_documents, n_components), float32
+        Posterior standard deviations of the topic proportions, within the chain: the variance between draws of their
+        mean given the topics of all tokens, plus the mean of their variance given these.
+    topic_share_, topic_share_std_ : ndarray of shape (n_components,)
+        Share of the tokens in each topic, and its posterior standard deviation. With several chains the standard
+        deviation contains the differences between matched topics of the chains. That of one chain is often far too
+        small, because a chain stays in one mode.
+    n_draws_ : int
+        Number of draws that were averaged. It is smaller than `n_draws` if a chain had fewer draws, or if topics
+        exchanged their names: then only the draws after that are used.
     doc_topic_prior_, topic_word_prior_ : float or ndarray
-        alpha and eta of the fit.
+        alpha and eta, learnt or given.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
-        The topic of every token, document by document. The tokens of a document are in ascending order of word ids; a
-        word of count c has c tokens.
+        The topic of every token in the last draw, document by document. The tokens of a document are in ascending order
+        of word ids; a word of count c has c tokens.
+    chains_ : list of sklearn.utils.Bunch
+        The results of every chain: ``topic_assignments``, in the smallest integer type, ``topic_word`` and
+        ``doc_topic`` in single precision, ``doc_topic_prior``, ``topic_word_prior``, ``n_draws``, and ``matched``: the
+        topic of this chain that belongs to each topic of the chain that was kept. A chain takes ``4 * n_components *
+        (n_documents + n_features)`` bytes, and one byte for each token.
+    topic_stability_ : ndarray of shape (n_components,)
+        Mean over the other chains of one less the Jensen-Shannon distance of the matched topic, from 0 to 1. Only with
+        several chains.
+    traces_ : dict of {str: ndarray of shape (n_chains, n_iter_)}
+        Quantities after every sweep that do not depend on the names of topics: ``"log_joint"``; ``"log_topics"``, log
+        p(z | alpha), which is high if documents have few topics; ``"squared_shares"``, the sum of the squared shares of
+        the topics.
+    diagnostics_ : dict of {str: Diagnosis}
+        For every quantity of `traces_`, after `n_burn_in_` sweeps: ``r_hat`` and ``n_effective`` of all chains
+        together, ``r_hat_by_chain`` and ``n_effective_by_chain`` of each chain (Vehtari et al. 2021).
+    n_burn_in_ : int
+        Number of sweeps of the burn-in, in which priors are learnt; of the longest one.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
         log p(w, z | alpha, eta) after every sweep, in nats. If a callback ended a chain early, its remaining entries
         are NaN.
@@ -104,6 +164,11 @@ class GibbsLDA(BaseLDA):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words. Only if X has column names that are all strings.
 
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2.
+
     Notes
     -----
     The full conditional of a token of word v in document d, with counts that do not include the token, is
@@ -120,13 +185,18 @@ class GibbsLDA(BaseLDA):
     Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
     parameter estimators for LDA. JMLR 18.
 
+    Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021). Rank-normalization, folding, and localization: an improved
+    R-hat for assessing convergence of MCMC. Bayesian Analysis 16.
+
+    Wallach (2006). Topic modeling: beyond bag-of-words. ICML.
+
     Examples
     --------
     >>> from sklearn.feature_extraction.text import CountVectorizer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklda import GibbsLDA
     >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
-    >>> lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
+    >>> lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0)
     >>> theta = make_pipeline(CountVectorizer(), lda).fit_transform(texts)
     >>> theta.shape, (theta.argmax(axis=1) == theta[0].argmax()).tolist()
     ((4, 2), [True, True, False, False])
@@ -134,9 +204,16 @@ class GibbsLDA(BaseLDA):
 
     _parameter_constraints = {
         **BaseLDA._parameter_constraints,
+        "learn_priors": [StrOptions(set(KINDS)), "boolean"],
+        "seed_words": [None, dict],
+        "seed_strength": [Interval(Real, 0, None, closed="neither")],
+        "vocabulary": [None, dict, "array-like"],
         "sampler": [StrOptions(set(SAMPLERS))],
-        "init": [StrOptions(set(INITS))],
+        "init": [StrOptions(set(INITS)), HasMethods("transform"), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [None, Interval(Real, 0, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "draw_every": [Interval(Integral, 1, None, closed="left")],
         "point_estimate": [StrOptions(set(METHODS))],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
@@ -147,11 +224,18 @@ class GibbsLDA(BaseLDA):
         self,
         n_components=10,
         *,
+        learn_priors="asymmetric",
         doc_topic_prior=None,
         topic_word_prior=None,
+        seed_words=None,
+        seed_strength=1.0,
+        vocabulary=None,
         sampler="collapsed",
         init="random",
         max_iter=500,
+        tol=None,
+        n_draws=20,
+        draw_every=5,
         point_estimate="cgs_p",
         n_chains=1,
         fold_in_iter=30,
@@ -162,11 +246,18 @@ class GibbsLDA(BaseLDA):
         random_state=None,
     ):
         self.n_components = n_components
+        self.learn_priors = learn_priors
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.seed_words = seed_words
+        self.seed_strength = seed_strength
+        self.vocabulary = vocabulary
         self.sampler = sampler
         self.init = init
         self.max_iter = max_iter
+        self.tol = tol
+        self.n_draws = n_draws
+        self.draw_every = draw_every
         self.point_estimate = point_estimate
         self.n_chains = n_chains
         self.fold_in_iter = fold_in_iter
@@ -176,59 +267,124 @@ class GibbsLDA(BaseLDA):
         self.verbose = verbose
         self.random_state = random_state
 
+    @classmethod
+    def from_assignments(cls, X, topic_assignments, *, n_components=None, **parameters):
+        """A fitted estimator from topic assignments, as any Gibbs sampler for LDA draws them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        topic_assignments : array-like of int, shape (n_tokens,), or sequence of n_documents such arrays
+            The topic of every token, document by document. The tokens of a document are in ascending order of word ids;
+            a word of count c has c tokens. Topics are numbered from 0. `sklda.datasets.read_mallet_state` and
+            `sklda.datasets.count_tokens` return them in this order.
+        n_components : int, default=None
+            Number of topics. None: the largest topic in `topic_assignments` plus one.
+        **parameters
+            Other parameters of the estimator. With `learn_priors`, priors that are None have their most likely values
+            given the topic assignments.
+
+        Returns
+        -------
+        GibbsLDA
+            As after `fit`, without a sweep. With ``warm_start=True``, `fit` continues from the topic assignments.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `fit` and `sklda.point_estimates`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklda import GibbsLDA
+        >>> X = np.array([[2, 1, 0], [0, 1, 2]])
+        >>> lda = GibbsLDA.from_assignments(X, [0, 0, 0, 1, 1, 1], doc_topic_prior=0.5, topic_word_prior=0.5)
+        >>> lda.doc_topic_.round(2)
+        array([[0.77, 0.23],
+               [0.23, 0.77]])
+        """
+        lda = cls(1 if n_components is None else n_components, **parameters)
+        lda._validate_params()
+        corpus = lda._corpus(X, reset=True)
+        topics, lda.n_components = check_assignments(topic_assignments, corpus, n_components)
+        priors, learning = lda._prior_settings(corpus)
+        seed = random.seed_sequence(lda.random_state)
+        state = ChainState(topics, random.stream(random.child(seed, 0)))
+        chain = chain_class(lda.sampler, corpus, priors)(corpus, priors, state)
+        if learning is not None:
+            learning.begin(chain).learn_from_present_draw(chain)
+        chain.record()
+        chain.keep_draw(1)
+        vars(lda).update(ChainResults(lda, [chain]).attributes())
+        vars(lda).update(n_iter_=0, _fold_in_seed_=random.key(random.child(seed, 1)))
+        return lda
+
     def _fit(self, corpus, data):
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
-        priors, attributes = self._priors(corpus)
+        priors, learning = self._prior_settings(corpus)
         reserved = reserve_memory(corpus, self.n_components, n_snapshots)
         if self.warm_start and hasattr(self, "_chain_states_"):
-            chains, fold_in_seed = self._resume(corpus, priors), self._fold_in_seed_
+            chains, fold_in_seed = self._resume(corpus, priors, learning), self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
             kind = chain_class(self.sampler, corpus, priors)
-            chains = initialise_chains(corpus, priors, seeds, [self.init] * self.n_chains, self.n_jobs, kind)
+            inits = [self._initialisation(corpus, data["X"])] * self.n_chains
+            chains = initialise_chains(corpus, priors, seeds, inits, self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
-        attributes["_fold_in_seed_"] = fold_in_seed
 
         def fitted(chains):
-            return attributes | self._fitted_attributes(chains)
+            return ChainResults(self, chains).attributes() | {"_fold_in_seed_": fold_in_seed}
 
         if n_snapshots and self.verbose:
             size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
         progress = Progress(self, data, fitted, len(chains), self.max_iter)
-        options = {"n_jobs": self.n_jobs, "listener": progress, "snapshot_every": self.snapshot_every}
-        chains = run_chains(chains, self.max_iter, **options)
+        schedule = Schedule(self.n_draws, self.draw_every, self.snapshot_every, self.tol, learning)
+        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)
         del reserved
         progress.end(chains)
-        return fitted(chains)
+        results = ChainResults(self, chains)
+        results.warn_of_disagreement()
+        return results.attributes() | {"_fold_in_seed_": fold_in_seed}
 
-    def _resume(self, corpus, priors):
+    def _prior_settings(self, corpus):
+        """The initial priors, and how they are learnt (None: they are not)."""
+        names = self.vocabulary if self.vocabulary is not None else getattr(self, "feature_names_in_", None)
+        added = None
+        if self.seed_words is not None:
+            names = None if names is None else columns_of(names, corpus.n_features)
+            added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
+        kind = KINDS[0] if self.learn_priors is True else self.learn_priors
+        given = self.doc_topic_prior, self.topic_word_prior
+        return prior_settings(kind, *given, added, self.n_components, corpus.n_features)
+
+    def _initialisation(self, corpus, X):
+        """`init` as `initialise_chains` takes it."""
+        if isinstance(self.init, str):
+            return self.init
+        if not hasattr(self.init, "transform"):
+            return check_assignments(self.init, corpus, self.n_components)[0]
+        phi = np.asarray(getattr(self.init, "components_", None), dtype=np.float64)
+        if phi.shape != (self.n_components, corpus.n_features):
+            raise ValueError(
+                f"init must be a fitted model with components_ of shape ({self.n_components}, {corpus.n_features}), as "
+                f"n_components and X; {type(self.init).__name__} has shape {phi.shape}."
+            )
+        theta = np.asarray(self.init.transform(X), dtype=np.float64)
+        if not (np.isfinite(phi).all() and np.isfinite(theta).all() and (phi >= 0).all() and (theta >= 0).all()):
+            raise ValueError("init must be a topic model: its components_ and its transform(X) must not be negative.")
+        return theta, phi / np.maximum(phi.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+    def _resume(self, corpus, priors, learning):
         """Chains that continue from the states of the previous fit."""
         self._check_same_corpus(corpus)
-        self._check_same_parameters({"n_components": len(self.components_), "n_chains": len(self._chain_states_)})
+        before = {"n_components": len(self.components_), "n_chains": len(self._chain_states_)}
+        self._check_same_parameters(before | {"learn_priors": self._learn_priors_})
         kind = chain_class(self.sampler, corpus, priors)
-        return [kind(corpus, priors, state) for state in self._chain_states_]
-
-    def _fitted_attributes(self, chains):
-        """Fitted attributes from the present states of the chains."""
-        traces = self._trace_attributes(chains)
-        chain = chains[traces["best_chain_"]]
-        snapshots = {}
-        if self.snapshot_every is not None:
-            snapshots = {
-                "snapshots_": np.array([phi for _, phi in chain.snapshots]).reshape(
-                    -1, chain.priors.n_components, chain.corpus.n_features
-                ),
-                "snapshot_sweeps_": np.array([sweep for sweep, _ in chain.snapshots], dtype=int),
-            }
-        return (
-            snapshots
-            | traces
-            | self._topic_attributes(chain)
-            | {
-                "sampler_": chain.sampler,
-                "_chain_states_": [chain.state() for chain in chains],
-                "_fingerprint_": chains[0].corpus.fingerprint,
-            }
-        )
+        return [
+            kind(corpus, priors if learning is None else learning.as_learnt(known), state)
+            for known, state in zip(self._chain_priors_, self._chain_states_, strict=True)
+        ]

@@ -9,14 +9,17 @@ Every chain with Gibbs-EM has a `GibbsEM` and calls its `after_sweep`. The M-ste
 other priors define another M-step.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import digamma, polygamma
 
-from sklda._inference.count_histograms import CountHistograms
+from sklda._inference.count_histograms import CountHistograms, Histograms
 from sklda._inference.newton import RankOneUpdate, newton, newton_by_derivatives
-from sklda._inference.rising import SumOfLogRising, log_rising
+from sklda._inference.rising import SumOfLogRising, log_gamma_ratio, log_rising
 
 # Default bounds of learnt priors. For counts below a thousand, smaller and larger values give almost the same
 # likelihood: at 1e-5 each document has almost surely one topic (and each topic one word), and at 1e4 the Dirichlet
@@ -34,10 +37,13 @@ class Statistics:
         Of one draw.
     doc_by_topic : csr_array of shape (n_components, longest document + 1) or None
         Entry (k, n) is the number of documents with n_dk = n > 0. None unless there is an alpha per topic.
+    seeded : ndarray of shape (n_cells,) or None
+        m_kv of the cells (k, v) with pseudo-counts, which are not in `counts.word`. None: there are no pseudo-counts.
     """
 
     counts: CountHistograms
     doc_by_topic: csr_array | None = None
+    seeded: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,9 @@ class MStep:
             return Statistics(CountHistograms.of(chain))
         histogram = chain.doc_histogram(by_topic=True)
         by_topic = csr_array(histogram)
-        # All draws have the same shape.
-        by_topic.resize(len(histogram), len(chain.corpus.length_histogram))
+        # All draws get the same shape.
+        shape = len(histogram), len(chain.corpus.length_histogram)
+        by_topic = csr_array((by_topic.data, by_topic.indices, by_topic.indptr), shape=shape)
         return Statistics(CountHistograms.from_parts(chain, histogram.sum(axis=0)), by_topic)
 
     def maximum(self, draws, log_h):
@@ -81,28 +88,66 @@ class MStep:
         counts, log_h = CountHistograms.stack([each.counts for each in draws]), np.array(log_h)
         bounds_of_eta, bounds_of_alpha = self.bounds
         if bounds_of_eta is not None:
-            words = SumOfLogRising(counts.word.total()[None] / len(draws))
-            log_h[0] = newton_by_derivatives(_eta_part(words, counts), log_h[0], bounds_of_eta)
+            log_h[0] = newton_by_derivatives(self._eta_part(draws, counts), log_h[0], bounds_of_eta)
         if bounds_of_alpha is None:
             return log_h
         if self.per_topic:
-            documents = sum(each.doc_by_topic for each in draws).toarray() / len(draws)
+            documents = reduce(add, (each.doc_by_topic for each in draws)).toarray() / len(draws)
             log_h[1:] = topic_alphas(documents, counts.lengths, log_h[1:], bounds_of_alpha)
         else:
             documents = SumOfLogRising(counts.doc.total()[None] / len(draws))
             log_h[1] = newton_by_derivatives(_alpha_part(documents, counts), log_h[1], bounds_of_alpha)
         return log_h
 
+    def _eta_part(self, draws, counts):
+        """The mean of log p(w | z, eta) over draws, and its derivatives, as a function of eta."""
+        words, totals = SumOfLogRising(counts.word.total()[None] / len(draws)), counts.totals.ravel()
 
-def _eta_part(words, counts):
-    """The mean of log p(w | z, eta) over draws, and its derivatives, as a function of eta."""
-    totals, V = counts.totals.ravel(), counts.n_features
+        def part(eta):
+            of_totals = [log_rising(counts.n_features * eta, totals, order).sum() for order in range(3)]
+            return words(eta)[:, 0] - np.array(of_totals) / len(draws)
 
-    def part(eta):
-        of_totals = [log_rising(V * eta, totals, order).sum() / len(counts) for order in range(3)]
-        return words(eta)[:, 0] - of_totals
+        return part
 
-    return part
+
+@dataclass(frozen=True)
+class SeededMStep(MStep):
+    """The M-step for eta_kv = eta + c_kv, where pseudo-counts c_kv are given and eta, one number, is learnt.
+
+    Attributes
+    ----------
+    cells : (ndarray, ndarray, ndarray), each of shape (n_cells,)
+        Topics, words and pseudo-counts of the cells with c_kv > 0.
+    """
+
+    cells: tuple = ()
+
+    def statistics(self, chain):
+        draw, (topics, words, _) = super().statistics(chain), self.cells
+        seeded = chain.word_topic_counts[words, topics].astype(np.int64)
+        rest = draw.counts.word.total()
+        np.subtract.at(rest, seeded[seeded > 0], 1)
+        return replace(draw, counts=replace(draw.counts, word=Histograms.from_dense(rest)), seeded=seeded)
+
+    def _eta_part(self, draws, counts):
+        words, (topics, _, added) = SumOfLogRising(counts.word.total()[None] / len(draws)), self.cells
+        n_features, per_topic = counts.n_features, np.bincount(topics, added, counts.totals.shape[1])
+        seeded = np.array([draw.seeded for draw in draws])
+
+        def part(eta):
+            cells = _of_sum(eta, 1, added, seeded) - _of_sum(eta, n_features, per_topic, counts.totals)
+            return words(eta)[:, 0] + cells / len(draws)
+
+        return part
+
+
+def _of_sum(eta, factor, added, n):
+    """The sum of log Gamma(a + n) - log Gamma(a), a = factor * eta + added, and its derivatives in log eta; (3,)."""
+    slope = factor * eta
+    a = np.broadcast_to(slope + added, n.shape)
+    first = digamma(a + n) - digamma(a)
+    second = polygamma(1, a + n) - polygamma(1, a)
+    return np.array([each.sum() for each in (log_gamma_ratio(a, n), slope * first, slope * first + slope**2 * second)])
 
 
 def _alpha_part(documents, counts):

@@ -115,6 +115,16 @@ class Priors:
         return len(self.totals)
 
     @property
+    def shape(self):
+        """(n_components, n_features)."""
+        return len(self.totals), max(len(self.word), len(self.topic))
+
+    @property
+    def smallest_eta(self):
+        """The smallest entry of eta."""
+        return float((self.word if len(self.word) else self.topic[:, : self.n_components]).min())
+
+    @property
     def exchangeable(self):
         """Whether all topics have the same priors."""
         return bool((self.doc == self.doc[:, :1]).all()) and not len(self.topic)

@@ -92,6 +92,7 @@ class SumOfLogRising:
     """
 
     def __init__(self, histogram):
+        histogram = histogram[:, : np.flatnonzero(histogram.any(axis=0)).max(initial=0) + 1]
         tails = np.cumsum(histogram[:, :0:-1], axis=1, dtype=np.float64)[:, ::-1]
         self.n_groups = len(histogram)
         self._groups, self._i = np.nonzero(tails)

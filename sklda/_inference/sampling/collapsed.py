@@ -164,6 +164,11 @@ class GibbsChain:
         self.trace.append(log_topics + self.log_words())
         self.label_free.append((log_topics, float(((self.topic_totals / self.corpus.n_tokens) ** 2).sum())))
 
+    def keep_draw(self, n_draws):
+        """Append the present z to `draws`, of which the last `n_draws` are kept."""
+        self.draws.append(compact_topics(self.topics, self.priors.n_components))
+        del self.draws[:-n_draws]
+
     def log_joint(self):
         """log p(w, z | alpha, eta) with theta and phi integrated out, in nats."""
         return self.log_topics() + self.log_words()

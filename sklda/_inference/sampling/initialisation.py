@@ -4,6 +4,7 @@ from math import ceil
 
 import numpy as np
 
+from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP, in_parallel
 from sklda._inference.rising import log_gamma_ratio
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
@@ -31,13 +32,15 @@ def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain
         ``"prune"`` needs topics with equal priors.
     seeds : list of numpy.random.SeedSequence
         One for each chain.
-    inits : list of {"random", "sequential", "anneal", "prune"}
+    inits : list of {"random", "sequential", "anneal", "prune"}, ndarray or (ndarray, ndarray)
         The initialisation of each chain. ``"random"``: the topic of every token is uniform; if each topic has a
         separate eta, it is proportional to the prior mean of phi_kv. ``"sequential"``: every token is drawn from its
         conditional given the tokens before it, with documents in random order (Griffiths & Steyvers 2004, who call it
         on-line). ``"anneal"``: 300 sweeps in which both priors decrease from ten times their values, because the
         posterior has fewer modes at larger priors. ``"prune"``: 60 sweeps with twice as many topics; then, until there
         are K topics, the two topics whose union has the highest log joint are merged, with 15 sweeps after each merge.
+        An array of shape (n_tokens,) has the topics. A pair (theta, phi) has the weights of topics in documents and of
+        words in topics; the topic of a token is drawn from their product.
     n_jobs : int, default=None
         Number of chains at a time, as in joblib.
     kind : type, default=GibbsChain
@@ -48,7 +51,7 @@ def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain
     list of `kind`
         Their ``n_sweeps`` is 0.
     """
-    if "prune" in inits and not priors.exchangeable:
+    if any(isinstance(init, str) and init == "prune" for init in inits) and not priors.exchangeable:
         raise ValueError(
             "init='prune' merges topics, so they must share their priors: "
             "give doc_topic_prior as one number and topic_word_prior without a row per topic, or use init='anneal'."
@@ -58,6 +61,10 @@ def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain
 
 
 def _initialise(init, corpus, priors, seed, kind, stop):
+    if not isinstance(init, str):
+        rng = np.random.default_rng(random.child(seed, 0))
+        topics = init if isinstance(init, np.ndarray) else _drawn_topics(corpus, *init, rng, stop)
+        return kind(corpus, priors, ChainState(topics, random.stream(random.child(seed, 1))))
     if init == "random":
         return kind.initialise_randomly(corpus, priors, seed)
     if init == "sequential":
@@ -70,6 +77,20 @@ def _initialise(init, corpus, priors, seed, kind, stop):
         while chain.priors.n_components > K:
             chain = merge(chain, priors.resized(chain.priors.n_components - 1), _PRUNE_BETWEEN, stop)
     return kind(corpus, priors, ChainState(chain.topics, chain.stream))
+
+
+def _drawn_topics(corpus, theta, phi, rng, stop):
+    """Topics drawn from theta_dk phi_kv; uniform for a word that no topic has."""
+    topics, documents = np.empty(corpus.n_tokens, np.int32), corpus.token_documents
+    step = max(_BLOCK_PAIRS // len(phi), 1)
+    for first in range(0, corpus.n_tokens, step):
+        stop()
+        own = slice(first, first + step)
+        running = np.cumsum(theta[documents[own]] * phi.T[corpus.words[own]], axis=1)
+        running[~(running[:, -1] > 0)] = np.arange(1, len(phi) + 1)
+        u = rng.random((len(running), 1)) * running[:, -1:]
+        topics[own] = np.minimum((u >= running).sum(axis=1), len(phi) - 1)
+    return topics
 
 
 def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS, factor=_ANNEAL_FACTOR):

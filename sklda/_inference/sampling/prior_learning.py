@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._inference.gibbs_em import BOUNDS, MStep
+from sklda._inference.gibbs_em import BOUNDS, MStep, SeededMStep
 from sklda._inference.priors import Priors
 
 KINDS = ("asymmetric", "symmetric")
@@ -28,24 +28,76 @@ class PriorLearning:
         Whether there is an alpha for each topic. eta is one number.
     alpha, eta : float, ndarray or None
         Priors that are given stay fixed. None: the prior is learnt.
+    pseudo_counts : csr_array of shape (n_components, n_features) or None
+        They are added to an eta that is learnt.
     """
 
     kind: str
     alpha: object = None
     eta: object = None
+    pseudo_counts: object = None
+
+    @property
+    def per_topic(self):
+        return self.kind == "asymmetric"
+
+    def log_h(self, priors):
+        """log eta and log alpha, one or one for each topic, of the priors of a chain."""
+        return np.log([priors.smallest_eta, *(priors.doc[0] if self.per_topic else priors.doc[0, :1])])
+
+    def priors(self, log_h, n_components, n_features):
+        """The priors with the learnt values ``exp(log_h)``."""
+        alpha, eta = self.alpha, self.eta
+        if alpha is None:
+            alpha = np.exp(log_h[1:]) if self.per_topic else float(np.exp(log_h[1]))
+        if eta is None:
+            eta = float(np.exp(log_h[0]))
+            if self.pseudo_counts is not None:
+                eta = eta + self.pseudo_counts.toarray()
+        return Priors.make(alpha, eta, n_components, n_features)
+
+    def as_learnt(self, priors):
+        """The given priors, and for the others those that a chain has learnt."""
+        return self.priors(self.log_h(priors), *priors.shape)
 
     def begin(self, chain):
         """A `Learner` for a chain that has its initial priors."""
         return Learner(self, chain)
 
-    def priors(self, log_h, n_components, n_features):
-        """The priors with the learnt values ``exp(log_h)``, log eta before log alpha."""
-        alpha, eta = self.alpha, self.eta
-        if alpha is None:
-            alpha = np.exp(log_h[1:]) if self.kind == "asymmetric" else float(np.exp(log_h[1]))
-        if eta is None:
-            eta = float(np.exp(log_h[0]))
-        return Priors.make(alpha, eta, n_components, n_features)
+    def m_step(self):
+        """The M-step for the priors that are learnt."""
+        bounds = tuple(BOUNDS if prior is None else None for prior in (self.eta, self.alpha))
+        if self.eta is None and self.pseudo_counts is not None:
+            cells = self.pseudo_counts.tocoo()
+            return SeededMStep(bounds, self.per_topic, (*cells.coords, cells.data))
+        return MStep(bounds, self.per_topic)
+
+
+def prior_settings(kind, alpha, eta, pseudo_counts, n_components, n_features):
+    """The initial priors of chains, and how they are learnt.
+
+    Parameters
+    ----------
+    kind : {"asymmetric", "symmetric", False}
+    alpha, eta : float, array-like or None
+        None: the prior is learnt, from the initial value ``1 / n_components``; with ``kind=False`` it stays there.
+    pseudo_counts : csr_array of shape (n_components, n_features) or None
+        They are added to eta.
+    n_components, n_features : int
+
+    Returns
+    -------
+    priors : Priors
+    learning : PriorLearning or None
+    """
+    first_alpha, first_eta = (1.0 / n_components if prior is None else prior for prior in (alpha, eta))
+    priors = Priors.make(first_alpha, first_eta, n_components, n_features)
+    if pseudo_counts is not None:
+        first_eta = priors.topic_word() + pseudo_counts.toarray()
+        priors = Priors.make(first_alpha, first_eta, n_components, n_features)
+    if kind is False or (alpha is not None and eta is not None):
+        return priors, None
+    return priors, PriorLearning(kind, alpha, eta if eta is None else first_eta, pseudo_counts)
 
 
 class Learner:
@@ -62,13 +114,7 @@ class Learner:
 
     def __init__(self, learning, chain):
         self.learning, self.draws = learning, []
-        per_topic = learning.kind == "asymmetric"
-        self.m_step = MStep(
-            tuple(None if each is not None else BOUNDS for each in (learning.eta, learning.alpha)), per_topic
-        )
-        eta = chain.priors.word[0] if learning.eta is None else 1.0
-        alpha = chain.priors.doc[0] if per_topic else chain.priors.doc[0, :1]
-        self.log_h = np.log([eta, *alpha])
+        self.m_step, self.log_h = learning.m_step(), learning.log_h(chain.priors)
 
     def after_sweep(self, chain):
         """Do an M-step, if there is one after this sweep."""
@@ -81,6 +127,10 @@ class Learner:
         if self.draws:
             self._maximise(chain, self.draws)
 
+    def learn_from_present_draw(self, chain):
+        """Do an M-step with the present draw of a chain."""
+        self._maximise(chain, [self.m_step.statistics(chain)])
+
     def _maximise(self, chain, draws):
         self.log_h = self.m_step.maximum(draws, self.log_h)
-        chain.priors = self.learning.priors(self.log_h, chain.priors.n_components, chain.corpus.n_features)
+        chain.priors = self.learning.priors(self.log_h, *chain.priors.shape)

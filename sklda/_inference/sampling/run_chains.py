@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference.parallel import in_parallel
-from sklda._inference.sampling.collapsed import compact_topics
 from sklda._inference.sampling.prior_learning import PriorLearning
 
 # Sweeps in each of the two windows whose mean log joints `Schedule.tol` compares.
@@ -110,7 +109,7 @@ class _Recorder:
         if schedule.snapshot_every and sweep % schedule.snapshot_every == 0:
             chain.snapshots.append((sweep, chain.topic_word()))
         if sweep > chain.n_burn_in and sweep % schedule.draw_every == 0:
-            self._keep()
+            self.chain.keep_draw(self.schedule.n_draws)
 
     def converged(self):
         """Whether the chain can end. In the burn-in, this ends the burn-in."""
@@ -130,15 +129,9 @@ class _Recorder:
 
     def end(self):
         """Keep the last draw."""
-        if self.n_sweeps and (
-            self.chain.n_sweeps <= self.chain.n_burn_in or self.chain.n_sweeps % self.schedule.draw_every
-        ):
-            self._keep()
-
-    def _keep(self):
-        draws = self.chain.draws
-        draws.append(compact_topics(self.chain.topics, self.chain.priors.n_components))
-        del draws[: -self.schedule.n_draws]
+        chain = self.chain
+        if chain.n_sweeps <= chain.n_burn_in or chain.n_sweeps % self.schedule.draw_every:
+            self.chain.keep_draw(self.schedule.n_draws)
 
     def _end_of_learning(self):
         self.learning.end(self.chain)
@@ -147,9 +140,27 @@ class _Recorder:
 
 def log_joint_traces(chains):
     """log p(w, z | alpha, eta) after every sweep, (n_chains, n_sweeps); NaN after the end of shorter chains."""
-    traces = np.full((len(chains), max(len(chain.trace) for chain in chains)), np.nan)
-    for row, chain in zip(traces, chains, strict=True):
-        row[: len(chain.trace)] = chain.trace
+    return _padded([chain.trace for chain in chains])
+
+
+def traces_of(chains):
+    """Quantities after every sweep that do not depend on the names of topics, a dict of arrays (n_chains, n_sweeps).
+
+    ``"log_joint"``, ``"log_topics"`` (log p(z | alpha)) and ``"squared_shares"`` (the sum of the squared shares of the
+    topics); NaN after the end of shorter chains.
+    """
+    log_topics, squared_shares = zip(*(zip(*chain.label_free, strict=True) for chain in chains), strict=True)
+    return {
+        "log_joint": log_joint_traces(chains),
+        "log_topics": _padded(log_topics),
+        "squared_shares": _padded(squared_shares),
+    }
+
+
+def _padded(series):
+    traces = np.full((len(series), max(len(each) for each in series)), np.nan)
+    for row, each in zip(traces, series, strict=True):
+        row[: len(each)] = each
     return traces
 
 

@@ -1,0 +1,130 @@
+"""Fitted attributes from chains: means over draws, uncertainty, all chains, diagnostics."""
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch
+
+from sklda._inference.diagnostics import diagnose
+from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.draws import posterior_moments
+from sklda._inference.sampling.matching import match_topics, topic_stability
+from sklda._inference.sampling.run_chains import best_chain, traces_of
+from sklda._inference.warn import warn
+
+# R-hat beyond which chains get a warning. R-hat of 2: the variance between chains is three times that within.
+_LARGE_R_HAT = 2.0
+
+
+class ChainResults:
+    """The results of one or several chains on one corpus.
+
+    Parameters
+    ----------
+    estimator : GibbsLDA
+        Its parameters are used.
+    chains : list of GibbsChain
+        With a trace and at least one draw.
+    """
+
+    def __init__(self, estimator, chains):
+        self.estimator, self.chains = estimator, chains
+        self.best = best_chain(chains)
+        self.traces = traces_of(chains)
+        self.n_burn_in = min(max(chain.n_burn_in for chain in chains), min(len(chain.trace) for chain in chains) - 1)
+        self.diagnostics = diagnose(self.traces, self.n_burn_in)
+
+    def warn_of_disagreement(self):
+        """Warn if R-hat is large for a quantity that does not depend on the names of topics."""
+        if len(self.chains) < 2:
+            return
+        r_hat = {name: found.r_hat for name, found in self.diagnostics.items() if found.r_hat > _LARGE_R_HAT}
+        if r_hat:
+            values = ", ".join(f"{value:.2f} for {name}" for name, value in r_hat.items())
+            warn(
+                f"The chains disagree: R-hat is {values}. They are in different modes of the posterior, or max_iter="
+                f"{self.estimator.max_iter} is too small. The standard deviations of one chain are then too small. See "
+                "topic_stability_ for the topics that all chains have.",
+                ConvergenceWarning,
+            )
+
+    def attributes(self):
+        """The fitted attributes, a dict."""
+        tasks = [(chain, self.estimator.point_estimate) for chain in self.chains]
+        moments = in_parallel(_moments, tasks, self.estimator.n_jobs, always_in_threads=False)
+        chain, kept = self.chains[self.best], moments[self.best]
+        topics = [each.components / each.components.sum(axis=1, keepdims=True) for each in moments]
+        orders = [match_topics(topics[self.best], each)[0] for each in topics]
+        orders[self.best] = np.arange(len(orders[self.best]))
+        found = {
+            "components_": kept.components,
+            "doc_topic_": kept.doc_topic,
+            "doc_topic_std_": kept.doc_topic_std,
+            "n_draws_": len(kept.topic_shares),
+            "doc_topic_prior_": _doc_prior(self.estimator, chain.priors),
+            "topic_word_prior_": _word_prior(self.estimator, chain.priors),
+            "topic_assignments_": chain.topics.copy(),
+            "chains_": [
+                _chain_bunch(self.estimator, *each) for each in zip(self.chains, moments, topics, orders, strict=True)
+            ],
+            "log_joint_trace_": self.traces["log_joint"],
+            "traces_": self.traces,
+            "diagnostics_": self.diagnostics,
+            "n_iter_": self.traces["log_joint"].shape[1],
+            "n_burn_in_": self.n_burn_in,
+            "best_chain_": self.best,
+            "sampler_": chain.sampler,
+            "_corpus_": chain.corpus,
+            "_fingerprint_": chain.corpus.fingerprint,
+            "_chain_states_": [each.state() for each in self.chains],
+            "_chain_priors_": [each.priors for each in self.chains],
+            "_learn_priors_": self.estimator.learn_priors,
+        }
+        found |= _shares([each.topic_shares[:, order] for each, order in zip(moments, orders, strict=True)], self.best)
+        if len(topics) > 1:
+            others = topics[: self.best] + topics[self.best + 1 :]
+            found["topic_stability_"] = topic_stability(topics[self.best], others)
+        if self.estimator.snapshot_every is not None:
+            shape = (-1, *kept.components.shape)
+            found["snapshots_"] = np.array([phi for _, phi in chain.snapshots], dtype=np.float32).reshape(shape)
+            found["snapshot_sweeps_"] = np.array([sweep for sweep, _ in chain.snapshots], dtype=int)
+        return found
+
+
+def _moments(chain, method, stop):
+    draws = chain.draws or [chain.topics]
+    return posterior_moments(chain.corpus, chain.priors, draws, method, stop)
+
+
+def _chain_bunch(estimator, chain, moments, topic_word, order):
+    """What `chains_` has of a chain."""
+    return Bunch(
+        topic_assignments=(chain.draws or [chain.topics])[-1],
+        topic_word=topic_word.astype(np.float32),
+        doc_topic=moments.doc_topic.astype(np.float32),
+        doc_topic_prior=_doc_prior(estimator, chain.priors),
+        topic_word_prior=_word_prior(estimator, chain.priors),
+        n_draws=len(moments.topic_shares),
+        matched=order,
+    )
+
+
+def _doc_prior(estimator, priors):
+    """alpha as an attribute: a float if all topics have the same."""
+    given, alpha = estimator.doc_topic_prior, priors.doc[0]
+    as_array = np.ndim(given) if given is not None else estimator.learn_priors in ("asymmetric", True)
+    return alpha.copy() if as_array else float(alpha[0])
+
+
+def _word_prior(estimator, priors):
+    """eta as an attribute: a float if all words and topics have the same."""
+    if len(priors.topic):
+        return priors.topic_word().astype(np.float64)
+    return priors.word.copy() if np.ndim(estimator.topic_word_prior) else float(priors.word[0])
+
+
+def _shares(shares, best):
+    """Shares of the tokens and their standard deviations, from the shares in the draws of every chain."""
+    means = np.array([each.mean(axis=0) for each in shares])
+    within = np.mean([each.var(axis=0) for each in shares], axis=0)
+    between = means.var(axis=0, ddof=1) if len(means) > 1 else 0.0
+    return {"topic_share_": means[best], "topic_share_std_": np.sqrt(within + between)}
