@@ -3,6 +3,14 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 
+cdef extern from "_conditional.h" nogil:
+    double weights_shared(const int32_t* counts, const double* alpha, const int32_t* row, double eta,
+                          const double* inverse, int64_t n, double* weights)
+    double weights_own(const int32_t* counts, const double* alpha, const int32_t* row, const float* eta,
+                       const double* inverse, int64_t n, double* weights)
+    void add_to_both(const double* weights, double share, int64_t n, double* a, double* b)
+
+
 cdef struct Conditional:
     int64_t K
     int64_t P
@@ -53,19 +61,7 @@ cdef inline void open_document(
 
 cdef inline double weigh(Conditional* c, int64_t v) noexcept nogil:
     """Compute the weights of the topics for word v, from all the counts; their sum."""
-    cdef:
-        int64_t k
-        double eta, total = 0
-        const int32_t* row = c.rows + v * c.P
-        const float* own
+    cdef const int32_t* row = c.rows + v * c.P
     if c.topic_prior != NULL:
-        own = c.topic_prior + v * c.P
-        for k in range(c.K):
-            c.weights[k] = (c.counts[k] + c.alpha[k]) * (row[k] + own[k]) * c.inverse[k]
-            total += c.weights[k]
-    else:
-        eta = c.word_prior[v]
-        for k in range(c.K):
-            c.weights[k] = (c.counts[k] + c.alpha[k]) * (row[k] + eta) * c.inverse[k]
-            total += c.weights[k]
-    return total
+        return weights_own(c.counts, c.alpha, row, c.topic_prior + v * c.P, c.inverse, c.K, c.weights)
+    return weights_shared(c.counts, c.alpha, row, c.word_prior[v], c.inverse, c.K, c.weights)

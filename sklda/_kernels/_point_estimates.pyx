@@ -5,9 +5,8 @@ its own topic. With weights w_k from all the counts, and w'_t from the counts wi
 p_k = w_k / (W - w_t + w'_t) for k != t.
 """
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
 
-from sklda._kernels._conditional cimport Conditional, open_corpus, open_document, weigh
+from sklda._kernels._conditional cimport Conditional, add_to_both, open_corpus, open_document, weigh
 
 
 def expected_counts(
@@ -22,16 +21,14 @@ def expected_counts(
     const int64_t[::1] topic_totals,            # IN (K,): m_k
     double[:, ::1] doc_topic,                   # IN/OUT (D, K): E(n_dk) is added
     double[:, ::1] word_topic,                  # IN/OUT (V, K): E(m_kv) is added
-    double[:, ::1] scratch_double,              # SCRATCH (4, K)
+    double[:, ::1] scratch_double,              # SCRATCH (2, K)
     int32_t[::1] scratch_counts,                # SCRATCH (at least K,)
 ):
     """Add the full conditionals of all tokens to the counts."""
     cdef:
         int64_t K = topic_totals.shape[0], d, i, j, k, v
         int32_t t
-        double eta, total, rest, less, share
-        double* soft = &scratch_double[2, 0]
-        double* taken = &scratch_double[3, 0]
+        double eta, total, rest, less, share, change
         Conditional c
 
     with nogil:
@@ -45,7 +42,6 @@ def expected_counts(
             while i < offsets[d + 1]:
                 v = words[i]
                 total = weigh(&c, v)
-                memset(soft, 0, 2 * K * sizeof(double))
                 share = 0
                 j = i
                 while j < offsets[d + 1] and words[j] == v:
@@ -62,11 +58,9 @@ def expected_counts(
                                 rest += c.weights[k]
                     rest = 1.0 / (rest + less)
                     share += rest
-                    soft[t] += less * rest
-                    taken[t] += rest
+                    change = (less - c.weights[t]) * rest
+                    doc_topic[d, t] += change
+                    word_topic[v, t] += change
                     j += 1
-                for k in range(K):
-                    soft[k] += c.weights[k] * (share - taken[k])
-                    doc_topic[d, k] += soft[k]
-                    word_topic[v, k] += soft[k]
+                add_to_both(c.weights, share, K, &doc_topic[d, 0], &word_topic[v, 0])
                 i = j

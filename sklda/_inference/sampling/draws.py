@@ -64,12 +64,12 @@ def posterior_moments(corpus, priors, draws, method, stop=NEVER_STOP):
     for topics in reversed(draws):
         stop()
         chain = GibbsChain(corpus, priors, ChainState(topics, np.zeros(4, np.uint64)))
-        if later is not None and not same_names(chain.word_topic_counts, later):
+        if later is not None and not same_names(chain.word_topic_counts[:, :K], later):
             break
-        later = chain.word_topic_counts
+        later = chain.word_topic_counts[:, :K]
         shares.append(chain.topic_totals / corpus.n_tokens)
         stop()
-        counts = estimate_counts(corpus, priors, chain.topics, later, chain.topic_totals, method)
+        counts = estimate_counts(corpus, priors, chain.topics, chain.word_topic_counts, chain.topic_totals, method)
         for name, each in zip(("doc_topic", "topic_word"), counts, strict=True):
             sums[name] += each
         theta = ((chain.doc_topic_counts() + priors.doc) / totals).astype(np.float32)

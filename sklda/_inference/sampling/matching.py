@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
 from scipy.special import rel_entr
 
 # Elements of the arrays of a block of words: they stay in the cache.
@@ -63,8 +64,8 @@ def same_names(before, after):
     -------
     bool
     """
-    first, second = (np.sqrt(counts.astype(np.float32)) for counts in (before, after))
-    overlap = first.T @ second / before.sum(dtype=np.int64)
+    first, second = (csr_array(counts).sqrt() for counts in (before, after))
+    overlap = (first.T @ second).toarray() / before.sum(dtype=np.int64)
     sigma = linear_sum_assignment(overlap, maximize=True)[1]
     gain = overlap[np.arange(len(sigma)), sigma] - np.diag(overlap)
     return not (gain > _SWITCHED / len(sigma)).any()
