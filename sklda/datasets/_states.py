@@ -68,6 +68,9 @@ def read_mallet_state(path):
     Sources and words may contain spaces. If numbers around the spaces allow several readings of a line, the source of
     the line before decides, or position 0 at the beginning of a document; if this does not help, the line is refused.
 
+    The file lists tokens only, so words of MALLET's alphabet that do not occur are unknown. MALLET counts them in the
+    vocabulary, and its topics give each of them a share in proportion to beta.
+
     Examples
     --------
     >>> import tempfile

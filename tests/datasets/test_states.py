@@ -164,7 +164,7 @@ MALFORMED = {
     "an underscore": ("0 NA 0 1_0 pear 0\n", "line 4: the type index is '1_0'"),
     "no type": ("0 NA 0  pear 0\n", "line 4: the type index is ''"),
     "2^31": (f"0 NA 0 {2**31} pear 0\n", "line 4: the type index is '2147483648'"),
-    "many digits": (f"0 NA 0 {10**30} pear 0\n", "line 4: the type index is '10"),
+    "many digits": (f"0 NA 0 {10**10} pear 0\n", "line 4: the type index is '10"),
     "an unassigned topic": (GOOD + "0 NA 1 1 pear -1\n", "line 5: the topic is '-1'"),
     "a topic out of range": (GOOD + "0 NA 1 1 pear 3\n", "line 5: topic 3 is out of range: alpha has 3 values"),
     "two sources": (GOOD + "0 b 1 1 pear 0\n", "line 5: document 0 has the source 'b' here, and 'NA' before"),
