@@ -12,7 +12,7 @@ folder imports only from the folders above it in this list, and from the modules
                      for searches        _scorers
                      their arguments     _models  _checks
       inspection     plots               _axes  _collections  _marginal_likelihood  _topic_count
-      datasets       corpora             _docstrings  _synthetic
+      datasets       corpora             _docstrings  _states  _synthetic  _tokens
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
       _inference     corpora             corpus  counts  arguments

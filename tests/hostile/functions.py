@@ -1,5 +1,8 @@
 """Functions: of counts, of topics, of assignments; scorers; simulated corpora; pictures."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 from hostile.corpora import draw_counts
@@ -280,6 +283,40 @@ def simulate(draw, session):
         session.require(found.data.sum() == len(found.topic_assignments) == found.doc_length.sum(), "counts add up")
 
 
+def token_lists(draw, session):
+    numbers = [[], [0], [2, 0, 2], np.array([1, 1], np.uint8), (0,)]
+    wrong = [[-1], [0.5], "x", None, [[0]], 3, [2**40], [True], [[0], [1, 2]]]
+    documents = [draw.mostly(numbers, wrong) for _ in range(draw.pick([0, 1, 5]))]
+    topics = draw.mostly([None, documents], [documents[1:], [[0]], 3, "x"])
+    found = session.call(datasets.count_tokens, documents, topics, n_features=draw.mostly([None, 3, 7], [0, 1, True]))
+    if found is not None:
+        n_tokens = sum(map(len, documents))
+        session.require(found.data.sum() == n_tokens, "counts add up")
+        session.require(topics is None or len(found.topic_assignments) == n_tokens, "a topic for every token")
+
+
+def state_file(draw, session):
+    """A state of MALLET with some bytes replaced, removed or added."""
+    source = draw.pick(["NA", "a b"])
+    lines = [f"{d} {source} {i} {v} w{v} {v % 2}\n" for d in (0, 3) for i, v in enumerate((5, 0, 5))]
+    text = bytearray(b"#doc source pos typeindex type topic\n#alpha : 1.0 0.5 \n#beta : 0.1\n")
+    text += "".join(lines).encode()
+    for _ in range(draw.pick([0, 1, 1, 3])):
+        place = draw.whole(0, len(text) - 1)
+        new = [b"", b" ", b"\n", b"7", b"-", b"\xff", b"0 0", b"\x1f\x8b"]
+        text[place : place + draw.pick([0, 1, 1, 9])] = draw.pick(new)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "state")
+        path.write_bytes(bytes(text))
+        found = session.call(datasets.read_mallet_state, path)
+    if found is not None:
+        session.require(found.data.sum() == len(found.topic_assignments), "a topic for every token")
+        session.require(
+            found.data.shape == (len(found.document_names), len(found.feature_names)), "names fit the counts"
+        )
+        session.require(found.topic_assignments.max() < found.n_components, "topics are in range")
+
+
 def pictures(draw, session):
     """Displays of what is no, or another, estimator."""
     model = draw.pick([None, GibbsLDA(2), Topics(np.ones((2, 3)), 1.0), 3, GibbsLDA(2, max_iter=1).fit([[1, 2]])])
@@ -298,6 +335,8 @@ CASES = {
     "scorers": scorers,
     "predictive_perplexity": predictive,
     "simulated corpora": simulate,
+    "token lists": token_lists,
+    "state files": state_file,
     "pictures": pictures,
 }
 
