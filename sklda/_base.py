@@ -6,6 +6,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Bunch, check_scalar
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,6 +18,7 @@ from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
 from sklda._inference.parallel import no_interrupt_lost
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.draws import after_sweeps, sample_parameters
 from sklda._inference.sampling.point_estimates import estimate_counts
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
 
@@ -228,6 +230,43 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             n_jobs=self.n_jobs,
         )
         return theta / theta.sum(axis=1, keepdims=True) if normalize else theta
+
+    def sample_posterior(self, n_samples=1, random_state=None):
+        """Draws of the topic proportions of the training documents and of the topics, given the words.
+
+        theta and phi are drawn from their Dirichlet distributions given draws of the topics of all tokens. All draws
+        come from the chain that was kept, so its topics keep their numbers, and differences between modes of the
+        posterior are not contained.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+
+        Returns
+        -------
+        sklearn.utils.Bunch
+            ``doc_topic`` (n_samples, n_documents, n_components) and ``topic_word`` (n_samples, n_components,
+            n_features), both in single precision.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If `n_samples` is not a positive int.
+        """
+        check_is_fitted(self)
+        n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        theta, phi = self._sample_posterior(n_samples, random.seed_sequence(random_state))
+        return Bunch(doc_topic=theta, topic_word=phi)
+
+    def _sample_posterior(self, n_samples, seed):
+        """theta and phi of `n_samples` draws, by further sweeps of the chain that was kept."""
+        kind, arguments = self._kept_chain_
+        chain = kind(*arguments)
+        chain.restart_stream(random.child(seed, 0))
+        return sample_parameters(after_sweeps(chain), n_samples, np.random.default_rng(random.child(seed, 1)))
 
     def score_samples(self, X):
         """Held-out log-likelihood of documents, log p(w_d | phi, alpha).

@@ -256,6 +256,16 @@ class CompoundLDA(CollectionLDA):
         progress.end(chains)
         return fitted(chains)
 
+    def _sample_posterior(self, n_samples, seed):
+        if self._model_.method != "variational":
+            return super()._sample_posterior(n_samples, seed)
+        state, rng = self._chain_states_[self.best_chain_], np.random.default_rng(seed)
+        parameters = state.doc_topic, state.topic_word_parameter
+        return tuple(
+            np.array([np.exp(random.log_dirichlet(rng, each)) for _ in range(n_samples)], dtype=np.float32)
+            for each in parameters
+        )
+
     def _check_unchanged(self, corpus, labels, collections):
         """Refuse to continue where X, the collections or the parameters are not those of the previous fit."""
         self._check_same_corpus(corpus)
@@ -294,6 +304,6 @@ class CompoundLDA(CollectionLDA):
         if self.method == "langevin":
             found["acceptance_rate_"] = chain.acceptance_rate()
         if self.method != "variational":
-            return found | self._topic_attributes(chain)
+            return found | self._topic_attributes(chain) | {"_kept_chain_": chain.plain()}
         doc_topic = chain.doc_topic / chain.doc_topic.sum(axis=1, keepdims=True)
         return found | {"components_": chain.topic_word_parameter.copy(), "doc_topic_": doc_topic}

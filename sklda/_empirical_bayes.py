@@ -303,6 +303,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
             | self._topic_attributes(best)
             | {
                 "sampler_": best.sampler,
+                "_kept_chain_": best.plain(),
                 "prior_trace_": trace,
                 "doc_topic_prior_": alpha.copy() if np.ndim(self.doc_topic_prior) else float(alpha[0]),
                 "topic_word_prior_": float(best.priors.word[0]),

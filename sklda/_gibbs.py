@@ -11,6 +11,7 @@ from sklda._chain_results import ChainResults
 from sklda._inference import random
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.draws import at_draws, sample_parameters
 from sklda._inference.sampling.initialisation import INITS, initialise_chains
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, prior_settings
@@ -73,10 +74,10 @@ class GibbsLDA(BaseLDA):
         In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
         burn-in ends, with the learning of priors. If this is so again after `n_draws` draws, the chain ends. None: all
         `max_iter` sweeps.
-    n_draws : int, default=20
+    n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. They come from the
         second half of the sweeps. A chain takes one byte for each token and draw, two bytes with more than 256 topics.
-    draw_every : int, default=5
+    draw_every : int, default=10
         Number of sweeps between two draws.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         Estimate of topics and topic proportions from each draw. ``"cgs_p"``: expected counts under the full
@@ -234,8 +235,8 @@ class GibbsLDA(BaseLDA):
         init="random",
         max_iter=500,
         tol=None,
-        n_draws=20,
-        draw_every=5,
+        n_draws=15,
+        draw_every=10,
         point_estimate="cgs_p",
         n_chains=1,
         fold_in_iter=30,
@@ -377,6 +378,11 @@ class GibbsLDA(BaseLDA):
         if not (np.isfinite(phi).all() and np.isfinite(theta).all() and (phi >= 0).all() and (theta >= 0).all()):
             raise ValueError("init must be a topic model: its components_ and its transform(X) must not be negative.")
         return theta, phi / np.maximum(phi.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+    def _sample_posterior(self, n_samples, seed):
+        state, priors = (each[self.best_chain_] for each in (self._chain_states_, self._chain_priors_))
+        chains = at_draws(self._corpus_, priors, state.draws[-self.n_draws_ :], n_samples)
+        return sample_parameters(chains, n_samples, np.random.default_rng(seed))
 
     def _resume(self, corpus, priors, learning):
         """Chains that continue from the states of the previous fit."""

@@ -117,6 +117,13 @@ class CompoundChain(GibbsChain):
         )
         return cls(corpus, priors, state, model)
 
+    def restart_stream(self, seed):
+        super().restart_stream(random.child(seed, 0))
+        self.seed = random.child(seed, 1)
+
+    def plain(self):
+        return type(self), (self.corpus, self.priors, self.state(), self.model)
+
     @property
     def pi(self):
         return np.exp(self.log_pi)

@@ -105,6 +105,15 @@ class GibbsChain:
         # The arrays are made again from the state, because joblib makes large arrays read-only in other processes.
         return type(self), (self.corpus, self.priors, self.state())
 
+    def restart_stream(self, seed):
+        """Continue with other random numbers."""
+        self.stream = random.stream(seed)
+
+    def plain(self):
+        """The class and the arguments of a chain at the present z that makes ordinary sweeps at the present priors."""
+        state = ChainState(compact_topics(self.topics, self.priors.n_components), self.stream.copy(), self.n_sweeps)
+        return GibbsChain, (self.corpus, self.priors, state)
+
     @classmethod
     def initialise_randomly(cls, corpus, priors, seed):
         """A chain whose tokens have random topics: uniform, or if each topic has a separate eta, proportional to the

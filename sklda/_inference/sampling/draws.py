@@ -1,15 +1,18 @@
 """Means and standard deviations of theta and phi over draws of z, and draws of theta and phi."""
 
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
-from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.matching import same_names
 from sklda._inference.sampling.parameters import draw_parameters
 from sklda._inference.sampling.point_estimates import estimate_counts
+
+# Sweeps between two draws of a chain that is continued.
+_SWEEPS_BETWEEN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,32 +91,36 @@ def posterior_moments(corpus, priors, draws, method, stop=NEVER_STOP):
     )
 
 
-def sample_parameters(kind, corpus, priors, draws, n_samples, seed):
-    """Draws of theta and phi, from their Dirichlet distributions given draws of z.
+def sample_parameters(chains, n_samples, rng):
+    """Draws of theta and phi from their Dirichlet distributions, one for each chain given its z.
 
     Parameters
     ----------
-    kind : type
-        The class of the chain.
-    corpus : Corpus
-    priors : Priors
-    draws : sequence of ndarray of shape (n_tokens,)
-        If there are fewer than `n_samples`, each is used several times.
+    chains : iterator of GibbsChain
+        With at least `n_samples` states.
     n_samples : int
-    seed : numpy.random.SeedSequence
+    rng : numpy.random.Generator
 
     Returns
     -------
     theta : ndarray of shape (n_samples, n_documents, n_components), float32
     phi : ndarray of shape (n_samples, n_components, n_features), float32
     """
-    rng = np.random.default_rng(seed)
-    K = priors.n_components
-    theta = np.empty((n_samples, corpus.n_documents, K), np.float32)
-    phi = np.empty((n_samples, K, corpus.n_features), np.float32)
-    # Spread over the draws, also if there are more draws than samples.
+    drawn = (draw_parameters(chain, rng) for chain in islice(chains, n_samples))
+    theta, phi = zip(*((theta.astype(np.float32), phi.astype(np.float32)) for theta, phi in drawn), strict=True)
+    return np.array(theta), np.array(phi)
+
+
+def at_draws(corpus, priors, draws, n_samples):
+    """Chains at draws of z: at equal distances if there are more draws than samples, else at each several times."""
     for i in range(n_samples):
-        topics = draws[-1 - (i * max(len(draws) // n_samples, 1)) % len(draws)]
-        chain = GibbsChain(corpus, priors, ChainState(topics, random.stream(seed)))
-        theta[i], phi[i] = draw_parameters(chain, rng)
-    return theta, phi
+        at = i * len(draws) // n_samples if n_samples < len(draws) else i % len(draws)
+        yield GibbsChain(corpus, priors, ChainState(draws[at], np.zeros(4, np.uint64)))
+
+
+def after_sweeps(chain):
+    """A chain again and again, after some sweeps each time."""
+    while True:
+        for _ in range(_SWEEPS_BETWEEN):
+            chain.sweep()
+        yield chain
