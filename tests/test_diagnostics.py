@@ -143,4 +143,7 @@ def test_the_variance_ratio_is_that_of_both_r_hats():
     np.testing.assert_array_equal(split_r_hat(list(draws)), variance_ratio(halves))
     within = np.var(halves, axis=1, ddof=1).mean(axis=0)
     between = 25 * np.var(np.mean(halves, axis=1), axis=0, ddof=1)
+    # Sequences of no variance: those that differ never meet, those that are equal agree.
+    assert variance_ratio([np.zeros(5), np.ones(5)]) == np.inf
+    assert variance_ratio([np.ones(5), np.ones(5)]) == pytest.approx(np.sqrt(4 / 5))
     np.testing.assert_allclose(variance_ratio(halves), np.sqrt((24 / 25 * within + between / 25) / within), rtol=1e-12)
