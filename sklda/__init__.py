@@ -4,6 +4,7 @@ The package has three layers. A module imports only from its own layer and from 
 folder imports only from the folders above it in this list, and from the modules in the first line::
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound
+                     their results       _chain_results
                      their progress      _callbacks
                      collections         _collections  _labels
                      m(alpha, eta)       _marginal_likelihood
@@ -11,16 +12,17 @@ folder imports only from the folders above it in this list, and from the modules
                      of K, of topics     _evidence  _coherence
                      for searches        _scorers
                      their arguments     _models  _checks
-      inspection     plots               _axes  _collections  _marginal_likelihood  _topic_count
+      inspection     plots               _axes  _collections  _convergence  _marginal_likelihood  _topic_count
       datasets       corpora             _docstrings  _states  _synthetic  _tokens
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
       _inference     corpora             corpus  counts  arguments
                      priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
                      execution           random  parallel  warn
+                     convergence         diagnostics
         sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed
                      in common           threaded  blocked  choice  initialisation  run_chains
-                     theta and phi       point_estimates  parameters
+                     theta and phi       point_estimates  parameters  matching
         held_out     theta               fold_in
                      log p(w_d | phi)    log_likelihoods  ais  left_to_right  particle_filter  chib  exact
                      of hidden tokens    document_completion

@@ -130,6 +130,8 @@ class CompoundLDA(CollectionLDA):
         Share of Langevin steps accepted after the burn-in. Only with ``"langevin"``.
     n_iter_ : int
         Sweeps, or iterations, of the longest chain, those of earlier warm starts included.
+    n_burn_in_ : int
+        Sweeps before the averages begin. Not with ``"variational"``.
     best_chain_ : int
         The row of `log_joint_trace_` that the results come from.
     n_features_in_ : int
@@ -304,6 +306,7 @@ class CompoundLDA(CollectionLDA):
         if self.method == "langevin":
             found["acceptance_rate_"] = chain.acceptance_rate()
         if self.method != "variational":
-            return found | self._topic_attributes(chain) | {"_kept_chain_": chain.plain()}
+            found |= {"n_burn_in_": chain.model.burn_in, "_kept_chain_": chain.plain()}
+            return found | self._topic_attributes(chain)
         doc_topic = chain.doc_topic / chain.doc_topic.sum(axis=1, keepdims=True)
         return found | {"components_": chain.topic_word_parameter.copy(), "doc_topic_": doc_topic}

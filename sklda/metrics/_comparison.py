@@ -8,7 +8,8 @@ from sklda._inference.arguments import check_choice
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
-from sklda._inference.held_out.ratio_ais import align, log_ratios
+from sklda._inference.held_out.ratio_ais import log_ratios
+from sklda._inference.sampling.matching import match_topics
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import corpus_and_model
 
@@ -92,7 +93,7 @@ def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, 
         raise ValueError(f"path={path!r} is not possible: {why_not}. Use path='difference'.")
     alignment = None
     if path != "difference" and not why_not:
-        alignment = align(a[0], b[0])
+        alignment = match_topics(a[0], b[0])[0]
         b = b[0][alignment], b[1][:, alignment]
     common = {"n_temperatures": n_temperatures, "n_jobs": n_jobs}
     if path == "auto":

@@ -3,8 +3,6 @@
 import itertools
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from sklda._inference.held_out.ais import AnnealingState, anneal_between, guided_state
 from sklda._inference.held_out.document_block import (
@@ -22,11 +20,6 @@ _BURN_IN = 30
 # Temperatures of the guided AIS for the first snapshot of a curve, as a multiple of those between two snapshots, which
 # are much closer to each other than the guide and the first snapshot.
 _FIRST_FACTOR = 5
-
-
-def align(a, b):
-    """The order of the rows of `b` that minimises the total L1 distance to the rows of `a` (Hungarian algorithm)."""
-    return linear_sum_assignment(cdist(a, b, "cityblock"))[1]
 
 
 def log_ratios(corpus, a, b, *, path, n_temperatures, n_runs, seed, n_jobs=None):

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
+from sklda._inference.diagnostics import variance_ratio
 from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_sums, n_batches, variance_of_sums
 from sklda._inference.hyperparameters.maximum import NAMES
 from sklda._inference.warn import warn
@@ -23,12 +24,7 @@ def split_r_hat(series):
     halves = [half for each in series for half in np.array_split(each, 2) if len(half) > 1]
     if len(halves) < 2:
         return np.full(series[0].shape[1], np.inf)
-    n = np.mean([len(half) for half in halves])
-    within = np.mean([half.var(axis=0, ddof=1) for half in halves], axis=0)
-    between = np.var([half.mean(axis=0) for half in halves], axis=0, ddof=1)
-    # Chains that all stay at one value agree.
-    ratio = np.divide(between, within, out=np.where(between > 0, np.inf, 0.0), where=within > 0)
-    return np.sqrt((n - 1) / n + ratio)
+    return variance_ratio(halves)
 
 
 def effective_draws(series):

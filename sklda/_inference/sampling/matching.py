@@ -5,8 +5,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.special import rel_entr
 
-# Elements of the arrays of a block of words: they stay in the cache.
-_BLOCK = 1 << 17
+# Elements of the arrays of a block of words, which stay in the cache, and its most words: longer sums in single
+# precision would be less exact.
+_BLOCK, _WORDS = 1 << 17, 1024
 # Topics have switched names if the overlap under another name is larger by this share of a topic of mean size.
 _SWITCHED = 0.1
 
@@ -64,6 +65,7 @@ def same_names(before, after):
     -------
     bool
     """
+    # Sparse: most words have few topics, and the threads of a dense product would compete with other chains.
     first, second = (csr_array(counts).sqrt() for counts in (before, after))
     overlap = (first.T @ second).toarray() / before.sum(dtype=np.int64)
     sigma = linear_sum_assignment(overlap, maximize=True)[1]
@@ -84,7 +86,7 @@ def _distances_of_all_pairs(a, b):
     a, b = (np.maximum(topics, np.finfo(np.float32).tiny, dtype=np.float32) for topics in (a, b))
     n_topics, n_words = a.shape
     bits = np.ones((n_topics, n_topics))
-    width = max(_BLOCK // n_topics, 1)
+    width = min(max(_BLOCK // n_topics, 1), _WORDS)
     for start in range(0, n_words, width):
         block, other = a[:, start : start + width], np.ascontiguousarray(b[:, start : start + width])
         both, logs = np.empty_like(other), np.empty_like(other)

@@ -1,0 +1,212 @@
+"""Convergence of the chains of a fit: traces, and their form in ArviZ."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._inference.diagnostics import diagnose, draws_after
+from sklda.inspection._axes import axes, pyplot
+
+_PRIORS = "#555555"
+# The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.
+_BEYOND, _ROOM = 0.6, 0.05
+# Chains above this number have no entry in the legend.
+_LEGEND = 10
+
+
+class ConvergenceDisplay:
+    """Traces of the chains of a fit, with R-hat and the effective number of draws.
+
+    `from_estimator` plots a fitted estimator; the constructor takes the values to plot.
+
+    Parameters
+    ----------
+    trace : array-like of shape (n_chains, n_sweeps)
+        A quantity after every sweep; NaN after the end of chains that ended early.
+    n_burn_in : int
+        Sweeps before the first draw that counts.
+    quantity : str, default="log_joint"
+        Its name.
+    n_tokens : int, default=None
+        Size of the corpus. The log joint is shown in nats per token. None: in nats.
+    best_chain : int, default=None
+        The chain that the topics come from.
+
+    Attributes
+    ----------
+    diagnosis_ : object
+        ``r_hat`` and ``n_effective`` of all chains together, ``r_hat_by_chain`` and ``n_effective_by_chain``
+        (n_chains,), from the draws after burn-in that all chains have: rank-normalised split R-hat and effective draws
+        of Vehtari et al. (2021). NaN with fewer than four draws.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+        Traces of the chains.
+    burn_in_ : matplotlib Line2D
+        The end of burn-in.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021). Rank-normalization, folding, and localization: an improved
+    R-hat for assessing convergence of MCMC. Bayesian Analysis 16.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import ConvergenceDisplay
+    >>> X = make_lda_corpus(50, 40, 3, random_state=0).data
+    >>> lda = GibbsLDA(3, max_iter=100, n_chains=2, random_state=0).fit(X)
+    >>> display = ConvergenceDisplay.from_estimator(lda)
+    >>> len(display.lines_), display.ax_.get_ylabel()
+    (2, 'log joint (nats per token)')
+    """
+
+    def __init__(self, *, trace, n_burn_in, quantity="log_joint", n_tokens=None, best_chain=None):
+        self.trace = trace
+        self.n_burn_in = n_burn_in
+        self.quantity = quantity
+        self.n_tokens = n_tokens
+        self.best_chain = best_chain
+
+    @classmethod
+    def from_estimator(cls, estimator, *, quantity="log_joint", ax=None):
+        """Plot the traces of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted by Gibbs sampling: any of this package.
+        quantity : str, default="log_joint"
+            A key of ``traces_``. Estimators without that attribute have the log joint alone.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If the estimator has no chains.
+        ValueError
+            If the estimator has no trace of the quantity.
+        """
+        traces, n_burn_in = _traces(estimator)
+        if quantity not in traces:
+            raise ValueError(f"quantity must be one of {', '.join(sorted(traces))}; got {quantity!r}.")
+        return cls(
+            trace=traces[quantity],
+            n_burn_in=n_burn_in,
+            quantity=quantity,
+            n_tokens=len(estimator.topic_assignments_),
+            best_chain=getattr(estimator, "best_chain_", None),
+        ).plot(ax)
+
+    def plot(self, ax=None):
+        """Plot the trace of every chain.
+
+        The axis shows the range of the draws after burn-in and a little more. The first sweeps may lie below.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display, with the artists as attributes.
+        """
+        trace = np.atleast_2d(np.asarray(self.trace, dtype=np.float64))
+        per_token = self.quantity == "log_joint" and self.n_tokens is not None
+        trace = trace / self.n_tokens if per_token else trace
+        self.diagnosis_ = diagnose({self.quantity: trace}, self.n_burn_in)[self.quantity]
+        self.ax_ = axes(ax)
+        self.figure_ = self.ax_.figure
+        self._draw(trace)
+        unit = " (nats per token)" if per_token else " (nats)" if self.quantity == "log_joint" else ""
+        self.ax_.set(xlabel="sweep", ylabel=self.quantity.replace("_", " ") + unit, title=self._title(trace))
+        return self
+
+    def _draw(self, trace):
+        n_chains, n_sweeps = trace.shape
+        colors = pyplot().get_cmap("tab10" if n_chains <= _LEGEND else "turbo")(np.linspace(0, 1, max(n_chains, 10)))
+        self.lines_ = []
+        for c, (values, color) in enumerate(zip(trace, colors, strict=False)):
+            best = c == self.best_chain
+            label = f"chain {c}" + ", the topics' chain" * best if n_chains <= _LEGEND else None
+            options = {"color": color, "lw": 1.5 if best else 0.9, "zorder": 2.5 if best else 2}
+            self.lines_ += self.ax_.plot(np.arange(1, n_sweeps + 1), values, label=label, **options)
+        self.burn_in_ = self.ax_.axvline(
+            self.n_burn_in + 0.5, color=_PRIORS, lw=1, ls="--", zorder=1.5, label="end of burn-in"
+        )
+        self.ax_.legend(loc="lower right", frameon=False)
+        low, high = (f(trace[:, self.n_burn_in :], initial=-s * np.inf) for f, s in ((np.nanmin, -1), (np.nanmax, 1)))
+        if low < high:
+            reach, room = _BEYOND * (high - low), _ROOM * (high - low)
+            self.ax_.set_ylim(max(low - reach, np.nanmin(trace)) - room, min(high + reach, np.nanmax(trace)) + room)
+
+    def _title(self, trace):
+        found, n_draws = self.diagnosis_, draws_after(self.n_burn_in, trace).size
+        if np.isnan(found.r_hat):
+            return f"{n_draws} draws: too few for R-hat"
+        return f"R-hat {found.r_hat:.2f}, {found.n_effective:,.0f} effective of {n_draws:,} draws"
+
+
+def to_arviz(estimator):
+    """The traces of a fitted estimator after burn-in, for ArviZ.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted by Gibbs sampling: any of this package.
+
+    Returns
+    -------
+    xarray.DataTree
+        The group ``posterior`` has a variable for each trace, with dimensions ``chain`` and ``draw``; the coordinate of
+        a draw is its sweep, from 1. Draws after the end of the shortest chain are left out.
+
+    Raises
+    ------
+    ImportError
+        If arviz-base is not installed.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If the estimator has no chains.
+
+    Examples
+    --------
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import to_arviz
+    >>> X = make_lda_corpus(50, 40, 3, random_state=0).data
+    >>> lda = GibbsLDA(3, max_iter=100, n_chains=2, random_state=0).fit(X)
+    >>> import arviz_stats  # doctest: +SKIP
+    >>> arviz_stats.summary(to_arviz(lda))  # doctest: +SKIP
+    """
+    traces, n_burn_in = _traces(estimator)
+    try:
+        from arviz_base import from_dict
+    except ImportError as error:
+        raise ImportError("to_arviz needs arviz-base: pip install 'sklda[diagnostics]'.") from error
+    draws = {name: draws_after(n_burn_in, trace) for name, trace in traces.items()}
+    n_draws = min(each.shape[1] for each in draws.values())
+    sweeps = n_burn_in + 1 + np.arange(n_draws)
+    return from_dict({"posterior": {name: each[:, :n_draws] for name, each in draws.items()}}, coords={"draw": sweeps})
+
+
+def _traces(estimator):
+    """The traces of a fitted estimator, a dict of (n_chains, n_sweeps), and its number of sweeps before the draws."""
+    check_is_fitted(estimator)
+    # A variational fit has a trace of its bound, but no chain.
+    if not (hasattr(estimator, "log_joint_trace_") and hasattr(estimator, "topic_assignments_")):
+        raise TypeError(f"{type(estimator).__name__} has no chains here: give a fitted estimator that samples topics.")
+    traces = getattr(estimator, "traces_", {"log_joint": estimator.log_joint_trace_})
+    return traces, getattr(estimator, "n_burn_in_", estimator.n_iter_ // 2)

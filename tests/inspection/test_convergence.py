@@ -1,0 +1,144 @@
+"""Traces of chains: what is drawn and what ArviZ gets is what the estimator has."""
+
+import sys
+import warnings
+
+import matplotlib
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda._inference.diagnostics import effective_draws, r_hat
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import ConvergenceDisplay, to_arviz
+
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+class Fitted(BaseEstimator):
+    """The attributes of a fitted estimator that are read: 3 chains, 60 sweeps, 40 tokens; one chain ends early."""
+
+    def fit(self):
+        self.n_iter_, self.n_burn_in_, self.best_chain_ = 60, 20, 1
+        self.topic_assignments_ = np.zeros(40, np.int32)
+        noise = np.random.default_rng(0).standard_normal((2, 3, 60))
+        self.log_joint_trace_ = noise[0] - 400
+        self.log_joint_trace_[:, :20] -= np.geomspace(1e4, 1, 20)
+        self.log_joint_trace_[2, 50:] = np.nan
+        self.traces_ = {"log_joint": self.log_joint_trace_, "squared_shares": noise[1]}
+        return self
+
+
+@pytest.fixture
+def fitted():
+    yield Fitted().fit()
+    plt.close("all")
+
+
+def test_traces_are_drawn(fitted):
+    display = ConvergenceDisplay.from_estimator(fitted)
+    ax = display.ax_
+    assert len(display.lines_) == 3
+    for line, values in zip(display.lines_, fitted.log_joint_trace_, strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 61))
+        np.testing.assert_array_equal(line.get_ydata(), values / 40)
+    draws = fitted.log_joint_trace_[:, 20:50]
+    assert display.diagnosis_.r_hat == pytest.approx(r_hat(draws))
+    assert display.diagnosis_.n_effective == pytest.approx(effective_draws(draws))
+    assert ax.get_title() == f"R-hat {r_hat(draws):.2f}, {effective_draws(draws):.0f} effective of 90 draws"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("sweep", "log joint (nats per token)")
+    # The last sweep of burn-in is number 20.
+    assert set(display.burn_in_.get_xdata()) == {20.5}
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["chain 0", "chain 1, the topics' chain", "chain 2", "end of burn-in"]
+    # All draws are in sight; the first sweeps are far below.
+    low, high = ax.get_ylim()
+    draws = fitted.log_joint_trace_[:, 20:] / 40
+    assert low < np.nanmin(draws) < np.nanmax(draws) < high
+    assert high - low < 3 * np.nanmax(draws) - 3 * np.nanmin(draws)
+
+
+def test_other_quantities_have_their_own_unit(fitted):
+    figure, ax = plt.subplots()
+    display = ConvergenceDisplay.from_estimator(fitted, quantity="squared_shares", ax=ax)
+    assert display.ax_ is ax and display.figure_ is figure
+    np.testing.assert_array_equal(display.lines_[0].get_ydata(), fitted.traces_["squared_shares"][0])
+    assert ax.get_ylabel() == "squared shares"
+
+
+def test_plain_arrays_and_many_chains():
+    trace = np.random.default_rng(0).standard_normal((12, 30))
+    display = ConvergenceDisplay(trace=trace.tolist(), n_burn_in=10)
+    assert display.plot() is display and len(display.lines_) == 12
+    assert len({tuple(line.get_color()) for line in display.lines_}) == 12
+    assert display.ax_.get_ylabel() == "log joint (nats)"
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["end of burn-in"]
+    plt.close("all")
+
+
+@pytest.mark.parametrize(("n_sweeps", "n_burn_in"), [(1, 0), (1, 1), (5, 2), (3, 30)])
+def test_too_few_draws(n_sweeps, n_burn_in):
+    display = ConvergenceDisplay(trace=np.zeros((2, n_sweeps)), n_burn_in=n_burn_in).plot()
+    n_draws = 2 * max(n_sweeps - n_burn_in, 0)
+    assert display.ax_.get_title() == f"{n_draws} draws: too few for R-hat"
+    assert np.isnan(display.diagnosis_.r_hat)
+    plt.close("all")
+
+
+CORPUS = make_lda_corpus(40, 20, 2, doc_length=30, random_state=0).data
+ESTIMATORS = [
+    GibbsLDA(2, max_iter=21, n_chains=2, random_state=0),
+    EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=5, max_iter=20, n_chains=2, random_state=0),
+    TopicCountLDA(2, 3, n_temperatures=20, random_state=0),
+    CompoundLDA(2, max_iter=20, burn_in=15, n_chains=2, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
+def test_every_estimator_has_traces(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(CORPUS)
+    display = ConvergenceDisplay.from_estimator(estimator)
+    np.testing.assert_array_equal(
+        [line.get_ydata() for line in display.lines_], estimator.log_joint_trace_ / CORPUS.sum()
+    )
+    n_burn_in = 15 if isinstance(estimator, CompoundLDA) else estimator.n_iter_ // 2
+    assert set(display.burn_in_.get_xdata()) == {getattr(estimator, "n_burn_in_", n_burn_in) + 0.5}
+    if isinstance(estimator, CompoundLDA):
+        assert estimator.n_burn_in_ == 15
+    plt.close("all")
+
+
+@pytest.mark.parametrize("call", [ConvergenceDisplay.from_estimator, to_arviz])
+def test_bad_input(fitted, call):
+    with pytest.raises(NotFittedError):
+        call(Fitted())
+    variational = CompoundLDA(2, method="variational", max_iter=2, random_state=0).fit(CORPUS)
+    with pytest.raises(TypeError, match="CompoundLDA has no chains here: give a fitted estimator that samples topics"):
+        call(variational)
+    with pytest.raises(ValueError, match="quantity must be one of log_joint, squared_shares; got 'theta'"):
+        ConvergenceDisplay.from_estimator(fitted, quantity="theta")
+
+
+def test_arviz_gets_the_draws(fitted):
+    pytest.importorskip("arviz_base")
+    posterior = to_arviz(fitted)["posterior"]
+    assert set(posterior.data_vars) == {"log_joint", "squared_shares"}
+    for name, trace in fitted.traces_.items():
+        assert posterior[name].dims == ("chain", "draw")
+        np.testing.assert_array_equal(posterior[name], trace[:, 20:50])
+    np.testing.assert_array_equal(posterior["draw"], np.arange(21, 51))
+    lda = ESTIMATORS[0].fit(CORPUS)
+    found = to_arviz(lda)["posterior"]["log_joint"]
+    n_burn_in = getattr(lda, "n_burn_in_", lda.n_iter_ // 2)
+    np.testing.assert_array_equal(found, lda.log_joint_trace_[:, n_burn_in:])
+
+
+def test_without_arviz(fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz_base", None)
+    with pytest.raises(ImportError, match=r"to_arviz needs arviz-base: pip install 'sklda\[diagnostics\]'"):
+        to_arviz(fitted)

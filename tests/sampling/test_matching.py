@@ -1,0 +1,131 @@
+"""Matching of topics: distances against SciPy, orders that are known, and names that have switched."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from sklda import GibbsLDA
+from sklda._inference.sampling import matching
+from sklda._inference.sampling.matching import match_topics, same_names, topic_stability
+from sklda.datasets import make_lda_corpus
+
+
+def topics(rng, K, V, concentration=0.1):
+    return rng.dirichlet(np.full(V, concentration), K)
+
+
+def distances(a, b):
+    """Jensen-Shannon distances in bits, by SciPy."""
+    return cdist(a, b, "jensenshannon") / np.sqrt(np.log(2))
+
+
+# The last two: many blocks of words, and one.
+@pytest.mark.parametrize(("K", "V"), [(1, 1), (1, 30), (2, 3), (20, 300), (5, 60_000), (400, 20)])
+def test_distances_are_those_of_scipy(K, V):
+    rng = np.random.default_rng(0)
+    a, b = topics(rng, K, V), topics(rng, K, V)
+    expected = distances(a, b)
+    np.testing.assert_allclose(matching._distances_of_all_pairs(a, b), expected, atol=2e-6)
+    order, found = match_topics(a, b)
+    assert sorted(order) == list(range(K))
+    np.testing.assert_allclose(found, expected[np.arange(K), order], atol=1e-12)
+    best = expected[linear_sum_assignment(expected)].sum()
+    assert found.sum() == pytest.approx(best, abs=4e-6 * K)
+
+
+def test_several_blocks_of_words(monkeypatch):
+    rng = np.random.default_rng(0)
+    a, b = topics(rng, 7, 100), topics(rng, 7, 100)
+    expected = distances(a, b)
+    for size in (1, 30, 700, 701):
+        monkeypatch.setattr(matching, "_BLOCK", size)
+        np.testing.assert_allclose(matching._distances_of_all_pairs(a, b), expected, atol=2e-6)
+
+
+def test_a_permutation_is_found():
+    rng = np.random.default_rng(0)
+    a = topics(rng, 30, 200)
+    p = rng.permutation(30)
+    order, found = match_topics(a, a[p])
+    np.testing.assert_array_equal(p[order], np.arange(30))
+    assert (found == 0).all()
+    near = 0.7 * a[p] + 0.3 * topics(rng, 30, 200)
+    order, found = match_topics(a, near)
+    np.testing.assert_array_equal(p[order], np.arange(30))
+    assert ((0 < found) & (found < 0.6)).all()
+
+
+def test_topics_without_a_common_word():
+    a, b = np.eye(6)[:3], np.eye(6)[3:]
+    np.testing.assert_array_equal(match_topics(a, b)[1], 1)
+    np.testing.assert_array_equal(topic_stability(a, [b]), 0)
+
+
+def test_stability_is_the_mean_over_chains():
+    rng = np.random.default_rng(0)
+    a = topics(rng, 4, 50)
+    others = [a[[2, 0, 3, 1]], 0.5 * a + 0.5 * topics(rng, 4, 50)]
+    np.testing.assert_array_equal(topic_stability(a, others[:1]), 1)
+    expected = (1 + 1 - distances(a, others[1])[range(4), match_topics(a, others[1])[0]]) / 2
+    np.testing.assert_allclose(topic_stability(a, others), expected, atol=1e-12)
+
+
+def test_stability_of_chains():
+    """Topics that are far apart are found by both chains; those of a corpus of pure noise are not."""
+    clear = make_lda_corpus(200, 100, 5, doc_length=100, topic_word_prior=0.05, random_state=0).data
+    noise = np.random.default_rng(0).poisson(0.3, (200, 100))
+    found = []
+    for X in (clear, noise):
+        a, b = (GibbsLDA(5, max_iter=100, init="sequential", random_state=s).fit(X).topic_word_ for s in (0, 1))
+        found.append(topic_stability(a, [b]))
+    assert found[0].min() > 0.8
+    assert found[1].max() < 0.7
+
+
+@pytest.fixture(scope="module")
+def chain():
+    """Word-topic counts of a chain on a corpus with clear topics after 100, 105, ... sweeps, (n_draws, V, K)."""
+    X = make_lda_corpus(300, 200, 6, doc_length=80, topic_word_prior=0.05, random_state=0).data
+    words = np.repeat(X.indices, X.data.astype(int))
+    lda = GibbsLDA(6, max_iter=100, warm_start=True, random_state=0)
+    draws = []
+    for _ in range(10):
+        counts = np.zeros((200, 6), np.int32)
+        np.add.at(counts, (words, lda.fit(X).topic_assignments_), 1)
+        draws.append(counts)
+        lda.set_params(max_iter=5)
+    return draws
+
+
+def test_names_stay_the_same(chain):
+    assert all(same_names(a, b) for a, b in itertools.pairwise(chain))
+    assert same_names(chain[0], chain[-1])
+
+
+@pytest.mark.parametrize("names", [[1, 0, 2, 3, 4, 5], [0, 1, 2, 3, 5, 4], [1, 2, 3, 4, 5, 0]])
+def test_a_switch_is_found(chain, names):
+    assert not same_names(chain[0], chain[-1][:, names])
+    # As the kernels have them: with columns that pad, of which the caller takes a view.
+    padded = np.zeros((200, 8), np.int32)
+    padded[:, :6] = chain[-1]
+    assert same_names(chain[0], padded[:, :6])
+    assert not same_names(chain[0], padded[:, names])
+
+
+def test_tiny_topics_do_not_count(chain):
+    """Two topics of one word each change places. Of 0.05 of the mean size they do not count, of 1 they do."""
+    for size, same in ((0.05, True), (1.0, False)):
+        before = np.concatenate([chain[0], np.zeros((200, 2), np.int32)], axis=1)
+        before[[0, 1], [6, 7]] = int(size * chain[0].sum() / 6)
+        assert same_names(before, before[:, [0, 1, 2, 3, 4, 5, 7, 6]]) == same
+
+
+def test_empty_topics_and_one_topic():
+    counts = np.zeros((4, 3), np.int32)
+    counts[:, 0] = 5
+    assert same_names(counts, counts)
+    assert not same_names(counts, counts[:, [1, 0, 2]])
+    assert same_names(counts[:, :1], counts[:, :1])
