@@ -2,7 +2,9 @@
 
 The full conditional of a token of word v in document d (Griffiths & Steyvers 2004; George & Doss 2018):
 
-    p(z = k | rest)  ∝  (n_dk + alpha_dk) (m_kv + eta_kv) / (m_k + sum_v eta_kv),      where the counts exclude the token itself.
+    p(z = k | rest)  ∝  (n_dk + alpha_dk) (m_kv + eta_kv) / (m_k + sum_v eta_kv),
+
+where the counts exclude the token itself.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 

@@ -1,4 +1,4 @@
-"""Draw topics from their Dirichlet posteriors given z, as gamma variates; division by their sums over words gives phi."""
+"""Draw phi from its Dirichlet posterior given z: gamma variates, which are divided by their sums over words."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklda._kernels._gamma cimport gamma_source, gamma_variate, seed_source

@@ -23,7 +23,7 @@ static inline void seed_source(uint64_t key, gamma_source *source)
     source->has_spare = 0;
 }
 
-/* A loop ends after this many rejections in a row: with probability 2^-1000, or if the shape is not a positive number. */
+/* A loop ends after this many rejections in a row, whose probability is 2^-1000 unless the shape is not positive. */
 #define MOST_TRIES 1000
 
 /* Marsaglia's polar method */
@@ -48,7 +48,7 @@ static inline double normal(gamma_source *source)
     return x * factor;
 }
 
-/* Gamma(shape, 1), shape below 1, by Ahrens and Dieter (1974). The proposal is mostly U^(1 / shape), rarely rejected. */
+/* Gamma(shape, 1), shape below 1, by Ahrens and Dieter (1974): mostly U^(1 / shape), which is rarely rejected. */
 static inline double small_gamma(gamma_source *source, double shape)
 {
     double bound = 1 + shape * 0.36787944117144233, p, x, v;

@@ -131,8 +131,8 @@ static inline void tabulate(const float *sums, lane_table *table)
     table->total = across[3] + down[15];
 }
 
-/* The first lane with a positive sum, else lane 0, which has topics in every block. Not inlined, because its loads would
- * slow down the code before it. */
+/* The first lane with a positive sum, else lane 0, which has topics in every block. Not inlined, because its loads
+ * would slow down the code before it. */
 SELDOM int first_positive(const float *sums)
 {
     for (int lane = 0; lane < LANES; lane++)

@@ -24,8 +24,8 @@ static inline double log_one_plus(double x)
 /* log Gamma(a + n) - log Gamma(a), a > 0 and n >= 0, to 1e-14 of its size or 1e-13, whichever is larger.
  *
  * For a >= FEW the difference of the two Stirling series is written out: the terms that remain, n log a and
- * a ((1 + r) log(1 + r) - r) with r = n / a, do not cancel. The recurrence raises a smaller a to FEW; for a small whole n
- * it gives the result itself, as a product of n factors. */
+ * a ((1 + r) log(1 + r) - r) with r = n / a, do not cancel. The recurrence raises a smaller a to FEW. For a small
+ * integer n it gives the result itself, as a product of n factors. */
 static inline double log_gamma_ratio(double a, double n)
 {
     double above = 1, below = 1, shift = 0;

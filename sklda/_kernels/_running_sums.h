@@ -25,7 +25,7 @@ static inline double running_sums(const double *restrict counts, const int32_t *
     return total;
 }
 
-/* The number of these n running sums that are not above u, which is below the last. Groups of four are counted first. */
+/* The number of these n running sums that are not above u, which is below the last. Groups of four come first. */
 static inline int64_t reached(const double *restrict running, int64_t n, double u)
 {
     int64_t fours = 0;
