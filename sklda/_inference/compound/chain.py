@@ -48,7 +48,7 @@ class CompoundState(ChainState):
     draws : tuple of ndarray
         pi at every `draw_every`-th sweep after the burn-in.
     m_steps : tuple of ndarray of shape (2,)
-        log (gamma, eta) at the start and after every M-step; NaN for an eta that is not learnt.
+        log (gamma, eta) at first and after every M-step; NaN for an eta that is not learnt.
     gathered : tuple of Statistics
         Draws since the last M-step.
     """

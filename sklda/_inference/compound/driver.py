@@ -1,4 +1,4 @@
-"""Chains or variational ascents of a fit of compound LDA: begun, continued and run."""
+"""Chains or variational ascents of a fit of compound LDA: initialise, continue and run."""
 
 import numpy as np
 
