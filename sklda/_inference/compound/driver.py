@@ -23,7 +23,7 @@ def initialise(corpus, priors, model, hyperparameters, n_chains, seed):
     ]
 
 
-def go_on(corpus, priors, model, states):
+def continued(corpus, priors, model, states):
     """Chains or ascents at the states of an earlier fit."""
     return [_kind(model)(corpus, priors, state, model) for state in states]
 

@@ -84,7 +84,7 @@ class Candidates:
         return list(self.with_runs)[np.argmax(self.posterior_draws().mean(axis=0))]
 
     def _upper_bounds(self):
-        """Numbers of topics with runs, upper bounds of their log evidence, and the least log posterior that is not negligible."""
+        """Numbers of topics with runs, upper bounds of their log evidence, and the least log posterior to keep."""
         table = self.table()
         log_posterior = self._log_prior(table.counts) + table.corrected
         best = np.argmax(log_posterior)

@@ -128,7 +128,7 @@ class PMMH:
         return self._result(ends)
 
     def _estimate(self, T, i):
-        """log of the unbiased estimate number i, of p(w | T), and the last state of z; each number has its own streams."""
+        """log of unbiased estimate number i of p(w | T), and the last state of z. Every i has its own streams."""
         n_runs = self.settings.n_runs
         (found,) = estimates.estimate(
             self.corpus,
