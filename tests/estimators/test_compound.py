@@ -330,7 +330,7 @@ def test_metadata_routing(corpus, labels):
         assert both["test_with"].mean() > both["test_without"].mean()
     bare = scorer(pipeline, texts)
     assert scorer(pipeline, texts, collections=labels) > bare
-    with pytest.raises(TypeError, match="knows no collections"):
+    with pytest.raises(TypeError, match="has no collections"):
         scorer(GibbsLDA(2, max_iter=2).fit(corpus.data), corpus.data, collections=labels)
 
 
