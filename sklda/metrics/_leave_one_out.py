@@ -68,7 +68,7 @@ def leave_one_out_score(
     theta and phi integrated out: forwards from chains without the document, backwards from the chain of all documents.
     Both together give log L_d by Bennett's acceptance ratio. Documents of more than 200 tokens are left out piece by
     piece. The estimate is consistent; its bias is of the order of its squared error. The standard error is a jackknife
-    over five batches of draws. It is too small where the draws of a chain are correlated over more than a fifth of it.
+    over five batches of draws. It is too small if the draws of a chain are correlated over more than a fifth of it.
 
     References
     ----------

@@ -35,7 +35,7 @@ def run(chains, n_iter, *, n_jobs=None, listener=None):
 
 
 def prior_trace(chains):
-    """gamma and the mean of eta in every sweep, (n_chains, n_sweeps of the longest, 2); NaN where a chain has ended."""
+    """gamma and the mean of eta in every sweep, (n_chains, sweeps of the longest, 2); NaN after the end of a chain."""
     trace = np.full((len(chains), max(len(chain.prior_trace) for chain in chains), 2), np.nan)
     for row, chain in zip(trace, chains, strict=True):
         row[: len(chain.prior_trace)] = chain.prior_trace

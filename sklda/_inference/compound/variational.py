@@ -18,8 +18,8 @@ from sklda._inference.newton import newton_on_log
 from sklda._inference.parallel import NEVER_STOP, in_parallel
 from sklda._inference.rising import log_gamma_ratio
 
-# Updates of (rho, q(z)) of a document in one iteration. Chosen, not tuned: the next iteration continues from where they
-# ended.
+# Updates of (rho, q(z)) of a document in one iteration. Chosen, not tuned: the next iteration continues from the last
+# values.
 _DOCUMENT_UPDATES = 10
 # Pairs of document and word in one block of arrays: 16 MB for 128 topics.
 _PAIRS = 2**14
@@ -42,13 +42,13 @@ class AscentState:
     omega : ndarray of shape (n_collections, n_components)
     alpha, gamma : float
     eta : float or None
-        None where eta is not learnt.
+        None if eta is not learnt.
     n_sweeps : int
         Iterations.
     trace : tuple of float
         The bound after every iteration made with `maximise_bounds`.
     prior_trace : tuple of (float, float)
-        (gamma, mean of eta) in every iteration, where one of them is learnt.
+        (gamma, mean of eta) in every iteration, if one of them is learnt.
     """
 
     topic_word_parameter: np.ndarray
@@ -126,7 +126,7 @@ class VariationalAscent:
         return len(self.trace) > 1 and self.trace[-1] - self.trace[-2] < _TOLERANCE * self.corpus.n_tokens
 
     def sweep(self, stop=NEVER_STOP):
-        """One iteration: documents, topics, mixtures and, where they are learnt, gamma and eta."""
+        """One iteration: documents, topics, mixtures and, if they are learnt, gamma and eta."""
         log_words = expected_logs(self.topic_word_parameter).T
         expected = np.zeros((self.corpus.n_features, self.omega.shape[1]))
         prior = self.gamma * self.omega[self.model.collections]

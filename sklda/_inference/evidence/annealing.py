@@ -81,7 +81,7 @@ class AnnealedRun:
     state : ChainState
         The state at the end of the run; with the weight, a draw from the posterior of z.
     label_error : float
-        Error of the sum over topic labels, in nats: 0 where it is exact.
+        Error of the sum over topic labels, in nats: 0 if the sum is exact.
     """
 
     log_weight: float

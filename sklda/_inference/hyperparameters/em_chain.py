@@ -79,7 +79,7 @@ class EMChain(GibbsChain):
     Attributes
     ----------
     prior_path : list of (float, float)
-        eta and alpha in every sweep, the mean alpha where topics have one each; those of an `EMChain` that it
+        eta and alpha in every sweep, the mean alpha if topics have different ones; those of an `EMChain` that it
         continues included.
     """
 

@@ -167,7 +167,7 @@ class Curve:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def surface(self, etas, alphas):
-        """log of the estimate at all pairs, (n_etas, n_alphas); -inf where it is hundreds of nats below the largest."""
+        """log of the estimate at all pairs, (n_etas, n_alphas); -inf if hundreds of nats below the largest."""
         word, doc, logs = self.draws.word_part(etas), self.draws.doc_part(alphas), self._log_factors
         parts = []
         for part in (word, doc):

@@ -11,7 +11,7 @@ from sklda._inference.sampling.collapsed import GibbsChain
 # and the documents grow by 1.1 in each round.
 _REACH, _NARROWS, _GROWS = 2.0, 0.9, 1.1
 _FIRST_DOCUMENTS, _MOST_ROUNDS = 20, 60
-# Converged where log h moved by less than this in each of the last rounds.
+# Converged when log h moved by less than this in each of the last rounds.
 _STILL, _ROUNDS_STILL = 0.1, 3
 
 
