@@ -48,11 +48,10 @@ class CompoundLDA(CollectionLDA):
         ``method="variational"``).
     doc_concentration : float, default=None
         gamma: with a larger value, documents are closer to the mixture of their collection; between 1e-6 and 1e12. It
-        is the sum over topics of the Dirichlet parameter of theta. None: 1.0, or with `learn_priors` learnt from 1.0
-        on.
+        is the sum over topics of the Dirichlet parameter of theta. None: 1.0; with `learn_priors`, the first value.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, or with `learn_priors` one number
-        that is learnt from this value on.
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``; with `learn_priors`, the first
+        value of one number that is learnt.
     method : {"augmented", "langevin", "variational"}, default="augmented"
         - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1 of the paper).
         - ``"langevin"``: after every sweep, a Metropolis-adjusted Langevin step for each mixture (section 3.1.2, but in

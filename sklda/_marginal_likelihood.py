@@ -100,8 +100,7 @@ class MarginalLikelihoodMixin:
         return Ellipse(np.array(turned(maximum.h)), covariance, level, kind, turned(found.region))
 
     def posterior_expectation(self, name, doc_topic_prior, topic_word_prior, *, level=0.95):
-        """Posterior expectation of a functional as a function of the priors, with a band that holds for all priors at
-        once.
+        """Posterior expectation of a functional for given priors, with a band that holds for all priors at once.
 
         Parameters
         ----------

@@ -3,7 +3,7 @@
  * Weight k belongs to lane k % LANES. One vectorised pass computes the sum of each lane in single precision, and a
  * lane is drawn from these sums. The weights of this lane are then computed again in double precision, and a topic is
  * drawn from their running sums. Single precision affects the sums of lanes only, so that a rare topic in a lane of
- * large weight keeps its share of the lane. */
+ * large weight is drawn with its own probability. */
 #ifndef SKLDA_LANES_H
 #define SKLDA_LANES_H
 
