@@ -16,8 +16,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from bench_sampler import say, table
 from peers import describe, read_ldac, stopwatch
+from report import say, table
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits

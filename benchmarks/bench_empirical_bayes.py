@@ -17,27 +17,21 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from bench_sampler import say, table
+from em_estimates import EMS, gibbs_em, initial_chain, plot_em, variational_estimates
 from peers import read_ldac, stopwatch
+from report import say, table
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sklda import EmpiricalBayesLDA, GibbsLDA
 from sklda._inference.corpus import Corpus
-from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.em_chain import EMChain, FixedPointMStep
-from sklda._inference.hyperparameters.variational_em import variational_em
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.run_chains import run_chains
 from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.metrics import leave_one_out_score
 
 PARTS = ("recovery", "em", "seeds", "scores", "cost")
 SECTION_3 = [(0.25, 0.25), (4.0, 0.25), (0.25, 4.0), (4.0, 4.0)]
 SECTION_5 = {"doc_topic_prior": 0.2, "topic_word_prior": 0.8}
-EM_BOUNDS = ((1e-3, 1e2), (1e-3, 1e2))
 # The single chain of the paper: sweeps of each tuning run and of the last run, and its grid of 63 points.
 PAPER_TUNING, PAPER_SWEEPS = 51_000, 101_000
 PAPER_GRID = {"region": ((0.1, 0.3), (0.6, 0.9)), "grid_shape": (9, 7)}
@@ -121,28 +115,6 @@ def show_recovery(figures):
 # --- Section 5.1: Gibbs-EM and variational EM -------------------------------------------------------------------------
 
 
-def start_of(corpus, n_components, seed):
-    """A random initial state: priors log-uniform over a hundredfold range, topics uniform."""
-    eta, alpha = np.exp(np.random.default_rng(seed).uniform(np.log(0.05), np.log(5), 2))
-    priors = Priors.make(alpha, eta, n_components, corpus.n_features)
-    return GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence(seed))
-
-
-def gibbs_em(starts, options, paper=False):
-    """Estimates from all initial states: the mean over the last half of short E-steps, or few long ones (paper)."""
-    n_iter, n_sweeps = (50, options.em_sweeps) if paper else (options.em_sweeps * 5, 10)
-    burn_in = n_sweeps // 11 if paper else 0
-    m_step = (FixedPointMStep if paper else MStep)(EM_BOUNDS)
-    em = {"n_draws": n_sweeps - burn_in, "n_burn_in": burn_in, "m_step": m_step}
-    chains = run_chains([EMChain.learning(c, **em) for c in starts], n_iter * n_sweeps)
-    return [h_of(c.em.log_h if paper else c.em.mean()) for c in chains]
-
-
-def h_of(log_h):
-    """(alpha, eta) from (log eta, log alpha), the order in `_inference`."""
-    return np.exp(log_h[::-1]).tolist()
-
-
 def em(options):
     """V = 20, n_d = 80, (alpha, eta) = (.2, .8), K = 4 and 8, D = 20, 40 and 100."""
     figures = {}
@@ -151,16 +123,16 @@ def em(options):
             X = make_lda_corpus(D, 20, K, doc_length=80, **SECTION_5, random_state=options.seed).data
             corpus, seconds = Corpus.from_counts(X), {}
             model, seconds["m(h)"], warned = fit(X, K, options.seed, method=options.method)
-            starts = [start_of(corpus, K, options.seed + 1 + i) for i in range(options.starts)]
+            chains = [initial_chain(corpus, K, options.seed + 1 + i) for i in range(options.initialisations)]
             with stopwatch() as taken:
-                short = gibbs_em(starts, options)
-            seconds["gibbs_em"] = taken["cpu"] / len(starts)
+                short = gibbs_em(chains, options)
+            seconds["gibbs_em"] = taken["cpu"] / len(chains)
             with stopwatch() as taken:
-                paper = gibbs_em(starts, options, paper=True)
-            seconds["gibbs_em, paper"] = taken["cpu"] / len(starts)
+                paper = gibbs_em(chains, options, paper=True)
+            seconds["gibbs_em, paper"] = taken["cpu"] / len(chains)
             with stopwatch() as taken:
-                variational = [h_of(variational_em(c, EM_BOUNDS).log_h()) for c in starts]
-            seconds["variational_em"] = taken["cpu"] / len(starts)
+                variational, _ = variational_estimates(chains)
+            seconds["variational_em"] = taken["cpu"] / len(chains)
             regions = {kind: model.confidence_region(0.95, kind) for kind in ("monte_carlo", "statistical")}
             figures[f"K = {K}, D = {D}"] = {
                 "h": found(model),
@@ -174,9 +146,6 @@ def em(options):
             }
             say(f"  K = {K}, D = {D}: {pair(found(model))} {warned or ''}")
     return figures
-
-
-EMS = ("gibbs_em", "gibbs_em, paper", "variational_em")
 
 
 def show_em(figures):
@@ -197,40 +166,6 @@ def show_em(figures):
         (*header, "CPU s each"),
         rows,
     )
-
-
-def plot_em(figures, path):
-    """Figure 8: estimates from all initial states, and the same near the maximum of m(h)."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import NullFormatter, StrMethodFormatter
-
-    fig, axes = plt.subplots(4, 3, figsize=(11, 13), layout="constrained")
-    markers = {"gibbs_em": ("x", "#1f5a91"), "gibbs_em, paper": ("1", "#5b9bd5"), "variational_em": ("+", "#c1440e")}
-    for i, (corpus, own) in enumerate(figures.items()):
-        for row in (0, 1):
-            ax = axes[2 * (i // 3) + row, i % 3]
-            for name, (marker, color) in markers.items():
-                ax.plot(*np.array(own[name]).T, marker, color=color, ms=8, mew=1.6, label=name)
-            for kind, style in (("statistical", "-"), ("monte_carlo", ":")):
-                ax.plot(*np.array(own["boundary"][kind]).T, style, color="#444444", lw=1.2, label=f"95% {kind}")
-            ax.plot(*own["h"], "o", color="#444444", ms=5, label="maximum of m(h)")
-            ax.plot(0.2, 0.8, "*", color="#2e8b57", ms=10, label="true priors")
-            ax.set(xscale="log", yscale="log", title=corpus if row == 0 else "near the maximum")
-            if row:
-                around = np.array(own["boundary"]["statistical"])
-                ax.set(xlim=around[:, 0][[around[:, 0].argmin(), around[:, 0].argmax()]] * [0.8, 1.25])
-                ax.set(ylim=around[:, 1][[around[:, 1].argmin(), around[:, 1].argmax()]] * [0.8, 1.25])
-            ax.set(xlabel=r"$\alpha$", ylabel=r"$\eta$")
-            for axis in (ax.xaxis, ax.yaxis):
-                axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-                axis.set_minor_formatter(StrMethodFormatter("{x:g}") if row else NullFormatter())
-            ax.tick_params(which="both", labelsize=7)
-    axes[0, 0].legend(fontsize="x-small")
-    fig.savefig(path, dpi=90)
-    plt.close(fig)
 
 
 # --- seeds ------------------------------------------------------------------------------------------------------------
@@ -273,10 +208,11 @@ def scores(X, K, options):
     """The leave-one-out scores of estimated priors and of ad-hoc priors."""
     model, seconds, warned = fit(X, K, options.seed, method=options.method)
     corpus = Corpus.from_counts(X)
-    starts = [start_of(corpus, K, options.seed + 1 + i) for i in range(options.starts)]
+    chains = [initial_chain(corpus, K, options.seed + 1 + i) for i in range(options.initialisations)]
+    variational, bounds = variational_estimates(chains)
     candidates = {
-        "gibbs_em": np.exp(np.median(np.log(gibbs_em(starts, options)), axis=0)),
-        "variational_em": h_of(max((variational_em(c, EM_BOUNDS) for c in starts), key=lambda f: f.bound[-1]).log_h()),
+        "gibbs_em": np.exp(np.median(np.log(gibbs_em(chains, options)), axis=0)),
+        "variational_em": variational[np.argmax(bounds)],
     } | ad_hoc(K)
     own = {
         "h": found(model),
@@ -398,7 +334,7 @@ def parse():
     add("--ldac", nargs="+", default=[], metavar="K:PATH", help="corpora for scores and cost, .ldac or .ldac.gz")
     add("--method", default="auto", help="method of EmpiricalBayesLDA (default: auto)")
     add("--repeats", type=int, default=1, help="corpora for each true h of Section 3 (default: 1)")
-    add("--starts", type=int, default=4, help="initial states of EM (default: 4; the paper has 10)")
+    add("--initialisations", type=int, default=4, help="initial states of EM (default: 4; the paper has 10)")
     add("--em-sweeps", type=int, default=220, help="sweeps of each of 50 E-steps (default: 220; the paper has 11,000)")
     add("--seeds", type=int, default=5, help="seeds whose estimates are compared (default: 5)")
     add("--fits", type=int, default=2, help="fits for each pair of priors (default: 2)")

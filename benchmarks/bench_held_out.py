@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from bench_sampler import gibbs, say, table
+from bench_sampler import gibbs
 from peers import ALPHA, ETA, describe, read_ldac, stopwatch
+from report import say, table
 from threadpoolctl import threadpool_limits
 
 from sklda import point_estimates

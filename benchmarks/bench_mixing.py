@@ -22,8 +22,9 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-from bench_sampler import say, table, time_of
+from joint_curves import time_of
 from peers import ALPHA, ETA, Tomotopy, describe, log_joint, stopwatch, synthetic
+from report import say, table
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.hyperparameters.convergence import effective_draws

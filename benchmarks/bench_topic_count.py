@@ -15,8 +15,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from bench_sampler import say, table
 from peers import describe, read_ldac, stopwatch
+from report import say, table
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 

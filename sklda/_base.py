@@ -261,6 +261,19 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         theta, phi = self._sample_posterior(n_samples, random.seed_sequence(random_state))
         return Bunch(doc_topic=theta, topic_word=phi)
 
+    def to_arviz(self):
+        """The traces of the chains after the burn-in, for ArviZ.
+
+        Returns
+        -------
+        xarray.DataTree
+            See `sklda.inspection.to_arviz`.
+        """
+        # Imported here, because the plots import the estimators' layer.
+        from sklda.inspection import to_arviz
+
+        return to_arviz(self)
+
     def _sample_posterior(self, n_samples, seed):
         """theta and phi of `n_samples` draws, by further sweeps of the chain that was kept."""
         kind, arguments = self._kept_chain_

@@ -11,9 +11,9 @@ from sklda._labels import as_list, check_length, listed
 
 
 class CollectionLDA(BaseLDA):
-    """Template of estimators that take the collections of documents wherever they take documents.
+    """Base class of estimators whose methods take documents and their collections.
 
-    A fit leaves `collections_`, `collection_topic_`, `corpus_topic_`, `doc_concentration_` and `doc_topic_prior_`.
+    A fit sets `collections_`, `collection_topic_`, `corpus_topic_`, `doc_concentration_` and `doc_topic_prior_`.
     """
 
     @_all_or_nothing
@@ -26,7 +26,7 @@ class CollectionLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         y : None
-            Not used; labels given as y, without `collections`, bring a UserWarning.
+            Not used. There is a UserWarning if y is given without `collections`.
         collections : sequence of n_documents hashable labels, default=None
             The collection of every document: strings, numbers, tuples. None: one collection.
 
@@ -38,9 +38,9 @@ class CollectionLDA(BaseLDA):
         Raises
         ------
         ValueError
-            If X is not a matrix of counts or has no token, the number of labels is not the number of documents, a
-            label is missing (None or NaN), a parameter is out of range, `learn_priors` finds both priors given, or with
-            `warm_start` the X, the collections or a parameter are not those of the previous fit.
+            If X is not a matrix of counts or has no token, the number of labels is not the number of documents, a label
+            is missing (None or NaN), a parameter is out of range, `learn_priors` is True but both priors are given, or
+            with `warm_start` the X, the collections or a parameter are not those of the previous fit.
         TypeError
             If a label is not hashable, or a parameter is of the wrong type.
         """
@@ -74,8 +74,8 @@ class CollectionLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         collections : sequence of n_documents labels, default=None
-            Labels that the fit knew. None, for all documents or for one, means that the collection is unknown: the
-            prior is then `doc_topic_prior_`.
+            Labels of the fit. None, for all documents or for one: the collection is unknown, and the prior is
+            `doc_topic_prior_`.
         normalize : bool, default=True
             Whether rows sum to one; otherwise they are expected topic counts plus prior.
 
@@ -88,7 +88,7 @@ class CollectionLDA(BaseLDA):
         Raises
         ------
         ValueError
-            If a label is not among `collections_`; it is named.
+            If a label is not among `collections_`.
         """
         return self._proportions(X, normalize, collections=collections)
 
@@ -100,7 +100,7 @@ class CollectionLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         collections : sequence of n_documents labels, default=None
-            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
+            Labels of the fit. None, for all documents or for one: the collection is unknown.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class CollectionLDA(BaseLDA):
         sample_weight : array-like of shape (n_documents,), default=None
             Weights of the documents.
         collections : sequence of n_documents labels, default=None
-            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
+            Labels of the fit. None, for all documents or for one: the collection is unknown.
 
         Returns
         -------
@@ -137,7 +137,7 @@ class CollectionLDA(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         collections : sequence of n_documents labels, default=None
-            Labels that the fit knew; None, for all documents or for one, where the collection is unknown.
+            Labels of the fit. None, for all documents or for one: the collection is unknown.
 
         Returns
         -------
@@ -152,17 +152,17 @@ class CollectionLDA(BaseLDA):
         Parameters
         ----------
         collections : sequence of n_documents labels
-            Labels that the fit knew; None for a document of unknown collection.
+            Labels of the fit; None for a document of unknown collection.
 
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            A prior that the functions of `sklda.metrics` take together with `topic_word_`.
+            A prior for the functions of `sklda.metrics`, together with `topic_word_`.
 
         Raises
         ------
         ValueError
-            If a label is not among `collections_`; it is named.
+            If a label is not among `collections_`.
         """
         check_is_fitted(self)
         index = {label: j for j, label in enumerate(self.collections_.tolist())}

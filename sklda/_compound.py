@@ -19,7 +19,7 @@ from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.warn import warn
 from sklda._labels import encode
 
-# Parameters that a warm start must find as they were: the averages of a chain hold for these.
+# Parameters that must not change before a warm start, because the averages of a chain depend on them.
 _SETTINGS = (
     "n_components",
     "collection_topic_prior",
@@ -43,21 +43,20 @@ class CompoundLDA(CollectionLDA):
     n_components : int, default=10
         Number of topics, K.
     collection_topic_prior : float or tuple (shape, rate), default=1.0
-        alpha, the Dirichlet parameter per topic of a collection's mixture. With a pair, alpha is drawn together with
-        everything else under a Gamma prior of this shape and rate, cut off at 1e-6 and 1e6 (not with
+        alpha, the Dirichlet parameter per topic of a collection's mixture. With a pair, alpha is drawn in every
+        sweep, with a Gamma prior of this shape and rate that is cut off at 1e-6 and 1e6 (not with
         ``method="variational"``).
     doc_concentration : float, default=None
-        gamma, how close documents are to the mixture of their collection; between 1e-6 and 1e12. It is the sum over
-        topics, not the value per topic, of the Dirichlet parameter of theta. None: learnt with `learn_priors`, starting
-        from 1.0; otherwise 1.0.
+        gamma: with a larger value, documents are closer to the mixture of their collection; between 1e-6 and 1e12. It
+        is the sum over topics of the Dirichlet parameter of theta. None: 1.0; with `learn_priors`, the first value.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of a topic. None: learnt with `learn_priors`, as one number, starting from
-        ``1 / n_components``; otherwise ``1 / n_components``.
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``; with `learn_priors`, the first
+        value of one number that is learnt.
     method : {"augmented", "langevin", "variational"}, default="augmented"
         - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1 of the paper).
         - ``"langevin"``: after every sweep, a Metropolis-adjusted Langevin step for each mixture (section 3.1.2, but in
-          the coordinates log phi). It mixes more slowly, and is there for comparison.
-        - ``"variational"``: maximises a lower bound of log p(w) (appendix E). An approximation of the posterior.
+          the coordinates log phi). It mixes more slowly, and is meant for comparison.
+        - ``"variational"``: maximises a lower bound of log p(w) (appendix E); the posterior is approximated.
     learn_priors : bool, default=False
         Whether those of `doc_concentration` and `topic_word_prior` that are None are learnt: by Gibbs-EM in the
         burn-in, or in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value
@@ -69,8 +68,9 @@ class CompoundLDA(CollectionLDA):
         Sweeps before the averages begin. gamma, eta and the size of Langevin steps change only in these. None: half of
         `max_iter`. Not used by ``"variational"``, which averages nothing.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
-        How topics and proportions come from the last draw: expected counts under each token's full conditional
-        (Papanikolaou et al. 2017), or the counts themselves. ``"variational"`` has posterior means instead.
+        How topics and proportions are computed from the last draw. ``"cgs_p"``: from expected counts under each token's
+        full conditional (Papanikolaou et al. 2017). ``"cgs"``: from the counts of the draw. With
+        ``method="variational"`` they are posterior means instead.
     n_chains : int, default=1
         Independent chains. The results are those of the chain with the highest mean log joint (or bound) over the last
         half of its sweeps.
@@ -80,21 +80,21 @@ class CompoundLDA(CollectionLDA):
     fold_in_iter : int, default=30
         Sweeps over a document in `transform`.
     warm_start : bool, default=False
-        Whether `fit` continues from the last state of the previous fit, on the same X and collections. Sweeps, draws
-        and posterior means are then those of one longer fit with the burn-in of the first: step sizes and learnt priors
-        stay, and all further sweeps are averaged together with the earlier ones. A variational ascent that has
-        converged makes one more iteration. Parameters that the chains depend on must not change; `draw_every` may.
+        Whether `fit` continues from the last state of the previous fit, on the same X and collections. The results are
+        then those of one longer fit with the burn-in of the first: step sizes and learnt priors stay, and further
+        sweeps are averaged together with the earlier ones. A variational ascent that has converged makes one more
+        iteration. Parameters that the chains depend on must not change; `draw_every` may change.
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 prints about ten lines a chain, 2 a line every sweep.
+        1 prints about ten lines for each chain, 2 prints a line for every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
-        An int makes the fit, and `transform` after it, the same every time.
+        With an int, the fit and `transform` after it are the same every time.
 
     Attributes
     ----------
     collections_ : ndarray of shape (n_collections,)
-        The labels of the collections, sorted; ``["all"]`` where the fit had none.
+        The labels of the collections, sorted; ``["all"]`` if the fit had none.
     collection_topic_ : ndarray of shape (n_collections, n_components)
         pi_j: posterior means over the sweeps after the burn-in; rows sum to one.
     collection_topic_std_ : ndarray of shape (n_collections, n_components)
@@ -105,7 +105,7 @@ class CompoundLDA(CollectionLDA):
         Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
         collection.
     collection_topic_prior_ : float
-        alpha as used; its posterior mean where it is drawn.
+        alpha as given, or its posterior mean if it is drawn.
     doc_concentration_ : float
         gamma, as given or learnt.
     topic_word_prior_ : float or ndarray
@@ -129,15 +129,15 @@ class CompoundLDA(CollectionLDA):
     acceptance_rate_ : float
         Share of Langevin steps accepted after the burn-in. Only with ``"langevin"``.
     n_iter_ : int
-        Sweeps, or iterations, of the longest chain, those of earlier warm starts included.
+        Sweeps, or iterations, of the longest chain, those of earlier fits with `warm_start` included.
     n_burn_in_ : int
         Sweeps before the averages begin. Not with ``"variational"``.
     best_chain_ : int
-        The row of `log_joint_trace_` that the results come from.
+        The chain of the results, a row of `log_joint_trace_`.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Words, where X had them as column names.
+        Words, if X had them as column names.
 
     References
     ----------
@@ -213,8 +213,8 @@ class CompoundLDA(CollectionLDA):
                 "CompoundLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y)."
             )
         labels, collections = encode(collections, corpus)
-        going_on = self.warm_start and hasattr(self, "_chain_states_")
-        if going_on:
+        continues = self.warm_start and hasattr(self, "_chain_states_")
+        if continues:
             self._check_unchanged(corpus, labels, collections)
         hyperparameters = Hyperparameters.make(
             self.n_components,
@@ -231,12 +231,12 @@ class CompoundLDA(CollectionLDA):
             max_iter=self.max_iter,
             burn_in=self.burn_in,
             draw_every=self.draw_every,
-            earlier=(self._model_, self._chain_states_) if going_on else None,
+            earlier=(self._model_, self._chain_states_) if continues else None,
         )
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
         reserved = reserve_memory(corpus, self.n_components)
-        if going_on:
-            chains, fold_in_seed = driver.go_on(corpus, priors, model, self._chain_states_), self._fold_in_seed_
+        if continues:
+            chains, fold_in_seed = driver.continued(corpus, priors, model, self._chain_states_), self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
             chains = driver.initialise(corpus, priors, model, hyperparameters, self.n_chains, random.child(seed, 0))
@@ -269,7 +269,7 @@ class CompoundLDA(CollectionLDA):
         )
 
     def _check_unchanged(self, corpus, labels, collections):
-        """Refuse to continue where X, the collections or the parameters are not those of the previous fit."""
+        """Refuse to continue if X, the collections or the parameters are not those of the previous fit."""
         self._check_same_corpus(corpus)
         for d, (j, before) in enumerate(zip(collections, self._model_.collections, strict=True)):
             now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
@@ -281,7 +281,7 @@ class CompoundLDA(CollectionLDA):
         self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
     def _fitted_attributes(self, chains):
-        """Attributes that describe the chains as they stand."""
+        """Attributes that describe the chains as they are now."""
         traces = self._trace_attributes(chains)
         chain = chains[traces["best_chain_"]]
         mean, std = chain.mixtures()

@@ -31,11 +31,11 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     """Latent Dirichlet allocation whose priors maximise the marginal likelihood of the corpus, with error bars.
 
     Both priors are symmetric: h = (alpha, eta) = (doc_topic_prior, topic_word_prior) throughout. m(h), the probability
-    of the corpus given h, is estimated as a function of h from chains that move in h as well as in the topics. After
-    its maximum is found, the chains go on there, and their last draw gives the topics.
+    of the corpus given h, is estimated as a function of h, from chains that draw h as well as the topics. After its
+    maximum is found, the chains continue with the priors at the maximum, and their last draw gives the topics.
 
     There is no ``warm_start``: the grid and the tuning of a fit depend on all its sweeps, and a longer fit is not the
-    continuation of a shorter one. Give the priors found to `GibbsLDA`, which has it, for more sweeps.
+    continuation of a shorter one. For more sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.
 
     Parameters
     ----------
@@ -43,54 +43,55 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         Number of topics, K.
     method : {"auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"}, default="auto"
         ``"serial_tempering"`` visits all points of a grid of h equally often (George & Doss 2018, section 2.3, with
-        theta and phi integrated out); ``"full_bayes"`` visits them by their posterior (section 6). ``"auto"`` tries
-        both and goes on with the one whose Monte Carlo error of log h is smaller after equally many sweeps, which cost
-        the same. The two EM methods are for comparison: neither has a theory that ensures the maximum, and they give
-        no m(h).
+        theta and phi integrated out); ``"full_bayes"`` visits them in proportion to their posterior (section 6).
+        ``"auto"`` makes equally many sweeps of both, which cost the same, and continues with the method of the smaller
+        Monte Carlo error of log h. ``"gibbs_em"`` and ``"variational_em"`` are for comparison: no theory ensures that
+        they find the maximum, and they give no m(h).
     n_tuning : int, default=None
-        Sweeps of each chain that find the grid, as many that tune, and as many, at least, at the maximum in the end.
-        None: 300, and fewer, but not less than 50, for more than 500,000 tokens.
+        Sweeps of each chain in each of three stages: to find the grid, to tune, and (at least this many) at the maximum
+        at the end. None: 300; for more than 500,000 tokens, 1.5e8 divided by the number of tokens, but at least 50.
     max_iter : int, default=None
-        Sweeps of each chain that estimate m(h) and its maximum, at most; of Gibbs-EM all of the chain's, of variational
-        EM steps. None: 5000, and fewer, but not less than 150, for more than 200,000 tokens; of the EM methods a fifth.
+        Largest number of sweeps of each chain that estimate m(h) and its maximum. For Gibbs-EM, the number of sweeps
+        that learn h; for variational EM, the largest number of M-steps. None: 5000; for more than 200,000 tokens, 1e9
+        divided by the number of tokens, but at least 150. The EM methods have 1/5 of that.
     tol : float, default=0.1
-        The chains end before `max_iter` where the Monte Carlo standard errors of log h are below this share of the
-        statistical ones, which more sweeps do not change. Where chains agree, m(h) itself is known to twice that, and
-        the rest of the sweeps are made at its maximum, unless there are `functionals`. 0: after `max_iter` sweeps, all
-        for m(h).
+        The chains end before `max_iter` when the Monte Carlo standard errors of log h are below this share of the
+        statistical ones, which more sweeps do not change. If chains agree and there are no `functionals`, m(h) itself
+        is estimated to twice this error, and the remaining sweeps are made at its maximum. 0: the chains end after
+        `max_iter` sweeps, all for m(h).
     grid_shape : (int, int), default=(11, 11)
-        Values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has three more
-        values between each two.
+        Number of values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has
+        three more values between neighbours.
     region : ((float, float), (float, float)), default=None
-        ((alpha_low, alpha_high), (eta_low, eta_high)), where the grid lies and the maximum is looked for. None: the
-        grid is put around what short chains found between 1e-5 and 1e4.
+        ((alpha_low, alpha_high), (eta_low, eta_high)): the region of the grid, in which the maximum is searched. None:
+        short chains choose a region between 1e-5 and 1e4.
     functionals : dict of {str: callable}, default=None
         Functions of (doc_topic, topic_word), arrays of shapes (n_documents, n_components) and (n_components,
         n_features), that return a number. Their posterior expectations are estimated for every h.
     tempering : dict or "paper", default=None
-        How serial tempering is done: ``"ratio"`` "collapsed" or "augmented" (theta and phi drawn, equation 2.2),
+        Options of serial tempering: ``"ratio"`` "collapsed" or "augmented" (theta and phi drawn, equation 2.2),
         ``"index"`` "full_conditional" or "neighbours" (equation 2.8), ``"tuning"`` "stochastic_approximation" or
         "restarts" (equation 2.16), ``"grid"`` "mode_search" or "subsampling", ``"estimator"`` "mixture" (equation
-        2.10), "component" (2.17) or "simple" (2.1, from one h). The first of each is the default; ``"paper"`` takes the
-        second of the first four.
+        2.10), "component" (2.17) or "simple" (2.1, from one h). The first value of each option is the default.
+        ``"paper"`` takes the second value of the first four options.
     doc_topic_prior, topic_word_prior : float, default=None
-        Where the search starts. None: ``1 / n_components``. With ``method="gibbs_em"`` an array of shape
-        (n_components,) as `doc_topic_prior` gives every topic an alpha of its own; the paper warns that a corpus says
-        too little about that many.
+        The first alpha and eta of the search. None: ``1 / n_components``. With ``method="gibbs_em"``,
+        `doc_topic_prior` may be an array of shape (n_components,); an alpha is then learnt for every topic. The paper
+        warns that a corpus contains too little information about so many priors.
     n_chains : int, default=4
-        Independent chains. Where they disagree, they begin again in the best modes of twelve times as many starts, by
-        the evidence of these modes.
+        Independent chains. If they disagree, twelve times as many initialisations are compared by the evidence of their
+        modes, and the chains begin again in the best modes.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
-        How topics come from the last draw: expected counts under each token's full conditional (Papanikolaou et al.
-        2017, equations 33 and 41), or the counts themselves.
+        How topics and proportions are computed from the last draw. ``"cgs_p"``: from expected counts under each token's
+        full conditional (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: from the counts of the draw.
     fold_in_iter : int, default=30
         Sweeps over a document in `transform`.
     n_jobs : int, default=None
-        Chains at a time; blocks of 64 documents in `transform`. No result depends on it.
+        Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 prints about ten lines a chain, 2 a line every sweep.
+        1 prints about ten lines for each chain, 2 prints a line for every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
-        An int makes the fit, and `transform` after it, the same every time.
+        With an int, the fit and `transform` after it are the same every time.
 
     Attributes
     ----------
@@ -102,19 +103,19 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     grid_ : (ndarray of shape (n_alphas,), ndarray of shape (n_etas,))
         Values of alpha and of eta on the grid.
     occupancy_ : ndarray of shape (n_alphas, n_etas)
-        Shares of the draws that the grid points had; equal where serial tempering went everywhere.
+        Share of the draws at each grid point. With serial tempering they are about equal.
     acceptance_rate_ : float
-        Share of the sweeps before which h changed.
+        Share of the sweeps in which h changed.
     prior_trace_ : ndarray of shape (n_chains, n_iter_, 2)
-        alpha and eta in every sweep; the mean alpha where topics have one each. Where a callback ended a chain early,
-        NaN follows.
+        alpha and eta in every sweep; with an alpha for every topic, their mean. NaN after the last sweep of a chain
+        that a callback ended early.
     r_hat_, ess_ : ndarray of shape (2,)
         Split R-hat and effective number of draws of the posterior means of log alpha and of log eta given the topics.
-    mode_log_evidence_ : ndarray of shape (n_starts,)
-        log p(w | h) at one h by annealing from every start, nats; empty where chains agree at once or the corpus is too
-        large.
+    mode_log_evidence_ : ndarray of shape (n_initialisations,)
+        log p(w | h) at one h by annealing from every initialisation, in nats. Empty if the chains agree at once or the
+        corpus is too large.
     mode_log_evidence_std_ : float
-        Standard deviation of a single run; NaN where there was none.
+        Standard deviation of one run; NaN if there was none.
     components_ : ndarray of shape (n_components, n_features)
         Topic-word counts plus prior; normalised rows are `topic_word_`.
     topic_word_ : ndarray of shape (n_components, n_features)
@@ -122,26 +123,28 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     doc_topic_ : ndarray of shape (n_documents, n_components)
         Topic proportions of the training documents from the same draw.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
-        Topic of every token: document by document, word ids ascending, a word of count c c times.
+        Topic of every token, document by document. In a document, word ids ascend, and a word of count c has c tokens.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
-        log p(w, z | alpha, eta) at the priors of the sweep, after every sweep from the grid on, in nats. Where a
-        callback ended a chain early, NaN follows.
+        log p(w, z | alpha, eta) at the priors of the sweep, after every sweep since the grid was found, in nats. NaN
+        after the last sweep of a chain that a callback ended early.
     n_iter_ : int
         Sweeps in `log_joint_trace_` of the longest chain.
     best_chain_ : int
-        The row of `log_joint_trace_` that the topics come from: the highest mean over the last half of the sweeps.
+        The chain from which the topics are computed: the row of `log_joint_trace_` with the highest mean over the last
+        half of its sweeps.
     sampler_ : str
         The kernel that was used, ``"dense"``.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Words, where X had them as column names.
+        Words, if X had them as column names.
 
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
         If a prior's maximum lies at an edge of the region (the warning names it; the prior's errors are then infinite),
-        if chains disagree about h, if few starts have about the best evidence, or if part of the grid was not visited.
+        if chains disagree about h, if few initialisations have about the best evidence, or if a part of the grid was
+        not visited.
 
     References
     ----------
@@ -214,7 +217,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         self.random_state = random_state
 
     def _fit(self, corpus, data):
-        per_topic = self._checked_start()
+        per_topic = self._checked_per_topic()
         priors, _ = self._priors(corpus)
         reserved = reserve_memory(corpus, self.n_components)
         functionals = self._checked_functionals()
@@ -248,17 +251,15 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         progress.end(pool.chains)
         return fitted(pool.chains) | found
 
-    def _checked_start(self):
-        """Whether topics have an alpha each, of the priors that the search starts from."""
+    def _checked_per_topic(self):
+        """Whether an alpha is learnt for every topic; refuse other arrays."""
         if np.ndim(self.topic_word_prior) > 0:
-            raise ValueError(
-                "topic_word_prior must be one number: the priors whose maximum is looked for are symmetric."
-            )
+            raise ValueError("topic_word_prior must be one number: the search is over symmetric priors.")
         per_topic = np.ndim(self.doc_topic_prior) > 0
         if per_topic and self.method != "gibbs_em":
             raise ValueError(
-                "doc_topic_prior must be one number, for both priors are symmetric; "
-                "an alpha for every topic takes method='gibbs_em'."
+                "doc_topic_prior must be one number, because both priors are symmetric. "
+                "An alpha for every topic needs method='gibbs_em'."
             )
         return per_topic
 

@@ -1,4 +1,4 @@
-"""m(h) of a fitted estimator as its users see it, alpha before eta; in inference eta comes first."""
+"""m(h) of a fitted estimator, with alpha before eta. In `sklda._inference.hyperparameters` eta comes first."""
 
 from numbers import Real
 
@@ -20,7 +20,7 @@ def turned(pair):
 
 
 def attributes_of(found):
-    """Fitted attributes by an estimate of m(h), alpha first."""
+    """Fitted attributes from an estimate of m(h), alpha first."""
     return {
         "method_": found.method,
         "grid_": turned((found.grid.etas, found.grid.alphas)),
@@ -35,13 +35,13 @@ def attributes_of(found):
 
 
 class MarginalLikelihoodMixin:
-    """Questions about m(h) to a fitted estimator, h = (alpha, eta) = (doc_topic_prior, topic_word_prior)."""
+    """Methods of a fitted estimator for m(h), where h = (alpha, eta) = (doc_topic_prior, topic_word_prior)."""
 
     def _found(self):
         check_is_fitted(self)
         if not hasattr(self, "_estimate_"):
             raise NotFittedError(
-                f"method={self.method_!r} gives the priors without the marginal likelihood around them. "
+                f"method={self.method_!r} does not estimate the marginal likelihood of the priors. "
                 "Fit with method='auto', 'serial_tempering' or 'full_bayes'."
             )
         return self._estimate_
@@ -52,17 +52,17 @@ class MarginalLikelihoodMixin:
         Parameters
         ----------
         doc_topic_prior, topic_word_prior : float or array-like
-            alpha and eta, of shapes that broadcast. Beyond the grid the estimate soon has no draws to rest on.
+            alpha and eta, of shapes that broadcast. Outside the grid the estimate soon has too few draws.
         return_std : bool, default=False
             Whether to return the Monte Carlo standard error as well.
 
         Returns
         -------
         value : float or ndarray
-            Nats, up to the one constant that makes it 0 at (`doc_topic_prior_`, `topic_word_prior_`).
+            In nats, up to the constant that makes it 0 at (`doc_topic_prior_`, `topic_word_prior_`).
         std : float or ndarray
-            Of the difference from there, by batch means; infinite where fewer than ten effective draws reach. Only with
-            `return_std`.
+            Standard error of this difference, by batch means; infinite for h with fewer than ten effective draws. Only
+            with `return_std`.
         """
         found = self._found()
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
@@ -77,8 +77,8 @@ class MarginalLikelihoodMixin:
         ----------
         level : float, default=0.95
         kind : {"monte_carlo", "statistical"}, default="monte_carlo"
-            ``"monte_carlo"`` covers the maximum of m(h), which more sweeps would give: by batching as in Theorem 1 of
-            George & Doss (2018), with the spread between chains where they disagree. ``"statistical"`` covers the
+            ``"monte_carlo"`` covers the maximum of m(h), of which the draws give an estimate: by batching as in Theorem
+            1 of George & Doss (2018), and with the spread between chains if they disagree. ``"statistical"`` covers the
             priors that generated the corpus: from the curvature of log m at its maximum.
 
         Returns
@@ -89,7 +89,7 @@ class MarginalLikelihoodMixin:
         Raises
         ------
         ValueError
-            If `level` does not lie between 0 and 1 or `kind` is another.
+            If `level` does not lie between 0 and 1, or `kind` is unknown.
         """
         found = self._found()
         if not (isinstance(level, Real) and 0 < level < 1):
@@ -100,7 +100,7 @@ class MarginalLikelihoodMixin:
         return Ellipse(np.array(turned(maximum.h)), covariance, level, kind, turned(found.region))
 
     def posterior_expectation(self, name, doc_topic_prior, topic_word_prior, *, level=0.95):
-        """Posterior expectation of a functional as the priors vary, with a band that holds for all priors at once.
+        """Posterior expectation of a functional for given priors, with a band that holds for all priors at once.
 
         Parameters
         ----------
@@ -109,13 +109,14 @@ class MarginalLikelihoodMixin:
         doc_topic_prior, topic_word_prior : float or array-like
             alpha and eta, of shapes that broadcast, on the grid's region.
         level : float, default=0.95
-            Confidence that the band contains the whole function, as far as draws reach on the grid's region.
+            Confidence that the band contains the whole function on the grid's region, except for h with fewer than ten
+            effective draws.
 
         Returns
         -------
         value, low, high : float or ndarray
-            Equation 2.14 of George & Doss (2018), and a band as that of equation 2.19, but wider where fewer draws
-            reach; infinite where fewer than ten effective ones do.
+            Equation 2.14 of George & Doss (2018), and a band like that of equation 2.19, but wider for h with fewer
+            effective draws, and infinite for h with fewer than ten.
 
         Raises
         ------
@@ -131,7 +132,7 @@ class MarginalLikelihoodMixin:
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
         mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())
         band = global_band(found.functional_curve, values, found.grid.region, level)
-        # Infinite even where the functional is constant as far as draws reach.
+        # Infinite for h with too few draws, even if the functional is constant over the draws.
         half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
         return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
 

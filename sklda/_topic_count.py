@@ -22,39 +22,41 @@ from sklda._inference.topic_count.settings import Settings
 from sklda._inference.warn import warn
 from sklda.metrics._evidence import COMPARATOR
 
-# A posterior probability with a larger standard error is worth a warning.
+# Warnings are given for: a posterior probability with a larger standard error than this;
 _LARGE_ERROR = 0.1
-# So is a larger posterior probability at the end of the range.
+# a larger posterior probability than this at the end of the range;
 _LARGE_AT_END = 0.1
-# And a chain of ``method="pmmh"`` that stays for more proposals than this, and more than this share of them.
+# a chain of ``method="pmmh"`` that stays for more proposals than this, and for more than this share of them.
 _LONG_STAY, _LONG_STAY_SHARE = 50, 1 / 5
 
 
 class TopicCountLDA(BaseLDA):
     """Latent Dirichlet allocation with a posterior over the number of topics, and topics at its mode.
 
-    The evidence p(w | T) of numbers of topics T is estimated by annealed importance sampling. Its runs start from
-    chains of two kinds: pruned from more topics down to T, and annealed at T. The standard errors contain the
-    differences between independent chains. A warning says when they leave neighbours undecided.
+    The evidence p(w | T) of numbers of topics T is estimated by annealed importance sampling. Its runs begin at the
+    states of two kinds of chains: pruned from more topics down to T, and annealed at T. The standard errors contain the
+    differences between independent chains. There is a warning if they do not decide between numbers of topics.
 
     Parameters
     ----------
     min_components : int, default=2
         The smallest number of topics.
     max_components : int, default=None
-        The largest. None: 20, and by half more, up to 200, while the end of the range may still be likely.
+        The largest number of topics. None: 20, and while the end of the range may be likely, larger by half each time,
+        up to 200.
     topic_count_prior : array-like of shape (max_components - min_components + 1,), scipy.stats distribution or None, \
 default=None
         p(T), up to a factor. None: uniform.
     method : {"scan", "pmmh"}, default="scan"
-        ``"scan"``: short runs at T up to an eighth apart, then between those that come near the best, and long runs
-        where the posterior is. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T (Chen & Doss 2018, section 4.2),
-        which proposes neighbours.
+        ``"scan"``: short runs at values of T that differ by up to an eighth, then at values between the best of them,
+        and long runs at likely T. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T (Chen & Doss 2018, section
+        4.2), which proposes neighbours.
     evidence : str, default="guided_ais"
         How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"cgs_transition"`` is the estimator of Chen &
-        Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, more so with more topics, so that
-        few topics win. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are worse. They are meant for
-        comparisons and warn; ``method="pmmh"`` needs unbiased estimates and does not take them.
+        Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, and by more with more topics, so
+        that few topics have the largest values. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are
+        worse. They are meant for comparisons, with a warning. ``method="pmmh"`` needs unbiased estimates and refuses
+        them.
     doc_topic_prior : float, default=None
         alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics. None: ``1 / T``,
         or learnt.
@@ -64,18 +66,19 @@ default=None
         Whether those of `doc_topic_prior` and `topic_word_prior` that are None are learnt, at each T, by Gibbs-EM along
         the prunings.
     n_temperatures : int, default=None
-        Sweeps of an annealing run where it matters; more where that leaves open which T is likely. None: 300, or for a
-        scan of up to 5,000 tokens 1,200.
+        Sweeps of an annealing run at likely T. A scan makes longer runs if these do not decide which T is likely. None:
+        300, or 1,200 for a scan of up to 5,000 tokens.
     n_runs : int, default=2
-        Annealing runs from each chain where it matters.
+        Annealing runs from each chain at likely T.
     n_chains : int, default=2
-        Pruned chains, and where it matters as many annealed ones. Annealed chains find the better modes where topics
-        are few, pruned ones where they are many. More are made where chains disagree.
+        Pruned chains, and at likely T as many annealed ones. Annealed chains find better modes with few topics, pruned
+        chains with many. A scan makes more chains if they disagree.
     n_inner : int, default=50
-        Sweeps behind one estimate, for kinds of `evidence` that do not anneal.
+        Sweeps of one estimate, for kinds of `evidence` that do not anneal.
     max_iter : int, default=None
         Sweeps over the corpus, all chains together, after which the scan begins no new round. Its first runs and one
-        round of `n_runs` runs are made in any case. None: 50,000, or on fewer than 6,000 tokens 3e8 over their number.
+        round of `n_runs` runs are always made. None: 50,000, or with fewer than 6,000 tokens 3e8 divided by their
+        number.
     n_proposals : int, default=1000
         Proposals of ``method="pmmh"``.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -84,11 +87,11 @@ default=None
     fold_in_iter : int, default=30
         Sweeps over a document in `transform`.
     n_jobs : int, default=None
-        Chains and annealing runs at a time. No result depends on it.
+        Chains or annealing runs that run at the same time. Results do not depend on it.
     verbose : int, default=0
         1 prints a line after every stage.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
-        An int makes the fit, and `transform` after it, the same every time.
+        With an int, the fit and `transform` after it are the same every time.
 
     Attributes
     ----------
@@ -105,17 +108,19 @@ default=None
     n_components_ : int
         The mode of the posterior.
     log_evidence_ : ndarray of shape (n_counts,)
-        log of the mean of unbiased estimates of p(w | T), in nats; a lower bound in probability. NaN where nothing was
-        estimated: between unlikely numbers of topics, and where pmmh proposed nothing.
+        log of the mean of unbiased estimates of p(w | T), in nats; not above log p(w | T) by much, except with small
+        probability. NaN if there is no estimate: between unlikely numbers of topics, and at those that pmmh never
+        proposed.
     log_evidence_std_ : ndarray of shape (n_counts,)
         Its standard error, from the spread between runs and between chains.
     log_evidence_downward_bias_ : ndarray of shape (n_counts,)
-        By how much `log_evidence_` is probably too low, since a few runs miss the rare ones that dominate the mean.
+        By how much `log_evidence_` is probably too low, because a few runs miss the rare weights that dominate the
+        mean.
     evidence_trace_ : ndarray of shape (n_estimates,)
-        Every estimate made; fields ``n_components``, ``chain``, ``n_sweeps`` (ten times as many where annealing from
-        the prior was kept) and ``log_evidence``.
+        All estimates, with fields ``n_components``, ``chain``, ``n_sweeps`` (ten times as many if annealing from the
+        prior was kept) and ``log_evidence``.
     topic_count_trace_ : ndarray of shape (n_proposals + 1,), int
-        The chain of ``method="pmmh"``; only with it, as are the next three.
+        The chain of ``method="pmmh"``. This and the next three attributes exist only with ``method="pmmh"``.
     topic_count_posterior_recycled_ : ndarray of shape (n_counts,)
         p(T | w) from all estimates that were made, those of rejected proposals included.
     acceptance_rate_ : float
@@ -137,20 +142,21 @@ default=None
     log_joint_trace_ : ndarray of shape (n_chains_at_mode, n_iter_)
         log p(w, z | alpha, eta) of the chains at the mode after each of their last sweeps, in nats.
     best_chain_ : int
-        The chain whose topics are given: the largest mean of the log joint over the last half of its sweeps.
+        The chain from which the topics are computed: the row of `log_joint_trace_` with the largest mean over the last
+        half of its sweeps.
     sampler_ : str
         The sampler of the chains.
     n_iter_ : int
-        Last sweeps of each chain at the mode.
+        Last sweeps of each chain at the mode, the columns of `log_joint_trace_`.
     n_sweeps_ : int
         Sweeps over the corpus of the whole fit, all chains together.
     n_features_in_, feature_names_in_
-        Number of words; their names, where X had string column names.
+        Number of words, and their names if X had string column names.
 
     Notes
     -----
-    The evidence is that of the model. With real texts it rises as long as more topics describe the words better; a
-    reader may not tell these topics apart. Report the interval, and compare held-out scores.
+    The evidence measures how well the model describes the words. With real texts it rises while more topics describe
+    them better, even if a reader cannot distinguish these topics. Report the interval, and compare held-out scores.
 
     There is no ``warm_start``: the states of all chains at all T are not kept after the fit. With the same int as
     `random_state` and a larger `max_iter`, a fit repeats the rounds of the earlier one and adds new ones.
@@ -268,7 +274,7 @@ default=None
         return attributes
 
     def _check_evidence(self):
-        """Refuse or warn of estimators that are not unbiased."""
+        """Warn of estimators that are not unbiased; refuse them with pmmh."""
         if self.evidence in UNBIASED:
             return
         if self.method == "pmmh":
@@ -284,7 +290,7 @@ default=None
         if self.learn_priors and not rule.learns:
             raise ValueError(
                 "learn_priors=True learns the priors that are None, and both doc_topic_prior and topic_word_prior are "
-                "given: leave out the one to learn, or set learn_priors=False."
+                "given: set one of them to None, or learn_priors to False."
             )
         # Checks shapes and ranges before anything is sampled.
         rule(self.min_components)
@@ -308,7 +314,7 @@ default=None
         n_proposals = len(trace.accepted)
         if trace.longest_stay > max(_LONG_STAY, int(_LONG_STAY_SHARE * n_proposals)):
             warn(
-                f"the chain over the number of topics stayed where it was for {trace.longest_stay} of {n_proposals} "
+                f"the chain over the number of topics rejected {trace.longest_stay} of {n_proposals} "
                 "proposals in a row: its estimates of the evidence vary too much. Use method='scan', or more "
                 "temperatures, runs or inner sweeps.",
                 ConvergenceWarning,
@@ -321,7 +327,7 @@ default=None
         }
 
     def _warn(self, posterior, prior):
-        """Warn where the posterior is imprecise, and where its range may end too early."""
+        """Warn if the posterior is imprecise, or if its range may end too early."""
         imprecise = posterior.std > _LARGE_ERROR
         if imprecise.any():
             T = posterior.counts[imprecise]
@@ -335,12 +341,12 @@ default=None
         if len(counts) > 1 and at_end > _LARGE_AT_END and prior.cut_off_at(int(counts[-1])):
             warn(
                 f"p(T | w) is {at_end:.2g} at the end of the range, {counts[-1]} topics: "
-                "more may be likelier. Raise max_components.",
+                "larger numbers may be more likely. Raise max_components.",
                 ConvergenceWarning,
             )
 
     def sample_posterior(self, n_samples=1, random_state=None):
-        """Draws of the number of topics and of all that the model has, given the words.
+        """Draws of the number of topics, assignments, proportions and topics from their posterior.
 
         T is drawn from `topic_count_posterior_`. z is one of the states in which the annealing runs for T ended, drawn
         by their weights, after five more sweeps. theta and phi are drawn from their Dirichlet distributions given z.

@@ -16,7 +16,7 @@ from sklda._kernels._xoshiro cimport seed_state
 
 
 cdef void expect(Document* doc, float* gamma, float* expected, int64_t n_iter) noexcept nogil:
-    """Expected topic counts by CVB0 (Asuncion et al. 2009); a word's repeats share one of the rows of gamma."""
+    """Expected topic counts by CVB0 (Asuncion et al. 2009); repeats of a word share a row of gamma."""
     cdef int64_t i, j, s
     cdef float* own
     memset(expected, 0, doc.P * sizeof(float))
@@ -41,7 +41,7 @@ def guided(
     const float[:, ::1] word_topic,       # IN (W, P): phi by word, each row up to a factor, zero in the padding
     const double[:, ::1] doc_prior,       # IN (1 or D, K): alpha
     const double[:, ::1] strengths,       # IN (1 or D, R): c, descending to the last before zero
-    int64_t n_guide,                      # IN: CVB0 iterations behind the guide
+    int64_t n_guide,                      # IN: CVB0 iterations that compute a
     int32_t[::1] topics,                  # OUT (N,): z at the end of the path
     uint64_t[:, ::1] streams,             # OUT (D, 4): generators at the end
     double[::1] log_weights,              # OUT (D,): log of an unbiased estimate of sum_z f_0(z)

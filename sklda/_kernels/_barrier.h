@@ -1,4 +1,4 @@
-/* A stop flag for work in threads, and a barrier. Threads reach the barrier every few hundred microseconds, so they spin
+/* A stop flag for work in threads, and a barrier. Threads reach it every few hundred microseconds, so they spin
    for some time before they yield their core. */
 #ifndef SKLDA_BARRIER_H
 #define SKLDA_BARRIER_H

@@ -1,8 +1,10 @@
 """One exact sweep of the collapsed Gibbs sampler: dense weights, document by document.
 
-The full conditional of a token of word v in document d (George & Doss 2018, and everyone since Griffiths & Steyvers):
+The full conditional of a token of word v in document d (Griffiths & Steyvers 2004; George & Doss 2018):
 
-    p(z = k | rest)  ∝  (n_dk + alpha_dk) (m_kv + eta_kv) / (m_k + sum_v eta_kv),      counts without the token itself.
+    p(z = k | rest)  ∝  (n_dk + alpha_dk) (m_kv + eta_kv) / (m_k + sum_v eta_kv),
+
+where the counts exclude the token itself.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -18,7 +20,7 @@ def wide_vectors():
 def sweep(
     const int32_t[::1] words,              # IN (N,): word ids, document by document
     const int64_t[::1] offsets,            # IN (D + 1,): document d is words[offsets[d]:offsets[d + 1]]
-    const int64_t[::1] order,              # IN: the documents to sweep, one after the other
+    const int64_t[::1] order,              # IN: the documents to sweep, in this order
     const double[:, ::1] doc_prior,        # IN (1 or D, K): alpha
     const double[::1] word_prior,          # IN (V,): eta when topics share it; empty otherwise
     const float[:, ::1] topic_prior,       # IN (V, P): eta when each topic has its own; empty otherwise
@@ -27,7 +29,7 @@ def sweep(
     int32_t[:, ::1] word_topic_counts,     # IN/OUT (V, P): m_kv, zero in the padding
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
-    bint wide,                             # IN: whether to use AVX2, which changes no draw; see wide_vectors()
+    bint wide,                             # IN: use AVX2, see wide_vectors(); the draws are the same
     double[::1] scratch_totals,            # SCRATCH (P,)
     float[:, ::1] scratch_float,           # SCRATCH (2, P)
     int32_t[::1] scratch_counts,           # SCRATCH (P,)

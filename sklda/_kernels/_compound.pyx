@@ -9,12 +9,12 @@ def draw_tables(
     const int64_t[::1] offsets,            # IN (D + 1,)
     const int32_t[::1] topics,             # IN (N,)
     const int64_t[::1] collections,        # IN (D,): the collection of every document
-    const double[:, ::1] doc_prior,        # IN (D, K): gamma pi
+    const double[:, ::1] doc_prior,        # IN (D, K): a = gamma pi
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
     int64_t[:, ::1] tables,                # IN/OUT (J, K): the sum over documents of s_dk is added
     int32_t[::1] scratch_counts,           # SCRATCH (at least K,)
 ):
-    """Auxiliary counts: token i of topic k in a document, from 0, counts with probability a / (a + i), a = gamma pi."""
+    """Draw the auxiliary counts s_dk. Token i of topic k in a document, from 0, adds 1 with probability a / (a + i)."""
     cdef:
         int64_t K = doc_prior.shape[1], d, i, j
         int32_t t, n
@@ -30,9 +30,16 @@ def draw_tables(
                 n = counts[t]
                 counts[t] = n + 1
                 a = doc_prior[d, t]
-                # The first one counts always.
+                # The first token always adds 1.
                 if n == 0 or uniform(state) * (a + n) < a:
                     tables[j, t] += 1
+
+
+cdef inline void count_topics(const int32_t* topics, int64_t n, int32_t* counts, int64_t K) noexcept nogil:
+    cdef int64_t i
+    memset(counts, 0, K * sizeof(int32_t))
+    for i in range(n):
+        counts[topics[i]] += 1
 
 
 def largest_counts(
@@ -42,38 +49,27 @@ def largest_counts(
     int64_t[:, ::1] largest,               # IN/OUT (J, K): at least the largest n_dk of the collection
     int32_t[::1] scratch_counts,           # SCRATCH (at least K,)
 ):
-    cdef:
-        int64_t K = largest.shape[1], d, i, j
-        int32_t t
-        int32_t* counts = &scratch_counts[0]
+    cdef int64_t K = largest.shape[1], d, j, k
     with nogil:
         for d in range(offsets.shape[0] - 1):
             j = collections[d]
-            memset(counts, 0, K * sizeof(int32_t))
-            for i in range(offsets[d], offsets[d + 1]):
-                t = topics[i]
-                counts[t] += 1
-                if counts[t] > largest[j, t]:
-                    largest[j, t] = counts[t]
+            count_topics(&topics[0] + offsets[d], offsets[d + 1] - offsets[d], &scratch_counts[0], K)
+            for k in range(K):
+                largest[j, k] = max(largest[j, k], <int64_t>scratch_counts[k])
 
 
 def tail_counts(
     const int64_t[::1] offsets,            # IN (D + 1,)
     const int32_t[::1] topics,             # IN (N,)
     const int64_t[::1] collections,        # IN (D,)
-    const int64_t[:, ::1] starts,          # IN (J, K): where the tail of a collection and topic begins
+    const int64_t[:, ::1] starts,          # IN (J, K): index in tails of the first number of a collection and topic
     int64_t[::1] tails,                    # IN/OUT (sum of largest,): the number of documents with n_dk > i is added
     int32_t[::1] scratch_counts,           # SCRATCH (at least K,)
 ):
-    cdef:
-        int64_t K = starts.shape[1], d, i, j
-        int32_t t
-        int32_t* counts = &scratch_counts[0]
+    cdef int64_t K = starts.shape[1], d, i, k
     with nogil:
         for d in range(offsets.shape[0] - 1):
-            j = collections[d]
-            memset(counts, 0, K * sizeof(int32_t))
-            for i in range(offsets[d], offsets[d + 1]):
-                t = topics[i]
-                tails[starts[j, t] + counts[t]] += 1
-                counts[t] += 1
+            count_topics(&topics[0] + offsets[d], offsets[d + 1] - offsets[d], &scratch_counts[0], K)
+            for k in range(K):
+                for i in range(starts[collections[d], k], starts[collections[d], k] + scratch_counts[k]):
+                    tails[i] += 1

@@ -1,4 +1,4 @@
-"""The draw of one token from its full conditional with dense weights, while all counts follow (see _collapsed.pyx)."""
+"""Draw one token from its full conditional with dense weights, and update all counts (see _collapsed.pyx)."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
@@ -17,16 +17,16 @@ cdef struct Dense:
     int64_t P
     bint wide                   # whether to use AVX2
     const double* prior_totals  # sum of eta over words (K,)
-    double* totals              # m_k, apart from the sum of eta, which a sum of both would lose where it is small (K,)
+    double* totals              # m_k (K,); the sum of eta is kept apart, because rounding would lose a small one
     float* inverse              # 1 / (m_k + sum of eta) (K,)
-    float* scale                # (n_dk + alpha_k) inverse_k: what a weight is but for the word's own factor (P,)
+    float* scale                # (n_dk + alpha_k) inverse_k: the weight without the factor m_kv + eta (P,)
     int32_t* counts             # n_dk (P,)
     double* walked              # scratch (P // LANES,)
     uint64_t* state
 
 
 cdef inline void weigh_topics(Dense* dense) noexcept nogil:
-    """What follows from the totals alone."""
+    """Compute `inverse` from the totals. Set `scale` to zero, padding included."""
     cdef int64_t k
     memset(dense.scale, 0, dense.P * sizeof(float))
     for k in range(dense.K):
@@ -53,7 +53,7 @@ cdef inline void fetch(Dense* dense, int32_t word) noexcept nogil:
 
 
 cdef inline void shift(Dense* dense, int32_t* row, int32_t topic, int32_t step, double total) noexcept nogil:
-    """Count a token more or less in a topic, whose m_k + sum of eta becomes `total`."""
+    """Add `step`, 1 or -1, to the counts of a topic. Its m_k + sum of eta becomes `total`."""
     row[topic] += step
     dense.counts[topic] += step
     dense.totals[topic] += step
@@ -62,7 +62,7 @@ cdef inline void shift(Dense* dense, int32_t* row, int32_t topic, int32_t step, 
 
 
 cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
-    """The new topic of a token of the open document that has topic t, -1 if it has none yet."""
+    """Draw and return the topic of a token of the open document. Its topic was t, or -1 if it had none yet."""
     cdef:
         float[16] sums
         lane_table table
@@ -73,7 +73,7 @@ cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
         double* walked = dense.walked
         int32_t* row = dense.rows + word * P
         const float* prior_row = NULL
-        # The current topic leaves the lanes, so that no large weight is added and taken off again.
+        # The lane sums exclude the current topic: if its weight were subtracted, rounding could lose small weights.
         float kept = 0
         int32_t new
     if t >= 0:

@@ -1,4 +1,4 @@
-"""Gamma variates of topics' words given z: divided by their sums over words, topics drawn from their Dirichlets."""
+"""Draw phi from its Dirichlet posterior given z: gamma variates, which are divided by their sums over words."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklda._kernels._gamma cimport gamma_source, gamma_variate, seed_source
@@ -12,7 +12,7 @@ def draw_words(
     const int32_t[:, ::1] word_topic_counts,    # IN (V, P): m_kv
     const double[::1] word_prior,               # IN (V,): eta when topics share it; empty otherwise
     const float[:, ::1] topic_prior,            # IN (V, P): eta when each topic has its own; empty otherwise
-    uint64_t key,                               # IN: each word's stream is seeded by it and by the word
+    uint64_t key,                               # IN: seed; the stream of a word depends on it and on the word
     float[:, ::1] word_topic,                   # OUT (V, P): variates of shape m_kv + eta_kv, zero in the padding
     double[::1] sums,                           # OUT (K,): their sums over these words
 ):
@@ -44,7 +44,7 @@ def scale_words(
     const float[::1] factors,       # IN (K,)
     const double[::1] weights,      # IN (K,)
     float[:, ::1] word_topic,       # IN/OUT (V, P)
-    double[:, ::1] sums,            # OUT (V, S): running sums of the row times weights, every STRIDE topics; or (0, S)
+    double[:, ::1] sums,            # OUT (V, S): sum of weights_k phi_kv up to every STRIDE-th topic; or (0, S)
 ):
     cdef:
         int64_t K = factors.shape[0], v, k

@@ -7,8 +7,8 @@
 
 #include "_xoshiro.h"
 
-/* Variates below exp(-SMALLEST_LOG_GAMMA) are zero: next to one of shape 1 or more they are less than a uniform of 53
- * bits resolves, and products of two that are not zero stay clear of slow subnormal numbers. */
+/* Variates below exp(-SMALLEST_LOG_GAMMA) are set to zero. Beside a variate of shape 1 or more, a uniform number of 53
+ * bits cannot select them; and the product of two larger ones is not subnormal, which would be slow. */
 #define SMALLEST_LOG_GAMMA 60.0
 
 typedef struct {
@@ -23,7 +23,7 @@ static inline void seed_source(uint64_t key, gamma_source *source)
     source->has_spare = 0;
 }
 
-/* Rejections in a row after which a loop gives up, which happens once in 2^1000 times, or with a shape that is none. */
+/* A loop ends after this many rejections in a row, whose probability is 2^-1000 unless the shape is not positive. */
 #define MOST_TRIES 1000
 
 /* Marsaglia's polar method */
@@ -48,7 +48,7 @@ static inline double normal(gamma_source *source)
     return x * factor;
 }
 
-/* Gamma(shape, 1), shape below 1, by Ahrens and Dieter (1974): U^(1 / shape), mostly, which is seldom rejected. */
+/* Gamma(shape, 1), shape below 1, by Ahrens and Dieter (1974): mostly U^(1 / shape), which is rarely rejected. */
 static inline double small_gamma(gamma_source *source, double shape)
 {
     double bound = 1 + shape * 0.36787944117144233, p, x, v;
@@ -71,7 +71,7 @@ static inline double small_gamma(gamma_source *source, double shape)
     return 0;
 }
 
-/* Gamma(shape, 1); from shape 1 on by Marsaglia and Tsang (2000). */
+/* Gamma(shape, 1); for a shape of 1 or more by Marsaglia and Tsang (2000). */
 static inline double gamma_variate(gamma_source *source, double shape)
 {
     double d, c, x, v, u;

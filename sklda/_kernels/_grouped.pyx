@@ -1,4 +1,4 @@
-"""One sweep of the grouped Gibbs sampler over documents, which are independent given the topics' words, phi."""
+"""One sweep of the grouped Gibbs sampler. Given phi, documents are independent."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklda._kernels._gamma cimport gamma_source, gamma_variate, seed_source
@@ -7,18 +7,18 @@ from sklda._kernels._xoshiro cimport mix64, uniform
 
 
 def sweep(
-    const int32_t[::1] words,            # IN (N,): word ids, document by document, repeats of a word side by side
+    const int32_t[::1] words,            # IN (N,): word ids, document by document, repeats of a word adjacent
     const int64_t[::1] offsets,          # IN (D + 1,)
-    int64_t first,                       # IN: place of the first of these documents in the corpus
-    uint64_t key,                        # IN: each document's stream is seeded by it and by the document's place
-    const float[:, ::1] word_topic,      # IN (V, P): phi by word up to one factor, zero in the padding
+    int64_t first,                       # IN: index in the corpus of the first of these documents
+    uint64_t key,                        # IN: seed; the stream of a document depends on it and on the document's index
+    const float[:, ::1] word_topic,      # IN (V, P): phi by word, up to one common factor, zero in the padding
     const double[:, ::1] doc_prior,      # IN (1 or D, K): alpha
     int32_t[::1] topics,                 # IN/OUT (N,): z
     float[::1] scratch_float,            # SCRATCH (P,)
     int32_t[::1] scratch_counts,         # SCRATCH (P,)
     double[::1] scratch_lane,            # SCRATCH (P // LANES,)
 ):
-    """theta_d from its Dirichlet given z, then all tokens at once: p(z = k) is proportional to theta_dk phi_kv."""
+    """Draw theta_d from its Dirichlet given z, then every token from p(z = k) proportional to theta_dk phi_kv."""
     cdef:
         int64_t K = doc_prior.shape[1], P = word_topic.shape[1], N = words.shape[0], n_blocks = P // LANES
         int64_t d, i, j, k, prior_row
@@ -45,7 +45,7 @@ def sweep(
                 counts[k] = 0
             for i in range(offsets[d], offsets[d + 1]):
                 counts[topics[i]] += 1
-            # not divided by their sum, one factor for all topics
+            # Not divided by their sum, which is the same factor for all topics.
             for k in range(K):
                 theta[k] = <float>gamma_variate(&source, counts[k] + doc_prior[prior_row, k])
             for i in range(offsets[d], offsets[d + 1]):

@@ -1,4 +1,4 @@
-"""Topics of all tokens given theta and phi: independent of each other."""
+"""Draw the topics of all tokens given theta and phi. Tokens are independent."""
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -11,7 +11,7 @@ def draw(
     const int32_t[::1] words,             # IN (N,)
     const int64_t[::1] offsets,           # IN (D + 1,)
     const double[:, ::1] doc_topic,       # IN (D, K): theta, positive
-    const double[:, ::1] word_topic,      # IN (V, K): phi by word, positive, up to a factor a word
+    const double[:, ::1] word_topic,      # IN (V, K): phi by word, positive, each row up to a factor
     int32_t[::1] topics,                  # OUT (N,)
     uint64_t[::1] stream,                 # IN/OUT (4,)
     double[::1] running,                  # SCRATCH (K,)

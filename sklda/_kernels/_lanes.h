@@ -1,8 +1,9 @@
 /* Discrete draws from K unnormalised weights without a prefix sum.
  *
- * Weight k belongs to lane k % LANES. One vectorised pass adds each lane up in single precision; a lane is drawn from
- * the LANES totals; the weights of that one lane are then formed again in double precision and walked. A rare topic in
- * a heavy lane is therefore drawn at its own rate: single precision touches the totals of the lanes only. */
+ * Weight k belongs to lane k % LANES. One vectorised pass computes the sum of each lane in single precision, and a
+ * lane is drawn from these sums. The weights of this lane are then computed again in double precision, and a topic is
+ * drawn from their running sums. Single precision affects the sums of lanes only, so that a rare topic in a lane of
+ * large weight is drawn with its own probability. */
 #ifndef SKLDA_LANES_H
 #define SKLDA_LANES_H
 
@@ -36,7 +37,7 @@ ALWAYS_INLINE void lane_sums_shared(const int32_t *restrict counts, float prior,
         sums[l] = acc[l];
 }
 
-/* The same sums, bit for bit, in wider vectors. */
+/* The same sums, bit for bit, with AVX2. */
 #if defined(WIDE_VECTORS)
 __attribute__((target("avx2"))) static void lane_sums_wide(const int32_t *restrict counts, float prior,
                                                            const float *restrict scale, int64_t width,
@@ -50,7 +51,7 @@ static inline int wider_vectors(void) { return __builtin_cpu_supports("avx2"); }
 static inline int wider_vectors(void) { return 0; }
 #endif
 
-/* the same with a prior of its own for every topic */
+/* the same with one prior per topic */
 static inline void lane_sums_own(const int32_t *restrict counts, const float *restrict prior,
                                  const float *restrict scale, int64_t width, float *restrict sums)
 {
@@ -82,7 +83,8 @@ static inline void add_products(const float *restrict a, const float *restrict b
         soft[k] += a[k] * b[k] * share;
 }
 
-/* One word of CVB0: its repeats leave the expected counts, its distribution own is formed again, and they return. */
+/* One CVB0 update of a word: remove its repeats from the expected counts, compute its distribution own, and add the
+ * repeats again. */
 static inline void cvb0_word(float *restrict own, const float *restrict row, float *restrict expected,
                              const float *restrict prior, float repeats, int64_t width)
 {
@@ -99,7 +101,7 @@ static inline void cvb0_word(float *restrict own, const float *restrict row, flo
         }
     for (int l = 0; l < LANES; l++)
         total += acc[l];
-    /* One over a subnormal number is infinite. */
+    /* The inverse of a subnormal number is infinite. */
     total = total >= FLT_MIN ? 1 / total : 0;
     for (int64_t k = 0; k < width; k++) {
         own[k] *= total;
@@ -107,9 +109,9 @@ static inline void cvb0_word(float *restrict own, const float *restrict row, flo
     }
 }
 
-/* Running sums over the lanes as a table of 4 by 4, so that no chain of additions or comparisons is longer than four
- * and nothing branches on a draw: lane 4 a + b is row a of column b; `down` runs down the columns, `across` over the
- * columns before. */
+/* Running sums over the lanes as a table of 4 by 4. No chain of additions or comparisons is longer than four, and no
+ * branch depends on a draw. Lane 4 a + b is row a of column b. `down` has the running sums within each column, `across`
+ * the sum of the columns before each column. */
 typedef struct {
     double down[LANES], across[4], total;
 } lane_table;
@@ -129,8 +131,8 @@ static inline void tabulate(const float *sums, lane_table *table)
     table->total = across[3] + down[15];
 }
 
-/* The first lane with a positive sum, or lane 0, whose topics exist in every block. Kept apart: its loads would slow
- * down what comes before it. */
+/* The first lane with a positive sum, else lane 0, which has topics in every block. Not inlined, because its loads
+ * would slow down the code before it. */
 SELDOM int first_positive(const float *sums)
 {
     for (int lane = 0; lane < LANES; lane++)
@@ -139,7 +141,7 @@ SELDOM int first_positive(const float *sums)
     return 0;
 }
 
-/* The last of n > 0 running sums that adds something to those before it, or the first. */
+/* Index of the last of n > 0 running sums that is larger than the one before it; 0 if none is. */
 SELDOM int64_t last_increase(const double *running, int64_t n)
 {
     int64_t j = n - 1;
@@ -148,7 +150,7 @@ SELDOM int64_t last_increase(const double *running, int64_t n)
     return j;
 }
 
-/* The lane in which the point u of [0, total) falls; u becomes its position there, in [0, 1). */
+/* The lane that contains the point u of [0, total). u becomes the position within the lane, in [0, 1). */
 static inline int choose_lane(const lane_table *table, const float *sums, double *u)
 {
     const double *down = table->down, *across = table->across;
@@ -157,7 +159,7 @@ static inline int choose_lane(const lane_table *table, const float *sums, double
     int a = (v >= down[b]) + (v >= down[4 + b]) + (v >= down[8 + b]);
     int lane = 4 * a + b;
     v -= a ? down[lane - 4] : 0;
-    /* Rounding may carry u past the last weight; a sum that is not a number is as good as zero. */
+    /* Rounding may move u past the last weight. A sum that is NaN is treated as zero. */
     if (!(sums[lane] > 0))
         lane = first_positive(sums);
     v /= sums[lane];
@@ -165,14 +167,15 @@ static inline int choose_lane(const lane_table *table, const float *sums, double
     return lane;
 }
 
-/* The first of n > 0 running sums that passes u times the last; u in [0, 1). Its weight is positive, if one is. */
+/* Index of the first of n > 0 running sums that exceeds u times the last; u in [0, 1). Its weight is positive if any
+ * weight is. */
 static inline int64_t search(const double *running, int64_t n, double u)
 {
     int64_t passed = 0;
     u *= running[n - 1];
     for (int64_t j = 0; j < n; j++)
         passed += u >= running[j];
-    /* None passes when the last is zero, infinite or subnormal. */
+    /* No sum exceeds it if the last is zero, infinite, subnormal or NaN. */
     return passed < n ? passed : last_increase(running, n);
 }
 

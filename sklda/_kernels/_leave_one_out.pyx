@@ -1,10 +1,10 @@
-"""How likely a document is given the topics of all others: annealing of its own topics, theta and phi integrated out.
+"""p(w_d | z and w of the other documents), theta and phi integrated out, by annealing of the document's topics.
 
-Given z of the others, phi_k ~ Dir(b_k) with b = m + eta counted without the document. The path is
+Given z of the other documents, phi_k ~ Dir(b_k), where b = m + eta and m excludes the document. The path is
 
     f_c(z_d) = p(z_d, w_d | theta ~ Dir(alpha + c a), phi_k ~ Dir((1 + c) b_k)),      a = E(n_d) + alpha,
 
-from c = infinity, where theta and phi are fixed and tokens independent, down to c = 0, whose sum over z_d is wanted.
+from c = infinity, where theta and phi are fixed and tokens independent, to c = 0. The result is sum_z f_0.
 """
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -18,7 +18,7 @@ from sklda._kernels._xoshiro cimport seed_state, uniform
 cdef struct Urn:
     int64_t n, K, P
     int64_t n_rows          # distinct words
-    int32_t* rows           # which of them each of the n tokens is
+    int32_t* rows           # index of the distinct word of each token (n,)
     int32_t* topics         # (n,)
     double* base            # b by word, zero in the padding, rows of P
     double* base_totals     # b_k (P,)
@@ -38,7 +38,7 @@ cdef inline void set_scale(Urn* urn, int64_t k) noexcept nogil:
 
 
 cdef inline void move(Urn* urn, int64_t i, int32_t by) noexcept nogil:
-    """Count token i (by = 1), or take it out (by = -1)."""
+    """Add token i to the counts (by = 1), or remove it (by = -1)."""
     cdef int32_t t = urn.topics[i]
     urn.counts[urn.rows[i] * urn.P + t] += by
     urn.doc_counts[t] += by
@@ -46,7 +46,7 @@ cdef inline void move(Urn* urn, int64_t i, int32_t by) noexcept nogil:
 
 
 cdef inline double draw(Urn* urn, int64_t i, bint keep) noexcept nogil:
-    """Draw the topic of token i, which is not counted, unless to `keep` it; return the sum of its weights."""
+    """Draw the topic of token i, which is not counted; with `keep`, do not draw. Return the sum of its weights."""
     cdef:
         float[16] sums
         lane_table table
@@ -78,7 +78,7 @@ cdef void sweep(Urn* urn) noexcept nogil:
 
 
 cdef void set_priors(Urn* urn, const double* alpha, double base, double guide) noexcept nogil:
-    """phi_k ~ Dir(base b_k) and theta ~ Dir(alpha + guide a), or Dir(guide a) without alpha; no token is counted."""
+    """Set phi_k ~ Dir(base b_k) and theta ~ Dir(alpha + guide a), where NULL stands for alpha = 0. Clear the counts."""
     cdef int64_t j, k
     for j in range(urn.n_rows * urn.P):
         urn.prior[j] = <float>(base * urn.base[j])
@@ -97,7 +97,7 @@ cdef void clear(Urn* urn) noexcept nogil:
 
 
 cdef double log_joint(Urn* urn) noexcept nogil:
-    """log f_c(z_d), each token's weight given those before it; all tokens are counted afterwards."""
+    """log f_c(z_d), as a product over tokens given the tokens before. Afterwards all tokens are counted."""
     cdef:
         int64_t i, k
         int32_t t
@@ -119,7 +119,7 @@ cdef double log_joint(Urn* urn) noexcept nogil:
 
 
 cdef double independent(Urn* urn, bint keep) noexcept nogil:
-    """Draw all topics at c = infinity, unless to `keep` them; return their log probability there."""
+    """Draw all topics at c = infinity; with `keep`, do not draw. Return their log probability."""
     cdef:
         int64_t i
         int32_t t
@@ -134,7 +134,7 @@ cdef double independent(Urn* urn, bint keep) noexcept nogil:
 
 cdef void find_guide(Urn* urn, const double* alpha, float* gamma, float* expected, float* prior, int64_t n_iter) \
         noexcept nogil:
-    """a by CVB0 (Asuncion et al. 2009) with phi at its mean; a word's repeats share one of the rows of gamma."""
+    """Compute a by CVB0 (Asuncion et al. 2009), phi fixed at its mean. Repeats of a word share a row of gamma."""
     cdef int64_t i, j, k, row, _s
     memset(gamma, 0, urn.n_rows * urn.P * sizeof(float))
     memset(expected, 0, urn.P * sizeof(float))
@@ -166,12 +166,12 @@ def evidence(
     const double[::1] prior_totals,       # IN (K,): sum of eta over words
     const int32_t[:, ::1] word_topic_counts,  # IN (V, P): m_kv
     const int64_t[::1] topic_totals,      # IN (K,): m_k
-    const int32_t[::1] topics,            # IN (N,): z where the counts include the documents; empty where they do not
+    const int32_t[::1] topics,            # IN (N,): z if the counts include the documents; else empty
     const double[::1] strengths,          # IN (R,): c, descending to the last before zero
-    int64_t n_guide,                      # IN: CVB0 iterations behind the guide
-    bint backward,                        # IN: from the z given up to c = infinity, rather than down from there
+    int64_t n_guide,                      # IN: CVB0 iterations that compute a
+    bint backward,                        # IN: go from the given z to c = infinity, not from there to c = 0
     double[::1] log_weights,              # OUT (D,): log of an unbiased estimate of p(w_d | z, w of the others);
-                                          #     backward, with z_d from its full conditional, of its inverse
+                                          #     if backward, and z_d is drawn from p(z_d | rest), of 1 / p
     int32_t[:, ::1] scratch_int,          # SCRATCH (2, longest document)
     double[:, ::1] scratch_base,          # SCRATCH (most distinct words of a document, P)
     float[:, ::1] scratch_float,          # SCRATCH (2 * most distinct words + 3, P)
@@ -206,7 +206,7 @@ def evidence(
             alpha = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
             for k in range(urn.K):
                 urn.base_totals[k] = topic_totals[k]
-            # Whole numbers first, so that a small eta is not lost.
+            # eta is added after the integers are subtracted, so that rounding does not lose a small eta.
             urn.n_rows = 0
             for i in range(urn.n):
                 v = words[first + i]

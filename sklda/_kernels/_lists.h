@@ -1,7 +1,7 @@
-/* Topics of a document as a list of (count, topic) pairs, for documents that hold few of the topics.
+/* Topics of a document as a list of (count, topic) pairs, for documents with few topics.
  *
  * An entry is count << 16 | topic; lists begin at multiples of LANES entries, and entries past the end are zero. Sums
- * run in LANES lanes, in the same order on every instruction set. */
+ * are computed in LANES lanes, in the same order on every instruction set. */
 #ifndef SKLDA_LISTS_H
 #define SKLDA_LISTS_H
 
@@ -10,8 +10,8 @@
 #define TOPIC(entry) ((entry) & 0xffff)
 #define COUNT(entry) ((entry) >> 16)
 
-/* weights[j] = count_j * word[topic_j], zero for the topic `without`, which is in the list; sums, over the
- * lanes. Returns where that topic is in the list. */
+/* weights[j] = count_j * word[topic_j], but zero for the topic `without`, which is in the list. sums[l] = sum of the
+ * weights in lane l. Returns the index of `without` in the list. */
 static int64_t list_weights(const uint32_t *restrict list, int64_t n, int without, const float *restrict word,
                             float *restrict weights, float *restrict sums)
 {
@@ -35,7 +35,7 @@ static int64_t list_weights(const uint32_t *restrict list, int64_t n, int withou
     return found;
 }
 
-/* word[k] = (counts[k] + prior) * inverse[k], smooth[k] = alpha[k] * word[k], and the sums of the latter over blocks of
+/* word[k] = (counts[k] + prior) * inverse[k], smooth[k] = alpha[k] * word[k]. blocks[b] = sum of smooth over block b of
  * LANES topics. */
 static void word_row(const int32_t *restrict counts, float prior, const float *restrict inverse,
                      const float *restrict alpha, int64_t width, float *restrict word, float *restrict smooth,
@@ -104,7 +104,7 @@ static inline int very_wide_vectors(void) { return 0; }
 #define word_row_512 word_row
 #endif
 
-/* Where a topic is in a list of n; n if it is not. */
+/* Index of a topic in a list of n entries, or n if the list does not have it. */
 static inline int64_t list_find(const uint32_t *list, int64_t n, uint32_t topic)
 {
     int64_t at = n;

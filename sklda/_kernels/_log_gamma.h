@@ -1,10 +1,10 @@
-/* Differences of log Gamma, which large parameters would lose to rounding. */
+/* Differences of log Gamma without the rounding errors of a subtraction at large parameters. */
 #ifndef SKLDA_LOG_GAMMA_H
 #define SKLDA_LOG_GAMMA_H
 
 #include <math.h>
 
-/* From here on the tail below is accurate to 2e-14. */
+/* From this argument on, stirling_tail is accurate to 2e-14. */
 #define FEW 16
 
 /* log Gamma(x) - (x - 1/2) log x + x - log(2 pi) / 2, by Stirling's series; x >= FEW */
@@ -14,7 +14,7 @@ static inline double stirling_tail(double x)
     return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y * (1.0 / 1680)))) / x;
 }
 
-/* log(1 + x), x >= 0; the ratio undoes the rounding of 1 + x */
+/* log(1 + x), x >= 0; the ratio corrects the rounding of 1 + x */
 static inline double log_one_plus(double x)
 {
     double y = 1 + x;
@@ -23,9 +23,9 @@ static inline double log_one_plus(double x)
 
 /* log Gamma(a + n) - log Gamma(a), a > 0 and n >= 0, to 1e-14 of its size or 1e-13, whichever is larger.
  *
- * From FEW on, one of Stirling's series is subtracted from the other by hand: what is left of their large terms,
- * n log a and a ((1 + r) log(1 + r) - r) with r = n / a, is positive. The recurrence brings a smaller a there, but few
- * factors are multiplied up. */
+ * For a >= FEW the difference of the two Stirling series is written out: the terms that remain, n log a and
+ * a ((1 + r) log(1 + r) - r) with r = n / a, do not cancel. The recurrence raises a smaller a to FEW. For a small
+ * integer n it gives the result itself, as a product of n factors. */
 static inline double log_gamma_ratio(double a, double n)
 {
     double above = 1, below = 1, shift = 0;
@@ -47,7 +47,7 @@ static inline double log_gamma_ratio(double a, double n)
     return shift + n * log(a) + ((a + n - 0.5) * log_one_plus(n / a) - n) + (stirling_tail(a + n) - stirling_tail(a));
 }
 
-/* log Gamma(a + after) - log Gamma(a + before), both whole numbers >= 0 */
+/* log Gamma(a + after) - log Gamma(a + before), both integers >= 0 */
 static inline double log_gamma_step(double a, double before, double after)
 {
     return before <= after ? log_gamma_ratio(a + before, after - before) : -log_gamma_ratio(a + after, before - after);

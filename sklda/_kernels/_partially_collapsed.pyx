@@ -1,9 +1,9 @@
-"""One sweep over documents given the topics' words, phi, with theta integrated out: documents are independent.
+"""One sweep over documents given phi, with theta integrated out. Documents are independent.
 
-    p(z = k | rest)  ∝  (n_dk + alpha_k) phi_kv,      counts without the token itself.
+    p(z = k | rest)  ∝  (n_dk + alpha_k) phi_kv,      where the counts exclude the token itself.
 
-The sparse kernel splits it in two: n_dk phi_kv over the topics that the document has, and alpha_k phi_kv over all,
-whose sum is the same for every token of a word until phi changes.
+The sparse kernel adds two terms: n_dk phi_kv over the topics in the document, and alpha_k phi_kv over all topics. The
+sum of the second is the same for all tokens of a word, as long as phi does not change.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -17,9 +17,9 @@ from sklda._kernels._xoshiro cimport mix64, seed_state, uniform
 def dense(
     const int32_t[::1] words,            # IN (N,): word ids, document by document
     const int64_t[::1] offsets,          # IN (D + 1,)
-    int64_t first,                       # IN: place of the first of these documents in the corpus
-    uint64_t key,                        # IN: each document's stream is seeded by it and by the document's place
-    const float[:, ::1] word_topic,      # IN (V, P): phi by word up to one factor, zero in the padding
+    int64_t first,                       # IN: index in the corpus of the first of these documents
+    uint64_t key,                        # IN: seed; the stream of a document depends on it and on the document's index
+    const float[:, ::1] word_topic,      # IN (V, P): phi by word, up to one common factor, zero in the padding
     const double[:, ::1] doc_prior,      # IN (1 or D, K): alpha
     int32_t[::1] topics,                 # IN/OUT (N,): z
     float[::1] scratch_float,            # SCRATCH (P,)
@@ -51,15 +51,15 @@ def dense(
 def sparse(
     const int32_t[::1] words,            # IN (N,): word ids, document by document
     const int64_t[::1] offsets,          # IN (D + 1,)
-    int64_t first,                       # IN: place of the first of these documents in the corpus
-    uint64_t key,                        # IN: each document's stream is seeded by it and by the document's place
-    const float[:, ::1] word_topic,      # IN (V, P): phi by word up to one factor, zero in the padding
+    int64_t first,                       # IN: index in the corpus of the first of these documents
+    uint64_t key,                        # IN: seed; the stream of a document depends on it and on the document's index
+    const float[:, ::1] word_topic,      # IN (V, P): phi by word, up to one common factor, zero in the padding
     const double[::1] doc_prior,         # IN (K,): alpha of all documents
-    const double[:, ::1] prior_sums,     # IN (V, S): running sums of alpha_k phi_kv over topics, every STRIDE of them
+    const double[:, ::1] prior_sums,     # IN (V, S): sum of alpha_k phi_kv up to every STRIDE-th topic
     int32_t[::1] topics,                 # IN/OUT (N,): z
-    int32_t[::1] listed,                 # IN/OUT (P,): the document's topics; zeros
-    int32_t[::1] places,                 # IN/OUT (K,): where a topic is listed; -1 before and after
-    double[::1] counts,                  # IN/OUT (P,): n_dk of the topics listed, and zeros; zeros before and after
+    int32_t[::1] listed,                 # IN/OUT (P,): the document's topics; before, any topics, such as zeros
+    int32_t[::1] places,                 # IN/OUT (K,): index of a topic in `listed`; -1 before and after
+    double[::1] counts,                  # IN/OUT (P,): n_dk of the listed topics, then zeros; zeros before and after
     double[::1] walked,                  # SCRATCH (P,)
 ):
     cdef:
@@ -107,7 +107,7 @@ def sparse(
                     j = 0
                     for k in range(S - 1):
                         j += u >= sums[k]
-                    # the same additions in the same order as behind the sums
+                    # These are the additions of scale_words, in the same order.
                     total = sums[j - 1] if j > 0 else 0
                     new = -1
                     for k in range(j * STRIDE, min(j * STRIDE + STRIDE, doc_prior.shape[0])):

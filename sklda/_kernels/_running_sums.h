@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-/* Topics between running sums over all of them. */
+/* Number of topics between two stored running sums over all topics. */
 #define STRIDE 32
 
-/* running[j] = sum of counts[i] * row[topics[i]] up to i = j; four at a time, so that no addition waits for the one
- * before. Room for n rounded up to four, counts zero there and topics valid. */
+/* running[j] = sum of counts[i] * row[topics[i]] over i <= j, computed four at a time for a shorter chain of additions.
+ * All arrays have room for n rounded up to a multiple of four; past n, counts are zero and topics are valid. */
 static inline double running_sums(const double *restrict counts, const int32_t *restrict topics,
                                   const float *restrict row, int64_t n, double *restrict running)
 {
@@ -25,7 +25,7 @@ static inline double running_sums(const double *restrict counts, const int32_t *
     return total;
 }
 
-/* How many of those n running sums u has reached, u below the last: whole fours first. */
+/* The number of these n running sums that are not above u, which is below the last. Groups of four come first. */
 static inline int64_t reached(const double *restrict running, int64_t n, double u)
 {
     int64_t fours = 0;

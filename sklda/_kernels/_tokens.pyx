@@ -1,4 +1,4 @@
-"""Passes over tokens that draw nothing: counts of an assignment, and keys of documents."""
+"""Passes over the tokens without random draws: count topics, change topics, and compute keys of documents."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklda._kernels._xoshiro cimport mix64
@@ -6,7 +6,7 @@ from sklda._kernels._xoshiro cimport mix64
 
 def count_topics(
     const int32_t[::1] words,             # IN (N,)
-    const int32_t[::1] topics,            # IN (N,): -1 where a token has none
+    const int32_t[::1] topics,            # IN (N,): -1 for a token without a topic
     int32_t[:, ::1] word_topic_counts,    # IN/OUT (V, P): m_kv is added
     int64_t[::1] topic_totals,            # IN/OUT (K,): m_k is added
 ):

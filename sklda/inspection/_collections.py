@@ -7,7 +7,7 @@ from sklda.inspection._axes import pyplot
 
 
 def _words(estimator, feature_names):
-    """Names of the words: those given, those that the fit had, or numbers."""
+    """Names of the words: as given, those of the fit, or numbers."""
     n_features = estimator.components_.shape[1]
     if feature_names is None:
         feature_names = getattr(estimator, "feature_names_in_", np.arange(n_features))
@@ -17,7 +17,7 @@ def _words(estimator, feature_names):
 
 
 def _chosen(topics, shares, most):
-    """The topics that were asked for, or the `most` largest ones in falling order."""
+    """The topics requested, or the `most` largest ones in descending order."""
     if topics is None:
         return np.argsort(-shares, kind="stable")[:most]
     topics = np.atleast_1d(topics)
@@ -29,7 +29,7 @@ def _chosen(topics, shares, most):
 class CollectionTopicsDisplay:
     """Topic shares of collections with their posterior standard deviations.
 
-    Make it with `from_estimator`.
+    Use `from_estimator` to make one.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class CollectionTopicsDisplay:
         feature_names : sequence of str of length n_features, default=None
             Words. None: ``feature_names_in_`` or, without it, column numbers.
         n_words : int, default=3
-            How many of a topic's most probable words are in its name.
+            Number of a topic's most probable words in its name.
         ordered : bool, default=False
             Whether the collections have an order, like years. Each topic is then a line over the collections; otherwise
             each topic is a group of bars.
@@ -157,7 +157,7 @@ class CollectionTopicsDisplay:
 class TopicWordsDisplay:
     """The most probable words of topics, with their probabilities.
 
-    Make it with `from_estimator`.
+    Use `from_estimator` to make one.
 
     Parameters
     ----------

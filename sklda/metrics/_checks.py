@@ -6,12 +6,12 @@ from sklda._inference.arguments import check_choice
 from sklda._inference.held_out.ais import SCHEDULES
 from sklda._inference.held_out.log_likelihoods import METHODS
 
-# Particles of a particle filter, where their number is not given: chosen, not measured.
+# Default number of particles of a particle filter: chosen, not measured.
 _PARTICLES = 20
 
 
 def check_int(value, name, at_least=1):
-    """Refuse what is not an int, or too small."""
+    """Raise an error if a value is not an int, or too small."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, got {value!r}.")
     if value < at_least:
@@ -23,12 +23,12 @@ def check_options(method, n_temperatures, n_runs, n_particles, schedule, return_
     check_choice(method, "method", METHODS)
     check_choice(schedule, "schedule", SCHEDULES)
     if n_particles is not None and method != "particle_filter":
-        raise ValueError(f"n_particles is for method='particle_filter', and method is {method!r}.")
+        raise ValueError(f"n_particles is for method='particle_filter', but method is {method!r}.")
     n_particles = _PARTICLES if n_particles is None else n_particles
     for name, value in (("n_temperatures", n_temperatures), ("n_runs", n_runs), ("n_particles", n_particles)):
         check_int(value, name)
     if return_std and n_runs < 2 and method != "exact":
-        raise ValueError("a standard error is taken over runs: return_std=True needs n_runs=2 or more.")
+        raise ValueError("a standard error is computed from several runs: return_std=True needs n_runs=2 or more.")
     return {
         "method": method,
         "n_temperatures": int(n_temperatures),

@@ -1,4 +1,4 @@
-"""How well the top words of topics go together, and how far topics differ in them."""
+"""Coherence and diversity of topics, from their top words."""
 
 from numbers import Integral
 
@@ -17,7 +17,7 @@ _EPSILON = 1e-12
 
 
 def topic_coherence(X, model, *, method="npmi", n_words=10, per_topic=False):
-    """Coherence of topics: how often their top words share a document of a reference corpus.
+    """Coherence of topics: how often their top words occur in the same documents of a reference corpus.
 
     Parameters
     ----------
@@ -26,11 +26,12 @@ def topic_coherence(X, model, *, method="npmi", n_words=10, per_topic=False):
         zero; the number of times does not matter. Empty documents count as documents.
     model : estimator, pipeline, or array-like of shape (n_components, n_features)
         A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
-        topics, not negative (also as the first of a pair with a prior, which is not used). The top words of a topic are
+        topics, not negative (or a pair of these weights and a prior, which is not used). The top words of a topic are
         the `n_words` of largest weight; of equal ones, the smaller word id is first.
     method : {"npmi", "umass"}, default="npmi"
         ``"npmi"``: normalised pointwise mutual information, without unit, from -1 (never together) to 1 (only
-        together). ``"umass"``: log-probability of a word given a higher-ranked one, in nats, at most 0 up to ε below.
+        together). ``"umass"``: log-probability of a word given a higher-ranked one, in nats, at most about 0, see ε
+        below.
     n_words : int, default=10
         Number of top words, at least 2.
     per_topic : bool, default=False
@@ -62,10 +63,10 @@ def topic_coherence(X, model, *, method="npmi", n_words=10, per_topic=False):
     window longer than every document, and of its ``u_mass``. Mimno et al. (2011) add one to the number of joint
     documents rather than ε to its share, and sum over pairs.
 
-    Three special cases: under ``"umass"`` a pair whose higher-ranked word never occurs counts 0, as in gensim:
-    the best value there is, so a reference corpus should contain the words. Under ``"npmi"`` a pair with a word that
-    never occurs counts -1; gensim returns infinity. Under ``"npmi"`` a pair of words that are both in every document
-    counts -1, as in gensim: its quotient is 0 / 0, and ε settles it so.
+    There are three special cases. With ``"umass"``, a pair whose higher-ranked word never occurs has the value 0, as in
+    gensim. This is the best value, so a reference corpus should contain the words. With ``"npmi"``, a pair with a word
+    that never occurs has the value -1; gensim returns infinity. With ``"npmi"``, a pair of words that are both in every
+    document has the value -1, as in gensim: the quotient would be 0 / 0 without ε.
 
     References
     ----------
@@ -121,7 +122,7 @@ def topic_diversity(model, *, n_words=25):
     ----------
     model : estimator, pipeline, or array-like of shape (n_components, n_features)
         A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
-        topics, not negative (also as the first of a pair with a prior, which is not used). The top words of a topic are
+        topics, not negative (or a pair of these weights and a prior, which is not used). The top words of a topic are
         the `n_words` of largest weight; of equal ones, the smaller word id is first.
     n_words : int, default=25
         Number of top words, at least 1.
@@ -129,8 +130,8 @@ def topic_diversity(model, *, n_words=25):
     Returns
     -------
     float
-        1 if no two topics share a top word, ``1 / n_components`` if all have the same. Where ``n_components * n_words``
-        exceeds the number of features, 1 is out of reach.
+        1 if no two topics share a top word, ``1 / n_components`` if all have the same. It cannot be 1 if
+        ``n_components * n_words`` exceeds the number of features.
 
     Raises
     ------

@@ -13,14 +13,14 @@ from sklda._inference.sampling.matching import match_topics
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import corpus_and_model
 
-# Standard errors by which the two directions may disagree: a normal variate exceeds 3 once in 370 times.
+# Number of standard errors by which the two directions may differ: a normal variate exceeds 3 once in 370 times.
 _CONVERGED = 3
-# Documents of the trial that chooses a path; chosen, not measured.
+# Documents of the trial that selects a path; chosen, not measured.
 _TRIAL_DOCUMENTS = 64
 
 
 def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, random_state=None, n_jobs=None):
-    """Document by document, how much more likely one topic model makes the words than another.
+    """Log ratio of the probabilities of each document under two topic models.
 
     Parameters
     ----------
@@ -28,16 +28,17 @@ def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, 
         Word counts; with pipelines, their input.
     a, b : estimator, pipeline, or pair (topic_word, doc_topic_prior)
         Fitted topic models with ``components_`` and ``doc_topic_prior_``, or pipelines or searches that end in one; X
-        is then what the pipelines take, and both must make the same counts of it. A pair of arrays: phi, of shape
+        is then what the pipelines take, and both must make the same counts from it. A pair of arrays: phi, of shape
         (n_components, n_features) with rows that sum to one, and alpha, a float or an array of shape (n_components,) or
         (n_documents, n_components).
     path : {"auto", "convex", "geometric", "difference"}, default="auto"
         - ``"convex"`` and ``"geometric"``: ratio-AIS. It anneals from one model to the other, in both directions, along
           mixtures or geometric means of matched topics (Foulds & Smyth 2014, equations 6 and 5); alpha changes
           linearly. Both models need the same number of topics, and every topic needs all words of the documents.
-        - ``"difference"``: two guided estimates, one subtracted from the other; for any two models.
-        - ``"auto"``: of ``"convex"`` and ``"difference"`` the one with the smaller error at equal cost, by a trial on
-          up to 64 documents.
+        - ``"difference"``: the difference of two guided estimates; for any two models.
+        - ``"auto"``: ``"convex"`` or ``"difference"``, whichever has the smaller error at equal cost in a trial on up
+        to
+          64 documents.
     n_temperatures : int, default=100
         Sweeps of each annealing run.
     n_runs : int, default=2
@@ -54,18 +55,18 @@ def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, 
           two directions, whose biases have opposite signs.
         - ``std`` (n_documents,): its Monte Carlo standard error; on the annealed paths at least half of the
           disagreement of the directions.
-        - ``path``: the path taken.
+        - ``path``: the path used.
         - ``forward``, ``reverse`` (n_documents,): the same ratio by annealing from b to a, and from a to b (paths
           only).
         - ``disagreement``, ``disagreement_std``: mean over documents of forward minus reverse, in nats, and its error.
-        - ``converged``: whether the disagreement is within 3 of its errors, so that no bias shows; None for
+        - ``converged``: whether the disagreement is within 3 of its errors, so that no bias is visible; None for
           ``"difference"``.
         - ``alignment`` (n_components,): the topic of b that was matched to each topic of a (paths only).
 
     Raises
     ------
     ValueError
-        If shapes disagree, or the path does not allow the models.
+        If shapes disagree, or the path is not possible for these models.
 
     References
     ----------
@@ -86,7 +87,7 @@ def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, 
     check_options("guided_ais", n_temperatures, n_runs, None, "linear", return_std=True)
     (corpus, *a), (same_corpus, *b) = (corpus_and_model(X, model) for model in (a, b))
     if corpus.fingerprint != same_corpus.fingerprint:
-        raise ValueError("a and b make different counts of X: likelihoods of different words do not compare.")
+        raise ValueError("a and b make different counts from X: likelihoods of different words cannot be compared.")
     seed = random.seed_sequence(random_state)
     why_not = _no_path(corpus, a, b)
     if path in ("convex", "geometric") and why_not:
@@ -144,7 +145,7 @@ def _no_path(corpus, a, b):
 
 
 def _better_path(corpus, a, b, seed, common):
-    """The path whose two estimates, at equal cost, lie nearer together on some of the documents."""
+    """The path whose two estimates at equal cost differ less, on some of the documents."""
     chosen = np.unique(np.linspace(0, corpus.n_documents - 1, _TRIAL_DOCUMENTS).astype(int))
     trial = Corpus.from_counts(corpus.to_counts()[chosen])
     a, b = ((m[0], m[1][chosen] if len(m[1]) > 1 else m[1]) for m in (a, b))
@@ -157,6 +158,6 @@ def _better_path(corpus, a, b, seed, common):
 
 
 def _subtract(a, b):
-    """a - b, NaN where both models make a document impossible."""
+    """a - b; NaN for documents of probability zero in both models."""
     both = np.isneginf(a) & np.isneginf(b)
     return np.where(both, np.nan, np.subtract(a, b, where=~both, out=np.zeros_like(a)))

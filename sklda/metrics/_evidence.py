@@ -1,4 +1,4 @@
-"""The evidence of a number of topics, as a function of counts."""
+"""The evidence of a number of topics."""
 
 from sklda._inference import random
 from sklda._inference.arguments import check_choice
@@ -9,7 +9,7 @@ from sklda._inference.sampling.initialisation import INITS
 from sklda._inference.warn import warn
 from sklda.metrics._checks import check_int
 
-COMPARATOR = "{!r} is known to fail on topic models and is here for comparison; use 'guided_ais'."
+COMPARATOR = "{!r} is known to fail on topic models, and is meant for comparisons; use 'guided_ais'."
 
 
 def log_evidence(
@@ -40,10 +40,10 @@ def log_evidence(
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, per word; None: ``1 / n_components``.
     method : str, default="guided_ais"
-        - ``"guided_ais"``: annealed importance sampling along priors that lean towards the mean counts of a chain, less
-          and less, with a correction for the labels of the topics. Up to 5,000 tokens ``"ais"`` is also run, in ten
-          times as many temperatures, and the larger mean is kept.
-        - ``"ais"``: annealing from the prior, eta falling from infinity. For a few thousand tokens.
+        - ``"guided_ais"``: annealed importance sampling. The path adds multiples of the mean counts of a chain to the
+          priors, from large multiples to zero, and the labels of the topics are corrected for. Up to 5,000 tokens
+          ``"ais"`` is also run, in ten times as many temperatures, and the larger mean is kept.
+        - ``"ais"``: annealing from the prior, with an eta that falls from infinity. For a few thousand tokens.
         - ``"cgs_transition"``: mean of p(z, w) over the probability of the sweep that led to z (Chen & Doss 2018,
           equation 4.9). Unbiased for p(w); its logarithm is 400 nats too low on 60,000 tokens of six topics.
         - ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` (Chen & Doss 2018, section 5.1): for comparison,
@@ -55,15 +55,16 @@ def log_evidence(
     n_chains : int, default=8
         Chains from independent initialisations, which may end in different modes.
     n_inner : int, default=50
-        Sweeps behind one estimate, for methods that do not anneal.
+        Sweeps of one estimate, for methods that do not anneal.
     init : {"random", "sequential", "anneal", "prune"}, default=None
-        Where chains begin. ``"random"``: every token in a random topic. ``"sequential"``: every token drawn from its
-        full conditional given those before it. ``"anneal"``: sweeps while both priors fall from ten times their values.
-        ``"prune"``: twice as many topics, merged down to `n_components`. None: every other chain pruned and annealed,
-        since each finds modes that the other misses; all annealed where topics have priors of their own.
+        The initialisation of the chains. ``"random"``: every token in a random topic. ``"sequential"``: every token
+        drawn from its full conditional given those before it. ``"anneal"``: sweeps while both priors fall from ten
+        times their values. ``"prune"``: twice as many topics, merged down to `n_components`. None: pruned and annealed
+        chains in turn, because each kind finds modes that the other misses; annealed ones only, if topics have
+        different priors.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
     n_jobs : int, default=None
-        Chains at a time. The result does not depend on it.
+        Chains that run at the same time. Results do not depend on it.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def log_evidence(
         check_choice(init, "init", INITS)
     corpus = Corpus.from_counts(X)
     if corpus.n_tokens == 0:
-        raise ValueError(f"X has {corpus.n_documents} documents and no token at all: there is no evidence.")
+        raise ValueError(f"X has {corpus.n_documents} documents and no token at all: it has no evidence.")
     default = 1.0 / n_components
     priors = Priors.make(
         default if doc_topic_prior is None else doc_topic_prior,

@@ -38,12 +38,13 @@ def held_out_log_likelihood(
         The collections of the documents, for `sklda.CompoundLDA`.
     method : str, default="guided_ais"
         - ``"guided_ais"``: annealed importance sampling along theta ~ Dir(alpha + c a), where a is the expected topic
-          counts by ten CVB0 iterations plus alpha, and c falls from infinity through 10 ... 0.01 to 0; where alpha is
-          below 0.1, it ends at a tenth of alpha, or 1e-5, rather than at 0.01. Unbiased.
+          counts by ten CVB0 iterations plus alpha, and c falls from infinity through 10 ... 0.01 to 0; for alpha
+          below 0.1, the last value before 0 is a tenth of alpha, but at least 1e-5. Unbiased.
         - ``"ais"``: annealing from the prior by powers of phi (Wallach et al. 2009; Foulds & Smyth 2014, section 2.2).
-          Unbiased. But where phi has zeros, a run is -inf if its draw from the prior gives a word a topic without that
-          word; all of a few runs can then be -inf for a document that is possible.
-        - ``"left_to_right"``: one particle, all earlier tokens drawn again before each (Wallach et al. 2009). Unbiased;
+          Unbiased. If phi has zeros, a run is -inf when its draw from the prior gives a word a topic without that word;
+          a few runs can then all be -inf for a document of positive probability.
+        - ``"left_to_right"``: one particle; all earlier tokens are drawn again before each token (Wallach et al. 2009).
+        Unbiased;
           the average over several particles inside the product, which that paper proposes, would be biased upwards.
           Cost grows with the square of a document's length.
         - ``"particle_filter"``: `n_particles` particles, systematic resampling. Unbiased.
@@ -52,10 +53,10 @@ def held_out_log_likelihood(
           by `n_temperatures` sweeps. This is another quantity, of ``length // 2`` tokens, and needs no annealing.
         - ``"exact"``: dynamic programming over topic counts, for few topics and short documents.
     n_temperatures : int, default=100
-        Distributions on an annealing path, one sweep each. ``"chib"`` and ``"document_completion"`` use the number as
-        said there; the other methods do not use it.
+        Distributions on an annealing path, one sweep each. For ``"chib"`` and
+        ``"document_completion"`` see there; the other methods do not use it.
     n_runs : int, default=1
-        Independent runs; estimates are averaged on the scale of p (completion: of log p).
+        Independent runs. The result is the log of the mean of p; for ``"document_completion"`` the mean of log p.
     n_particles : int, default=None
         For ``"particle_filter"`` only; None: 20.
     schedule : {"linear", "quadratic"}, default="linear"
@@ -82,7 +83,7 @@ def held_out_log_likelihood(
         If X is not a matrix of counts, shapes disagree, topics do not sum to one, an option is out of range, or
         ``method="exact"`` would take too long.
     TypeError
-        If the model has no topics or no prior, or knows no collections where they are given.
+        If the model has no topics or no prior, or if `collections` are given for a model without them.
 
     References
     ----------
@@ -109,7 +110,7 @@ def held_out_log_likelihood(
 
 
 def estimate(corpus, topic_word, alpha, options, random_state, n_jobs):
-    """log p(w_d | phi, alpha) of every document over all runs, and its standard error; options as `check_options` has.
+    """log p(w_d | phi, alpha) of every document over all runs, and its standard error; options from `check_options`.
 
     Returns
     -------
@@ -125,6 +126,6 @@ def estimate(corpus, topic_word, alpha, options, random_state, n_jobs):
     value = runs.mean(axis=0)
     if len(runs) == 1:
         return value, np.full_like(value, np.nan)
-    # A document that is impossible is so in all runs: its value has no error.
+    # A document of probability zero has the value -inf in all runs, without error.
     known = np.where(np.isfinite(value), runs, 0)
     return value, known.std(axis=0, ddof=1) / np.sqrt(len(runs))

@@ -16,8 +16,8 @@ _PAIR = "(snapshots, doc_topic_prior)"
 def held_out_curve(X, model, *, n_temperatures=20, n_runs=2, random_state=None, n_jobs=None):
     """Held-out log-likelihood per token along the sweeps of a fit.
 
-    The first snapshot gets a guided estimate. From there the documents are annealed from each snapshot to the next
-    (iteration-AIS): each point uses the work for the points before it, and the errors of the points are correlated.
+    The first snapshot has a guided estimate. Then the documents are annealed from each snapshot to the next
+    (iteration-AIS). Each estimate continues the ones before it, so that the errors of the points are correlated.
 
     Parameters
     ----------
@@ -97,5 +97,5 @@ def _snapshots(X, model):
         return *model, None, X
     model, X = inner_model(model, X, advice=f"fit a GibbsLDA with snapshot_every=10, or give a pair {_PAIR}")
     if not hasattr(model, "snapshots_"):
-        raise ValueError("the estimator kept no snapshots: fit it with snapshot_every=10, or the like.")
+        raise ValueError("the estimator has no snapshots: fit it with, for example, snapshot_every=10.")
     return model.snapshots_, model.doc_topic_prior_, model.snapshot_sweeps_, X

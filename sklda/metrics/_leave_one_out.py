@@ -1,4 +1,4 @@
-"""How well each document is predicted by all others."""
+"""Leave-one-out scores: the probability of each document given all others."""
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -18,12 +18,12 @@ _TRIPLE = "(topic_assignments, doc_topic_prior, topic_word_prior)"
 def leave_one_out_score(
     X, model, *, documents=None, n_draws=100, n_temperatures=30, n_components=None, random_state=None, n_jobs=None
 ):
-    """How well each training document is predicted by all others, to compare priors and numbers of topics.
+    """Mean log probability of each training document given all others, to compare priors and numbers of topics.
 
     For document d, L_d = p(w_d | words of all other documents), with topics, proportions and assignments integrated
     out; the score is the mean of log L_d over documents, the logarithm of the S(h) of George & Doss (Section 5.2) and
     of the S(T) of Chen & Doss (posterior predictive checking). It depends on the priors and on the number of topics,
-    not on point estimates, so models with different ones compare: greater is better, in nats per document.
+    not on point estimates, so that it compares models in which these differ: greater is better, in nats per document.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def leave_one_out_score(
         posterior around their mode.
     documents : array-like of int, default=None
         The documents to leave out, by row; None: all. Each takes about ``1.5 n_draws`` sweeps over the corpus, once for
-        every 200 of its tokens; for large corpora take some at random, and the same for all models.
+        every 200 of its tokens; for large corpora choose some at random, the same for all models.
     n_draws : int, default=100
         Draws of the chains, given all documents and given all but one. At least 10.
     n_temperatures : int, default=30
@@ -51,11 +51,11 @@ def leave_one_out_score(
     -------
     sklearn.utils.Bunch
         - ``score``: mean over documents of ``log_likelihood``, nats.
-        - ``std``: its Monte Carlo standard error, within the mode of the posterior that the chains are in.
+        - ``std``: its Monte Carlo standard error, within the mode of the posterior in which the chains are.
         - ``log_likelihood`` (n_left_out,): log L_d, nats, without the multinomial coefficient; 0 for an empty document.
         - ``log_likelihood_std`` (n_left_out,): standard errors.
-        - ``lower``, ``upper``: mean log-likelihoods by chains without the document alone, and by the chain with all
-          documents alone: on average too low and too high. A wide gap means that `n_draws` is too small.
+        - ``lower``, ``upper``: mean log-likelihoods from the chains without the document only, and from the chain with
+          all documents only. They are on average too low and too high. A wide gap means that `n_draws` is too small.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def leave_one_out_score(
     theta and phi integrated out: forwards from chains without the document, backwards from the chain of all documents.
     Both together give log L_d by Bennett's acceptance ratio. Documents of more than 200 tokens are left out piece by
     piece. The estimate is consistent; its bias is of the order of its squared error. The standard error is a jackknife
-    over five batches of draws. It is too small where the draws of a chain are correlated over more than a fifth of it.
+    over five batches of draws. It is too small if the draws of a chain are correlated over more than a fifth of it.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""From a model as users give it to the arrays that scores are computed from."""
+"""The arrays of a model, from a fitted estimator, a pipeline, a search or a pair of arrays."""
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -29,7 +29,7 @@ def corpus_and_model(X, model, collections=None):
     Raises
     ------
     ValueError, TypeError
-        If X does not hold counts, or the model is no topic model of these features.
+        If X does not hold counts, or the model is not a topic model of these features.
     """
     if isinstance(model, tuple):
         if len(model) != 2:
@@ -37,7 +37,7 @@ def corpus_and_model(X, model, collections=None):
                 f"model is a tuple of {len(model)}; a model given as arrays is a pair (topic_word, doc_topic_prior)."
             )
         if collections is not None:
-            raise TypeError("arrays know no collections: give a doc_topic_prior with a row for each document.")
+            raise TypeError("arrays have no collections: give a doc_topic_prior with a row for each document.")
         corpus = Corpus.from_counts(X)
         return corpus, *check_arrays(*model, corpus)
     model, X = inner_model(model, X)
@@ -47,7 +47,7 @@ def corpus_and_model(X, model, collections=None):
 
 
 def topic_weights(X, model):
-    """Weights of words in topics, as they are (rows need not sum to one), and X as it reaches the model.
+    """Weights of words in topics, not normalised, and X as the model receives it.
 
     Parameters
     ----------
@@ -69,16 +69,16 @@ def topic_weights(X, model):
 
 
 def inner_model(model, X, attribute="components_", advice=_ADVICE):
-    """The fitted model inside pipelines and searches, and X as it reaches that model.
+    """The fitted model inside pipelines and searches, and X as this model receives it.
 
     Parameters
     ----------
     model : estimator, Pipeline or search
     X : whatever `model` takes, or None
     attribute : str
-        What the model must have.
+        An attribute that the model must have.
     advice : str
-        What to do if it has not, for the message.
+        What the error message advises if the model does not have it.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def _prior(model, collections):
     """alpha of a fitted model."""
     if collections is not None:
         if not hasattr(model, "document_prior"):
-            raise TypeError(f"{type(model).__name__} knows no collections: score it without.")
+            raise TypeError(f"{type(model).__name__} has no collections: score it without them.")
         return model.document_prior(collections)
     if not hasattr(model, "doc_topic_prior_"):
         raise TypeError(f"{type(model).__name__} has no doc_topic_prior_, which a likelihood of documents needs.")

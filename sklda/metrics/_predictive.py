@@ -11,8 +11,8 @@ from sklda.metrics._models import corpus_and_model
 def predictive_perplexity(X_seen, X_hidden, model, *, collections=None, n_sweeps=100, random_state=None, n_jobs=None):
     """Perplexity of the hidden words of documents, given their other words.
 
-    Topic proportions are drawn from the words seen, topics fixed, and averaged token by token in the Rao-Blackwellised
-    form (George, Xia & Michailidis 2019, section 4.2.2 and equations 21 and 98).
+    Topic proportions come from Gibbs sampling over the seen words with fixed topics. They are averaged in the
+    Rao-Blackwellised form (George, Xia & Michailidis 2019, section 4.2.2 and equations 21 and 98).
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def predictive_perplexity(X_seen, X_hidden, model, *, collections=None, n_sweeps
     collections : sequence of n_documents labels, default=None
         The collections of the documents, for `sklda.CompoundLDA`.
     n_sweeps : int, default=100
-        Sweeps over the words seen, of which the last two thirds are averaged.
+        Sweeps over the seen words. The last two thirds are averaged.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         An int gives the same result every time.
     n_jobs : int, default=None

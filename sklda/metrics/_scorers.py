@@ -1,4 +1,4 @@
-"""Scorers: callables for searches and cross-validation that find the topic model in what they are given."""
+"""Scorers: callables for searches and cross-validation, which find the topic model in a pipeline or search."""
 
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -12,24 +12,24 @@ from sklda.metrics._models import corpus_and_model
 
 
 class _Scorer:
-    """A callable that looks through pipelines and searches to the topic model inside; equal and picklable by value."""
+    """A callable that scores the topic model inside pipelines and searches; compared and pickled by its options."""
 
     def __init__(self, **options):
         self.options = options
         self.requests = {}
 
     def set_score_request(self, *, collections):
-        """Ask for `collections`, or not, where scikit-learn's metadata routing is on.
+        """Request `collections` or not, if scikit-learn's metadata routing is enabled.
 
         Parameters
         ----------
         collections : bool, str or None
-            True: pass what the caller has under this name; a str: under another name; False or None: nothing.
+            True: pass the caller's metadata of this name; a str: of that name; False or None: pass nothing.
 
         Returns
         -------
         callable
-            A scorer with this request; the present one stays as it is.
+            A new scorer with this request.
         """
         copy = type(self)(**self.options)
         copy.requests = {"collections": collections}
@@ -48,9 +48,9 @@ class _Scorer:
         Parameters
         ----------
         estimator : estimator, Pipeline or search
-            Its last step has ``components_``.
+            A fitted model with ``components_``, or a pipeline or search that ends in one.
         X : array-like, sparse matrix or list of str
-            What `estimator` itself would take.
+            The input of `estimator`.
         y : None
             Not used.
         **metadata : dict
@@ -84,7 +84,7 @@ class _HeldOutScorer(_Scorer):
         if metric == "perplexity":
             with np.errstate(over="ignore"):
                 name, score = "neg_perplexity", float(-np.exp(-score))
-            # An infinite one has no error.
+            # An infinite perplexity has no error.
             error = error * -score if error else 0.0
         return {name: score, f"{name}_std": float(error)} if return_std else score
 
@@ -106,7 +106,7 @@ def make_held_out_scorer(
     Parameters
     ----------
     method, n_temperatures, n_particles, schedule, n_jobs
-        As in `held_out_log_likelihood`.
+        See `held_out_log_likelihood`.
     metric : {"perplexity", "log_likelihood"}, default="perplexity"
         The negative of the perplexity, or the mean log-likelihood per token in nats: greater is better for both.
     n_runs : int, default=None
@@ -114,7 +114,7 @@ def make_held_out_scorer(
     return_std : bool, default=False
         Whether the scorer returns a dict of the score and its Monte Carlo standard error: ``neg_perplexity`` and
         ``neg_perplexity_std``, or ``log_likelihood`` and ``log_likelihood_std``. Searches then need
-        ``refit="neg_perplexity"`` or the like.
+        for example ``refit="neg_perplexity"``.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=0
         With an int, the same model on the same documents has the same score, in any order and for every `n_jobs`.
 
@@ -125,7 +125,7 @@ def make_held_out_scorer(
         takes, for instance raw text), or a search over either. The model may be scikit-learn's
         `LatentDirichletAllocation`, or anything else with ``components_`` and ``doc_topic_prior_``. With
         ``collections=``, the prior of each document is that of its collection (`sklda.CompoundLDA`);
-        ``scorer.set_score_request(collections=True)`` has searches pass them where metadata routing is on.
+        with metadata routing, ``scorer.set_score_request(collections=True)`` makes searches pass them.
 
     Raises
     ------
@@ -170,12 +170,12 @@ def make_coherence_scorer(*, method="npmi", n_words=10):
     Parameters
     ----------
     method, n_words
-        As in `topic_coherence`.
+        See `topic_coherence`.
 
     Returns
     -------
     callable
-        ``scorer(estimator, X, y=None)``, as from `make_held_out_scorer`.
+        ``scorer(estimator, X, y=None)``, see `make_held_out_scorer`.
 
     Examples
     --------
@@ -191,26 +191,24 @@ def make_coherence_scorer(*, method="npmi", n_words=10):
 
 
 def make_diversity_scorer(*, n_words=25):
-    """A scorer of `topic_diversity`; the scored documents do not matter.
+    """A scorer of `topic_diversity`. The scored documents are not used.
 
     Parameters
     ----------
     n_words : int, default=25
-        As in `topic_diversity`.
+        See `topic_diversity`.
 
     Returns
     -------
     callable
-        ``scorer(estimator, X, y=None)``, as from `make_held_out_scorer`.
+        ``scorer(estimator, X, y=None)``, see `make_held_out_scorer`.
 
     Examples
     --------
     >>> from sklda import GibbsLDA
-    >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.metrics import make_diversity_scorer
-    >>> X = make_lda_corpus(60, 30, 3, random_state=0).data
-    >>> lda = GibbsLDA(3, max_iter=30, random_state=0).fit(X)
-    >>> bool(0 < make_diversity_scorer(n_words=5)(lda, X) <= 1)
-    True
+    >>> X = [[9, 0], [0, 9]]
+    >>> make_diversity_scorer(n_words=1)(GibbsLDA(2, random_state=0).fit(X), X)
+    1.0
     """
     return _DiversityScorer(n_words=n_words)

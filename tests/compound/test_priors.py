@@ -108,5 +108,5 @@ def test_hyperparameters_that_are_given_stay_fixed():
     assert (other.eta, other.learn_gamma, other.learn_eta) == (0.1, True, False)
     none = Hyperparameters.make(4, 1.0, None, None, False)
     assert (none.gamma, none.eta, none.learn_gamma, none.learn_eta) == (1.0, 0.25, False, False)
-    with pytest.raises(ValueError, match="learn_priors=True finds nothing to learn"):
+    with pytest.raises(ValueError, match="learn_priors=True learns the priors that are None, but"):
         Hyperparameters.make(4, 1.0, 1.0, 0.1, True)

@@ -188,7 +188,7 @@ def test_bad_input(corpus, labels):
     for options, match in [
         ({"doc_concentration": 1e-9}, "doc_concentration"),
         ({"burn_in": 60}, "leaves none"),
-        ({"learn_priors": True, "doc_concentration": 1.0}, "finds nothing to learn"),
+        ({"learn_priors": True, "doc_concentration": 1.0}, "learn_priors=True learns the priors that are None"),
         ({"learn_priors": True, "burn_in": 0}, "learns in the burn-in"),
         ({"method": "variational", "draw_every": 2}, "makes no draws"),
         ({"method": "variational", "collection_topic_prior": (1, 1)}, "does not draw alpha"),
@@ -330,7 +330,7 @@ def test_metadata_routing(corpus, labels):
         assert both["test_with"].mean() > both["test_without"].mean()
     bare = scorer(pipeline, texts)
     assert scorer(pipeline, texts, collections=labels) > bare
-    with pytest.raises(TypeError, match="knows no collections"):
+    with pytest.raises(TypeError, match="has no collections"):
         scorer(GibbsLDA(2, max_iter=2).fit(corpus.data), corpus.data, collections=labels)
 
 

@@ -44,7 +44,7 @@ def test_snapshots_through_warm_starts(capsys):
 
 def test_bad_snapshots():
     data = make_lda_corpus(30, 40, 3, random_state=0).data
-    with pytest.raises(ValueError, match="kept no snapshots"):
+    with pytest.raises(ValueError, match="the estimator has no snapshots"):
         held_out_curve(data, GibbsLDA(3, max_iter=2).fit(data))
     for model in (np.ones((2, 3, 40)) / 40, [1, 2]):
         with pytest.raises(TypeError, match=r"has no components_: .* a pair \(snapshots, doc_topic_prior\)"):

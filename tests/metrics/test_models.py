@@ -109,7 +109,7 @@ def test_a_search_that_was_fitted(X):
 def test_pipelines_of_different_counts_do_not_compare(X, lda):
     texts = to_texts(X)
     a, b = pipeline_of(lda), make_pipeline(CountVectorizer(vocabulary=VOCABULARY, binary=True).fit(VOCABULARY), lda)
-    with pytest.raises(ValueError, match="a and b make different counts of X"):
+    with pytest.raises(ValueError, match="a and b make different counts from X"):
         metrics.compare_topic_models(texts, a, b)
 
 
@@ -121,9 +121,9 @@ def test_collections():
     found = metrics.held_out_log_likelihood(X, lda, collections=labels, **FEW)
     np.testing.assert_array_equal(found, metrics.held_out_log_likelihood(X, arrays, **FEW))
     assert not np.array_equal(found, metrics.held_out_log_likelihood(X, lda, **FEW))
-    with pytest.raises(TypeError, match="arrays know no collections"):
+    with pytest.raises(TypeError, match="arrays have no collections"):
         metrics.held_out_log_likelihood(X, arrays, collections=labels)
-    with pytest.raises(TypeError, match="GibbsLDA knows no collections"):
+    with pytest.raises(TypeError, match="GibbsLDA has no collections"):
         metrics.held_out_log_likelihood(X, GibbsLDA(2, max_iter=2).fit(X), collections=labels)
 
 

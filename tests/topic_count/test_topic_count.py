@@ -350,5 +350,5 @@ def test_a_callback_ends_the_fit_early(X):
 @pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
 def test_pmmh_that_sticks_says_so(tiny, monkeypatch):
     monkeypatch.setattr("sklda._inference.topic_count.pmmh.Trace.longest_stay", 60)
-    with pytest.warns(ConvergenceWarning, match="stayed where it was for 60 of 70 proposals"):
+    with pytest.warns(ConvergenceWarning, match="rejected 60 of 70 proposals in a row"):
         TopicCountLDA(1, 3, method="pmmh", n_proposals=70, **QUICK).fit(tiny)

@@ -34,7 +34,7 @@ class CompoundState(ChainState):
     log_pi : ndarray of shape (n_collections, n_components)
     alpha, gamma : float
     eta : float or None
-        None where eta is not learnt.
+        None if eta is not learnt.
     log_step : ndarray of shape (n_collections,)
         Logarithm of the Langevin step size.
     accepted : float
@@ -42,13 +42,13 @@ class CompoundState(ChainState):
     moments : ndarray of shape (2, n_collections, n_components)
         Sums of pi and of its square over the sweeps after the burn-in.
     alphas : tuple of float
-        alpha after every sweep, where it is drawn.
+        alpha after every sweep, if it is drawn.
     prior_trace : tuple of (float, float)
-        (gamma, mean of eta) in every sweep, where one of them is learnt.
+        (gamma, mean of eta) in every sweep, if one of them is learnt.
     mixture_draws : tuple of ndarray
         pi at every `draw_every`-th sweep after the burn-in.
     m_steps : tuple of ndarray of shape (2,)
-        log (gamma, eta) at the start and after every M-step; NaN for an eta that is not learnt.
+        log (gamma, eta) at first and after every M-step; NaN for an eta that is not learnt.
     gathered : tuple of Statistics
         Draws since the last M-step.
     """
@@ -141,7 +141,7 @@ class CompoundChain(GibbsChain):
         return mean / mean.sum(axis=1, keepdims=True), np.sqrt(np.maximum(square - mean**2, 0))
 
     def alpha_mean(self):
-        """Mean of alpha after the burn-in, where it is drawn."""
+        """Mean of alpha after the burn-in, if it is drawn; otherwise alpha."""
         return float(np.mean(self.alphas[-max(self.n_averaged, 1) :])) if self.alphas else self.alpha
 
     def acceptance_rate(self):
@@ -149,7 +149,7 @@ class CompoundChain(GibbsChain):
         return self.accepted / max(self.n_averaged, 1)
 
     def sweep(self, stop=NEVER_STOP):
-        """Draw every token, then the mixtures and, where it is drawn, alpha; in the burn-in, learn gamma and eta."""
+        """Draw every token, then the mixtures and, if it is drawn, alpha; in the burn-in, learn gamma and eta."""
         super().sweep(stop)
         rng = np.random.default_rng(random.child(self.seed, self.n_sweeps))
         self._move_mixtures(rng)

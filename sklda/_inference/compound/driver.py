@@ -1,4 +1,4 @@
-"""Chains or variational ascents of a fit of compound LDA: begun, continued and run."""
+"""Chains or variational ascents of a fit of compound LDA: initialise, continue and run."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def initialise(corpus, priors, model, hyperparameters, n_chains, seed):
     ]
 
 
-def go_on(corpus, priors, model, states):
+def continued(corpus, priors, model, states):
     """Chains or ascents at the states of an earlier fit."""
     return [_kind(model)(corpus, priors, state, model) for state in states]
 
@@ -35,7 +35,7 @@ def run(chains, n_iter, *, n_jobs=None, listener=None):
 
 
 def prior_trace(chains):
-    """gamma and the mean of eta in every sweep, (n_chains, n_sweeps of the longest, 2); NaN where a chain has ended."""
+    """gamma and the mean of eta in every sweep, (n_chains, sweeps of the longest, 2); NaN after the end of a chain."""
     trace = np.full((len(chains), max(len(chain.prior_trace) for chain in chains), 2), np.nan)
     for row, chain in zip(trace, chains, strict=True):
         row[: len(chain.prior_trace)] = chain.prior_trace

@@ -21,7 +21,7 @@ _ADAPTATION_EXPONENT = -0.6
 
 
 def first_log_step(n_collections, n_components):
-    """Logarithm of the step size of each collection at the start."""
+    """Logarithm of the first step size of each collection."""
     return np.full(n_collections, -np.log(n_components) / _STEP_ROOT)
 
 

@@ -1,4 +1,4 @@
-"""What a fit of compound LDA takes as given: collections, algorithm, burn-in and which hyperparameters are learnt."""
+"""The settings of a fit of compound LDA: collections, algorithm, burn-in and which hyperparameters are learnt."""
 
 from dataclasses import dataclass
 
@@ -52,7 +52,7 @@ class Model:
             None: half of `max_iter`.
         draw_every : int or None
         earlier : pair of Model and list of state, default=None
-            Where the fit goes on from, with the burn-in of that model.
+            Model and last states of the fit that is continued. Its burn-in is kept.
 
         Raises
         ------

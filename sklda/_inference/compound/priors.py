@@ -1,4 +1,4 @@
-"""The hyperparameters of compound LDA: values at the start, the M-step for (gamma, eta), a slice step for alpha."""
+"""The hyperparameters of compound LDA: initial values, the M-step for (gamma, eta), a slice step for alpha."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from sklda._inference.priors import LARGEST, SMALLEST, check_prior
 SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, LARGEST
 # gamma is learnt in this range. At 1e6 a document of less than a thousand words has the mixture of its collection.
 LEARNT_GAMMA = (SMALLEST_GAMMA, 1e6)
-# The Gamma prior of alpha is cut off at these values; alpha starts at the prior mean, between the other two.
+# The Gamma prior of alpha is cut off at these values. The first alpha is the prior mean, cut off at the other two.
 DRAWN_ALPHA = (1e-6, 1e6)
 _FIRST_ALPHA = (1e-3, 1e3)
 # Width of the first interval of the slice step, in log alpha. It affects the time of a step, not the distribution.
@@ -27,7 +27,7 @@ _SLICE_WIDTH = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
-    """alpha, gamma and eta at the start of a fit, and which of them change.
+    """The first alpha, gamma and eta of a fit, and which of them change.
 
     Attributes
     ----------
@@ -57,8 +57,8 @@ class Hyperparameters:
         learn_gamma, learn_eta = (learn_priors and value is None for value in (doc_concentration, topic_word_prior))
         if learn_priors and not (learn_gamma or learn_eta):
             raise ValueError(
-                "learn_priors=True finds nothing to learn, for doc_concentration and topic_word_prior are both given: "
-                "set the one that is to be learnt to None, or learn_priors to False."
+                "learn_priors=True learns the priors that are None, but doc_concentration and topic_word_prior are "
+                "both given: set one of them to None, or learn_priors to False."
             )
         gamma = 1.0 if doc_concentration is None else check_prior(doc_concentration, "doc_concentration", {})
         if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
@@ -71,7 +71,7 @@ class Hyperparameters:
 
 
 def _first_alpha(given):
-    """alpha at the start, and its Gamma prior or None."""
+    """The first alpha, and its Gamma prior or None."""
     if not isinstance(given, tuple):
         return check_prior(given, "collection_topic_prior", {}), None
     if len(given) != 2 or not all(isinstance(a, Real) and 0 < a < np.inf for a in given):
@@ -120,7 +120,7 @@ class MStep:
     Attributes
     ----------
     learn_gamma, learn_eta : bool
-        The other one keeps its value.
+        A prior that is not learnt keeps its value.
     """
 
     learn_gamma: bool = True

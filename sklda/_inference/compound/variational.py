@@ -18,8 +18,8 @@ from sklda._inference.newton import newton_on_log
 from sklda._inference.parallel import NEVER_STOP, in_parallel
 from sklda._inference.rising import log_gamma_ratio
 
-# Updates of (rho, q(z)) of a document in one iteration. Chosen, not tuned: the next iteration continues from where they
-# ended.
+# Updates of (rho, q(z)) of a document in one iteration. Chosen, not tuned: the next iteration continues from the last
+# values.
 _DOCUMENT_UPDATES = 10
 # Pairs of document and word in one block of arrays: 16 MB for 128 topics.
 _PAIRS = 2**14
@@ -30,7 +30,7 @@ _TOLERANCE = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class AscentState:
-    """All that the ascent needs to go on.
+    """All that the ascent needs to continue.
 
     Attributes
     ----------
@@ -42,13 +42,13 @@ class AscentState:
     omega : ndarray of shape (n_collections, n_components)
     alpha, gamma : float
     eta : float or None
-        None where eta is not learnt.
+        None if eta is not learnt.
     n_sweeps : int
         Iterations.
     trace : tuple of float
         The bound after every iteration made with `maximise_bounds`.
     prior_trace : tuple of (float, float)
-        (gamma, mean of eta) in every iteration, where one of them is learnt.
+        (gamma, mean of eta) in every iteration, if one of them is learnt.
     """
 
     topic_word_parameter: np.ndarray
@@ -64,7 +64,7 @@ class AscentState:
 
 
 class VariationalAscent:
-    """Coordinate ascent on the lower bound of log p(w) from one start.
+    """Coordinate ascent on the lower bound of log p(w) from one initialisation.
 
     It has the interface of a chain, for traces, callbacks and warm starts: `sweep` is one iteration, `log_joint` the
     bound.
@@ -106,7 +106,7 @@ class VariationalAscent:
         return cls(corpus, priors, state, model)
 
     def state(self):
-        """A copy of the state, from which ``VariationalAscent(corpus, priors, state, model)`` goes on."""
+        """A copy of the state, from which ``VariationalAscent(corpus, priors, state, model)`` continues."""
         return AscentState(
             self.topic_word_parameter.copy(order="K"),
             self.doc_topic.copy(),
@@ -122,11 +122,11 @@ class VariationalAscent:
 
     @property
     def converged(self):
-        """Whether the last iteration gained too little to go on."""
+        """Whether the last iteration raised the bound by less than the tolerance."""
         return len(self.trace) > 1 and self.trace[-1] - self.trace[-2] < _TOLERANCE * self.corpus.n_tokens
 
     def sweep(self, stop=NEVER_STOP):
-        """One iteration: documents, topics, mixtures and, where they are learnt, gamma and eta."""
+        """One iteration: documents, topics, mixtures and, if they are learnt, gamma and eta."""
         log_words = expected_logs(self.topic_word_parameter).T
         expected = np.zeros((self.corpus.n_features, self.omega.shape[1]))
         prior = self.gamma * self.omega[self.model.collections]
@@ -147,7 +147,7 @@ class VariationalAscent:
         return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
 
     def _documents(self, first, last, log_words, prior, expected, stop):
-        """rho and q(z) of some documents in turn, started where the last iteration ended."""
+        """Update rho and q(z) of some documents, from the rho of the last iteration."""
         own = slice(self.counts.indptr[first], self.counts.indptr[last])
         words, counts = self.counts.indices[own], self.counts.data[own, None]
         documents = self.documents[own] - first
@@ -180,7 +180,7 @@ class VariationalAscent:
             self.topic_word_prior = np.full((1, V), self.eta)
 
     def _linear_in_gamma(self, log_theta):
-        """The factor of gamma in the bound, but for the values of log Gamma."""
+        """The factor of gamma in the bound, without the terms with log Gamma."""
         a, omega, n = self.a, self.omega, self.n_documents[:, None]
         linear = (omega * (np.log(a * omega) - psi(a * omega) + log_theta / np.maximum(n, 1)) * n).sum()
         return linear - (n * ((omega.shape[1] - 1) / a + np.log(a) - psi(a))).sum()
@@ -234,14 +234,14 @@ class VariationalAscent:
 
 
 def maximise_bounds(ascents, n_iter, *, n_jobs=None, listener=None):
-    """Iterate ascents side by side, each until it has converged, but at most `n_iter` times.
+    """Iterate ascents in parallel, each until it has converged, but at most `n_iter` times.
 
     Parameters
     ----------
     ascents : list of VariationalAscent
     n_iter : int
     n_jobs : int, default=None
-        Ascents at a time, as in joblib; results do not depend on it.
+        Ascents that run at the same time, as in joblib. Results do not depend on it.
     listener : object, default=None
         ``listener.before(index)`` is called before every iteration of ascent `index`, and
         ``listener.after(index, ascent)`` after it; that ascent ends when the latter returns True.
@@ -251,7 +251,7 @@ def maximise_bounds(ascents, n_iter, *, n_jobs=None, listener=None):
     list of VariationalAscent
     """
     tasks = [(i, ascent, n_iter, listener) for i, ascent in enumerate(ascents)]
-    # A listener may want to be in the thread of the caller.
+    # A listener may have to run in the thread of the caller.
     return in_parallel(_maximise, tasks, n_jobs, always_in_threads=False)
 
 

@@ -14,9 +14,10 @@ from scipy.special import gammaln, polygamma, psi
 
 from sklda._inference.priors import SMALLEST
 
-# Rounds of Newton steps for (omega, a) in one iteration. Chosen, not tuned: the next iteration continues from there.
+# Rounds of Newton steps for (omega, a) in one iteration. Chosen, not tuned: the next iteration continues from the last
+# values.
 _ROUNDS = 10
-# The rounds end when one gains less than this part of the bound. Chosen: rounding takes 1e-16 of it.
+# The rounds end when one gains less than this part of the bound. Chosen: rounding errors are about 1e-16 of it.
 _ROUND_TOLERANCE = 1e-10
 # Chosen, not tuned: a Newton step in omega goes at most this part of the way to the edge of the simplex, one in log a
 # at most this far, and a step that lowers the bound is halved at most so many times.

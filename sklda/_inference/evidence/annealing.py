@@ -17,14 +17,14 @@ GUIDE_SWEEPS = 20
 # median topic, but not outside these bounds. Measured on simulated corpora of 2,400 to 600,000 tokens: with these ends
 # the bias of the logarithm is 2 to 4.5 nats x K (D + V) / n_temperatures.
 _FIRST_STRENGTH, _LAST_STRENGTH = 10.0, (1e-3, 0.1)
-# Path from the prior: the first multiple of eta, in tokens over the smallest eta, and at least. At ten times the tokens
-# no count can be told from the prior.
+# Path from the prior: the first multiple of eta, in units of the tokens over the smallest eta, and its smallest value.
+# At ten times the tokens, counts hardly change the probabilities.
 _FIRST_SCALE, _LEAST_FIRST_SCALE = 10.0, 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Guide:
-    """Expected counts near a mode of the posterior, towards which the priors of the guided path lean.
+    """Expected counts near a mode of the posterior. The guided path adds multiples of them to the priors.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class AnnealedRun:
     state : ChainState
         The state at the end of the run; with the weight, a draw from the posterior of z.
     label_error : float
-        Error of the sum over topic labels, in nats: 0 where it is exact.
+        Error of the sum over topic labels, in nats: 0 if the sum is exact.
     """
 
     log_weight: float
@@ -114,11 +114,8 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
     theta, phi = guide.doc / guide.doc.sum(axis=1, keepdims=True), guide.word / guide.word.sum(axis=0)
     topics, log_probability = _draw_independent(corpus, theta, phi, stream)
     chain = GibbsChain(corpus, guide.priors_at(strengths[0]), ChainState(topics, stream))
-    log_weight = chain.log_joint() - log_probability
-    for strength in strengths[1:]:
-        chain.sweep(stop)
-        log_weight += _change_priors(chain, guide.priors_at(strength))
-    chain.sweep(stop)
+    path = (guide.priors_at(strength) for strength in strengths[1:])
+    log_weight = _anneal(chain, path, chain.log_joint() - log_probability, stop)
     log_mean, label_error = log_mean_over_labels(chain, guide.priors, np.random.default_rng(random.child(seed, 0)))
     log_weight += _change_priors(chain, guide.priors) - log_mean
     # A last sweep under the target itself, on which no weight depends.
@@ -127,19 +124,16 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
 
 
 def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
-    """Anneal from the prior of z: eta falls from a value at which words do not matter to its own.
+    """Anneal from the prior of z: eta falls to its own value from one so large that words hardly affect the topics.
 
-    Topics that have an eta each start from the mean over topics, times the scale: see `_diluted`. The method is good
+    If each topic has an eta of its own, the path begins near their mean, see `_diluted`. The method is good
     for a few thousand tokens. With more, the path crosses a point at which all topics form at once.
 
     Parameters
     ----------
-    corpus : Corpus
+    corpus, n_temperatures, seed, stop
+        See `guided_ais`.
     priors : Priors
-    n_temperatures : int
-    seed : numpy.random.SeedSequence
-    stop : Stop, optional
-        Ends the run when its flag is up.
 
     Returns
     -------
@@ -152,11 +146,8 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     first = max(_FIRST_SCALE * corpus.n_tokens / min(1.0, priors.topic_word().min()), _LEAST_FIRST_SCALE)
     scales = np.geomspace(first, 1, n_temperatures + 1)
     chain = GibbsChain(corpus, _diluted(priors, scales[0]), ChainState(topics, stream))
-    log_weight = chain.log_words()
-    for scale in scales[1:]:
-        chain.sweep(stop)
-        log_weight += _change_priors(chain, _diluted(priors, scale))
-    chain.sweep(stop)
+    path = (_diluted(priors, scale) for scale in scales[1:])
+    log_weight = _anneal(chain, path, chain.log_words(), stop)
     return AnnealedRun(log_weight, chain.state().compact(priors.n_components))
 
 
@@ -167,8 +158,17 @@ def _draw_independent(corpus, theta, phi, stream):
     return topics, log_probability
 
 
+def _anneal(chain, path, log_weight, stop):
+    """Sweep a chain before each change of its priors along a path and after the last; return the log weight."""
+    for priors in path:
+        chain.sweep(stop)
+        log_weight += _change_priors(chain, priors)
+    chain.sweep(stop)
+    return log_weight
+
+
 def _change_priors(chain, priors):
-    """Give the chain other priors; the change of its log joint."""
+    """Give the chain other priors; return the change of its log joint."""
     before = chain.log_joint()
     chain.priors = priors
     return chain.log_joint() - before
@@ -177,8 +177,8 @@ def _change_priors(chain, priors):
 def _diluted(priors, scale):
     """A common eta times `scale`; an eta per topic plus scale - 1 times its mean over topics.
 
-    An eta per topic that is merely multiplied would prefer its own words at any scale, and the first step of the path
-    would be plain importance sampling.
+    If an eta per topic were only multiplied, topics would keep their differences at every scale, and the first step of
+    the path would be plain importance sampling.
     """
     if not len(priors.topic):
         return priors.scaled(1, scale)

@@ -10,7 +10,7 @@ from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 def chib(chain, n_inner, stop=NEVER_STOP):
     """log p(z* | w) - log p(z*, w), where p(z* | w) is the mean probability of a sweep from the posterior to z*.
 
-    z* has each token in the topic where it was most often during the first third of the sweeps (Chen & Doss 2018,
+    In z* each token has the topic that it had most often during the first third of the sweeps (Chen & Doss 2018,
     equation 5.1; phi, which cancels there, is integrated out here).
 
     Parameters

@@ -61,9 +61,9 @@ def combine_chains(log_weights, variance=None, freedom=None, other_chains=()):
     ----------
     log_weights : ndarray of shape (n_chains, n_runs)
     variance : float, default=None
-        Variance of log weights between runs of one chain, where it is known better than from these runs.
+        Variance of log weights between runs of one chain, if it is known better than from these runs.
     freedom : float, default=None
-        Degrees of freedom of `variance`, where the standard error is to contain the error of the variance; None with
+        Degrees of freedom of `variance`, if the standard error is to contain the error of the variance; None with
         `variance`: it does not.
     other_chains : sequence of ndarray of shape (n_chains,), default=()
         Values of the chains of other models, which differ as much as these do. They are used when these chains are
@@ -72,9 +72,9 @@ def combine_chains(log_weights, variance=None, freedom=None, other_chains=()):
     Returns
     -------
     Combined
-        The standard error comes from the spread between runs, and from the spread between chains where it is larger.
+        The standard error comes from the spread between runs, and from the spread between chains if it is larger.
         For normal log weights the log of the mean is their mean plus half their variance. Few runs do not reach that;
-        the difference is the downward bias. It is 0 where the runs are enough.
+        the difference is the downward bias. It is 0 if the runs are enough.
     """
     n_chains, n_runs = log_weights.shape
     value = logsumexp(log_weights) - np.log(log_weights.size)

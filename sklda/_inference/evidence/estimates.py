@@ -60,7 +60,7 @@ class Estimates:
     label_error : float
         The largest error of a sum over topic labels, in nats.
     states : list of ChainState
-        The chains' states now.
+        The chains' states after the estimates.
     """
 
     log_weights: np.ndarray
@@ -101,7 +101,7 @@ def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_
 
 
 def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=True, n_jobs=None):
-    """Estimates of the evidence of several targets, all chains side by side.
+    """Estimates of the evidence of several targets, all chains in parallel.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=T
     method : str
         One of `METHODS`.
     temperatures : list of int
-        Temperatures of each run of a chain; for methods that do not anneal only their number counts.
+        Temperatures of each run of a chain; for methods that do not anneal only the number of runs is used.
     n_inner : int
         Sweeps of a run of the methods that do not anneal.
     also_prior_ais : bool, default=True
@@ -153,7 +153,7 @@ def _gather(chains):
 
 
 def _larger(found):
-    """The `Estimates` with the largest mean, with the chains' states by the first of them.
+    """The `Estimates` with the largest mean, but with the chains' states of the first.
 
     By Markov's inequality no mean is likely to be far above p(w), but it may be far below: the larger one is closer.
     """
@@ -173,7 +173,7 @@ def _runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, s
         log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]
         label_error = max(run.label_error for run in runs)
     else:
-        # With the chain's own stream its estimate would be the same again.
+        # With the chain's own stream, a second call would give the same estimates.
         chain.stream = random.stream(seed)
         log_weights, ends, label_error = [], [], 0.0
         for own in seeds:

@@ -16,9 +16,9 @@ def log_mean_over_labels(chain, target, rng):
     Parameters
     ----------
     chain : GibbsChain
-        Its priors are those that lean towards the guide.
+        Its priors are those at the last strength of the guided path.
     target : Priors
-        alpha and eta of the model, which say what topics may be permuted.
+        alpha and eta of the model, which determine what topics may be permuted.
     rng : numpy.random.Generator
 
     Returns

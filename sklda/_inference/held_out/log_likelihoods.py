@@ -1,4 +1,4 @@
-"""log p(w_d | phi, alpha) of documents, given the topics phi, by any of the methods of this room."""
+"""log p(w_d | phi, alpha) of documents, given the topics phi, by any of the methods of this package."""
 
 from functools import partial
 
@@ -42,10 +42,8 @@ def log_likelihoods(
     doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
         alpha.
     seed : numpy.random.SeedSequence
-    method, n_temperatures, n_runs, n_particles, schedule
+    method, n_temperatures, n_runs, n_particles, schedule, n_jobs
         See `sklda.metrics.held_out_log_likelihood`.
-    n_jobs : int, default=None
-        Number of blocks of 64 documents at a time, as in joblib.
 
     Returns
     -------

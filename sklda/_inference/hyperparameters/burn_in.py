@@ -1,4 +1,4 @@
-"""Chains on (h, z) from any start to near their posterior, until they agree."""
+"""Burn-in of chains on (h, z), from any initialisation, until they agree."""
 
 from dataclasses import dataclass
 
@@ -17,18 +17,19 @@ from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChai
 from sklda._inference.hyperparameters.settings import wider
 from sklda._inference.parallel import NEVER_STOP, in_parallel
 
-# Points along either axis: of the grid over the whole box, and of the grid around what was found, which reaches this
-# factor further at either end. A grid that ends sooner holds back chains that still move, and one whose neighbours are
-# far apart, relative to the standard deviation of log h given z, slows all chains.
+# Points along either axis: of the grid over the whole box, and of the grid around the region found, which is wider than
+# the region by this factor at either end. On a narrower grid, chains that still move would stop at its ends. On a
+# coarser grid, whose steps are large relative to the standard deviation of log h given z, all chains would be slow.
 _COARSE, _FINE, _REACH = 128, 100, 8.0
 # Nats below the maximum at which the region ends: 3.5 standard deviations.
 _DROP = 3.5**2 / 2
-# Rounds at most, each as long as all before it; the R-hat below which chains agree in the last one.
+# The largest number of rounds, each as long as all before it; chains agree if their R-hat in the last round is below
+# this.
 _ROUNDS, _AGREE = 5, 1.3
-# R-hat^2 - 1 of slow chains falls inversely with their length. Further rounds are made only where this predicts that it
-# ends below so many times the limit.
+# R-hat^2 - 1 of slow chains is inversely proportional to their length. Further rounds are made only if this predicts a
+# last value below so many times the limit.
 _SLACK = 2.0
-# Tokens drawn by a chain in these rounds, at most: some minutes.
+# Largest number of tokens that a chain draws in these rounds: some minutes.
 _MOST_DRAWS = 1e9
 
 
@@ -42,9 +43,9 @@ class SettledChain:
     curve : Curve
         m(h) from its draws.
     region : pair of (float, float)
-        Where that is within 3.5 standard deviations of its maximum.
+        h within 3.5 standard deviations of the maximum of `curve`.
     log_h : ndarray of shape (2,) or None
-        Its maximum.
+        The maximum of `curve`.
     """
 
     chain: TemperedChain
@@ -54,7 +55,7 @@ class SettledChain:
 
     @classmethod
     def of(cls, chain):
-        """By the last half of a chain's draws."""
+        """From the last half of a chain's draws."""
         seen = chain.observations[len(chain.observations) // 2 :]
         draws = CountHistograms.stack([each.counts for each in seen])
         curve = Curve(draws, mixture_denominators(draws, chain.grid), [len(draws)])
@@ -70,11 +71,11 @@ class BurnIn:
     ----------
     settled : list of SettledChain
     curve : Curve
-        From the draws of all in the last round.
+        m(h) from the draws of all chains in the last round.
     region : pair of (float, float)
-        Where that is within 3.5 standard deviations of its maximum.
+        h within 3.5 standard deviations of the maximum of `curve`.
     agree : bool
-        Whether R-hat says that the chains have the same distribution.
+        Whether the chains have the same distribution, by R-hat.
     """
 
     settled: list
@@ -84,7 +85,7 @@ class BurnIn:
 
 
 def settle(chain, within, n_sweeps, seed, stop=NEVER_STOP):
-    """Let a chain find its h: full Bayes on the whole box, then around what was found.
+    """Let a chain find its h: full Bayes on the whole box, then on a grid around the region found.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def settle(chain, within, n_sweeps, seed, stop=NEVER_STOP):
     within : pair of (float, float)
         The box.
     n_sweeps : int
-        One half for each of the two.
+        Half of them on each of the two grids.
     seed : numpy.random.SeedSequence
     stop : callable, optional
 
@@ -109,7 +110,7 @@ def settle(chain, within, n_sweeps, seed, stop=NEVER_STOP):
 
 
 def grid_around(region, within, corpus, n_components):
-    """A fine grid over a region and a factor of eight further, but not beyond `within`."""
+    """A fine grid over a region that is a factor of eight wider at either end, but not beyond `within`."""
     low, high = np.log(region).T
     lowest, highest = np.log(within).T
     ends = np.maximum(low - np.log(_REACH), lowest), np.minimum(high + np.log(_REACH), highest)
@@ -125,14 +126,14 @@ def sweep_on_grid(chain, grid, n_sweeps, rng, stop=NEVER_STOP):
 
 
 def burn_in(settled, within, n_sweeps, seed, n_jobs=None):
-    """Sweep chains on one grid, then as long again, and again, until they agree or are too slow to.
+    """Sweep chains on one grid, and double their length until they agree or are too slow to agree.
 
     Parameters
     ----------
     settled : list of SettledChain
     within : pair of (float, float)
     n_sweeps : int
-        Of the first round.
+        Sweeps of the first round.
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
 
@@ -173,7 +174,7 @@ def _round(settled, within, n_sweeps, number, seed, n_jobs):
 
 
 def union(settled):
-    """The box around the regions of several chains."""
+    """The smallest box that contains the regions of several chains."""
     regions = np.array([each.region for each in settled])
     low, high = regions[:, :, 0].min(axis=0), regions[:, :, 1].max(axis=0)
     return tuple((float(a), float(b)) for a, b in zip(low, high, strict=True))

@@ -11,25 +11,25 @@ from sklda._inference.sampling.run_chains import run_chains
 
 
 class ChainPool:
-    """Chains on one corpus, with what they are made of and whether they have ended.
+    """Chains on one corpus, their settings, and which of them have ended.
 
     Parameters
     ----------
     corpus : Corpus
     priors : Priors
-        Where h starts.
+        The first h.
     settings : Settings
     seed : numpy.random.SeedSequence
     n_chains : int
     n_jobs : int, default=None
-        Chains at a time; the draws do not depend on it.
+        Chains that run at the same time. The draws do not depend on it.
     listener : object, default=None
-        As in `run_chains`; hears of all sweeps made by `sweep`.
+        See `run_chains`. It is called for all sweeps made by `sweep`.
 
     Attributes
     ----------
     chains : list of GibbsChain
-        Empty until the caller sets them or calls `start`.
+        Empty until the caller sets them or calls `initialise`.
     ended : set of int
         Chains that the listener has asked to stop. They are not swept again.
     """
@@ -40,20 +40,20 @@ class ChainPool:
         self.chains, self.ended = [], set()
 
     def branch(self):
-        """Another pool that goes on from the same chains; a chain that ends in one has ended in both.
+        """Another pool that continues the same chains. A chain that ends in one pool has ended in both.
 
-        The chains are the same objects until either pool calls `temper`, which both do before they sweep.
+        The chains are the same objects until a pool calls `temper`; both must call it before they sweep.
         """
         other = copy.copy(self)
         other.chains = list(self.chains)
         return other
 
     def for_documents(self, corpus, seed):
-        """A pool of one chain on a part of the corpus, which nobody listens to."""
+        """A pool of one chain on a part of the corpus, without a listener."""
         return ChainPool(corpus, self.priors, self.settings, seed, n_chains=1, n_jobs=self.n_jobs)
 
     def initialise(self, seed, *key):
-        """Begin with random topics; chain c has the seed ``child(seed, *key, c)``."""
+        """Make chains with random topics; chain c has the seed ``child(seed, *key, c)``."""
         seeds = [random.child(seed, *key, c) for c in range(self.n_chains)]
         self.chains = [GibbsChain.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
 
@@ -65,20 +65,20 @@ class ChainPool:
         swept = run_chains([self.chains[c] for c in numbers], n_sweeps, n_jobs=self.n_jobs, listener=listener)
         for c, chain, length in zip(numbers, swept, before, strict=True):
             self.chains[c] = chain
-            # In another process the listener is a copy, whose notes are lost.
+            # In another process the listener is a copy, and what it adds to `ended` is lost.
             if len(chain.trace) - length < n_sweeps:
                 self.ended.add(c)
 
     def temper(self, grid, stage, gain=None):
-        """Let the chains go on as chains on (h, z) over a grid, with nothing observed yet.
+        """Continue the chains as chains on (h, z) over a grid, without observations so far.
 
         Parameters
         ----------
         grid : Grid
         stage : int
-            Every stage has random streams of its own.
+            Number of the stage. Each stage has random streams of its own.
         gain : float, default=None
-            As in `TemperedChain`.
+            See `TemperedChain`.
         """
         self.chains = [
             TemperedChain(
@@ -94,7 +94,7 @@ class ChainPool:
         ]
 
     def new_grid(self, region, refinement=1):
-        """A grid over a region, with `refinement` steps in place of each of `grid_shape`; one point for "simple"."""
+        """A grid over a region, with `refinement` steps for each step of `grid_shape`; one point for "simple"."""
         K = self.priors.n_components
         if self.settings.tempering.estimator == "simple":
             return self.grid_at(np.sqrt([low * high for low, high in region]))
@@ -107,12 +107,12 @@ class ChainPool:
 
     @property
     def grid(self):
-        """The grid that the chains are on."""
+        """The grid of the chains."""
         return self.chains[0].grid
 
     @property
     def search_region(self):
-        """The box in which the maximum is looked for."""
+        """The box in which the maximum is searched."""
         return self.settings.search_region(self.grid.region)
 
     @property
@@ -126,7 +126,7 @@ class ChainPool:
 
 
 class _Renumbered:
-    """Passes on to a listener what some of the chains do, and notes which of them it asks to stop."""
+    """Calls a listener with the numbers of the chains in the pool, and adds those that it stops to `ended`."""
 
     def __init__(self, listener, numbers, ended):
         self.listener, self.numbers, self.ended = listener, numbers, ended

@@ -9,13 +9,13 @@ from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_s
 from sklda._inference.hyperparameters.maximum import NAMES
 from sklda._inference.warn import warn
 
-# A grid point was not visited that has less than this share of its expected visits.
+# A grid point with less than this share of its expected visits counts as not visited.
 UNVISITED = 0.05
 # Chains disagree when a chi-square test of their scores at the common maximum has a p-value below this.
 _DISAGREE = 0.01
-# R-hat beyond which chains that disagree get a warning (the usual limit); below it, wider errors are enough.
+# Chains that disagree get a warning if R-hat is larger than this (the usual limit). Below it, wider errors are enough.
 _LARGE_R_HAT = 1.1
-# Draws of a chain below which its batches are too few for the test.
+# With fewer draws of a chain than this, there are too few batches for the test.
 _FEWEST_DRAWS = 16
 
 
@@ -49,7 +49,7 @@ def disagree(curve, maximum):
         scores.append(weights @ gradients)
         covariance += covariance_of_sums(weights[:, None] * (gradients - scores[-1]), own.lengths) / n_chains
     scores, covariance = np.array(scores)[:, inside], covariance[np.ix_(inside, inside)]
-    # The covariance is itself estimated, from so many batches.
+    # The covariance is an estimate from so many batches.
     freedom = sum(n_batches(n) - 1 for n in curve.lengths)
     shrink = max(1 - (len(covariance) + 1) / freedom, 0.1)
     q = shrink * np.einsum("ci,ij,cj->", scores, np.linalg.pinv(covariance), scores)
@@ -57,14 +57,14 @@ def disagree(curve, maximum):
 
 
 def warn_of_missed_modes(modes):
-    """Warn if few of the starts of a `ModeSearch` have about the best evidence."""
+    """Warn if few initialisations of a `ModeSearch` have about the best evidence."""
     if not modes.few_plausible:
         return
     warn(
-        f"Of {len(modes.log_evidence)} starts, only {modes.n_plausible} have about the best evidence, and all chains "
-        "go on from these. A better mode of the topic assignments may have been missed, with its maximum elsewhere. "
-        "The errors contain the spread of the maxima of the modes that were found. "
-        "More starts (n_chains) or longer tuning (n_tuning) may find more modes of that evidence.",
+        f"Of {len(modes.log_evidence)} initialisations, only {modes.n_plausible} have about the best evidence, and "
+        "all chains continue from these. A better mode of the topic assignments, with another maximum, may have been "
+        "missed. The errors contain the spread of the maxima of the modes that were found. "
+        "More initialisations (n_chains) or longer tuning (n_tuning) may find more modes with this evidence.",
         ConvergenceWarning,
     )
 
@@ -82,7 +82,7 @@ def warn_of_edges(maximum, region):
 
 
 def warn_of_disagreement(r_hat):
-    """Warn of chains that disagree, where R-hat says so too."""
+    """Warn of chains that disagree, if R-hat is large too."""
     if r_hat.max() <= _LARGE_R_HAT:
         return
     r_hat = dict(zip(NAMES, r_hat, strict=True))

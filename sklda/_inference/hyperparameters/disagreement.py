@@ -38,7 +38,7 @@ class WeightedModes:
 
 
 def weigh_modes(pool, curve, maximum):
-    """Put the chains' curves where guided annealing says that their modes belong, and widen the errors.
+    """Weight the chains' curves by the evidence of their modes, from guided annealing, and widen the errors.
 
     On corpora that are too large for annealing all modes have the same weight.
 
@@ -46,7 +46,7 @@ def weigh_modes(pool, curve, maximum):
     ----------
     pool : ChainPool
     curve : Curve
-        From the draws of all chains that have any.
+        From the draws of all chains.
     maximum : Maximum
         Of the curve.
 
@@ -64,7 +64,7 @@ def weigh_modes(pool, curve, maximum):
         eta, alpha = maximum.h
         priors = Priors.make(alpha, eta, K, pool.corpus.n_features)
         found = mode_evidence(chains, priors, n_temperatures, _RUNS, random.child(pool.seed, 2), pool.n_jobs)
-        # A mode is judged at its own best h.
+        # The weight of a mode is its evidence at its own best h.
         at_maximum = _log_values(own, [maximum.h] * len(own))
         log_weights = log_mode_weights(found.value + heights - at_maximum, found.std)
     log_weights[log_weights < np.log(NEGLIGIBLE)] = -np.inf

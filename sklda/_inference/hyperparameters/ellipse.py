@@ -1,4 +1,4 @@
-"""The confidence region that users get: alpha before eta, unlike the rest of the room."""
+"""The public confidence region. Here alpha comes before eta, unlike in the rest of this package."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ class Ellipse:
     center : ndarray of shape (2,)
         (alpha, eta), that is (`doc_topic_prior`, `topic_word_prior`).
     covariance : ndarray of shape (2, 2)
-        Of (log alpha, log eta). Infinite along a prior whose maximum lies at an edge of the region searched.
+        Covariance of (log alpha, log eta). Infinite along a prior whose maximum lies at an edge of the region searched.
     level : float
         Confidence level.
     kind : {"monte_carlo", "statistical"}
-        Whether it covers the maximum of the marginal likelihood, which the draws estimate, or the priors that generated
-        the corpus.
+        ``"monte_carlo"``: it covers the maximum of the marginal likelihood, which the draws estimate.
+        ``"statistical"``: it covers the priors that generated the corpus.
     region : pair of (float, float)
-        ((alpha_low, alpha_high), (eta_low, eta_high)) that was searched; a boundary without end is cut there.
+        ((alpha_low, alpha_high), (eta_low, eta_high)) that was searched. An infinite boundary is cut off there.
     """
 
     center: np.ndarray
@@ -33,7 +33,7 @@ class Ellipse:
 
     @property
     def standard_errors(self):
-        """Of log alpha and of log eta, ndarray of shape (2,): relative errors of the two while they are small."""
+        """Standard errors of log alpha and log eta, ndarray of shape (2,): small ones are relative errors."""
         return np.sqrt(np.diag(self.covariance))
 
     def contains(self, doc_topic_prior, topic_word_prior):

@@ -1,7 +1,7 @@
-"""Gibbs-EM as a method of its own: chains that learn h = (eta, alpha) along all their sweeps.
+"""Gibbs-EM as a method: chains that learn h = (eta, alpha) in all their sweeps.
 
-It has no theory that ensures the maximum of m(h) (George & Doss 2018, section 5.1): it follows the mode of z that its
-chain is in and keeps noise from its draws.
+No theory ensures that it finds the maximum of m(h) (George & Doss 2018, section 5.1): the result depends on the mode of
+z in which the chain is, and contains noise from its draws.
 """
 
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ from sklda._inference.sampling.collapsed import GibbsChain
 class FixedPointMStep(MStep):
     """The M-step by Minka's fixed point, as in Wallach's Gibbs-EM; for symmetric priors.
 
-    With f the sum of log rising factorials, the numerator is its derivative by the counts of topics, the denominator
-    that by the totals: a <- a * f_counts'(log a) / f_totals'(log a) (Minka 2003; Wallach 2006). It may take hundreds of
-    steps where Newton's method takes ten.
+    Let f be the sum of log rising factorials. The numerator is its derivative from the counts of topics, the
+    denominator the derivative from the totals: a <- a * f_counts'(log a) / f_totals'(log a) (Minka 2003; Wallach 2006).
+    It may take hundreds of steps where Newton's method takes ten.
 
     Attributes
     ----------
     n_iter : int
-        Steps at most.
+        Largest number of steps.
     tol : float
-        The step in log a at which it ends.
+        The iteration ends when a step in log a is smaller than this.
     """
 
     n_iter: int = 1000
@@ -67,20 +67,20 @@ class FixedPointMStep(MStep):
 
 
 class EMChain(GibbsChain):
-    """A `GibbsChain` that learns its priors, or keeps them, and remembers those of every sweep.
+    """A `GibbsChain` that learns its priors, or keeps them, and stores the priors of every sweep.
 
     Parameters
     ----------
     chain : GibbsChain
-        Where it goes on from.
+        The chain that it continues.
     em : GibbsEM, default=None
-        Its priors are given to the chain. None: the chain's own priors stay.
+        It determines the priors of the chain. None: the chain's priors stay.
 
     Attributes
     ----------
     prior_path : list of (float, float)
-        eta and alpha in every sweep, the mean alpha where topics have one each; those of the `EMChain` that it
-        goes on from included.
+        eta and alpha in every sweep, the mean alpha if topics have different ones; those of an `EMChain` that it
+        continues included.
     """
 
     def __init__(self, chain, em=None):
@@ -91,14 +91,14 @@ class EMChain(GibbsChain):
 
     @classmethod
     def learning(cls, chain, *, n_draws, n_burn_in, m_step=None):
-        """A chain that starts to learn from its present priors.
+        """A chain that learns, with its present priors as the first ones.
 
         Parameters
         ----------
         chain : GibbsChain
             With symmetric eta; alpha symmetric or one per topic.
         n_draws, n_burn_in : int
-            As in `GibbsEM`.
+            See `GibbsEM`.
         m_step : MStep, default=None
             None: `MStep` with its default bounds.
         """
@@ -114,7 +114,7 @@ class EMChain(GibbsChain):
         return _restored, (plain, self.em, self.prior_path)
 
     def sweep(self, stop=NEVER_STOP):
-        """Draw every token; where an E-step ends, take the M-step."""
+        """Draw every token; at the end of an E-step, do the M-step."""
         h = float(self.priors.word[0]), float(self.priors.doc[0].mean())
         super().sweep(stop)
         self.prior_path.append(h)
@@ -122,7 +122,7 @@ class EMChain(GibbsChain):
             self.set_log_h(self.em.log_h)
 
     def set_log_h(self, log_h):
-        """Take these priors, log eta and one or several log alpha."""
+        """Set the priors: log eta and one or several log alpha."""
         eta, alpha = np.exp(log_h[0]), np.exp(log_h[1:])
         alpha = alpha if len(alpha) > 1 else float(alpha[0])
         self.priors = Priors.make(alpha, float(eta), self.priors.n_components, self.corpus.n_features)

@@ -1,4 +1,4 @@
-"""h = (eta, alpha) by maximum marginal likelihood: the order of the stages, and what the draws say in the end."""
+"""h = (eta, alpha) by maximum marginal likelihood: the stages in their order, and the result."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ from sklda._inference.priors import Priors
 
 @dataclass(frozen=True, eq=False)
 class MarginalLikelihoodEstimate:
-    """What was found.
+    """An estimate of m(h) and of its maximum.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class MarginalLikelihoodEstimate:
     maximum : Maximum
     grid : Grid
     region : pair of (float, float)
-        Where the maximum was looked for.
+        The box in which the maximum was searched.
     occupancy : ndarray of shape (n_etas, n_alphas)
-        Shares of the draws that the grid points have, by their full conditionals.
+        Share of the draws at each grid point, by the full conditionals of the grid point.
     acceptance_rate : float
         Share of the sweeps that changed the grid point.
     r_hat, ess : ndarray of shape (2,)
@@ -54,9 +54,9 @@ class MarginalLikelihoodEstimate:
     chains_disagree : bool
         Whether chains differ by more than their errors.
     log_weights : ndarray of shape (n_chains,)
-        Of the chains' modes where they disagree, by their evidence; otherwise zeros.
+        Log weights of the chains' modes by their evidence, if the chains disagree; otherwise zeros.
     mode_log_evidence, mode_log_evidence_std : ndarray, float
-        Of the starts.
+        Evidence of the initialisations, see `ModeSearch`.
     functional_curve : Curve or None
         Weights of the draws of (theta, beta).
     functional_values : ndarray of shape (n_draws, n_functionals)
@@ -79,7 +79,7 @@ class MarginalLikelihoodEstimate:
     functional_values: np.ndarray
 
     def log_ratio(self, eta, alpha):
-        """log m(h) less its value at the maximum, and the standard error: batch means, and the chains' spread."""
+        """log m(h) minus its value at the maximum; its standard error by batch means and the spread of chains."""
         value, std = self.curve.log_ratio(eta, alpha, self.maximum.h)
         if self.chains_disagree:
             shares = np.exp(self.log_weights) / np.exp(self.log_weights).sum()
@@ -96,7 +96,7 @@ def estimate(pool, method):
     Parameters
     ----------
     pool : ChainPool
-        Its chains are, after that, at the maximum and have it as their priors.
+        Afterwards its chains have the maximum as their priors.
     method : {"serial_tempering", "full_bayes", "auto"}
 
     Returns
@@ -119,7 +119,7 @@ def estimate(pool, method):
 
 
 def _first_sweeps(pool, placement, method):
-    """Make the chains ready and sweep them on their grid; the method that they go on with."""
+    """Prepare the chains and sweep them on their grid; return the method by which they continue."""
     n_sweeps = min(pool.settings.n_tuning, pool.settings.max_iter)
     if method == "full_bayes":
         full_bayes(pool, placement)
@@ -145,7 +145,7 @@ def _conclude(pool, placement, method, n_left):
     maximum = current_maximum(pool, curve)
     chains_disagree = disagree(curve, maximum)
     if chains_disagree and n_left:
-        # Sweeps at the maximum do not bring chains closer that disagree about it: as many on the grid again.
+        # Sweeps at the maximum do not help chains that disagree about it. They get as many sweeps on the grid again.
         sweep_and_thin(pool, min(n_left, pool.settings.max_iter - n_left))
         n_left, curve = 0, current_curve(pool)
         maximum = current_maximum(pool, curve)
@@ -190,7 +190,7 @@ def _share_moved(chain):
 
 
 def _functionals(chains, pool, curve):
-    """Weights of the draws of (theta, beta), and the functionals there."""
+    """The curve of the draws of (theta, beta), and the functionals at these draws."""
     if not pool.settings.functionals:
         return None, np.empty((0, 0))
     draws = stack_draws(chains, True)
@@ -199,7 +199,7 @@ def _functionals(chains, pool, curve):
 
 
 def _warn(found, placement):
-    """A `ConvergenceWarning` for everything that keeps the result from being what was asked for."""
+    """A `ConvergenceWarning` for each reason to doubt the result."""
     if placement.modes is not None:
         warn_of_missed_modes(placement.modes)
     warn_of_edges(found.maximum, found.region)

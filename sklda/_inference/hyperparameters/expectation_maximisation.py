@@ -1,4 +1,4 @@
-"""The priors by either EM, from random starts, as George & Doss (2018) compare them with m(h)."""
+"""The priors by Gibbs-EM or variational EM from random initialisations, to compare with m(h) (George & Doss 2018)."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.variational_em import variational_em
 from sklda._inference.parallel import in_parallel
 
-# Gibbs-EM: draws behind an M-step, and sweeps before them that are not used. With the mean over M-steps their number
-# hardly matters.
+# Gibbs-EM: draws for an M-step, and sweeps before them that are not used. The mean over M-steps hardly depends on these
+# numbers.
 _DRAWS, _BURN_IN = 20, 5
 
 
@@ -18,17 +18,17 @@ def expectation_maximisation(pool, method, per_topic=False):
     Parameters
     ----------
     pool : ChainPool
-        Its chains are, after that, at the priors found, `n_tuning` sweeps on.
+        Afterwards its chains have the priors found, and `n_tuning` sweeps with them.
     method : {"gibbs_em", "variational_em"}
     per_topic : bool, default=False
-        Whether every topic has an alpha of its own; Gibbs-EM alone.
+        Whether every topic has an alpha of its own; only with Gibbs-EM.
     """
     pool.initialise(pool.seed, 3)
     if method == "gibbs_em":
         found = _gibbs_em(pool, per_topic)
     else:
         found = _variational_em(pool)
-    # What was learnt is fixed from here on.
+    # From here on the priors are fixed.
     pool.chains = [EMChain(chain) for chain in pool.chains]
     for chain, log_h in zip(pool.chains, found, strict=True):
         chain.set_log_h(log_h)
@@ -47,7 +47,7 @@ def _gibbs_em(pool, per_topic):
 
 
 def _variational_em(pool):
-    """log h by the largest bound, for every chain, from where `n_tuning` sweeps led."""
+    """log h with the largest bound, for every chain, from the counts after `n_tuning` sweeps."""
     pool.chains = [EMChain(chain) for chain in pool.chains]
     pool.sweep(pool.settings.n_tuning)
     tasks = [(chain, pool.settings.region, pool.settings.max_iter) for chain in pool.chains]

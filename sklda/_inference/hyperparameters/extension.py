@@ -1,4 +1,4 @@
-"""Further sweeps, until the maximum of m(h) is precise enough: on the grid, then at the maximum itself."""
+"""Further sweeps until the maximum of m(h) is precise enough: on the grid, then at the maximum."""
 
 import numpy as np
 
@@ -15,29 +15,29 @@ from sklda._inference.hyperparameters.tempered_stages import (
     stack_draws,
 )
 
-# R-hat below which chains have gone everywhere.
+# Chains with R-hat below this have visited the whole posterior.
 _STEADY = 1.1
-# Draws of every chain that are kept, at most; beyond them every second one is.
+# Largest number of draws that are kept of each chain. Beyond it, every second draw is kept.
 _MOST_DRAWS = 1500
-# The grid of full Bayes is widened where an end has this share of the draws of its most visited value.
+# The grid of full Bayes is widened at an end with more than this share of the draws of the most visited value.
 _CUT = 0.03
 # At one h the autocorrelation of chains is nine times shorter than on (h, z), and a fifth of the sweeps gives the same
-# error of the maximum (measured with K = 8; doc/benchmarks.rst). So the curve itself may have this many times the error
-# asked for, and gets this share of the sweeps.
+# error of the maximum (measured with K = 8; doc/benchmarks.rst). So the error of the curve may be this many times the
+# error that `tol` allows, and the curve gets this share of the sweeps.
 _ROUGH, _PART = 2.0, 0.5
-# Sweeps that the present error asks for are raised by this factor, for the error is itself estimated; and a stage is
-# between these many times as long as all before it.
+# The number of further sweeps by the present error is multiplied by this factor, because that error is an estimate. The
+# length of a stage, relative to all before it, is between these two.
 _MORE, _SHORTEST, _LONGEST = 1.1, 0.25, 2.0
-# Draws of every chain at one h from which on their own autocorrelation is estimated.
+# With at least this many draws of every chain at one h, their own autocorrelation is estimated.
 _ENOUGH = 200
-# The first quarter of the sweeps at the maximum is left out: chains still come from where they were on the grid.
+# The first 1/4 of the sweeps at the maximum is not used: there the chains still depend on their last h on the grid.
 _LEFT_OUT = 4
 
 
 def extend(pool, placement):
-    """Sweep on until the maximum is precise enough, or `max_iter` sweeps were made.
+    """Make further sweeps until the maximum is precise enough, or `max_iter` sweeps were made.
 
-    The grid of full Bayes is widened where its ends cut m(h) off. What was observed before is then left out.
+    The grid of full Bayes is widened if m(h) is not small at its ends. Earlier observations are then dropped.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def extend(pool, placement):
     Returns
     -------
     int
-        Sweeps that may yet be made.
+        Sweeps left of `max_iter`.
     """
     settings = pool.settings
     tol, most, done = settings.tol, settings.max_iter, min(settings.n_tuning, settings.max_iter)
@@ -69,20 +69,20 @@ def extend(pool, placement):
 
 
 def _missing_sweeps(done, error, tol):
-    """Sweeps that are missing after so many: errors fall as the root of the length."""
+    """Further sweeps after `done` ones: errors are inversely proportional to the root of the length."""
     missing = _MORE * (error / tol) ** 2 - 1 if np.isfinite(error) else 1.0
     return max(round(done * np.clip(missing, _SHORTEST, _LONGEST)), 1)
 
 
 def sweep_and_thin(pool, n_sweeps):
-    """Make more sweeps, of which not too many draws are kept."""
+    """Make more sweeps, and keep a limited number of draws."""
     pool.sweep(n_sweeps)
     for chain in pool.chains:
         chain.thin(_MOST_DRAWS)
 
 
 def _uncut_region(pool):
-    """The region of a full Bayes grid, half as long again where its ends are visited, the present one otherwise."""
+    """The region of a full Bayes grid, wider by half at ends that are visited."""
     grid = pool.grid
     if pool.settings.grid_is_region or not grid.flat or 1 in grid.shape:
         return grid.region
@@ -95,9 +95,10 @@ def _uncut_region(pool):
 
 
 def _precision(pool, placement):
-    """The larger Monte Carlo error of log eta and log alpha by its statistical one, and whether chains went everywhere.
+    """The larger ratio of Monte Carlo to statistical error of log eta and log alpha, and whether R-hat is small.
 
-    Chains in modes of their own are compared with themselves alone.
+
+    For chains in separate modes, R-hat compares the halves of each chain only.
     """
     curve = current_curve(pool)
     series = log_h_series(curve, pool.grid)
@@ -107,7 +108,7 @@ def _precision(pool, placement):
 
 
 def extend_at_maximum(pool, curve, maximum, search, n_left):
-    """Sweep on at the maximum until that is precise enough.
+    """Make further sweeps at the maximum until it is precise enough.
 
     Parameters
     ----------
@@ -115,16 +116,16 @@ def extend_at_maximum(pool, curve, maximum, search, n_left):
         After `n_tuning` sweeps at the maximum.
     curve : Curve
     maximum : Maximum
-        Of the curve.
+        The maximum of the curve.
     search : pair of (float, float)
-        The box in which it was looked for.
+        The box in which it was searched.
     n_left : int
-        Sweeps of a chain, at most.
+        Largest number of sweeps of a chain.
 
     Returns
     -------
     Maximum
-        With what the sweeps at the maximum say.
+        Refined by the sweeps at the maximum.
     """
     for chain in pool.chains:
         del chain.observations[: len(chain.observations) // _LEFT_OUT]
@@ -139,10 +140,10 @@ def extend_at_maximum(pool, curve, maximum, search, n_left):
 
 
 def _refine(pool, curve, maximum, search):
-    """Take in the sweeps at the maximum.
+    """Refine the maximum by the sweeps made there.
 
-    Where they are too few to estimate their autocorrelation, that of the curve's draws is used: chains at one h do not
-    mix more slowly than those that move in h as well.
+    If they are too few to estimate their autocorrelation, that of the curve's draws is used: chains at one h do not mix
+    more slowly than chains that move in h as well.
     """
     observed = pool.observed
     if not observed:

@@ -10,9 +10,9 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from scipy.stats import chi2
 
-# Draws times values of h that are worked on at a time: 32 MB an array.
+# Size of arrays over draws and values of h: 32 MB each.
 _AT_A_TIME = 2**22
-# Effective draws below which an estimate's error is not known.
+# With fewer effective draws, the error of an estimate is not known.
 _FEWEST = 10.0
 # Long batches have this many times the length of short ones (Vats & Flegal 2022).
 _LUGSAIL = 3
@@ -33,7 +33,7 @@ def mixture_denominators(draws, grid):
 
 
 def conditional_means(draws, grid):
-    """Of the full conditional of the grid point given every draw.
+    """Means of the full conditional of the grid point given every draw.
 
     Returns
     -------
@@ -71,9 +71,10 @@ def n_batches(n_draws):
 def variance_of_sums(terms, lengths):
     """Variance of the sum over draws of `terms` (n_draws, n), one chain after the other, by batch means; (n,).
 
-    Batch means are too small where autocorrelation is longer than a batch. Their difference from batch means of a third
-    of the length is added (the lugsail estimator of Vats & Flegal 2022), which changes the sign of the leading term of
-    that bias. Where the variance between chains, scaled to be too large in one case of four, is larger, it is used.
+    Batch means give too small a variance if autocorrelation is longer than a batch. Their difference from batch means
+    of a third of the length is added (the lugsail estimator of Vats & Flegal 2022), which changes the sign of the
+    leading term of that bias. The variance between chains, scaled to be too large in one case of four, is used if it is
+    larger.
     """
     long, short = ((_batch_sums(terms, lengths, part) ** 2).sum(axis=0) for part in (1, _LUGSAIL))
     return np.maximum(long + np.maximum(long - short, 0), (_chain_sums(terms, lengths) ** 2).sum(axis=0))
@@ -93,7 +94,7 @@ def _positive(matrix):
 
 
 def _chain_sums(terms, lengths):
-    """Sums over chains less their mean, scaled so that their squares add up to a variance that is rarely too large."""
+    """Sums over chains minus their mean, scaled so that their squares add up to a variance that is rarely too large."""
     n = len(lengths)
     if n < 2:
         return np.zeros((1, *terms.shape[1:]))
@@ -102,10 +103,10 @@ def _chain_sums(terms, lengths):
 
 
 def _batch_sums(terms, lengths, part):
-    """Sums over batches less their chain's mean, scaled so that their squares add up to a variance.
+    """Sums over batches minus their mean in the chain, scaled so that their squares add up to a variance.
 
     Batches have n^(2/3) of n draws, longer than the paper's n^(1/2), because chains on (h, z) have long
-    autocorrelation; or a part of that length. No draw is left out.
+    autocorrelation; or a part of that length. All draws are used.
     """
     result, first = [], 0
     for length in lengths:
@@ -133,7 +134,7 @@ class Curve:
     lengths : list of int
         Draws of every chain.
     log_shares : ndarray of shape (n_chains,), default=None
-        Factors of the chains' own curves, in logs; None: all chains have the same.
+        Logarithms of factors of the chains' curves; None: the same factor for all.
     """
 
     def __init__(self, draws, log_denominators, lengths, log_shares=None):
@@ -141,7 +142,7 @@ class Curve:
         self.log_denominators = log_denominators
         shares = np.zeros(len(self.lengths)) if log_shares is None else np.asarray(log_shares)
         self.log_shares = shares
-        # Every chain's mean has its share, however many draws it is made of.
+        # The share of a chain does not depend on its number of draws.
         self._log_factors = np.repeat(shares - np.log(self.lengths), self.lengths) - log_denominators
 
     def of_chain(self, c):
@@ -166,7 +167,7 @@ class Curve:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def surface(self, etas, alphas):
-        """log of the estimate at all pairs, (n_etas, n_alphas); -inf where it is hundreds of nats below the largest."""
+        """log of the estimate at all pairs, (n_etas, n_alphas); -inf if hundreds of nats below the largest."""
         word, doc, logs = self.draws.word_part(etas), self.draws.doc_part(alphas), self._log_factors
         parts = []
         for part in (word, doc):
@@ -192,7 +193,7 @@ class Curve:
         Returns
         -------
         value, std : ndarray of shape (n_priors,)
-            Nats. The error is infinite where fewer than ten effective draws reach.
+            Nats. The error is infinite if h has fewer than ten effective draws.
         """
         eta, alpha = np.broadcast_arrays(np.atleast_1d(eta), np.atleast_1d(alpha))
         base = self.weights(*np.atleast_2d(reference).T)
@@ -206,7 +207,7 @@ class Curve:
         return value, std
 
     def derivatives(self, log_h):
-        """Of log m at one h with respect to (log eta, log alpha).
+        """Derivatives of log m at one h with respect to (log eta, log alpha).
 
         Returns
         -------
@@ -230,7 +231,7 @@ class Curve:
         Returns
         -------
         mean, std : ndarray of shape (n_priors,)
-            Equation 2.14. The error is infinite where fewer than ten effective draws reach.
+            Equation 2.14. The error is infinite if h has fewer than ten effective draws.
         """
         mean, std = np.empty(len(eta)), np.empty(len(eta))
         for part in _slices(len(eta), len(self.draws)):
@@ -239,21 +240,21 @@ class Curve:
         return mean, std
 
     def influences(self, values, eta, alpha):
-        """What every draw adds to the error of an expectation, to leading order.
+        """The contribution of every draw to the error of an expectation, to leading order.
 
         Returns
         -------
         mean : ndarray of shape (n_priors,)
         terms : ndarray of shape (n_draws, n_priors)
         reached : ndarray of bool, shape (n_priors,)
-            Whether ten effective draws reach.
+            Whether h has at least ten effective draws.
         """
         weights = self.weights(eta, alpha)
         mean = values @ weights
         return mean, weights * (values[:, None] - mean), 1 / (weights**2).sum(axis=0) >= _FEWEST
 
     def maximise(self, region, n_points=25):
-        """The log of the h that maximises the estimate on the region: the best of a grid, then by its gradient."""
+        """log h at the maximum of the estimate on the region: from the best point of a grid, by the gradient."""
         bounds = np.log(region)
         etas, alphas = (np.geomspace(*ends, n_points) for ends in region)
         i, j = divmod(int(np.argmax(self.surface(etas, alphas))), n_points)
@@ -279,7 +280,7 @@ def region_of(curve, within, drop, n_points=41):
     ----------
     curve : Curve
     within : pair of pairs of float
-        The box that is looked at.
+        The box in which these h are searched.
     drop : float
 
     Returns
@@ -301,17 +302,17 @@ def region_of(curve, within, drop, n_points=41):
 def global_band(curve, values, region, level, n_points=15, n_replicates=2000):
     """Half the width of a band that covers a posterior expectation for all h of a region, by its standard errors.
 
-    The errors at different h are normal together, with the covariance of the batch sums; the factor is the quantile of
-    the largest of them by its own standard error, which has as few degrees of freedom as there are batches. It is
-    equation 2.19 of George & Doss (2018) except for this division: their band has the same width where all draws reach
-    and where hardly any does.
+    The errors at different h have a joint normal distribution with the covariance of the batch sums. Each is divided by
+    its standard error, whose degrees of freedom are those of the batches; the result is a quantile of the largest
+    ratio. Without the division this is equation 2.19 of George & Doss (2018), whose band has the same width for h with
+    many and with few effective draws.
 
     Parameters
     ----------
     curve : Curve
     values : ndarray of shape (n_draws,)
     region : pair of pairs of float
-        The part of it counts that ten effective draws reach.
+        Only h with at least ten effective draws count.
     level : float
     n_points : int, default=15
         Values of each prior at which the errors are taken.

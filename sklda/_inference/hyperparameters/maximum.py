@@ -28,8 +28,8 @@ class Maximum:
     score, hessian : ndarray of shape (2, 2)
         Covariance of the estimated first derivatives of log m at `log_h`, and the second derivatives.
     edges : dict of {int: {"lower", "upper"}}
-        Which of the two (0 for eta, 1 for alpha) lies at an edge of the region searched, or is not distinguishable
-        from it.
+        The priors (0 for eta, 1 for alpha) whose maximum lies at an edge of the region searched, or is not
+        distinguishable from the edge.
 
     Along a prior at an edge, or along which log m is not concave, both covariances are infinite.
     """
@@ -48,7 +48,7 @@ class Maximum:
 
     @property
     def interior(self):
-        """Which of the two have finite errors, (2,)."""
+        """Whether log eta and log alpha have finite errors, (2,)."""
         return np.isfinite(np.diag(self.statistical))
 
     def with_added_covariance(self, covariance):
@@ -57,7 +57,7 @@ class Maximum:
 
     @property
     def relative_error(self):
-        """The larger ratio of Monte Carlo to statistical error of the two; infinite where neither is finite."""
+        """The larger ratio of Monte Carlo to statistical error of the two; infinite if neither is finite."""
         inside = self.interior
         ratios = np.diag(self.monte_carlo)[inside] / np.diag(self.statistical)[inside]
         return float(np.sqrt(ratios.max(initial=0))) if inside.any() else np.inf
@@ -85,7 +85,7 @@ def maximum_of(curve, region):
 def _hessian(curve, log_h, region, n_points=41):
     """Second derivatives of log m, as differences over one standard deviation of h under a density proportional to m.
 
-    At one point they are a small difference of two large means, which few draws estimate badly.
+    At one point they are a small difference of two large means, and few draws estimate it badly.
     """
     axes = [np.linspace(*ends, n_points) for ends in np.log(region)]
     density = curve.surface(*np.exp(axes))
@@ -93,7 +93,7 @@ def _hessian(curve, log_h, region, n_points=41):
     density /= density.sum()
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=2).reshape(-1, 2)
     covariance = np.atleast_2d(np.cov(points.T, aweights=density.ravel(), ddof=0))
-    # Not less than the spacing.
+    # At least the variance within one step of the grid.
     least = [(axis[1] - axis[0]) ** 2 / 12 for axis in axes]
     values, vectors = np.linalg.eigh(covariance + np.diag(least))
     steps = vectors * np.sqrt(values)
@@ -132,10 +132,10 @@ def _edges(curve, log_h, region):
 
 
 def refine(maximum, gradients, score, region):
-    """Take in draws made at the maximum: one Newton step on the simple estimator, equation 2.1.
+    """Refine the maximum by draws made there: one Newton step on the simple estimator, equation 2.1.
 
-    The first derivatives of log m at the maximum are zero by the curve and `gradients` by the draws; both are weighted
-    by their precisions.
+    There are two estimates of the first derivatives of log m at the maximum: zero by the curve, `gradients` by the
+    draws. They are weighted by their precisions.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def refine(maximum, gradients, score, region):
     score : ndarray of shape (2, 2)
         Its covariance.
     region : pair of pairs of float
-        What was searched. A step that leads out of it is not taken: log m is not quadratic over such a distance.
+        The region searched. If the step would leave it, the maximum stays: log m is not quadratic over such a distance.
 
     Returns
     -------

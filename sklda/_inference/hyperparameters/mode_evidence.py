@@ -1,4 +1,4 @@
-"""What modes of the topic assignments weigh: guided annealing from a chain in each."""
+"""The evidence of modes of the topic assignments, by guided annealing from a chain in each mode."""
 
 from dataclasses import dataclass
 
@@ -9,16 +9,16 @@ from sklda._inference.evidence.estimates import Target, estimate
 from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.sampling.collapsed import ChainState
 
-# Nats, in order of magnitude: annealing is not run where its downward bias may be larger.
+# In nats, as an order of magnitude: annealing is not run if its downward bias may be larger.
 _LARGEST_BIAS = 100
-# Evidence counts against a mode beyond this many standard errors of the difference. A mode with less weight than
-# `NEGLIGIBLE` times that of the best is dropped.
+# The weight of a mode is reduced only by the part of the difference of log evidence that exceeds this many standard
+# errors. A mode with less weight than `NEGLIGIBLE` times the largest is dropped.
 _ERRORS, NEGLIGIBLE = 2.0, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class ModeEvidence:
-    """log p(w | priors) by runs from the modes in which chains are.
+    """log p(w | priors) by runs from the modes of chains.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class ModeEvidence:
         Nats.
     std : float
         Standard deviation of the logarithm of a single run, pooled over the chains; NaN with one run each. The error
-        of `value` is smaller, but the delta method, which sees little more than the best run, would understate it.
+        of `value` is smaller, but the delta method would understate it, because the best run dominates it.
     ends : list of list of ndarray
-        Topics where the runs of every chain ended, the run with the largest weight first.
+        Topics at the ends of the runs of every chain, the run with the largest weight first.
     """
 
     value: np.ndarray
@@ -37,12 +37,12 @@ class ModeEvidence:
 
 
 def can_tell_modes_apart(corpus, n_components, n_temperatures):
-    """Whether annealing is precise enough: its bias is a few times K (D + V) / temperatures nats downwards."""
+    """Whether annealing is precise enough: its downward bias is a few times K (D + V) / temperatures nats."""
     return n_components * (corpus.n_documents + corpus.n_features) < _LARGEST_BIAS * n_temperatures
 
 
 def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
-    """The evidence of the modes in which chains are, by `n_runs` runs of guided annealing from each.
+    """The evidence of the modes of chains, by `n_runs` runs of guided annealing from each chain.
 
     Returns
     -------
@@ -61,5 +61,5 @@ def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
 
 
 def log_mode_weights(log_evidence, std):
-    """Log weights of modes, 0 for the best: how much lower their evidence is, less two standard errors of that."""
+    """Log weights of modes, 0 for the best: the difference of their evidence, less two standard errors."""
     return -np.maximum(log_evidence.max() - log_evidence - _ERRORS * np.sqrt(2) * std, 0.0)

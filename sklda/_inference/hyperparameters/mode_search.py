@@ -1,8 +1,9 @@
-"""Before m(h) is estimated: chains near the posterior of (h, z), in the best modes of z that were found.
+"""The search for modes before m(h) is estimated: chains near the posterior of (h, z), in the best modes of z.
 
-Chains are burnt in until they agree. Where they do not, the posterior of z has modes that chains do not leave, and each
-has a maximum of m(h) of its own. Then many starts are screened by guided annealing, the best find their own h, longer
-annealing says what each mode weighs, and those that weigh nothing are dropped.
+The burn-in ends when chains agree. If they never do, the posterior of z has modes that chains do not leave, and each
+mode has its own maximum of m(h). Then the evidence of many initialisations is estimated by guided annealing, and chains
+from the best of them find their own h. Longer annealing gives the weight of each mode. Modes of negligible weight are
+dropped.
 """
 
 from dataclasses import dataclass, field
@@ -24,36 +25,36 @@ from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.initialisation import initialise_chains
 
-# Starts that are screened for every chain; tokens times starts above which they are fewer, and tokens above which all
-# starts are random, for the others cost hundreds of sweeps each.
+# Initialisations that are screened for every chain. Their number is smaller if tokens times initialisations exceed the
+# second number; if the tokens alone exceed it, all are random, because other kinds cost hundreds of sweeps each.
 _SCREENED, _MOST_TOKENS = 12, 1.2e6
-# Starts for every chain, the best of those screened, that find their h and are weighed, by so many runs of annealing
+# The best initialisations, so many for every chain, find their h; then each is weighed by so many runs of annealing
 # with this many times the temperatures.
 _WEIGHED, _RUNS, _LONGER = 2, 2, 2
 
 
 @dataclass(frozen=True, eq=False)
 class ModeSearch:
-    """What the search found, for chains to go on from.
+    """The result of the search.
 
     Attributes
     ----------
     chains : list of GibbsChain
     agree : bool
-        Whether the chains have the same distribution, or their evidence does not tell their modes apart.
+        Whether the chains have the same distribution, or modes of the same evidence.
     curve : Curve
-        A first estimate of m(h) from the starts that were kept.
+        A first estimate of m(h), from the chains that were kept.
     region : pair of (float, float)
-        Where that is within 3.5 standard deviations of its maximum.
-    log_evidence : ndarray of shape (n_starts,)
-        log p(w | h) at a common h, of every start that was screened, nats; of the best ones by longer annealing. Empty
-        where chains agree at once, or the corpus is too large for annealing.
+        h within 3.5 standard deviations of the maximum of `curve`.
+    log_evidence : ndarray of shape (n_initialisations,)
+        log p(w | h) at a common h, of every initialisation that was screened, in nats; by longer annealing for the best
+        of them. Empty if the chains agree at once, or if the corpus is too large for annealing.
     log_evidence_std : float
         Standard deviation of the logarithm of a longer run.
     n_weighed, n_plausible : int
-        Starts that were weighed by longer annealing, and those of them that it does not rule out.
+        Initialisations that were weighed by longer annealing, and those of them whose weight is not negligible.
     modes_covariance : ndarray of shape (2, 2)
-        Covariance of the weighed starts' own maxima of (log eta, log alpha), if few are plausible; otherwise zero.
+        Covariance of (log eta, log alpha) over the maxima of the weighed modes, if few are plausible; otherwise zero.
     """
 
     chains: list
@@ -68,7 +69,7 @@ class ModeSearch:
 
     @property
     def few_plausible(self):
-        """Whether so few starts have about the best evidence that better modes may have been missed."""
+        """Whether so few initialisations have about the best evidence that better modes may have been missed."""
         return _few_plausible(self.agree, len(self.chains), self.n_plausible, self.n_weighed)
 
 
@@ -77,13 +78,13 @@ def _few_plausible(agree, n_chains, n_plausible, n_weighed):
 
 
 def search_modes(pool, seed):
-    """Start chains, burn them in, and where they do not agree keep the best of many modes.
+    """Initialise chains and burn them in. If they do not agree, keep the best of many modes.
 
     Parameters
     ----------
     pool : ChainPool
-        Its corpus, where h starts, the box that is searched, and `n_tuning`: the sweeps of the first round of the
-        burn-in, and the temperatures of the shortest runs of annealing. Its chains are not used.
+        It has the corpus, the first h, the box that is searched, and `n_tuning`: the sweeps of the first round of the
+        burn-in and the temperatures of the shortest annealing runs. Its chains are not used.
     seed : numpy.random.SeedSequence
 
     Returns
@@ -94,7 +95,7 @@ def search_modes(pool, seed):
     K, n_chains = pool.priors.n_components, pool.n_chains
     scout = GibbsChain.initialise_randomly(corpus, pool.priors, random.child(seed, 0))
     priors = _symmetric(settle(scout, within, n_sweeps // 2, random.child(seed, 1)).log_h, corpus, K)
-    chains = _start(pool, priors, range(n_chains), seed)
+    chains = _initialise(pool, priors, range(n_chains), seed)
     tasks = [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in enumerate(chains)]
     found = burn_in(in_parallel(settle, tasks, pool.n_jobs), within, n_sweeps, seed, pool.n_jobs)
     chains, agree = [each.chain for each in found.settled], found.agree
@@ -105,7 +106,7 @@ def search_modes(pool, seed):
         priors = _symmetric(log_reference, corpus, K)
         weighed = mode_evidence(chains, priors, n_sweeps, _RUNS, random.child(seed, 9), pool.n_jobs)
         evidence |= {"log_evidence": weighed.value, "log_evidence_std": weighed.std}
-        # Chains whose evidence is equal are slow, and not in modes of their own.
+        # Chains of equal evidence are slow, not in different modes.
         agree = n_chains > 1 and not log_mode_weights(weighed.value, weighed.std).any()
         if not agree:
             return _best_modes(pool, found, priors, log_reference, seed)
@@ -114,13 +115,13 @@ def search_modes(pool, seed):
 
 
 def _best_modes(pool, found, priors, log_reference, seed):
-    """Screen many starts by their evidence at the reference, and keep the modes that weigh something."""
+    """Screen many initialisations by their evidence at the reference, and keep the modes of enough weight."""
     corpus, K = pool.corpus, pool.priors.n_components
     n_sweeps, n_chains = pool.settings.n_tuning, pool.n_chains
     most = int(_MOST_TOKENS / max(corpus.n_tokens, 1))
     n_screened = min(max(most, n_chains), _SCREENED * n_chains)
     chains = [each.chain for each in found.settled]
-    chains += _start(pool, priors, range(n_chains, n_chains + n_screened), seed)
+    chains += _initialise(pool, priors, range(n_chains, n_chains + n_screened), seed)
     log_evidence = mode_evidence(chains, priors, n_sweeps, 1, random.child(seed, 4), pool.n_jobs).value
     best = np.argsort(-log_evidence, kind="stable")[: _WEIGHED * n_chains]
     grid = grid_around(union(found.settled), pool.settings.region, corpus, K)
@@ -129,7 +130,7 @@ def _best_modes(pool, found, priors, log_reference, seed):
     chains = [each.chain for each in settled]
     weighed = mode_evidence(chains, priors, _LONGER * n_sweeps, _RUNS, random.child(seed, 6), pool.n_jobs)
     log_evidence[best] = weighed.value
-    # A mode is judged at its own best h, to which its own curve leads from the common one.
+    # The weight of a mode is its evidence at its own best h. Its curve gives the difference from the common h.
     reference = np.exp(log_reference)
     rises = [each.curve.log_ratio(*np.exp(each.log_h)[:, None], reference)[0][0] for each in settled]
     log_weights = log_mode_weights(weighed.value + rises, weighed.std)
@@ -152,7 +153,7 @@ def _best_modes(pool, found, priors, log_reference, seed):
 
 
 def _weighted_curve(curves, reference, log_weights):
-    """The sum of curves, each scaled to its mode's weight at the reference."""
+    """The sum of curves, each scaled to the weight of its mode at the reference."""
     return Curve(
         CountHistograms.stack([each.draws for each in curves]),
         np.concatenate([each.log_denominators + each.log_values(*reference[:, None]) for each in curves]),
@@ -162,7 +163,7 @@ def _weighted_curve(curves, reference, log_weights):
 
 
 def _restart_in_modes(settled, weighed, kept, n_chains, priors, seed):
-    """Chains from the kept modes in turn: from where each mode's own chain is, then from where its runs ended."""
+    """Chains from the kept modes in turn: first from the chain of each mode, then from the ends of its runs."""
     topics = {c: [settled[c].chain.topics, *weighed.ends[c]] for c in kept}
     chains = []
     for i in range(n_chains):
@@ -171,8 +172,8 @@ def _restart_in_modes(settled, weighed, kept, n_chains, priors, seed):
     return chains
 
 
-def _start(pool, priors, numbers, seed):
-    """Chains from starts of both kinds that lead to good modes, or random ones where the corpus is large."""
+def _initialise(pool, priors, numbers, seed):
+    """Pruned and annealed chains, which lead to good modes; if the corpus is large, random ones."""
     kinds = ["prune", "anneal"] if pool.corpus.n_tokens < _MOST_TOKENS else ["random"]
     seeds = [random.child(seed, 2, c) for c in numbers]
     return initialise_chains(pool.corpus, priors, seeds, [kinds[c % len(kinds)] for c in numbers], pool.n_jobs)

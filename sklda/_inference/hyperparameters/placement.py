@@ -1,4 +1,4 @@
-"""Where the grid lies, and where the chains on it begin."""
+"""The region of the grid, and the first state of the chains on it."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from sklda._inference.hyperparameters.subsampling import find_region
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """What is known before the grid is made.
+    """The region of the grid, and the result of the mode search.
 
     Attributes
     ----------
     region : pair of (float, float)
-        Of the grid.
+        The region of the grid.
     modes : ModeSearch or None
-        None where the grid was placed by subsampling, and chains begin with random topics.
+        None if the region comes from subsampling; chains then begin with random topics.
     """
 
     region: tuple
@@ -36,7 +36,7 @@ class Placement:
 
     @property
     def separate_modes(self):
-        """Whether chains are known to be in modes of their own."""
+        """Whether chains are known to be in separate modes."""
         return self.modes is not None and not self.modes.agree
 
     @property
@@ -46,17 +46,17 @@ class Placement:
 
     @property
     def log_evidence(self):
-        """Of every start that was screened, nats; empty where none was."""
+        """Log evidence of every initialisation that was screened, in nats; empty if none was."""
         return np.empty(0) if self.modes is None else self.modes.log_evidence
 
     @property
     def log_evidence_std(self):
-        """Standard deviation of the logarithm of a run; NaN where there was none."""
+        """Standard deviation of the logarithm of a run; NaN if there was none."""
         return np.nan if self.modes is None else self.modes.log_evidence_std
 
 
 def place(pool):
-    """Give a pool its first chains.
+    """Choose the region of the grid, and give a pool its first chains.
 
     Parameters
     ----------

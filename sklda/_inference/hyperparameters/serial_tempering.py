@@ -16,12 +16,12 @@ from sklda._inference.priors import Priors
 from sklda._inference.rising import log_rising
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
-# Entries that a table of rising factorials may have: 32 MB.
+# Largest number of entries of a table of rising factorials: 32 MB.
 _LARGEST_TABLE = 2**22
 
 
 class Grid:
-    """Values of eta and alpha, log zeta at every pair, and what makes log p(w, z | h) cheap on all of them.
+    """Values of eta and alpha, log zeta at every pair, and tables for log p(w, z | h) at all pairs.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Grid:
         return word, _rising(self._doc_table, self.alphas, draw.doc) - self._lengths
 
     def neighbours(self, at):
-        """The points at most one step away in either direction, itself left out."""
+        """The points at most one step away in either direction, without the point itself."""
         return [
             (i, j)
             for i in range(max(at[0] - 1, 0), min(at[0] + 2, self.shape[0]))
@@ -102,7 +102,7 @@ def _rising(table, priors, histogram):
 
 @dataclass(frozen=True, eq=False)
 class DirichletDraws:
-    """Draws of (theta, beta) as far as log nu_h(theta, beta) depends on them; stands in for `CountHistograms`.
+    """The statistics of draws of (theta, beta) in log nu_h(theta, beta), with the interface of `CountHistograms`.
 
     The paper's own ratio (equation 2.2), where theta and beta are drawn and not integrated out.
 
@@ -141,7 +141,7 @@ class DirichletDraws:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What is kept of one sweep.
+    """The statistics that are kept of one sweep.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Observation:
     counts : CountHistograms
     parameters : DirichletDraws or None
     values : tuple of float
-        Of the functionals at the draw of theta and beta.
+        Values of the functionals at the draw of theta and beta.
     """
 
     at: tuple
@@ -165,7 +165,7 @@ class TemperedChain(GibbsChain):
     Parameters
     ----------
     chain : GibbsChain
-        Where it goes on from.
+        The chain that it continues.
     grid : Grid
     rng : numpy.random.Generator
     index : {"full_conditional", "neighbours"}
@@ -174,7 +174,7 @@ class TemperedChain(GibbsChain):
     augmented : bool
         Whether the grid point is drawn given (theta, beta), as in the paper, and not given z alone.
     functionals : tuple of callable
-        Of (doc_topic, topic_word); evaluated after every sweep.
+        Functions of (doc_topic, topic_word), evaluated after every sweep.
     gain : float, default=None
         If given, log zeta moves after every sweep: by stochastic approximation with gain 1 / (gain + sweeps).
 
@@ -183,10 +183,10 @@ class TemperedChain(GibbsChain):
     at : tuple of int
         The grid point.
     observations : list of Observation
-        One every `every` sweeps.
+        One for each `every` sweeps.
     every : int
     prior_path : list of (float, float)
-        eta and alpha in every sweep, those of the `TemperedChain` that it goes on from included.
+        eta and alpha in every sweep, those of a `TemperedChain` that it continues included.
     """
 
     def __init__(self, chain, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
@@ -203,7 +203,7 @@ class TemperedChain(GibbsChain):
         return _again, (type(self), vars(self))
 
     def sweep(self, stop=NEVER_STOP):
-        """Draw a grid point, then every token under its priors; what the draw leaves goes into `observations`."""
+        """Draw a grid point, then every token with its priors; add to `observations`."""
         self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
         self.priors = self.grid.priors(self.at)
         super().sweep(stop)
@@ -217,7 +217,7 @@ class TemperedChain(GibbsChain):
             self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + self._passed)
 
     def thin(self, most):
-        """Keep every second observation, of those to come too, until there are no more than `most`."""
+        """Drop every second observation, later ones too, until there are at most `most`."""
         while len(self.observations) > most:
             self.observations, self.every = self.observations[1::2], 2 * self.every
 
@@ -268,7 +268,7 @@ def _drawn(weights, rng):
 
 
 def _again(cls, attributes):
-    """A chain in another process: counts are made anew, for arrays that reach it may be read-only."""
+    """A chain in another process. Counts are computed again, because received arrays may be read-only."""
     chain = object.__new__(cls)
     state = ChainState(**{field.name: attributes[field.name] for field in fields(ChainState)})
     vars(chain).update(attributes)

@@ -1,4 +1,4 @@
-"""What is to be run: how serial tempering is done, how long chains are, and where h is searched."""
+"""Settings: how serial tempering is done, how long chains are, and in which box h is searched."""
 
 from dataclasses import dataclass
 
@@ -8,21 +8,21 @@ from sklda._inference.gibbs_em import BOUNDS
 
 METHODS, EM_METHODS = ("serial_tempering", "full_bayes"), ("gibbs_em", "variational_em")
 
-# The box of (eta, alpha) that is searched where no region is given.
+# The box of (eta, alpha) that is searched if no region is given.
 WIDEST = (BOUNDS, BOUNDS)
-# Times zeta is tuned from zeta = 1, as in the paper, at most.
+# Largest number of times that zeta is tuned from zeta = 1, as in the paper.
 RESTARTS = 4
-# Sweeps of a chain where they are not given: at least and at most, and the token draws that they make in between. To
-# tune, and to estimate m(h). Chosen so that a corpus of a million tokens takes minutes.
+# Default numbers of sweeps of a chain, to tune and to estimate m(h): the smallest and the largest, and the number of
+# token draws that determines it between these. Chosen so that a corpus of a million tokens takes minutes.
 _TUNING, _TUNING_TOKENS = (50, 300), 1.5e8
 _SWEEPS, _SWEEPS_TOKENS = (150, 5000), 1e9
-# The EM methods have so many times fewer sweeps or steps: they estimate no surface.
+# The EM methods have 1 / 5 of the sweeps or steps: they estimate no surface.
 _EM_FEWER = 5
 
 
 @dataclass(frozen=True)
 class Tempering:
-    """How serial tempering is done; the last value but for `estimator` is the paper's (George & Doss 2018).
+    """How serial tempering is done. Except for `estimator`, the second value is that of George & Doss (2018).
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class Tempering:
     tuning : {"stochastic_approximation", "restarts"}
         How zeta is found: adapted sweep by sweep, then frozen; or by runs from zeta = 1 (equation 2.16).
     grid : {"mode_search", "subsampling"}
-        Where the grid lies: around where short chains on (h, z) went, or by the iterative scheme of section 2.3 on a
+        How the region of the grid is found: by short chains on (h, z), or by the iterative scheme of section 2.3 on a
         growing part of the documents.
     estimator : {"mixture", "component", "simple"}
-        Equation 2.10, equation 2.17, or equation 2.1 from chains at one h. The weights of the last two have no
-        variance at h far from the draw's own, so that over a wide grid their errors are understated.
+        Equation 2.10, equation 2.17, or equation 2.1 from chains at one h. With the last two, draws
+        far from h have nearly no weight, so that over a wide grid the errors are understated.
     """
 
     ratio: str = "collapsed"
@@ -81,25 +81,25 @@ class Tempering:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is to be run, on whatever corpus and with however many chains.
+    """Settings that do not depend on the corpus or on the number of chains.
 
     Attributes
     ----------
     n_tuning : int
         Sweeps of every chain to find the grid, to tune, and at the maximum.
     max_iter : int
-        Sweeps of every chain that estimate m(h), at most.
+        Largest number of sweeps of every chain that estimate m(h).
     tol : float
-        The chains end where the Monte Carlo errors of log h are below this share of the statistical ones.
+        The chains end when the Monte Carlo errors of log h are below this share of the statistical ones.
     grid_shape : (int, int)
         Values of eta and of alpha on the grid of serial tempering.
     region : pair of (float, float)
         The box of (eta, alpha) that is searched.
     grid_is_region : bool
-        Whether the grid covers that box; otherwise it is placed within it.
+        Whether the grid covers that box; otherwise it covers a part of it.
     tempering : Tempering
     functionals : tuple of callable
-        Of (doc_topic, topic_word).
+        Functions of (doc_topic, topic_word).
     """
 
     n_tuning: int
@@ -112,12 +112,12 @@ class Settings:
     functionals: tuple = ()
 
     def search_region(self, grid_region):
-        """The box in which the maximum is looked for, given that of the grid."""
+        """The box in which the maximum is searched, given the region of the grid."""
         whole = self.grid_is_region or self.tempering.estimator == "simple"
         return self.region if whole else wider(grid_region, self.region)
 
     def most_sweeps(self, method):
-        """The sweeps of a chain that a listener hears of, at most."""
+        """Largest number of sweeps of a chain for which a listener is called."""
         restarts = self.n_tuning * (RESTARTS - 1) if self.tempering.tuning == "restarts" else 0
         return {
             "serial_tempering": 2 * self.n_tuning + restarts + self.max_iter,
@@ -129,7 +129,7 @@ class Settings:
 
 
 def run_lengths(method, n_tokens, n_tuning=None, max_iter=None):
-    """`n_tuning` and `max_iter`, by the size of the corpus where they are None."""
+    """`n_tuning` and `max_iter`; if None, from the size of the corpus."""
     n_tokens = max(n_tokens, 1)
     if n_tuning is None:
         n_tuning = int(np.clip(_TUNING_TOKENS // n_tokens, *_TUNING))
@@ -141,7 +141,7 @@ def run_lengths(method, n_tokens, n_tuning=None, max_iter=None):
 
 
 def wider(region, within):
-    """The region half as long again at both ends, on the scale of logarithms, but not beyond `within`."""
+    """The region, wider by half its length at both ends on the scale of logarithms, but not beyond `within`."""
     result = []
     for (low, high), (lowest, highest) in zip(region, within, strict=True):
         more = np.sqrt(high / low)

@@ -1,4 +1,4 @@
-"""The paper's way to place the grid: serial tempering on a few documents, then on more (section 2.3)."""
+"""The region of the grid by serial tempering on a few documents, then on more (George & Doss 2018, section 2.3)."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.hyperparameters.tempered_stages import current_curve, serial_tempering
 from sklda._inference.sampling.collapsed import GibbsChain
 
-# The first grid reaches from 1 / 2 of the start to 2 times the start; its half-width in log h then shrinks by 0.9, and
-# the documents grow by 1.1 in each round.
+# The first grid reaches from 1 / 2 of the first h to 2 times the first h; its half-width in log h then shrinks by 0.9,
+# and the documents grow by 1.1 in each round.
 _REACH, _NARROWS, _GROWS = 2.0, 0.9, 1.1
 _FIRST_DOCUMENTS, _MOST_ROUNDS = 20, 60
-# Converged where log h moved by less than this in each of the last rounds.
+# Converged when log h moved by less than this in each of the last rounds.
 _STILL, _ROUNDS_STILL = 0.1, 3
 
 
 def find_region(pool, seed):
-    """The last grid of the iterative scheme: by then the maximum has stopped moving, or all documents are in.
+    """The last grid of the iterative scheme, which ends when the maximum moves no more or all documents are used.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def find_region(pool, seed):
 
 
 def _maximum(pool, region, search):
-    """log h at the maximum by a short run of serial tempering."""
+    """log h at the maximum, by a short run of serial tempering."""
     serial_tempering(pool, region)
     pool.sweep(pool.settings.n_tuning)
     return current_curve(pool).maximise(search)

@@ -1,4 +1,4 @@
-"""Chains on (h, z) made ready to be observed, by full Bayes or serial tempering, and m(h) from what they observed."""
+"""Stages of chains on (h, z): preparation by full Bayes or serial tempering, and m(h) from their draws."""
 
 import numpy as np
 
@@ -14,21 +14,21 @@ from sklda._inference.hyperparameters.maximum import maximum_of
 from sklda._inference.hyperparameters.serial_tempering import DirichletDraws
 from sklda._inference.hyperparameters.settings import RESTARTS, wider
 
-# Stages of a fit, each with random streams of its own: restarts of tuning take `TUNING` and the numbers after it, and
-# each extension of the grid its sweeps so far more than `AT_MAXIMUM`.
+# Numbers of the stages of a fit, each with random streams of its own. Restarts of tuning have `_TUNING` and the
+# following numbers; each extension of the grid has `AT_MAXIMUM` plus the sweeps so far.
 _FULL_BAYES_BURN_IN, _FULL_BAYES, _TUNING = 0, 1, 2
 _SERIAL_TEMPERING = _TUNING + RESTARTS
 AT_MAXIMUM = _SERIAL_TEMPERING + 1
-# Steps between neighbours of the grid of serial tempering that full Bayes makes of one. Given z the standard deviation
-# of log h is small, and chains would stay long at one point of a coarse grid.
+# Steps of the grid of full Bayes for one step of the grid of serial tempering. Given z the standard deviation of log h
+# is small, so that chains would stay long at one point of a coarse grid.
 REFINEMENT = 4
-# Zeta is tuned again, in the paper's way, until the rarest point has this share of its expected visits.
+# With restarts, zeta is tuned again until the least visited point has this share of its expected visits.
 _EVEN = 0.5
 
 
 def full_bayes(pool, placement):
-    """Chains with zeta = 1, near the posterior of (h, z), where those that agree are already."""
-    # Chains whose h still moves are not to be held back at the grid's ends.
+    """Continue with zeta = 1 and, if the chains do not agree yet, burn them in."""
+    # A wider grid, so that chains whose h still moves do not stop at its ends.
     whole = pool.settings.grid_is_region
     grid = pool.new_grid(
         placement.region if whole else wider(placement.region, pool.settings.region),
@@ -41,15 +41,15 @@ def full_bayes(pool, placement):
 
 
 def serial_tempering(pool, region, curve=None):
-    """Chains with zeta near m(h), frozen.
+    """Continue with a fixed zeta near m(h).
 
     Parameters
     ----------
     pool : ChainPool
     region : pair of (float, float)
-        Of the grid.
+        The region of the grid.
     curve : Curve, default=None
-        A first estimate of m(h), where there is one.
+        A first estimate of m(h), if there is one.
     """
     if pool.settings.tempering.tuning == "restarts":
         grid = _tune_by_restarts(pool, pool.new_grid(region))
@@ -72,7 +72,7 @@ def _tune_by_restarts(pool, grid):
 
 
 def _tune_by_stochastic_approximation(pool, grid, curve):
-    """The mean over chains of the zeta that each adapts sweep by sweep."""
+    """The mean over chains of zeta, which each chain adapts after every sweep."""
     if curve is not None:
         grid = grid.with_log_zeta(curve.log_values(*grid.points.T).reshape(grid.shape))
     pool.temper(grid, _TUNING, gain=float(grid.log_zeta.size))
@@ -81,7 +81,7 @@ def _tune_by_stochastic_approximation(pool, grid, curve):
 
 
 def visited(chains, grid):
-    """Shares of the sweeps at the grid points."""
+    """Share of the sweeps at each grid point."""
     counts = np.zeros(grid.shape)
     np.add.at(counts, tuple(np.array([seen.at for chain in chains for seen in chain.observations]).T), 1)
     return counts / counts.sum()
@@ -95,7 +95,7 @@ def stack_draws(chains, augmented):
 
 
 def build_curve(chains, grid, tempering):
-    """The estimate of m(h) from what chains on a grid observed."""
+    """The estimate of m(h) from the observations of chains on a grid."""
     chains = [chain for chain in chains if chain.observations]
     draws = stack_draws(chains, tempering.augmented)
     if tempering.estimator == "component":
@@ -107,12 +107,12 @@ def build_curve(chains, grid, tempering):
 
 
 def current_curve(pool):
-    """The estimate of m(h) from what the chains of a pool have observed."""
+    """The estimate of m(h) from the observations of a pool."""
     return build_curve(pool.chains, pool.grid, pool.settings.tempering)
 
 
 def current_maximum(pool, curve):
-    """Its maximum, with errors."""
+    """The maximum of the curve, with errors."""
     return maximum_of(curve, pool.search_region)
 
 
@@ -122,7 +122,7 @@ def log_h_series(curve, grid):
 
 
 def tempering_is_better(bayesian, tempered):
-    """Whether serial tempering went everywhere and has the smaller error of log h after as many sweeps.
+    """Whether serial tempering visited all points and has the smaller error of log h after as many sweeps.
 
     Parameters
     ----------

@@ -13,18 +13,18 @@ from sklda._inference.newton import newton_on_log
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.rising import log_gamma_ratio
 
-# Pairs of document and word times topics that are worked on at a time: 32 MB an array.
+# Size of arrays over pairs of document and word and over topics: 32 MB each.
 _AT_A_TIME = 2**22
 
 
 @dataclass(frozen=True, eq=False)
 class VariationalPosterior:
-    """A variational posterior and the h that it led to.
+    """A variational posterior, and the priors h learnt with it.
 
     Attributes
     ----------
     path : ndarray of shape (n_iter + 1, 2)
-        log (eta, alpha), at the start and after every M-step.
+        log (eta, alpha), the first ones and those after every M-step.
     bound : ndarray of shape (n_iter,)
         The lower bound of log m(h) at the end of every E-step, nats.
     doc_topic : ndarray of shape (n_documents, n_components)
@@ -44,25 +44,25 @@ class VariationalPosterior:
 
 
 def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=NEVER_STOP):
-    """EM with independent posteriors of theta, phi and z: for the model with a prior on phi.
+    """EM with independent posteriors of theta, phi and z, for the model with a prior of phi.
 
     The E-step is coordinate ascent on the lower bound of log m(h): tokens given Dirichlets, then Dirichlets given
-    tokens. The M-step is Newton's method. Blei et al. (2003) have a fixed phi in place of its prior; what George & Doss
-    (2018) call VI-EM is this.
+    tokens. The M-step is Newton's method. This is the VI-EM of George &
+    Doss (2018). In Blei et al. (2003) phi is fixed and has no prior.
 
     Parameters
     ----------
     chain : GibbsChain
-        Its counts and symmetric priors are where the ascent starts.
+        The ascent begins with its counts and its symmetric priors.
     bounds : pair of (float, float)
         ((eta_low, eta_high), (alpha_low, alpha_high)); h stays there.
     n_iter : int, default=100
-        M-steps at most.
+        Largest number of M-steps.
     n_inner : int, default=100
-        Passes over the corpus in each E-step at most.
+        Largest number of passes over the corpus in each E-step.
     tol : float, default=1e-7
-        An E-step ends when a pass adds less than this part of the bound, and the ascent when h moves by less than the
-        square root of it, in logs.
+        An E-step ends when a pass adds less than this part of the bound. The ascent ends when log h moves by less than
+        the square root of `tol`.
     stop : callable
         Called before every pass; raises to end the ascent.
 
@@ -84,7 +84,7 @@ def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=NEV
 
 
 class _Posterior:
-    """Dirichlet parameters gamma of theta and lambda of phi, and the expected counts that they come from."""
+    """Dirichlet parameters gamma of theta and lambda of phi, and the expected counts that determine them."""
 
     def __init__(self, chain):
         self.lengths, K = chain.corpus.lengths, chain.priors.n_components
@@ -95,7 +95,7 @@ class _Posterior:
         self.has_words = self.lengths > 0
 
     def e_step(self, eta, alpha, n_inner, tol, stop):
-        """Coordinate ascent at one h; the lower bound of log m(h) where it ends."""
+        """Coordinate ascent at one h; return the last lower bound of log m(h)."""
         bound = -np.inf
         for _ in range(n_inner):
             self.gamma, self.lambda_ = self.doc_counts + alpha, self.word_counts + eta

@@ -1,4 +1,4 @@
-"""Which numbers of topics may be likely, as far as their evidence is known."""
+"""Which numbers of topics may be likely, by the evidence so far."""
 
 import bisect
 import itertools
@@ -7,11 +7,11 @@ import numpy as np
 
 from sklda._inference.topic_count.evidence_by_count import EvidenceTable
 
-# Neighbouring numbers of topics of the first look differ by at most this share of the smaller.
+# Neighbours among the first numbers of topics differ by at most this share of the smaller.
 _STEP = 1 / 8
-# A number of topics is given up when its log posterior, three standard errors up, is so many nats below the best.
+# A number of topics is dropped when its log posterior plus three standard errors is so many nats below the best.
 _HOPELESS, _ERRORS = 20.0, 3
-# Numbers of topics below this posterior probability do not matter to it.
+# Numbers of topics below this posterior probability are negligible.
 _NEGLIGIBLE = 1e-3
 
 
@@ -21,14 +21,14 @@ class Candidates:
     Parameters
     ----------
     log_prior : dict of {int: float}
-        log p(T), up to a constant, of the numbers of topics that are known of so far.
+        log p(T), up to a constant, of the numbers of topics so far.
     seed : numpy.random.SeedSequence
-        Of the draws over the errors of the evidence.
+        Seed of the draws over the errors of the evidence.
 
     Attributes
     ----------
     by_count : dict of {int: CountEvidence}
-        Those without log weights were passed over: no neighbour with runs came near the best.
+        Those without log weights had no runs, because no neighbour with runs was near the best.
     """
 
     def __init__(self, log_prior, seed):
@@ -75,7 +75,7 @@ class Candidates:
         return found
 
     def likely(self):
-        """Numbers of topics that matter to the posterior as it is known, and all in between, ascending."""
+        """Numbers of topics of more than negligible posterior probability, and all in between, ascending."""
         likely = np.array(list(self.with_runs))[self.posterior_draws().mean(axis=0) > _NEGLIGIBLE]
         return [T for T in self.counts if likely[0] <= T <= likely[-1]]
 
@@ -84,7 +84,7 @@ class Candidates:
         return list(self.with_runs)[np.argmax(self.posterior_draws().mean(axis=0))]
 
     def _upper_bounds(self):
-        """Numbers of topics with runs, upper bounds of their log evidence, and the least log posterior that matters."""
+        """Numbers of topics with runs, upper bounds of their log evidence, and the least log posterior to keep."""
         table = self.table()
         log_posterior = self._log_prior(table.counts) + table.corrected
         best = np.argmax(log_posterior)
@@ -96,7 +96,7 @@ class Candidates:
 
 
 def wide_apart(counts):
-    """Some of `counts`, ascending: all small ones, then up to an eighth apart; with both ends."""
+    """Some of `counts`, ascending: all small ones, then with distances of up to an eighth; both ends are included."""
     chosen = counts[:1]
     for T, following in itertools.pairwise(counts[1:]):
         if following - chosen[-1] > max(1, int(_STEP * chosen[-1])):

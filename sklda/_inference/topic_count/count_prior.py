@@ -1,15 +1,15 @@
-"""The prior p(T) over the number of topics, and the range in which T is looked for."""
+"""The prior p(T) over the number of topics, and the range of T."""
 
 from math import ceil
 
 import numpy as np
 
-# Where the range has no upper end: the largest T at first, the factor by which it is widened, and the largest T at all.
+# If the range has no upper end: its first largest T, the factor by which it is widened, and its last largest T.
 _FIRST_LARGEST, _WIDENING, _LARGEST = 20, 1.5, 200
 
 
 class CountPrior:
-    """log p(T), up to a constant, from the smallest number of topics up to a largest one, or to an open end.
+    """log p(T), up to a constant, from the smallest number of topics up to a largest one, or without an upper end.
 
     Parameters
     ----------
@@ -17,17 +17,17 @@ class CountPrior:
         p(T), up to a factor; None: uniform.
     min_components : int
     max_components : int or None
-        None: the end is open.
+        None: there is no upper end.
 
     Raises
     ------
     ValueError
-        If the range is empty, or `topic_count_prior` has the wrong length, a value that is no weight, or no mass.
+        If the range is empty, or `topic_count_prior` has the wrong length, a negative or infinite value, or only zeros.
 
     Attributes
     ----------
     first : dict of {int: float}
-        log p(T) of the numbers of topics to begin with; those that are impossible are left out.
+        log p(T) of the first numbers of topics, without those of probability zero.
     """
 
     def __init__(self, topic_count_prior, min_components, max_components):
@@ -43,17 +43,17 @@ class CountPrior:
             )
 
     def wider(self, last):
-        """log p(T) of the next numbers of topics after `last`; empty where the range ends."""
+        """log p(T) of the next numbers of topics after `last`; empty at the end of the range."""
         if not self._open or last >= _LARGEST:
             return {}
         return self._log_prior(range(last + 1, min(ceil(_WIDENING * last), _LARGEST) + 1))
 
     def cut_off_at(self, last):
-        """Whether numbers of topics above `last` are possible, and only the end of the range leaves them out."""
+        """Whether numbers of topics above `last` have positive probability, and only the range excludes them."""
         return self._given is None or (hasattr(self._given, "pmf") and bool(self._log_prior([last + 1])))
 
     def _log_prior(self, counts):
-        """log p(T) of those of `counts` that are possible."""
+        """log p(T) of those of `counts` that have positive probability."""
         given = self._given
         if given is None:
             return dict.fromkeys(counts, 0.0)
@@ -61,7 +61,7 @@ class CountPrior:
             values = np.asarray(given.pmf(np.array(counts)), dtype=np.float64)
         else:
             if self._open:
-                raise ValueError("topic_count_prior as an array needs max_components: its last value is for that many.")
+                raise ValueError("topic_count_prior as an array needs max_components, to which its last value belongs.")
             values = np.asarray(given, dtype=np.float64)
             if values.shape != (len(counts),):
                 raise ValueError(

@@ -7,14 +7,14 @@ from scipy.special import logsumexp
 
 from sklda._inference.evidence.combining import chain_means, combine_chains, without_failed_chains
 
-# How far chains differ is judged with the chains of so many neighbours on either side.
+# The variance between chains is estimated with the chains of so many neighbours on either side.
 NEIGHBOURS = 2
 # A variance between runs with fewer degrees of freedom is pooled with those of other numbers of topics.
 _ENOUGH_FREEDOM = 30
-# Downward bias of short runs over what the last doubling of their temperatures gained, and the standard error of this
-# ratio: between 1.0 and 1.8 on corpora of 2,400 to 600,000 tokens.
+# Ratio of the downward bias of short runs to the gain by the last doubling of their temperatures, and the standard
+# error of this ratio: between 1.0 and 1.8 on corpora of 2,400 to 600,000 tokens.
 _BIAS_RATIO, _BIAS_RATIO_STD = 1.4, 0.25
-# Draws over the errors of the evidence: a posterior probability then has a simulation error below 0.008.
+# Draws over the errors of the evidence, so that the simulation error of a posterior probability is below 0.008.
 _N_DRAWS = 4000
 # The smallest variance whose logarithm is taken, in nats squared.
 _LEAST_VARIANCE = 1e-12
@@ -22,13 +22,13 @@ _LEAST_VARIANCE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class CountEvidence:
-    """What is known about one number of topics.
+    """The evidence of one number of topics, its priors and its chains.
 
     Attributes
     ----------
     priors : Priors
     states : list of ChainState
-        The chains'.
+        The states of the chains.
     temperatures : int
         Length of the longest runs so far; `log_weights`, `ends` and `label_error` are those of these runs.
     log_weights : ndarray of shape (n_chains, n_runs) or None
@@ -38,7 +38,7 @@ class CountEvidence:
     label_error : float
         The largest error of a sum over topic labels, in nats.
     value_at_half : float
-        Log evidence by runs with half as many temperatures; -inf where there were none.
+        Log evidence by runs with half as many temperatures; -inf if there were none.
     """
 
     priors: object
@@ -56,13 +56,13 @@ class CountEvidence:
     def with_runs(self, found, temperatures):
         """The same after runs from all chains, or from the last ones.
 
-        Runs of all chains replace what was there. Runs of the last chains are added to those of the others.
+        Runs of all chains replace earlier ones. Runs of the last chains are added to those of the other chains.
 
         Parameters
         ----------
         found : Estimates
         temperatures : list of int
-            Of the runs of each chain. The longest runs count; shorter ones tell the value at half the length.
+            Temperatures of the runs of each chain. The longest runs are used; shorter ones give `value_at_half`.
         """
         full = np.array(temperatures) == max(temperatures)
         log_weights = found.log_weights[:, full]
@@ -104,11 +104,11 @@ class EvidenceTable:
 
     @classmethod
     def of(cls, by_count):
-        """From a dict of `CountEvidence` by number of topics, ascending, all with runs."""
+        """The table of a dict of `CountEvidence` by number of topics, ascending, all with runs."""
         rows = []
         for evidence, within, freedom, others in zip(by_count.values(), *variances(by_count), strict=True):
             if evidence.log_weights.shape[1] == 1 and np.isfinite(evidence.value_at_half):
-                # A single short run has no variance; what the last doubling of its length gained tells its bias.
+                # A single short run has no variance. The gain by the last doubling of its length determines its bias.
                 value, std, _ = combine_chains(evidence.log_weights, 0.0, other_chains=others)
                 gained = max(value - evidence.value_at_half, 0.0)
                 bias, common = _BIAS_RATIO * gained, _BIAS_RATIO_STD * gained
@@ -121,18 +121,18 @@ class EvidenceTable:
 
     @property
     def corrected(self):
-        """Log evidence with its downward bias made up for."""
+        """Log evidence plus its downward bias."""
         return self.value + self.downward_bias
 
     @property
     def own_std(self):
-        """The part of `std` that is not common; 0 where `std` is not known."""
+        """The part of `std` that is not common; 0 if `std` is not known."""
         return np.sqrt(np.maximum(np.nan_to_num(self.std) ** 2 - self.common_std**2, 0))
 
     def posterior_draws(self, log_prior, seed):
         """Draws of p(T | w) over the errors of the evidence, (n_draws, n_counts), by `log_prior` (n_counts,)."""
         rng, log_posterior = np.random.default_rng(seed), log_prior + self.corrected
-        # Shorter runs have a larger common error, but they were compared with the best when it had runs as short.
+        # Shorter runs have a larger common error, but they were compared with the best when its runs were as short.
         common = np.minimum(self.common_std, self.common_std[np.argmax(log_posterior)])
         noise = self.own_std * rng.standard_normal((_N_DRAWS, len(common)))
         noise += common * rng.standard_normal((_N_DRAWS, 1))
@@ -140,10 +140,11 @@ class EvidenceTable:
 
 
 def variances(by_count):
-    """How much runs and chains vary, for each number of topics.
+    """Variances between runs and values of chains, for each number of topics.
 
-    Few runs borrow from others of their length: there the variance between runs is a power of T. Chains differ by as
-    much as those of neighbouring numbers of topics. A single topic has no variance, and tells nothing about others.
+    If there are few runs, the variance between them is pooled with that of other T with runs of the same length, as a
+    power of T. The variance between chains is assumed to be that of neighbouring numbers of topics. A single topic has
+    no variance, and is not pooled.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ def variances(by_count):
     within : ndarray of shape (n_counts,)
         Variance between runs of one chain.
     freedom : ndarray of shape (n_counts,)
-        Degrees of freedom of a variance that is pooled; 0 where it is not.
+        Degrees of freedom of a variance that is pooled; 0 if it is not.
     others : list of list of ndarray of shape (n_chains,)
         The values of the chains of neighbours.
     """

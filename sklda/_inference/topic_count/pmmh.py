@@ -11,9 +11,9 @@ from sklda._inference.topic_count.evidence_by_count import normalised
 from sklda._inference.topic_count.posterior import ESTIMATE, ModelDraws, Posterior, credible_interval
 from sklda._inference.topic_count.pruning import prune
 
-# States of z that are kept for each number of topics; the latest accepted ones.
+# Largest number of states of z that are kept for each number of topics, the last accepted ones.
 _KEPT_STATES = 16
-# Batches of the standard error by batch means are as many as the root of the number of steps, and at least so many.
+# The number of batches for the standard error is the root of the number of steps, but at least this.
 _LEAST_BATCHES = 2
 # Reports of progress per chain.
 _REPORTS = 10
@@ -26,13 +26,13 @@ class Trace:
     Attributes
     ----------
     counts : ndarray of shape (n_proposals + 1,)
-        The number of topics after every proposal, the first one before it.
+        The first number of topics, and the number after every proposal.
     log_evidence : ndarray of shape (n_proposals + 1,)
-        The estimate of log p(w | T) that the chain holds.
+        The estimate of log p(w | T) at these numbers of topics.
     proposed : ndarray of shape (n_proposals + 1,)
-        The number of topics proposed; at first that of the start.
+        The first number of topics, and the proposals.
     proposed_log_evidence : ndarray of shape (n_proposals + 1,)
-        Its estimate.
+        The estimate of log p(w | T) for each proposal.
     """
 
     counts: np.ndarray
@@ -47,7 +47,7 @@ class Trace:
 
     @property
     def longest_stay(self):
-        """Most proposals in a row that were not accepted."""
+        """Largest number of proposals in a row that were rejected."""
         moves = np.flatnonzero(np.concatenate([[True], self.accepted, [True]]))
         return int(np.diff(moves).max()) - 1
 
@@ -67,9 +67,9 @@ class Trace:
 class PMMH:
     """Pseudo-marginal Metropolis-Hastings over the number of topics.
 
-    T moves to a neighbour in the range with probability 1/2 each, from an end to its only neighbour. Every proposal
-    gets a fresh unbiased estimate of p(w | T). Its chain starts from a state for T that never changes. The estimate of
-    an accepted T is kept until the chain leaves T. So the chain is exact however large the variance of the estimates.
+    The proposal is one of the two neighbours of T with probability 1/2 each, or the only neighbour of an end. Every
+    proposal has a new unbiased estimate of p(w | T), by chains whose first state for T is always the same. The estimate
+    of an accepted T is kept until the chain leaves T. So the chain is exact for every variance of the estimates.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ class PMMH:
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
     report : callable
-        Called with a line of text ten times. The chain ends there when it returns True.
+        Called with a line of text ten times. The chain ends if it returns True.
 
     Attributes
     ----------
     trace : Trace
-        After `run`, as is the next one.
+        Set by `run`, as is `recycled`.
     recycled : ndarray of shape (n_counts,)
         The posterior from the mean of all estimates made for each number of topics.
     """
@@ -128,7 +128,7 @@ class PMMH:
         return self._result(ends)
 
     def _estimate(self, T, i):
-        """log of the unbiased estimate number i, of p(w | T), and where z ended; with streams of its own."""
+        """log of unbiased estimate number i of p(w | T), and the last state of z. Every i has its own streams."""
         n_runs = self.settings.n_runs
         (found,) = estimates.estimate(
             self.corpus,
@@ -167,7 +167,7 @@ class PMMH:
 
 
 def propose_neighbour(counts, T, rng):
-    """A proposal from T, and log of the ratio of the proposal probabilities, back over there."""
+    """A proposal from T, and log of the ratio of the proposal probabilities, backwards over forwards."""
     here = counts.index(T)
     near = [i for i in (here - 1, here + 1) if 0 <= i < len(counts)]
     if not near:

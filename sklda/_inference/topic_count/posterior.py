@@ -1,4 +1,4 @@
-"""The posterior over the number of topics, with its error, and draws from the models behind it."""
+"""The posterior over the number of topics, with its error, and draws of the model's unknowns."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ from sklda._inference.sampling.run_chains import run_chains
 
 # Probability of the credible interval.
 _CREDIBLE = 0.95
-# Sweeps of the chains at the number of topics chosen, before its topics are taken from the best of them.
+# Last sweeps of the chains at the number of topics chosen. The topics are those of the best chain.
 _LAST_SWEEPS = 50
-# Sweeps that separate draws which start from the same state.
+# Sweeps between the end of an annealing run and a draw, so that draws from the same end differ.
 _SWEEPS_BETWEEN_DRAWS = 5
 
 # One estimate of the log evidence.
@@ -29,7 +29,7 @@ class ModelDraws:
     ----------
     priors : Priors
     states : list of ChainState
-        The chains'.
+        The states of the chains.
     ends : list of ChainState
         The states at the ends of the annealing runs.
     log_weights : ndarray of shape (n_ends,)
@@ -42,7 +42,7 @@ class ModelDraws:
     log_weights: np.ndarray
 
     def sample(self, corpus, rng, seed):
-        """A draw of z, theta and phi: an end by its weight, then some sweeps with a stream from `seed`."""
+        """A draw of z, theta and phi: an end drawn by its weight, then some sweeps with a stream from `seed`."""
         end = self.ends[rng.choice(len(self.ends), p=softmax(self.log_weights))]
         chain = GibbsChain(corpus, self.priors, ChainState(end.topics, random.stream(seed)))
         for _ in range(_SWEEPS_BETWEEN_DRAWS):
@@ -50,7 +50,7 @@ class ModelDraws:
         return chain.topics, *draw_parameters(chain, rng)
 
     def chains(self, corpus, n_jobs=None):
-        """The chains after some last sweeps with their trace."""
+        """The chains after their last sweeps, with traces of these."""
         chains = [GibbsChain(corpus, self.priors, state) for state in self.states]
         return run_chains(chains, _LAST_SWEEPS, n_jobs=n_jobs)
 
@@ -68,7 +68,7 @@ class Posterior:
     interval : tuple of (int, int)
         Credible interval of 0.95, which contains the Monte Carlo error.
     log_evidence, log_evidence_std, log_evidence_downward_bias : ndarray of shape (n_counts,)
-        NaN where nothing was estimated.
+        NaN for numbers of topics without estimates.
     estimates : ndarray of shape (n_estimates,)
         Fields ``n_components``, ``chain``, ``n_sweeps``, ``log_evidence``.
     draws : dict of {int: ModelDraws}
@@ -118,10 +118,10 @@ def sample_models(corpus, draws, probability, n_samples, seed):
 
 
 def standard_errors(draws):
-    """Standard errors of the mean of `draws` over the first axis, of which two contain 0.95 of the draws.
+    """Standard errors of the mean of `draws` over the first axis. Two of them on either side contain 0.95 of the draws.
 
-    The draws of a small and uncertain probability reach farther up than twice their standard deviation. There half the
-    distance to the 0.023 or 0.977 quantile is the standard error.
+    The distribution of a small and uncertain probability is skewed: its upper tail is longer than two standard
+    deviations. Then the standard error is half the distance to the 0.023 or 0.977 quantile.
     """
     mean, (low, high) = draws.mean(axis=0), np.quantile(draws, ndtr([-2, 2]), axis=0)
     return np.maximum(draws.std(axis=0), np.maximum(mean - low, high - mean) / 2)

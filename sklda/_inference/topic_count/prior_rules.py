@@ -34,7 +34,7 @@ class PriorRule:
 
     @classmethod
     def learning(cls, doc_topic_prior, topic_word_prior, n_features):
-        """A rule that learns each prior that is None, from 1 / T on."""
+        """A rule that learns each prior that is None. Its first value is 1 / T."""
         given = {"doc_topic_prior": doc_topic_prior, "topic_word_prior": topic_word_prior}
         return cls(**given, n_features=n_features, learns=tuple(name for name in given if given[name] is None))
 
@@ -49,7 +49,7 @@ class PriorRule:
         )
 
     def learn(self, chain):
-        """The rule after some steps of Gibbs-EM along a chain, which is swept; without any where nothing is learnt."""
+        """The rule after some steps of Gibbs-EM, which sweep the chain; the same rule if nothing is learnt."""
         if not self.learns:
             return self
         rule, K = self, chain.priors.n_components
@@ -57,7 +57,7 @@ class PriorRule:
         m_step = MStep((BOUNDS if learns_eta else None, BOUNDS if learns_alpha else None))
         for _ in range(_M_STEPS):
             alpha, eta = rule._values(K)
-            # A prior that is not learnt may be an array, and takes no part in the M-step.
+            # A prior that is not learnt may be an array. The M-step does not use it.
             log_h = np.log([eta if learns_eta else 1.0, alpha])
             eta, alpha = np.exp(m_step.maximum([m_step.statistics(chain)], log_h))
             found = {"topic_word_prior": float(eta), "doc_topic_prior": float(alpha)}
@@ -67,6 +67,6 @@ class PriorRule:
         return rule
 
     def mean(self, rules):
-        """The rule with the geometric mean of what several chains learnt."""
+        """The rule with the geometric means of the priors that several chains learnt."""
         logs = {name: np.mean([np.log(getattr(rule, name)) for rule in rules]) for name in self.learns}
         return replace(self, **{name: float(np.exp(value)) for name, value in logs.items()})

@@ -1,4 +1,4 @@
-"""Chains for each number of topics, by pruning: from more topics than needed down, one merge at a time."""
+"""Chains for each number of topics, by pruning: from more topics down, one merge at a time."""
 
 from math import ceil
 
@@ -6,14 +6,14 @@ from sklda._inference import random
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.initialisation import best_random_initialisation, merge
 
-# Topics at first, relative to the largest number asked for; chains from random topics, of which the best by log joint
-# goes on; sweeps of each; sweeps after a merge. With these, prunings found the truth on simulated corpora of 6 and 20
-# topics (60,000 to 600,000 tokens), where random starts at that number end hundreds of nats below.
+# First number of topics, relative to the largest number needed; chains from random topics, of which the best by log
+# joint is pruned; sweeps of each; sweeps after a merge. With these, prunings found the truth on simulated corpora of 6
+# and 20 topics (60,000 to 600,000 tokens), where random initialisations at that number ended hundreds of nats below.
 _EXCESS, _RESTARTS, _FIRST_SWEEPS, _SWEEPS_AFTER_MERGE = 1.4, 2, 100, 15
 
 
 def prune(corpus, rule, counts, seeds, n_jobs=None):
-    """Independent chains that are pruned from above, and their states at several numbers of topics.
+    """Prune independent chains, and return their states at several numbers of topics.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def prune(corpus, rule, counts, seeds, n_jobs=None):
     Returns
     -------
     priors : dict of {int: Priors}
-        By number of topics: those of `rule`, or where these are learnt, the geometric mean over the prunings.
+        By number of topics: those of `rule`, or if learnt, the geometric means over the prunings.
     states : dict of {int: list of ChainState}
         By number of topics, one for each pruning.
     """
@@ -38,7 +38,7 @@ def prune(corpus, rule, counts, seeds, n_jobs=None):
 
 
 def first_count(counts):
-    """How many topics a pruning down to `counts` begins with."""
+    """The first number of topics of a pruning down to `counts`."""
     return max(ceil(_EXCESS * max(counts)), max(counts) + 1)
 
 

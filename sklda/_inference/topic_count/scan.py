@@ -1,4 +1,4 @@
-"""A scan of log p(w | T) over numbers of topics T: wide apart and short at first, longer runs where it matters."""
+"""A scan of log p(w | T) over numbers of topics T: first short runs at distant T, then longer runs at likely T."""
 
 import numpy as np
 
@@ -21,10 +21,11 @@ from sklda._inference.topic_count.settings import default_max_sweeps
 
 # Temperatures of the first runs.
 _FIRST_TEMPERATURES = 20
-# More runs are made while a posterior probability has a larger standard error than this. With the two best three
-# standard errors of their difference apart it is 0.037.
+# More runs are made while a posterior probability has a larger standard error than this. If the two best T differ by
+# three standard errors of their difference, it is 0.037.
 _LARGEST_ERROR = 0.03
-# More chains are made, rather than longer runs, when chains vary by more than this many times what their runs explain.
+# More chains are made, not longer runs, if the variance between chains is more than this many times the variance that
+# their runs explain.
 _CHAINS_DISAGREE = 2
 # Draws are kept for numbers of topics with at least this posterior probability.
 _LEAST_PROBABILITY = 1e-9
@@ -45,15 +46,15 @@ class Scan:
     prior : CountPrior
         p(T), and the range.
     settings : Settings
-        Of the runs where it matters.
+        Settings of the runs at likely T.
     n_chains : int
-        Independent prunings, and where it matters as many annealed chains.
+        Independent prunings, and at likely T as many annealed chains.
     max_sweeps : int or None
         Sweeps after which no new round begins; None: the default for the corpus.
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
     report : callable
-        Called with a line of text after every stage. The scan ends there when it returns True.
+        Called with a line of text after every stage. The scan ends if it returns True.
 
     Attributes
     ----------
@@ -75,11 +76,11 @@ class Scan:
 
     @property
     def annealed(self):
-        """Whether estimates become better with more temperatures."""
+        """Whether the method is annealing, whose estimates improve with more temperatures."""
         return self.settings.method in estimates.ANNEALED
 
     def run(self):
-        """Estimate the evidence over the range, then more precisely where it matters.
+        """Estimate the evidence over the range, then more precisely at likely T.
 
         Returns
         -------
@@ -92,34 +93,34 @@ class Scan:
         return self.result()
 
     def _run(self):
-        self._first_look(sorted(self.prior.first))
+        self._first_runs(sorted(self.prior.first))
         while (last := max(self.candidates.counts)) in self.candidates.possible():
             wider = self.prior.wider(last)
             if not wider:
                 break
             self.candidates.log_prior |= wider
-            self._first_look(sorted(wider))
+            self._first_runs(sorted(wider))
         if self.annealed:
-            self._longer_looks()
+            self._longer_runs()
             self._full_runs(self._near_the_likely())
             while self.candidates.posterior_draws().std(axis=0).max() > _LARGEST_ERROR:
                 if not self._refine(self.candidates.likely()):
                     break
 
-    def _first_look(self, counts):
-        """Chains for new numbers of topics, and first runs: of some, then of all near which the best may be."""
+    def _first_runs(self, counts):
+        """Chains for new numbers of topics, and first runs: at some of them, then at all that may be likely."""
         self._prune(counts, self.n_chains)
         if not self.annealed:
             self._round(counts, [0] * self.settings.n_runs)
             return
         first = min(_FIRST_TEMPERATURES, self.settings.n_temperatures)
-        looks = wide_apart(counts)
-        while looks:
-            self._round(looks, [max(first // 2, 1), first])
-            looks = self.candidates.possible_between()
+        some = wide_apart(counts)
+        while some:
+            self._round(some, [max(first // 2, 1), first])
+            some = self.candidates.possible_between()
 
-    def _longer_looks(self):
-        """Runs of twice the length, again and again, while some numbers of topics are given up for it."""
+    def _longer_runs(self):
+        """Double the length of the runs while this excludes some numbers of topics."""
         temperatures = min(_FIRST_TEMPERATURES, self.settings.n_temperatures)
         possible = self.candidates.possible()
         while 2 * temperatures < self.settings.n_temperatures:
@@ -130,9 +131,9 @@ class Scan:
                 break
 
     def _near_the_likely(self):
-        """Likely numbers of topics with a neighbour on either side, and with the neighbours that the mode is judged by.
+        """Likely numbers of topics, a neighbour on either side, and the neighbours that give the errors of the mode.
 
-        Short runs may miss a likely one next to others.
+        Short runs may miss a likely T next to others.
         """
         counts, likely = self.candidates.counts, self.candidates.likely()
         mode = counts.index(self.candidates.mode())
@@ -146,16 +147,16 @@ class Scan:
         self._round(counts, [self.settings.n_temperatures] * self.settings.n_runs)
 
     def _refine(self, likely):
-        """More chains where they disagree, longer runs otherwise; False when the budget does not allow it.
+        """Make more chains if they disagree, otherwise longer runs; return False if `max_sweeps` does not allow it.
 
-        Numbers of topics that were given up, but are likely now that others are known better, get full runs first.
+        Dropped numbers of topics that are likely after all, by better estimates of others, get full runs first.
         """
         if self.n_sweeps > self.max_sweeps:
             return False
         n_runs = self.settings.n_runs
-        passed_over = [T for T in likely if self.candidates[T].temperatures < self.settings.n_temperatures]
-        if passed_over:
-            self._full_runs(passed_over)
+        dropped = [T for T in likely if self.candidates[T].temperatures < self.settings.n_temperatures]
+        if dropped:
+            self._full_runs(dropped)
             return True
         temperatures = max(self.candidates[T].temperatures for T in likely)
         n_chains = max(len(self.candidates[T].states) for T in likely)
@@ -173,7 +174,7 @@ class Scan:
         return True
 
     def _chains_disagree(self, counts):
-        """Whether chains vary more than their runs explain."""
+        """Whether the variance between chains is larger than their runs explain."""
         with_runs = self.candidates.with_runs
         within = variances(with_runs)[0][np.isin(list(with_runs), counts)].mean()
         between, _ = better_half_variance([chain_means(with_runs[T].log_weights) for T in counts])
@@ -191,7 +192,7 @@ class Scan:
         self._end_stage(f"{n_chains} chains pruned from {first_count(counts)} topics to {min(counts)}")
 
     def _anneal(self, counts, n_chains):
-        """Add annealed chains for the numbers of topics `counts`: with few topics these find better modes."""
+        """Add annealed chains for the numbers of topics `counts`. With few topics they find better modes."""
         for T in counts:
             known = self.candidates[T]
             seeds = [random.child(self.seed, 4, len(known.states) + c, T) for c in range(n_chains)]
@@ -201,7 +202,7 @@ class Scan:
         self._end_stage(f"{n_chains} annealed chains for {_range(counts)}")
 
     def _round(self, counts, temperatures, only=slice(None)):
-        """Runs for the numbers of topics `counts`, from all chains, or from the chains `only`."""
+        """Make runs for the numbers of topics `counts`, from all chains, or from the chains `only`."""
         targets = []
         for T in counts:
             known, seed = self.candidates[T], random.child(self.seed, 1, self._n_rounds, T)

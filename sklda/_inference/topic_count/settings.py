@@ -1,13 +1,13 @@
-"""Lengths and numbers of runs by which the evidence of numbers of topics is estimated."""
+"""Lengths and numbers of the runs that estimate the evidence of numbers of topics."""
 
 from dataclasses import dataclass
 
 from sklda._inference.evidence.estimates import SMALL_CORPUS
 
-# Temperatures of an annealing run, and in scans of a small corpus, where the posterior is broad and sweeps are cheap.
+# Temperatures of an annealing run; in scans of a small corpus more, because its posterior is broad and sweeps are fast.
 _TEMPERATURES, _TEMPERATURES_OF_SMALL = 300, 1200
-# Sweeps after which a scan begins no new round: so many, or on a small corpus as many as pass over so many tokens,
-# which takes about 30 CPU seconds.
+# Sweeps after which a scan begins no new round: the first number, or on a small corpus as many sweeps as draw the
+# second number of tokens, in about 30 CPU seconds.
 _MAX_SWEEPS, _MAX_TOKENS = 50_000, 3 * 10**8
 
 
@@ -24,7 +24,7 @@ class Settings:
     n_runs : int
         Runs from each chain.
     n_inner : int
-        Sweeps behind one estimate, for methods that do not anneal.
+        Sweeps of one estimate, for methods that do not anneal.
     """
 
     method: str

@@ -1,0 +1,224 @@
+"""Matrices that hold no counts are refused with a message; odd but legal ones are accepted."""
+
+import traceback
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from refusals import ALPHA, FITTED, GOOD, PHI, TEXTS, make, refuse
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics, point_estimates
+from sklda._inference.corpus import Corpus
+
+TFIDF = TfidfVectorizer().fit_transform(TEXTS).sorted_indices()
+BAD_X = {
+    "tf-idf": (TFIDF, r"X\[0, 0\] = 0\.8.* is not a whole number.* Use CountVectorizer rather than TfidfVectorizer"),
+    "fraction": ([[1, 0], [2, 0.5]], r"X\[1, 1\] = 0\.5 is not a whole number"),
+    "fraction, sparse": (sp.csc_array([[1, 0], [0, 0.5], [2.5, 0]]), r"X\[1, 1\] = 0\.5 is not a whole number"),
+    "float32": (np.array([[1, 1.5]], np.float32), r"X\[0, 1\] = 1\.5 is not a whole number"),
+    "negative": ([[1, 0], [0, -3]], r"X\[1, 1\] = -3 is negative. Negative values in data"),
+    "negative float": ([[1, -0.5]], r"X\[0, 1\] = -0\.5 is negative"),
+    "NaN": ([[1, 0], [np.nan, 1]], r"X\[1, 0\] = nan is not a count\. Replace"),
+    "NaN, sparse": (sp.csr_matrix([[1, np.nan]]), r"X\[0, 1\] = nan is not a count"),
+    "inf": ([[1, np.inf]], r"X\[0, 1\] = inf is not a count"),
+    "-inf": ([[1, -np.inf]], r"X\[0, 1\] = -inf is not a count"),
+    "None": (np.array([[1, None]], object), r"X\[0, 1\] = nan is not a count"),
+    "no token": (np.zeros((3, 2)), "X has 3 documents and no token at all: there is nothing to fit. Check the vocab"),
+    "no token, sparse": (sp.csr_array((2, 4)), "X has 2 documents and no token at all"),
+    "no document": (np.zeros((0, 3)), r"0 sample\(s\) .* while a minimum of 1 is required by GibbsLDA"),
+    "no word": (np.zeros((3, 0)), r"0 feature\(s\) .* while a minimum of 1 is required by GibbsLDA"),
+    "too large": ([[1, 2**31]], r"X\[0, 1\] = 2147483648 is too large: no word and no document may have more than"),
+    "too large, float": ([[1e300, 1]], r"X\[0, 0\] = 1e\+300 is too large"),
+    "too large, uint64": (np.array([[2**63]], np.uint64), r"X\[0, 0\] = 9223372036854775808 is too large"),
+    "too long a document": ([[1, 0], [2**30, 2**30]], "X has 2147483648 tokens of document 1, more than 2147483647"),
+    "too frequent a word": ([[0, 2**30], [0, 2**30]], "X has 2147483648 tokens of word 1, more than 2147483647"),
+    "complex": ([[1, 2j]], "Complex data not supported"),
+    "one row": ([1, 2], "Expected 2D array, got 1D array instead"),
+    "three dimensions": (np.ones((2, 2, 2)), "Found array with dim 3"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_X)
+def test_counts(name, same):
+    X, message = BAD_X[name]
+    lda = make()
+    refuse(lda, X, ValueError, message, same)
+    with pytest.raises(NotFittedError):
+        lda.transform([[1]])
+    refuse(lda.fit([[1, 0, 2], [0, 3, 1]]), X, ValueError, message, same)
+    assert lda.transform([[1, 1, 1]]).shape == (1, 3)
+
+
+@pytest.mark.parametrize("X", [7, None])
+def test_no_matrix(X, same):
+    refuse(make(), X, ValueError, "Expected 2D array, got scalar array instead", same)
+
+
+# Every public function and method that takes counts.
+ENTRIES = {
+    "GibbsLDA.fit": lambda X: GibbsLDA(2, max_iter=2).fit(X),
+    "GibbsLDA.fit_transform": lambda X: GibbsLDA(2, max_iter=2).fit_transform(X),
+    "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2).fit(X),
+    "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_iter=2).fit(X),
+    "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),
+    **{
+        f"GibbsLDA.{name}": lambda X, name=name: getattr(GibbsLDA(2, max_iter=2).fit(GOOD), name)(X)
+        for name in ("transform", "score", "score_samples", "perplexity")
+    },
+    **{
+        f"CompoundLDA.{name}": lambda X, name=name: getattr(CompoundLDA(2, max_iter=2).fit(GOOD), name)(X)
+        for name in ("transform", "score", "score_samples", "perplexity")
+    },
+    "point_estimates": lambda X: point_estimates(X, np.zeros(7, int)),
+    "compare_topic_models": lambda X: metrics.compare_topic_models(X, (PHI, ALPHA), (PHI[::-1], ALPHA)),
+    "held_out_curve": lambda X: metrics.held_out_curve(X, ([PHI, PHI[::-1]], ALPHA)),
+    "held_out_log_likelihood": lambda X: metrics.held_out_log_likelihood(X, (PHI, ALPHA)),
+    "leave_one_out_score": lambda X: metrics.leave_one_out_score(X, (np.zeros(7, int), 1.0, 1.0), n_draws=10),
+    "log_evidence": lambda X: metrics.log_evidence(X, 2, n_temperatures=2, n_chains=1),
+    "predictive_perplexity, seen": lambda X: metrics.predictive_perplexity(X, GOOD, FITTED),
+    "predictive_perplexity, hidden": lambda X: metrics.predictive_perplexity(GOOD, X, FITTED),
+    "neg_ais_perplexity_scorer": lambda X: metrics.neg_ais_perplexity_scorer(FITTED, X),
+    "topic_coherence": lambda X: metrics.topic_coherence(X, PHI, n_words=2),
+    "make_coherence_scorer": lambda X: metrics.make_coherence_scorer(n_words=2)(FITTED, X),
+}
+
+
+def spoil(format, **changed):
+    """A sparse matrix with arrays that do not go together."""
+    X = getattr(sp, format)(GOOD)
+    for name, value in changed.items():
+        setattr(X, name, value)
+    return X
+
+
+MALFORMED = {
+    "an index too large": lambda: spoil("csr_array", indices=np.array([0, 10**6, 1, 2])),
+    "an index too large, matrix": lambda: spoil("csr_matrix", indices=np.array([0, 3, 1, 2])),
+    "a negative index": lambda: spoil("csr_array", indices=np.array([0, -(10**6), 1, 2])),
+    "indptr falls": lambda: spoil("csr_array", indptr=np.array([0, 10**6, 4])),
+    "indptr falls to nothing": lambda: spoil("csr_array", indptr=np.array([0, 10**6, 0])),
+    "indptr too long": lambda: spoil("csr_array", indptr=np.array([0, 2, 4, 4])),
+    "indptr beyond the data": lambda: spoil("csr_array", indptr=np.array([0, 2, 10**6])),
+    "indptr begins late": lambda: spoil("csr_array", indptr=np.array([1, 2, 4])),
+    "unsigned indptr": lambda: spoil("csr_array", indptr=np.array([0, 10**6, 4], np.uint64)),
+    "float indices": lambda: spoil("csr_array", indices=np.array([0.0, 1e6, 1.0, 2.0])),
+    "fewer indices": lambda: spoil("csr_array", indices=np.array([0, 1])),
+    "fewer data": lambda: spoil("csr_array", data=np.array([1, 2])),
+    "data of two dimensions": lambda: spoil("csr_array", data=np.ones((4, 1))),
+    "csc, an index too large": lambda: spoil("csc_array", indices=np.array([0, 1, 10**6, 1])),
+    "csc, indptr falls": lambda: spoil("csc_array", indptr=np.array([0, 10**6, 2, 4])),
+    "csc, indptr falls to nothing": lambda: spoil("csc_array", indptr=np.array([0, 10**6, 0, 0])),
+    "bsr, an index too large": lambda: spoil("bsr_array", indices=spoil("bsr_array").indices + 10**6),
+    "bsr, indptr falls": lambda: spoil("bsr_array", indptr=np.array([0, 10**6, 0])[: len(spoil("bsr_array").indptr)]),
+    "coo, an index too large": lambda: spoil("coo_array", coords=(np.array([0, 0, 1, 1]), np.array([0, 2, 1, 10**6]))),
+    "coo, a negative row": lambda: spoil("coo_array", coords=(np.array([0, 0, 1, -9]), np.array([0, 2, 1, 2]))),
+    "coo, fewer data": lambda: spoil("coo_array", data=np.array([1, 2])),
+    "lil, a row too long": lambda: spoil("lil_array", rows=np.array([[0, 1, 2] * 1000, [0]], object)),
+    "lil, fewer rows": lambda: spoil("lil_array", rows=np.array([[0, 2]], object), data=np.array([[1, 2]], object)),
+    "lil, an index too large": lambda: spoil("lil_array", rows=np.array([[0, 10**6], [1, 2]], object)),
+    "dia, fewer offsets": lambda: spoil("dia_array", offsets=np.array([0])),
+    "dia, data of one dimension": lambda: spoil("dia_array", data=np.ones(4)),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_malformed_sparse_matrices(entry):
+    """They are read nowhere: scipy and the kernels would go beyond their arrays."""
+    for make_one in MALFORMED.values():
+        with pytest.raises(ValueError, match=r"X is a malformed \w+: .* build it again"):
+            ENTRIES[entry](make_one())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_odd_but_legal(entry):
+    """Unsorted indices, duplicates, explicit zeros, and whatever else holds counts."""
+    pandas = pytest.importorskip("pandas")
+    odd = sp.csr_array(([1, 1, 1, 1, 2, 1, 0], [2, 0, 2, 1, 1, 2, 0], [0, 3, 7]), shape=(2, 3))
+    np.testing.assert_array_equal(odd.toarray(), GOOD)
+    frame = pandas.DataFrame(GOOD)
+    for X in (odd, odd.tocoo(), GOOD.astype(np.float16), GOOD.astype(object), GOOD.tolist(), frame.astype("Int64")):
+        ENTRIES[entry](X)
+
+
+TEXT = "once upon a midnight dreary while I pondered weak and weary " * 50
+HOLDS_TEXTS = {
+    "one": TEXT,
+    "list": [TEXT] * 3,
+    "tuple": (TEXT,) * 3,
+    "array": np.array([TEXT] * 3),
+    "objects": np.array([TEXT] * 3, object),
+    "column": np.array([[TEXT]] * 3),
+    "column of objects": np.array([[TEXT, 1]] * 3, object),
+    "bytes": [TEXT.encode()] * 3,
+    "tokens": [TEXT.split(), TEXT.split()[:3]],
+}
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_texts(entry):
+    pandas = pytest.importorskip("pandas")
+    for X in (*HOLDS_TEXTS.values(), pandas.Series([TEXT] * 3), pandas.DataFrame({"text": [TEXT] * 3})):
+        with pytest.raises(ValueError, match=r"X holds texts, .* with CountVectorizer") as caught:
+            ENTRIES[entry](X)
+        assert "midnight" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([1, 2, 3], "Expected 2D array, got 1D array instead"),
+        (np.zeros((0, 3)), r"Found array with 0 sample\(s\)"),
+        (sp.coo_array([1, 2, 3]), r"got a coo_array of shape \(3,\)"),
+        ([[1, None, 2], [0, 1, 1]], "(is not a count|contains NaN)"),
+        (np.array([[1, -1, 2], [0, 1, 1]], object), "(?i)negative"),
+    ],
+    ids=["one dimension", "no documents", "sparse, one dimension", "None", "negative objects"],
+)
+def test_no_matrix_of_counts(entry, X, message):
+    with pytest.raises(ValueError, match=message):
+        ENTRIES[entry](X)
+
+
+def test_transform(same):
+    lda = make()
+    with pytest.raises(NotFittedError, match="This GibbsLDA instance is not fitted yet"):
+        lda.transform([[1, 2]])
+    lda.fit([[1, 0, 2], [0, 3, 1]])
+    before = dict(vars(lda))
+    for X, message in [
+        ([[1, 2]], "X has 2 features, but GibbsLDA is expecting 3 features as input"),
+        ([[1, 0.5, 0]], r"X\[0, 1\] = 0\.5 is not a whole number.* Use CountVectorizer"),
+        ([[1, -1, 0]], r"X\[0, 1\] = -1 is negative"),
+        ([[1, np.nan, 0]], r"X\[0, 1\] = nan is not a count"),
+        (np.zeros((0, 3)), r"0 sample\(s\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            lda.transform(X)
+    assert same(vars(lda), before)
+    with pytest.raises(ValueError, match="'fold_in_iter' parameter of GibbsLDA must be an int in the range"):
+        lda.set_params(fold_in_iter=0).transform([[1, 2, 3]])
+
+
+def test_feature_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([[1, 0, 2], [0, 3, 1]], columns=["apple", "car", "wheel"])
+    lda = make().fit(frame)
+    assert lda.feature_names_in_.tolist() == ["apple", "car", "wheel"]
+    with pytest.raises(ValueError, match=r"(?s)feature names should match.*unseen at fit time:\n- engine"):
+        lda.transform(frame.rename(columns={"car": "engine"}))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        lda.transform(frame[["car", "apple", "wheel"]])
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        lda.transform(frame.to_numpy())
+    assert not hasattr(lda.fit(frame.to_numpy()), "feature_names_in_")
+
+
+def test_the_first_bad_entry_is_named():
+    X = sp.csr_array(([1.5, 2.5, 3.5], [2, 0, 1], [0, 0, 2, 3]), shape=(3, 3))
+    with pytest.raises(ValueError, match=r"X\[1, 0\] = 2\.5 is not a whole number"):
+        Corpus.from_counts(X)

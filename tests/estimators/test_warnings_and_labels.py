@@ -1,0 +1,39 @@
+"""Warnings point at the caller's line; labels of collections are kept as they are."""
+
+import pytest
+from refusals import GOOD
+from sklearn.pipeline import make_pipeline
+
+from sklda import CompoundLDA, TopicCountLDA, metrics
+from sklda._base import BaseLDA
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_warnings_point_at_the_caller(wrapped, monkeypatch):
+    """With the wrapper of scikit-learn's callbacks around `fit`, and without."""
+    if not wrapped:
+        for cls in (BaseLDA, CompoundLDA):
+            monkeypatch.setattr(cls, "fit", lambda self, X, y=None, **options: self._find_topics(X, y, **options))
+    count = TopicCountLDA(1, 2, n_temperatures=2, max_iter=2, evidence="chib")
+    for fit in (
+        lambda: count.fit(GOOD),
+        lambda: make_pipeline(count).fit(GOOD),
+        lambda: CompoundLDA(2, max_iter=2).fit(GOOD, [0, 1], **({} if wrapped else {"collections": None})),
+        lambda: metrics.log_evidence(GOOD, 2, method="chib", n_temperatures=2, n_chains=1),
+    ):
+        with pytest.warns(UserWarning) as caught:
+            fit()
+        assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_labels_given_as_y():
+    with pytest.warns(UserWarning, match=r"does not use y.* call fit\(X, collections=y\)"):
+        CompoundLDA(2, max_iter=2).fit(GOOD, ["a", "b"])
+    CompoundLDA(2, max_iter=2).fit(GOOD, [0, 1], collections=["a", "b"])
+
+
+@pytest.mark.parametrize("labels", [["a\0", "b"], ["a", "a\0"], [-1, 2**63 + 1], [0, 2**70], [True, 2], [0.5, 1]])
+def test_labels_are_kept_as_they_are(labels):
+    lda = CompoundLDA(2, max_iter=2).fit(GOOD, collections=labels)
+    assert lda.collections_.tolist() == sorted(labels)
+    assert lda.transform(GOOD, collections=labels).shape == (2, 2)

@@ -1,0 +1,128 @@
+"""Priors at the ends of their range: log Gamma, log joint, likelihoods and merges are as exact as elsewhere."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sklda._inference.corpus import Corpus
+from sklda._inference.count_histograms import Histograms
+from sklda._inference.held_out.log_likelihoods import METHODS, log_likelihoods
+from sklda._inference.priors import Priors
+from sklda._inference.rising import log_gamma_ratio
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.initialisation import merge_gains
+from sklda._inference.sampling.word_major import WordMajorChain
+from sklda.metrics import held_out_curve
+
+
+def log_rising_by_factors(a, n):
+    return math.fsum(math.log(a + i) for i in range(n))
+
+
+@pytest.mark.parametrize("a", [1e-12, 1e-6, 0.1, 1.0, 15.5, 16.0, 17.0, 1e3, 1e6, 1e8, 1e12, 1e15, 1e20])
+def test_differences_of_log_gammas(a):
+    counts = [0, 1, 2, 3, 15, 16, 17, 18, 100, 1000, 50_000]
+    exact = [log_rising_by_factors(a, n) for n in counts]
+    np.testing.assert_allclose(log_gamma_ratio(a, counts), exact, rtol=1e-14, atol=2e-13)
+    # any n >= 0: two steps are one
+    for n in (1e-6, 0.5, 3.25, 40.5, 1e9):
+        two = log_gamma_ratio(a, n) + log_gamma_ratio(a + n, 7)
+        np.testing.assert_allclose(log_gamma_ratio(a, n + 7), two, rtol=1e-14, atol=2e-13)
+    np.testing.assert_allclose(log_gamma_ratio(a, 0.5) + log_gamma_ratio(a + 0.5, 0.5), math.log(a), atol=2e-13)
+
+
+@pytest.mark.parametrize("a", [1e-3, 0.3, 2.0, 30.0, 500.0])
+def test_differences_of_log_gammas_at_large_counts(a):
+    for n in (1e5, 1e7, 1e9, 1e12):
+        exact = math.lgamma(a + n) - math.lgamma(a)
+        assert log_gamma_ratio(a, n) == pytest.approx(exact, rel=3e-15)
+
+
+@pytest.mark.parametrize("chain_class", [GibbsChain, WordMajorChain])
+@pytest.mark.parametrize(("alpha", "eta"), [(1e12, 1.0), (1e8, 1e12), (1e-12, 1e-12)])
+def test_log_joint_of_extreme_priors(chain_class, alpha, eta):
+    K, V = 1000, 3
+    corpus = Corpus.from_counts(np.array([[1, 0, 0], [3, 40, 2]]))
+    chain = chain_class.initialise_randomly(corpus, Priors.make(alpha, eta, K, V, 2), np.random.SeedSequence(0))
+
+    def dirichlet_multinomial(counts, prior):
+        """Factor by factor."""
+        factors = [(prior + i) for n in counts for i in range(n)]
+        totals = [(prior * len(counts) + i) for i in range(sum(counts))]
+        return math.fsum(math.log(f / t) for f, t in zip(factors, totals, strict=True))
+
+    docs = [np.bincount(t, minlength=K).tolist() for t in np.split(chain.topics, corpus.offsets[1:-1])]
+    words = chain.word_topic_counts[:, :K].T.tolist()
+    expected = sum(dirichlet_multinomial(n, alpha) for n in docs) + sum(dirichlet_multinomial(n, eta) for n in words)
+    assert chain.log_joint() == pytest.approx(expected, rel=1e-13, abs=1e-11)
+
+
+def test_one_token_at_a_large_alpha():
+    # nearly the same in all topics, so that every estimate is nearly exact
+    phi = np.full((1000, 3), 1 / 3)
+    phi[0] += [-1e-6, 1e-6, 0]
+    exact = math.log(phi[:, 1].mean())
+    corpus, seed = Corpus.from_counts(np.array([[0, 1, 0]])), np.random.SeedSequence(0)
+    for alpha in (1e8, 1e12):
+        for method in METHODS:
+            if method not in ("exact", "document_completion"):
+                value = log_likelihoods(corpus, phi, np.full((1, 1000), alpha), seed=seed, method=method)
+                assert value[0, 0] == pytest.approx(exact, abs=3e-6), method
+        value = log_likelihoods(corpus, phi[:3], np.full((1, 3), alpha), seed=seed, method="exact")
+        assert value[0, 0] == pytest.approx(math.log(phi[:3, 1].mean()), abs=1e-12)
+
+
+def test_gain_of_a_merge_at_a_large_alpha():
+    corpus = Corpus.from_counts(np.array([[4, 3], [1, 5]]))
+    for alpha in (0.1, 1e10):
+        chain = GibbsChain.initialise_randomly(corpus, Priors.make(alpha, 1e9, 2, 2, 2), np.random.SeedSequence(0))
+        gain = merge_gains(chain)[0, 1]
+        before = chain.log_joint()
+        merged = GibbsChain.initialise_randomly(corpus, Priors.make(alpha, 1e9, 2, 2, 2), np.random.SeedSequence(0))
+        merged.topics = np.zeros_like(merged.topics)
+        merged.word_topic_counts[:] = 0
+        merged.word_topic_counts[:, 0] = chain.word_topic_counts.sum(axis=1)
+        merged.topic_totals[:] = [corpus.n_tokens, 0]
+        assert gain == pytest.approx(merged.log_joint() - before, abs=1e-10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_vocabulary_of_one_word_is_certain(method):
+    """Of +3.8 and less at the smallest alpha, where tokens that say nothing of their topics only add noise."""
+    corpus, seed = Corpus.from_counts(np.array([[12], [3], [0]])), np.random.SeedSequence(0)
+    value = log_likelihoods(corpus, np.ones((3, 1)), np.full((1, 3), 1e-12), seed=seed, method=method)
+    np.testing.assert_allclose(value, np.zeros((1, 3)), atol=1e-12)
+
+
+def test_words_that_all_topics_have_alike_factor_out():
+    phi = np.array([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2]])
+    X = np.array([[2, 1, 30], [0, 2, 3]])
+    prior, seed = np.full((1, 2), 0.3), np.random.SeedSequence(0)
+    exact = log_likelihoods(Corpus.from_counts(X), phi, prior, seed=seed, method="exact")[0]
+    for method in ("guided_ais", "ais", "left_to_right", "particle_filter", "chib"):
+        runs = log_likelihoods(Corpus.from_counts(X), phi, prior, seed=seed, method=method, n_runs=2000)
+        weights = np.exp(runs - exact)
+        # five standard errors, twice: a false alarm in 10^6
+        assert (abs(weights.mean(axis=0) - 1) < 5 * weights.std(axis=0) / 2000**0.5 + 1e-6).all(), method
+
+
+def test_an_impossible_word_has_no_curve():
+    phi = np.array([[0.5, 0.5, 0], [0.25, 0.75, 0]])
+    curve = held_out_curve(
+        np.array([[3, 2, 1], [1, 1, 0]]), ([phi, np.full((2, 3), 1 / 3), phi], np.array([0.1, 0.1])), random_state=0
+    )
+    assert np.isneginf(curve.log_likelihood[[0, 2], 0]).all()
+    assert np.isneginf(curve.score[[0, 2]]).all()
+    assert np.isfinite(curve.log_likelihood[1]).all()
+    np.testing.assert_allclose(curve.log_likelihood[1], [6 * math.log(1 / 3), 2 * math.log(1 / 3)], atol=0.5)
+    assert np.isfinite(curve.log_likelihood[:, 1]).all()
+
+
+def test_histograms_of_many_pairs():
+    histogram = np.array([0, 2**31 + 5, 3])
+    assert Histograms.from_dense(histogram).counts.tolist() == [2**31 + 5, 3]
+    assert Histograms.from_dense(histogram).sum_of_log_rising([1.0])[0, 0] == pytest.approx(3 * math.log(2))
+    both = Histograms.stack([Histograms.from_dense(histogram), Histograms.from_dense(histogram)])
+    assert both.counts.tolist() == 2 * [2**31 + 5, 3]
+    assert Histograms.from_dense(histogram[[0, 2]]).counts.dtype == np.int32
