@@ -126,7 +126,7 @@ def test_an_empirical_bayes_fit_does_not_answer_for_another(counts):
         lda.confidence_region,
         lambda: lda.posterior_expectation("first", 1.0, 1.0),
     ):
-        with pytest.raises(NotFittedError, match="gives the priors without the marginal likelihood"):
+        with pytest.raises(NotFittedError, match="does not estimate the marginal likelihood"):
             ask()
 
 
