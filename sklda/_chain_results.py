@@ -6,13 +6,15 @@ from sklearn.utils import Bunch
 
 from sklda._inference.diagnostics import diagnose
 from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.collapsed import compact_topics
 from sklda._inference.sampling.draws import posterior_moments
 from sklda._inference.sampling.matching import match_topics, topic_stability
 from sklda._inference.sampling.run_chains import best_chain, traces_of
 from sklda._inference.warn import warn
 
-# R-hat beyond which chains get a warning. R-hat of 2: the variance between chains is three times that within.
-_LARGE_R_HAT = 2.0
+# R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
+# after the burn-in R-hat says little.
+_LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
 
 
 class ChainResults:
@@ -35,7 +37,7 @@ class ChainResults:
 
     def warn_of_disagreement(self):
         """Warn if R-hat is large for a quantity that does not depend on the names of topics."""
-        if len(self.chains) < 2:
+        if len(self.chains) < 2 or min(len(chain.trace) for chain in self.chains) < self.n_burn_in + _FEWEST_SWEEPS:
             return
         r_hat = {name: found.r_hat for name, found in self.diagnostics.items() if found.r_hat > _LARGE_R_HAT}
         if r_hat:
@@ -91,14 +93,15 @@ class ChainResults:
 
 
 def _moments(chain, method, stop):
-    draws = chain.draws or [chain.topics]
+    # A callback sees a chain before its first draw is kept.
+    draws = [z for _, z in chain.draws] or [chain.topics]
     return posterior_moments(chain.corpus, chain.priors, draws, method, stop)
 
 
 def _chain_bunch(estimator, chain, moments, topic_word, order):
     """What `chains_` has of a chain."""
     return Bunch(
-        topic_assignments=(chain.draws or [chain.topics])[-1],
+        topic_assignments=compact_topics(chain.topics, chain.priors.n_components),
         topic_word=topic_word.astype(np.float32),
         doc_topic=moments.doc_topic.astype(np.float32),
         doc_topic_prior=_doc_prior(estimator, chain.priors),

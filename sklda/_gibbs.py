@@ -89,7 +89,7 @@ class GibbsLDA(BaseLDA):
         Number of sweeps over a document in `transform`.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
-        then those of one longer fit whose burn-in ended when that of the first fit did. Learnt priors stay.
+        then those of one longer fit. Learnt priors stay, and the burn-in is then that of the first fit.
     snapshot_every : int, default=None
         Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
         takes ``4 * n_components * n_features`` bytes in every chain. With `verbose`, their total size is printed before
@@ -168,7 +168,7 @@ class GibbsLDA(BaseLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2.
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
 
     Notes
     -----
@@ -381,7 +381,8 @@ class GibbsLDA(BaseLDA):
 
     def _sample_posterior(self, n_samples, seed):
         state, priors = (each[self.best_chain_] for each in (self._chain_states_, self._chain_priors_))
-        chains = at_draws(self._corpus_, priors, state.draws[-self.n_draws_ :], n_samples)
+        draws = [z for _, z in state.draws[-self.n_draws_ :]]
+        chains = at_draws(self._corpus_, priors, draws, n_samples)
         return sample_parameters(chains, n_samples, np.random.default_rng(seed))
 
     def _resume(self, corpus, priors, learning):

@@ -31,8 +31,9 @@ class ChainState:
         ``log_joint()`` after every sweep made with `run_chains`.
     snapshots : tuple of (int, ndarray of shape (n_components, n_features), float32)
         Numbers of sweeps, and the topics phi after them.
-    draws : tuple of ndarray of shape (n_tokens,)
-        The last draws of z that `run_chains` kept, in the smallest integer type. The last one is the present z.
+    draws : tuple of (int, ndarray of shape (n_tokens,))
+        Numbers of sweeps, and z after them in the smallest integer type: the last draws that `run_chains` kept. The
+        last one is the present z.
     label_free : tuple of (float, float)
         log p(z | alpha), and the sum of the squared shares of the topics, after every sweep.
     n_burn_in : int
@@ -175,7 +176,7 @@ class GibbsChain:
 
     def keep_draw(self, n_draws):
         """Append the present z to `draws`, of which the last `n_draws` are kept."""
-        self.draws.append(compact_topics(self.topics, self.priors.n_components))
+        self.draws.append((self.n_sweeps, compact_topics(self.topics, self.priors.n_components)))
         del self.draws[:-n_draws]
 
     def log_joint(self):

@@ -15,7 +15,8 @@ _WINDOW = 20
 class Schedule:
     """What is done between the sweeps of a chain.
 
-    The first half of the sweeps is burn-in. Priors are learnt in it, and no draws are kept from it.
+    The first half of the sweeps is burn-in. Priors are learnt in it, and no draws are kept from it. If a chain is
+    continued, the burn-in is the first half of all its sweeps; but if priors were learnt, it is that of the first run.
 
     Attributes
     ----------
@@ -92,8 +93,12 @@ class _Recorder:
 
     def __init__(self, chain, n_sweeps, schedule):
         self.chain, self.schedule = chain, schedule
-        if chain.n_sweeps == 0:
-            chain.n_burn_in = n_sweeps // 2
+        if chain.n_sweeps == 0 or schedule.learning is None:
+            chain.n_burn_in = (chain.n_sweeps + n_sweeps) // 2
+        # Those that one longer run would have kept.
+        chain.draws = [
+            (sweep, z) for sweep, z in chain.draws if sweep > chain.n_burn_in and sweep % schedule.draw_every == 0
+        ]
         learns = schedule.learning is not None and chain.n_sweeps < chain.n_burn_in
         self.learning = schedule.learning.begin(chain) if learns else None
         self.n_sweeps = 0
