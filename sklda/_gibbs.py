@@ -358,7 +358,8 @@ class GibbsLDA(BaseLDA):
         if self.seed_words is not None:
             names = None if names is None else columns_of(names, corpus.n_features)
             added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
-        kind = KINDS[0] if self.learn_priors is True else self.learn_priors
+            added = added if added.nnz else None
+        kind = self.learn_priors if isinstance(self.learn_priors, str) else KINDS[0] if self.learn_priors else False
         given = self.doc_topic_prior, self.topic_word_prior
         return prior_settings(kind, *given, added, self.n_components, corpus.n_features)
 

@@ -27,7 +27,8 @@ class Schedule:
         Number of sweeps between two snapshots of phi in ``chain.snapshots``. None: no snapshots.
     tol : float or None
         In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
-        burn-in ends; if this is so again and all draws are kept, the chain ends. None: all sweeps.
+        burn-in ends; if this is so again and all draws are kept, the chain ends. The burn-in contains at least 40 sweeps with M-steps if
+        priors are learnt. None: all sweeps.
     learning : PriorLearning or None
         How the priors of a chain are learnt in its burn-in. None: they are fixed.
     """
@@ -94,6 +95,11 @@ class _Recorder:
         self.chain, self.schedule = chain, schedule
         if chain.n_sweeps == 0:
             chain.n_burn_in = n_sweeps // 2
+            # What `from_assignments` recorded.
+            chain.trace, chain.label_free = [], []
+        if chain.n_sweeps <= chain.n_burn_in:
+            # A fit that a callback ended in its burn-in kept a draw from there.
+            chain.draws = []
         learns = schedule.learning is not None and chain.n_sweeps < chain.n_burn_in
         self.learning = schedule.learning.begin(chain) if learns else None
         self.n_sweeps = 0
@@ -121,7 +127,9 @@ class _Recorder:
             return False
         if chain.n_sweeps >= chain.n_burn_in + self.schedule.n_draws * self.schedule.draw_every:
             return True
-        if chain.n_sweeps < chain.n_burn_in:
+        # Before the first M-steps the log joint can be flat, because they are still to come.
+        learnt = self.learning is None or self.learning.has_learnt_for(2 * _WINDOW)
+        if chain.n_sweeps < chain.n_burn_in and learnt:
             chain.n_burn_in = chain.n_sweeps
             if self.learning is not None:
                 self._end_of_learning()
