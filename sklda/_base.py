@@ -83,11 +83,6 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """The work of `fit`. `metadata`, such as the collections of the documents, is passed to `_fit`."""
         self._validate_params()
         corpus = self._corpus(X, reset=True)
-        if corpus.n_tokens == 0:
-            raise ValueError(
-                f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. "
-                "Check the vocabulary and the stop words of the vectorizer."
-            )
         fitted = self._fit(corpus, {"X": X, "y": y}, **metadata)
         # The attributes of an earlier fit are deleted. The names of all of them end with an underscore.
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
@@ -148,8 +143,16 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 )
 
     def _corpus(self, X, *, reset):
-        """The corpus of X. With `reset` its number and names of features are stored, otherwise compared."""
-        return Corpus.from_counts(X, partial(validate_data, self, reset=reset))
+        """The corpus of X. With `reset` it must have a token, and its number and names of features are stored;
+        otherwise they are compared.
+        """
+        corpus = Corpus.from_counts(X, partial(validate_data, self, reset=reset))
+        if reset and corpus.n_tokens == 0:
+            raise ValueError(
+                f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. "
+                "Check the vocabulary and the stop words of the vectorizer."
+            )
+        return corpus
 
     def _doc_prior(self, corpus):
         """alpha of the documents of a corpus, (1 or n_documents, n_components)."""

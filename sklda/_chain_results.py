@@ -79,7 +79,7 @@ class ChainResults:
             "_fingerprint_": chain.corpus.fingerprint,
             "_chain_states_": [each.state() for each in self.chains],
             "_chain_priors_": [each.priors for each in self.chains],
-            "_learn_priors_": self.estimator.learn_priors,
+            "_learnt_kind_": self.estimator._kind_of_learning(),
         }
         found |= _shares([each.topic_shares[:, order] for each, order in zip(moments, orders, strict=True)], self.best)
         if len(topics) > 1:
@@ -114,7 +114,7 @@ def _chain_bunch(estimator, chain, moments, topic_word, order):
 def _doc_prior(estimator, priors):
     """alpha as an attribute: a float if all topics have the same."""
     given, alpha = estimator.doc_topic_prior, priors.doc[0]
-    as_array = np.ndim(given) if given is not None else estimator.learn_priors in ("asymmetric", True)
+    as_array = np.ndim(given) if given is not None else estimator._kind_of_learning() == "asymmetric"
     return alpha.copy() if as_array else float(alpha[0])
 
 

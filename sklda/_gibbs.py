@@ -358,9 +358,15 @@ class GibbsLDA(BaseLDA):
         if self.seed_words is not None:
             names = None if names is None else columns_of(names, corpus.n_features)
             added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
-        kind = KINDS[0] if self.learn_priors is True else self.learn_priors
+            added = added if added.nnz else None
         given = self.doc_topic_prior, self.topic_word_prior
-        return prior_settings(kind, *given, added, self.n_components, corpus.n_features)
+        return prior_settings(self._kind_of_learning(), *given, added, self.n_components, corpus.n_features)
+
+    def _kind_of_learning(self):
+        """`learn_priors` as a str, or False."""
+        if isinstance(self.learn_priors, str):
+            return self.learn_priors
+        return KINDS[0] if self.learn_priors else False
 
     def _initialisation(self, corpus, X):
         """`init` as `initialise_chains` takes it."""
@@ -389,7 +395,9 @@ class GibbsLDA(BaseLDA):
         """Chains that continue from the states of the previous fit."""
         self._check_same_corpus(corpus)
         before = {"n_components": len(self.components_), "n_chains": len(self._chain_states_)}
-        self._check_same_parameters(before | {"learn_priors": self._learn_priors_})
+        if self._kind_of_learning() != self._learnt_kind_:
+            before["learn_priors"] = self._learnt_kind_
+        self._check_same_parameters(before)
         kind = chain_class(self.sampler, corpus, priors)
         return [
             kind(corpus, priors if learning is None else learning.as_learnt(known), state)

@@ -41,24 +41,31 @@ class PriorLearning:
     def per_topic(self):
         return self.kind == "asymmetric"
 
-    def log_h(self, priors):
-        """log eta and log alpha, one or one for each topic, of the priors of a chain."""
-        return np.log([priors.smallest_eta, *(priors.doc[0] if self.per_topic else priors.doc[0, :1])])
+    def values(self, priors):
+        """eta and alpha, one or one for each topic, of the priors of a chain."""
+        return np.array([self._eta(priors), *(priors.doc[0] if self.per_topic else priors.doc[0, :1])])
 
-    def priors(self, log_h, n_components, n_features):
-        """The priors with the learnt values ``exp(log_h)``."""
+    def _eta(self, priors):
+        """eta without pseudo-counts."""
+        if self.pseudo_counts is None:
+            return priors.smallest_eta
+        added = self.pseudo_counts.toarray()
+        return float((priors.topic_word()[added == added.min()] - added.min()).min())
+
+    def priors(self, values, n_components, n_features):
+        """The priors with the learnt `values`, eta and then alpha."""
         alpha, eta = self.alpha, self.eta
         if alpha is None:
-            alpha = np.exp(log_h[1:]) if self.per_topic else float(np.exp(log_h[1]))
+            alpha = values[1:] if self.per_topic else float(values[1])
         if eta is None:
-            eta = float(np.exp(log_h[0]))
+            eta = float(values[0])
             if self.pseudo_counts is not None:
                 eta = eta + self.pseudo_counts.toarray()
         return Priors.make(alpha, eta, n_components, n_features)
 
     def as_learnt(self, priors):
         """The given priors, and for the others those that a chain has learnt."""
-        return self.priors(self.log_h(priors), *priors.shape)
+        return self.priors(self.values(priors), *priors.shape)
 
     def begin(self, chain):
         """A `Learner` for a chain that has its initial priors."""
@@ -95,7 +102,7 @@ def prior_settings(kind, alpha, eta, pseudo_counts, n_components, n_features):
     if pseudo_counts is not None:
         first_eta = priors.topic_word() + pseudo_counts.toarray()
         priors = Priors.make(first_alpha, first_eta, n_components, n_features)
-    if kind is False or (alpha is not None and eta is not None):
+    if not kind or (alpha is not None and eta is not None):
         return priors, None
     return priors, PriorLearning(kind, alpha, eta if eta is None else first_eta, pseudo_counts)
 
@@ -114,7 +121,11 @@ class Learner:
 
     def __init__(self, learning, chain):
         self.learning, self.draws = learning, []
-        self.m_step, self.log_h = learning.m_step(), learning.log_h(chain.priors)
+        self.m_step, self.log_h = learning.m_step(), np.log(learning.values(chain.priors))
+
+    def has_learnt_for(self, n_sweeps):
+        """Whether the priors have been learnt for at least this number of sweeps."""
+        return len(self.draws) >= min(n_sweeps // _EVERY, _LAST_DRAWS)
 
     def after_sweep(self, chain):
         """Do an M-step, if there is one after this sweep."""
@@ -133,4 +144,4 @@ class Learner:
 
     def _maximise(self, chain, draws):
         self.log_h = self.m_step.maximum(draws, self.log_h)
-        chain.priors = self.learning.priors(self.log_h, *chain.priors.shape)
+        chain.priors = self.learning.priors(np.exp(self.log_h), *chain.priors.shape)

@@ -28,7 +28,8 @@ class Schedule:
         Number of sweeps between two snapshots of phi in ``chain.snapshots``. None: no snapshots.
     tol : float or None
         In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
-        burn-in ends; if this is so again and all draws are kept, the chain ends. None: all sweeps.
+        burn-in ends; if this is so again and all draws are kept, the chain ends. The burn-in contains at least 40 sweeps with M-steps if
+        priors are learnt. None: all sweeps.
     learning : PriorLearning or None
         How the priors of a chain are learnt in its burn-in. None: they are fixed.
     """
@@ -93,6 +94,9 @@ class _Recorder:
 
     def __init__(self, chain, n_sweeps, schedule):
         self.chain, self.schedule = chain, schedule
+        if chain.n_sweeps == 0:
+            # What `from_assignments` recorded.
+            chain.trace, chain.label_free = [], []
         if chain.n_sweeps == 0 or schedule.learning is None:
             chain.n_burn_in = (chain.n_sweeps + n_sweeps) // 2
         # Those that one longer run would have kept.
@@ -126,7 +130,9 @@ class _Recorder:
             return False
         if chain.n_sweeps >= chain.n_burn_in + self.schedule.n_draws * self.schedule.draw_every:
             return True
-        if chain.n_sweeps < chain.n_burn_in:
+        # Before the first M-steps the log joint can be flat, because they are still to come.
+        learnt = self.learning is None or self.learning.has_learnt_for(2 * _WINDOW)
+        if chain.n_sweeps < chain.n_burn_in and learnt:
             chain.n_burn_in = chain.n_sweeps
             if self.learning is not None:
                 self._end_of_learning()

@@ -60,7 +60,7 @@ def _column(word, topic, n_features, names):
             )
         if word not in names:
             raise ValueError(f"seed_words[{topic}] has the word {word!r}, which is not in the vocabulary.")
-        return names[word]
+        return int(names[word])
     if not isinstance(word, Integral) or isinstance(word, bool):
         raise TypeError(f"seed_words[{topic}] must have words or numbers of columns, got {word!r}.")
     if not 0 <= word < n_features:
@@ -77,7 +77,10 @@ def columns_of(vocabulary, n_features):
     n_features : int
     """
     if isinstance(vocabulary, Mapping):
-        found = {word: int(column) for word, column in vocabulary.items()}
+        found = dict(vocabulary)
+        wrong = [word for word, column in found.items() if not isinstance(column, Integral)]
+        if wrong:
+            raise TypeError(f"vocabulary must have numbers of columns, got {found[wrong[0]]!r} for {wrong[0]!r}.")
     else:
         found = {word: column for column, word in enumerate(vocabulary)}
         if len(vocabulary) != n_features:

@@ -1,0 +1,285 @@
+"""What GibbsLDA reports of its chains: priors, draws, tol, all chains, and warm starts."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from sklda import GibbsLDA
+from sklda.datasets import make_lda_corpus
+
+SAMPLERS = ["collapsed", "partitioned", "grouped", "partially_collapsed"]
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_lda_corpus(50, 30, 4, doc_length=30, random_state=0).data
+
+
+def fit(X, **parameters):
+    return GibbsLDA(**{"n_components": 4, "max_iter": 60, "random_state": 0} | parameters).fit(X)
+
+
+def numbers(lda):
+    """The fitted attributes that are numbers or arrays."""
+    kinds = (float, int, np.ndarray)
+    return {name: value for name, value in vars(lda).items() if name.endswith("_") and isinstance(value, kinds)}
+
+
+@pytest.mark.parametrize("learn", ["asymmetric", "symmetric", True, np.True_, False, np.False_])
+def test_priors_that_are_none(X, learn):
+    lda = fit(X, learn_priors=learn)
+    alpha, eta = lda.doc_topic_prior_, lda.topic_word_prior_
+    assert isinstance(eta, float)
+    if isinstance(learn, str) and learn == "symmetric":
+        assert isinstance(alpha, float)
+        assert alpha != 0.25
+        assert eta != 0.25
+    elif learn:
+        assert alpha.shape == (4,)
+        assert len(np.unique(alpha)) == 4
+        assert eta != 0.25
+    else:
+        assert (alpha, eta) == (0.25, 0.25)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"doc_topic_prior": 0.3},
+        {"doc_topic_prior": [0.1, 0.2, 0.3, 0.4]},
+        {"topic_word_prior": 0.3},
+        {"topic_word_prior": np.linspace(0.1, 0.2, 30)},
+        {"topic_word_prior": np.linspace(0.1, 0.2, 120).reshape(4, 30)},
+        {"doc_topic_prior": 0.3, "topic_word_prior": np.linspace(0.1, 0.2, 30)},
+        {"doc_topic_prior": [0.1, 0.2, 0.3, 0.4], "topic_word_prior": 0.3},
+    ],
+    ids=lambda given: ", ".join(f"{name} {np.ndim(value)}" for name, value in given.items()),
+)
+def test_given_priors_stay(X, sampler, given):
+    lda = fit(X, sampler=sampler, max_iter=20, **given)
+    more = clone(lda).set_params(warm_start=True).fit(X).fit(X)
+    for each in (lda, more):
+        for name, value in given.items():
+            # An eta per topic and word is kept in single precision.
+            found = getattr(each, name + "_")
+            assert np.shape(found) == np.shape(value)
+            np.testing.assert_allclose(found, value, rtol=1e-7 if np.ndim(value) == 2 else 0)
+        if "doc_topic_prior" not in given:
+            assert (each.doc_topic_prior_ != 0.25).all()
+        if "topic_word_prior" not in given:
+            assert each.topic_word_prior_ != 0.25
+
+
+@pytest.mark.parametrize("parameters", [{}, {"seed_words": {0: [0, 5], 2: [3]}}, {"learn_priors": "symmetric"}])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_warm_start_keeps_learnt_priors_to_the_last_bit(X, sampler, parameters, same):
+    lda = fit(X, sampler=sampler, warm_start=True, n_chains=2, max_iter=30, **parameters)
+    before = lda._chain_priors_
+    assert [len(state.draws) for state in lda._chain_states_] == [2, 2]
+    lda.fit(X)
+    for old, new in zip(before, lda._chain_priors_, strict=True):
+        assert same(old, new)
+    assert lda.n_iter_ == 60
+    assert lda.log_joint_trace_.shape == (2, 60)
+    assert [state.n_burn_in for state in lda._chain_states_] == [15, 15]
+    assert [len(state.draws) for state in lda._chain_states_] == [5, 5]
+    assert lda.n_burn_in_ == 15
+
+
+def test_seed_words_everywhere_stay_with_a_warm_start(X):
+    lda = fit(X, seed_words={k: range(30) for k in range(4)}, warm_start=True, max_iter=30)
+    eta = lda.topic_word_prior_.copy()
+    lda.fit(X)
+    np.testing.assert_allclose(lda.topic_word_prior_, eta, rtol=1e-6)
+
+
+@pytest.mark.parametrize("sampler", [*SAMPLERS, "sparse"])
+def test_results_do_not_depend_on_the_number_of_jobs(X, sampler, same):
+    parameters = {"sampler": sampler} if sampler != "sparse" else {"n_components": 256, "n_draws": 2}
+    for n_chains in (1, 2):
+        ldas = [fit(X, n_chains=n_chains, max_iter=25, n_jobs=n_jobs, **parameters) for n_jobs in (1, 2)]
+        assert ldas[0].sampler_ == {"collapsed": "dense"}.get(sampler, sampler)
+        assert np.ndim(ldas[0].doc_topic_prior_) == 1
+        assert same(*(numbers(lda) for lda in ldas))
+        assert same(*([dict(chain) for chain in lda.chains_] for lda in ldas))
+
+
+def test_number_of_draws(X):
+    for max_iter, n_draws, draw_every, found in (
+        (60, 15, 10, 3),
+        (60, 2, 10, 2),
+        (60, 15, 2, 15),
+        (1, 15, 10, 1),
+        (2, 5, 1, 1),
+        (3, 5, 1, 2),
+        (65, 15, 10, 4),
+        (10, 3, 100, 1),
+    ):
+        lda = fit(X, max_iter=max_iter, n_draws=n_draws, draw_every=draw_every)
+        (state,) = lda._chain_states_
+        assert len(state.draws) == found
+        np.testing.assert_array_equal(state.draws[-1], lda.topic_assignments_)
+        assert 1 <= lda.n_draws_ <= found
+
+
+def test_averages_are_those_of_the_draws(X):
+    lda = fit(X, n_draws=4, draw_every=5)
+    ones = [GibbsLDA.from_assignments(X, z, n_components=4, **_priors(lda)) for z in lda._chain_states_[0].draws]
+    assert lda.n_draws_ == 4
+    for name in ("components_", "doc_topic_"):
+        np.testing.assert_allclose(getattr(lda, name), np.mean([getattr(one, name) for one in ones], axis=0), rtol=1e-5)
+    np.testing.assert_allclose(lda.topic_share_, np.mean([one.topic_share_ for one in ones], axis=0))
+    np.testing.assert_allclose(lda.topic_share_std_, np.std([one.topic_share_ for one in ones], axis=0), atol=1e-12)
+
+
+def _priors(lda):
+    return {"doc_topic_prior": lda.doc_topic_prior_, "topic_word_prior": lda.topic_word_prior_}
+
+
+@pytest.fixture(scope="module")
+def easy():
+    """Documents with one topic each, and topics without common words: the chain is at its mode after a few sweeps."""
+    return np.kron(np.eye(4, dtype=int), np.ones((10, 8), int)) * 3
+
+
+def test_tol_ends_the_burn_in_and_the_chain_early(easy):
+    # A tolerance above every rise of the log joint.
+    lda = fit(easy, max_iter=500, tol=10.0, n_draws=5)
+    # M-steps are after sweeps 50, 60, 70 and 80; five draws later, sweep 140 is the first check.
+    assert (lda.n_burn_in_, lda.n_iter_, lda.n_draws_) == (80, 140, 5)
+    assert (lda.doc_topic_prior_ != 0.25).all()
+    assert lda.topic_word_prior_ != 0.25
+    fixed = fit(easy, max_iter=500, tol=10.0, n_draws=5, learn_priors=False)
+    assert (fixed.n_burn_in_, fixed.n_iter_, fixed.n_draws_) == (40, 100, 5)
+    every = fit(easy, max_iter=150, tol=None)
+    assert (every.n_burn_in_, every.n_iter_) == (75, 150)
+
+
+def test_tol_continues_while_the_log_joint_rises(X):
+    big = make_lda_corpus(200, 200, 20, doc_length=60, random_state=0).data
+    lda, never = (fit(big, n_components=20, max_iter=100, tol=tol, n_draws=2, learn_priors=False) for tol in (1e-3, 0))
+    assert 40 < lda.n_iter_
+    rises = np.diff(never.log_joint_trace_[0].reshape(-1, 20).mean(axis=1)) / big.sum()
+    checks = 20 * (2 + np.flatnonzero(rises < 0))
+    assert never.n_burn_in_ == min([*checks, 50])
+
+
+def test_chains_that_end_at_different_sweeps(X):
+    lda = fit(X, max_iter=300, n_chains=4, tol=2e-3, n_draws=3)
+    ends = [len(state.trace) for state in lda._chain_states_]
+    assert len(set(ends)) > 1
+    assert lda.n_iter_ == max(ends)
+    for trace in lda.traces_.values():
+        assert trace.shape == (4, max(ends))
+        for row, end in zip(trace, ends, strict=True):
+            assert np.isfinite(row[:end]).all()
+            assert np.isnan(row[end:]).all()
+    assert lda.n_burn_in_ < min(ends)
+    for found in lda.diagnostics_.values():
+        assert np.isfinite(found.r_hat)
+        assert np.isfinite(found.n_effective)
+        assert np.isfinite(found.r_hat_by_chain).all()
+        assert np.isfinite(found.n_effective_by_chain).all()
+
+
+def test_all_chains_are_kept(X):
+    lda = fit(X, n_chains=3)
+    assert len(lda.chains_) == 3
+    best = lda.chains_[lda.best_chain_]
+    np.testing.assert_array_equal(best.topic_assignments, lda.topic_assignments_)
+    np.testing.assert_allclose(best.doc_topic, lda.doc_topic_, rtol=1e-5)
+    np.testing.assert_allclose(best.topic_word, lda.topic_word_, rtol=1e-5)
+    np.testing.assert_array_equal(best.doc_topic_prior, lda.doc_topic_prior_)
+    assert best.matched.tolist() == [0, 1, 2, 3]
+    for c, chain in enumerate(lda.chains_):
+        assert chain.topic_assignments.dtype == np.uint8
+        assert chain.topic_word.dtype == chain.doc_topic.dtype == np.float32
+        assert sorted(chain.matched) == [0, 1, 2, 3]
+        alone = fit(X, n_chains=c + 1)
+        np.testing.assert_array_equal(chain.topic_word, alone.chains_[c].topic_word)
+    assert lda.topic_stability_.shape == (4,)
+    assert ((0 <= lda.topic_stability_) & (lda.topic_stability_ <= 1)).all()
+    assert (lda.topic_share_std_ > 0).all()
+
+
+def test_chains_in_different_modes_get_a_warning(easy):
+    """Chains that a start of one topic and a start of four topics hold apart, at priors that let nothing move."""
+    z = np.repeat(np.arange(4), easy.sum() // 4)
+    priors = {"doc_topic_prior": 1e-9, "topic_word_prior": 1e-9}
+    starts = [GibbsLDA.from_assignments(easy, each, n_components=4, **priors) for each in (z, 0 * z)]
+    lda = fit(easy, n_chains=2, max_iter=2, warm_start=True, **priors)
+    lda._chain_states_ = [start._chain_states_[0] for start in starts]
+    with pytest.warns(ConvergenceWarning, match="The chains disagree: R-hat is .* for squared_shares"):
+        lda.set_params(max_iter=40).fit(easy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit(easy, n_chains=2, init=z, max_iter=40, doc_topic_prior=0.1, topic_word_prior=0.1)
+
+
+def test_an_interrupt_in_the_averages_changes_nothing(X, monkeypatch):
+    lda = fit(X)
+    before = dict(vars(lda))
+    from sklda._inference.sampling import draws
+
+    calls = []
+
+    def interrupted(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return estimate_counts(*args, **kwargs)
+
+    estimate_counts = draws.estimate_counts
+    monkeypatch.setattr(draws, "estimate_counts", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lda.fit(X[:20])
+    after = vars(lda)
+    assert before.keys() == after.keys()
+    assert all(before[name] is after[name] for name in before)
+
+
+BAD = [
+    ({"learn_priors": None}, ValueError, "learn_priors"),
+    ({"learn_priors": "x"}, ValueError, "learn_priors"),
+    ({"learn_priors": 1}, ValueError, "learn_priors"),
+    ({"tol": -1.0}, ValueError, "tol"),
+    ({"tol": np.nan}, ValueError, "tol"),
+    ({"tol": np.inf}, ValueError, "tol"),
+    ({"tol": "x"}, ValueError, "tol"),
+    ({"n_draws": 0}, ValueError, "n_draws"),
+    ({"n_draws": None}, ValueError, "n_draws"),
+    ({"n_draws": 1.5}, ValueError, "n_draws"),
+    ({"draw_every": 0}, ValueError, "draw_every"),
+    ({"draw_every": np.nan}, ValueError, "draw_every"),
+    ({"draw_every": None}, ValueError, "draw_every"),
+    ({"seed_strength": 0}, ValueError, "seed_strength"),
+    ({"seed_strength": np.nan}, ValueError, "seed_strength"),
+    ({"seed_strength": np.inf}, ValueError, "seed_strength"),
+    ({"seed_strength": None}, ValueError, "seed_strength"),
+    ({"vocabulary": 3}, ValueError, "vocabulary"),
+    ({"init": None}, ValueError, "init"),
+    ({"init": "x"}, ValueError, "init"),
+    ({"init": 3.5}, ValueError, "init"),
+]
+
+
+@pytest.mark.parametrize("parameters, error, message", BAD, ids=lambda value: str(value)[:40])
+def test_bad_parameters(X, parameters, error, message):
+    lda = GibbsLDA(4, max_iter=2, **parameters)
+    before = dict(vars(lda))
+    with pytest.raises(error, match=f"'{message}' parameter"):
+        lda.fit(X)
+    assert vars(lda) == before
+
+
+def test_a_warm_start_with_other_learning_is_refused(X):
+    lda = fit(X, max_iter=2, warm_start=True)
+    with pytest.raises(ValueError, match="learn_priors='asymmetric', but learn_priors is now False"):
+        lda.set_params(learn_priors=False).fit(X)
+    # True is the same as "asymmetric".
+    lda.set_params(learn_priors=True).fit(X)

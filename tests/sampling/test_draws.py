@@ -1,0 +1,211 @@
+"""Means and standard deviations over draws of z against enumeration, and draws of theta and phi."""
+
+import numpy as np
+import pytest
+from enumeration import DOCS, Enumeration, K, V, make_corpus
+
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.draws import posterior_moments
+from sklda._inference.sampling.point_estimates import point_estimates
+from sklda.datasets import make_lda_corpus
+
+# A normal number is more standard deviations than this from its mean with a probability of 6e-7.
+MOST_SD = 5.0
+
+
+def exact_moments(truth):
+    """E(theta), sd(theta) of every document, by the sum over all z."""
+    alpha, p = truth.alpha, truth.posterior[:, None, None]
+    totals = (alpha + truth.n_dk).sum(axis=2, keepdims=True)
+    means = (alpha + truth.n_dk) / totals
+    mean = (p * means).sum(axis=0)
+    variance = (p * (means**2 + means * (1 - means) / (totals + 1))).sum(axis=0) - mean**2
+    return mean, np.sqrt(variance)
+
+
+def independent_draws(truth, n, seed=0):
+    rng = np.random.default_rng(seed)
+    return truth.states[rng.choice(len(truth.states), size=n, p=truth.posterior)].astype(np.uint8)
+
+
+@pytest.fixture
+def any_names(monkeypatch):
+    """Draws of tiny corpora are averaged although topics switch names: that is what the enumeration does, too."""
+    monkeypatch.setattr("sklda._inference.sampling.draws.same_names", lambda before, after: True)
+
+
+@pytest.mark.parametrize("alpha, eta", [(0.4, 0.3), (np.array([0.2, 0.9]), np.array([[0.1, 5, 9, 2], [7, 2, 3, 1.1]]))])
+def test_moments_are_those_of_the_posterior(alpha, eta, any_names):
+    truth = Enumeration(DOCS, V, K, alpha, eta)
+    n = 6_000
+    found = posterior_moments(truth.corpus, truth.priors, independent_draws(truth, n), "cgs", lambda: None)
+    mean, std = exact_moments(truth)
+    assert found.topic_shares.shape == (n, K)
+    # The standard error of a mean is at most std / sqrt(n). That of a variance of numbers in [0, 1] is at most
+    # sqrt(E(theta - mean)^2 / n), so that of the standard deviation is at most 1 / (2 sqrt(n)).
+    assert np.abs(found.doc_topic - mean).max() < MOST_SD * std.max() / np.sqrt(n)
+    assert np.abs(found.doc_topic_std - std).max() < MOST_SD / (2 * np.sqrt(n))
+    # The mutation: the variance within draws alone, or that between draws alone, is far too small.
+    draws = truth.n_dk + truth.alpha
+    means = draws / draws.sum(axis=2, keepdims=True)
+    between = np.sqrt((truth.posterior[:, None, None] * (means - mean) ** 2).sum(axis=0))
+    assert np.abs(between - std).max() > MOST_SD / (2 * np.sqrt(n))
+    assert np.abs(np.sqrt(std**2 - between**2) - std).max() > MOST_SD / (2 * np.sqrt(n))
+
+
+def test_cgs_p_has_the_same_mean(any_names):
+    """The mean over z of the full conditionals of all tokens is the mean of their topics."""
+    truth = Enumeration(DOCS, V, K, np.array([0.2, 0.9]), 0.3)
+    n = 6_000
+    found = posterior_moments(truth.corpus, truth.priors, independent_draws(truth, n), "cgs_p", lambda: None)
+    mean, std = exact_moments(truth)
+    assert np.abs(found.doc_topic - mean).max() < MOST_SD * std.max() / np.sqrt(n)
+    counts = (truth.posterior[:, None, None] * truth.m_kv).sum(axis=0)
+    # A count of words is at most 3, so its standard deviation is at most 1.5.
+    assert np.abs(found.components - truth.eta - counts).max() < MOST_SD * 1.5 / np.sqrt(n)
+
+
+@pytest.mark.parametrize("method", ["cgs", "cgs_p"])
+def test_one_draw_has_the_moments_of_dirichlet_distributions(method):
+    truth = Enumeration(DOCS, V, K, np.array([0.2, 0.9]), 0.3)
+    z = [0, 0, 1, 1, 0, 1, 1]
+    found = posterior_moments(truth.corpus, truth.priors, [np.array(z)], method, lambda: None)
+    a = truth.n_dk[truth.index(z)] + truth.alpha
+    total = a.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.doc_topic_std, np.sqrt(a * (total - a) / (total**2 * (total + 1))), rtol=1e-5)
+    X = np.array([np.bincount(doc, minlength=V) for doc in DOCS])
+    expected = point_estimates(X, z, doc_topic_prior=[0.2, 0.9], topic_word_prior=0.3, method=method)
+    np.testing.assert_allclose(found.doc_topic, expected.doc_topic, rtol=1e-6)
+    np.testing.assert_allclose(found.components, expected.components, rtol=1e-6)
+
+
+def test_identical_draws_do_not_differ_from_one():
+    truth = Enumeration(DOCS, V, K, 0.4, 0.3)
+    z = np.array([0, 0, 1, 1, 0, 1, 1])
+    one, many = (posterior_moments(truth.corpus, truth.priors, [z] * n, "cgs_p", lambda: None) for n in (1, 9))
+    np.testing.assert_allclose(one.doc_topic_std, many.doc_topic_std, rtol=1e-5)
+    np.testing.assert_allclose(one.components, many.components, rtol=1e-6)
+    assert many.topic_shares.tolist() == [[3 / 7, 4 / 7]] * 9
+
+
+def test_topics_without_tokens_and_documents_without_words():
+    corpus = make_corpus([[], [0, 0], []], 2)
+    priors = Priors.make([0.5, 1e-5, 2.0], 0.1, 3, 2)
+    found = posterior_moments(corpus, priors, [np.array([0, 0])] * 3, "cgs_p", lambda: None)
+    alpha, total = np.array([0.5, 1e-5, 2.0]), 2.50001
+    np.testing.assert_allclose(found.doc_topic[0], alpha / total, rtol=1e-6)
+    np.testing.assert_allclose(
+        found.doc_topic_std[2], np.sqrt(alpha * (total - alpha) / (total**2 * (total + 1))), rtol=1e-3, atol=1e-6
+    )
+
+
+def test_averaging_stops_where_topics_switch_names():
+    b = make_lda_corpus(60, 40, 4, random_state=0)
+    lda = GibbsLDA(4, max_iter=60, n_draws=8, draw_every=2, random_state=0).fit(b.data)
+    (state,), (priors,) = lda._chain_states_, lda._chain_priors_
+    assert lda.n_draws_ == len(state.draws) == 8
+    draws = list(state.draws)
+    draws[:5] = [np.array([1, 0, 2, 3], np.uint8)[z] for z in draws[:5]]
+    found = posterior_moments(lda._corpus_, priors, draws, "cgs_p", lambda: None)
+    last = posterior_moments(lda._corpus_, priors, draws[5:], "cgs_p", lambda: None)
+    assert len(found.topic_shares) == 3
+    for name, value in vars(last).items():
+        np.testing.assert_array_equal(getattr(found, name), value)
+
+
+def test_stop_is_called_for_every_draw():
+    truth, calls = Enumeration(DOCS, V, K, 0.4, 0.3), []
+    draws = [np.array([0, 0, 1, 1, 0, 1, 1])] * 5
+    posterior_moments(truth.corpus, truth.priors, draws, "cgs_p", lambda: calls.append(1))
+    assert len(calls) >= 2 * len(draws)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_lda_corpus(40, 30, 3, random_state=0).data
+
+
+@pytest.fixture(scope="module")
+def gibbs(corpus):
+    lda = GibbsLDA(3, doc_topic_prior=1.0, max_iter=80, n_draws=10, draw_every=4, point_estimate="cgs", random_state=0)
+    return lda.fit(corpus)
+
+
+def test_moments_of_samples(gibbs):
+    n = 3000
+    draws = gibbs.sample_posterior(n, random_state=0)
+    assert draws.doc_topic.shape == (n, 40, 3)
+    assert draws.topic_word.shape == (n, 3, 30)
+    assert draws.doc_topic.dtype == draws.topic_word.dtype == np.float32
+    for each in draws.values():
+        np.testing.assert_allclose(each.sum(axis=2), 1, atol=1e-5)
+    z = (draws.doc_topic.mean(axis=0) - gibbs.doc_topic_) / gibbs.doc_topic_std_ * np.sqrt(n)
+    # 80 free values: a normal one is beyond 5.5 with a probability of 4e-8.
+    assert np.abs(z).max() < 5.5
+    # With alpha = 1, theta has a kurtosis of at most about that of an exponential distribution, 9; then the standard
+    # error of a standard deviation is sd * sqrt((9 - 1) / (4 n)), 2.6 %.
+    np.testing.assert_allclose(draws.doc_topic.std(axis=0), gibbs.doc_topic_std_, rtol=0.15)
+    np.testing.assert_allclose(draws.topic_word.mean(axis=0), gibbs.topic_word_, atol=0.01)
+
+
+@pytest.mark.parametrize("n_samples", [1, 3, 10, 25])
+def test_samples_use_draws_at_equal_distances(gibbs, n_samples):
+    """Whatever their number, samples come from all draws alike."""
+    chains = gibbs._chain_states_[0].draws
+    draws = gibbs.sample_posterior(n_samples, random_state=0)
+    assert draws.doc_topic.shape[0] == n_samples
+    assert len(chains) == gibbs.n_draws_ == 10
+    again = gibbs.sample_posterior(n_samples, random_state=0)
+    other = gibbs.sample_posterior(n_samples, random_state=1)
+    for name in ("doc_topic", "topic_word"):
+        np.testing.assert_array_equal(draws[name], again[name])
+        assert (draws[name] != other[name]).any()
+        assert len(np.unique(draws[name], axis=0)) == n_samples
+
+
+OTHERS = {
+    "augmented": CompoundLDA(3, max_iter=10, random_state=0),
+    "langevin": CompoundLDA(3, method="langevin", max_iter=10, random_state=0),
+    "variational": CompoundLDA(3, method="variational", max_iter=10, random_state=0),
+    "gibbs_em": EmpiricalBayesLDA(3, method="gibbs_em", n_tuning=2, max_iter=20, random_state=0),
+    "variational_em": EmpiricalBayesLDA(3, method="variational_em", max_iter=20, random_state=0),
+    "full_bayes": EmpiricalBayesLDA(3, method="full_bayes", max_iter=20, n_tuning=2, n_chains=2, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", OTHERS)
+def test_samples_of_other_estimators(corpus, name):
+    lda = OTHERS[name].fit(corpus)
+    before = {key: value for key, value in vars(lda).items() if isinstance(value, np.ndarray)}
+    before = {key: value.copy() for key, value in before.items()}
+    draws, again = (lda.sample_posterior(4, random_state=7) for _ in range(2))
+    for key, shape in (("doc_topic", (4, 40, 3)), ("topic_word", (4, 3, 30))):
+        assert draws[key].shape == shape
+        assert draws[key].dtype == np.float32
+        assert (draws[key] >= 0).all()
+        np.testing.assert_allclose(draws[key].sum(axis=2), 1, atol=1e-5)
+        np.testing.assert_array_equal(draws[key], again[key])
+        assert len(np.unique(draws[key], axis=0)) == 4
+    for key, value in before.items():
+        np.testing.assert_array_equal(getattr(lda, key), value)
+
+
+def test_samples_of_variational_topics_have_their_moments(corpus):
+    lda = CompoundLDA(3, method="variational", max_iter=30, random_state=0).fit(corpus)
+    draws = lda.sample_posterior(2000, random_state=0)
+    np.testing.assert_allclose(draws.doc_topic.mean(axis=0), lda.doc_topic_, atol=5.5 * 0.5 / np.sqrt(2000))
+    np.testing.assert_allclose(draws.topic_word.mean(axis=0), lda.topic_word_, atol=5.5 * 0.5 / np.sqrt(2000))
+
+
+@pytest.mark.parametrize("n_samples, error", [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("x", TypeError)])
+def test_bad_numbers_of_samples(gibbs, n_samples, error):
+    with pytest.raises(error, match="n_samples"):
+        gibbs.sample_posterior(n_samples)
+
+
+def test_no_samples_before_the_fit():
+    for kind in (GibbsLDA, CompoundLDA, EmpiricalBayesLDA, TopicCountLDA):
+        with pytest.raises(Exception, match="fit"):
+            kind().sample_posterior()

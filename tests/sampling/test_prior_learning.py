@@ -1,0 +1,214 @@
+"""Priors learnt in the burn-in: statistics, M-steps against scipy, exact draws afterwards, and estimates on simulated
+corpora.
+"""
+
+import numpy as np
+import pytest
+from enumeration import DOCS, Enumeration, K, V, chi_square_p, make_chain
+from scipy.optimize import minimize, minimize_scalar
+from scipy.sparse import csr_array
+from scipy.special import digamma, gammaln, polygamma
+
+from sklda import GibbsLDA
+from sklda._inference.corpus import Corpus
+from sklda._inference.gibbs_em import SeededMStep
+from sklda._inference.newton import RankOneUpdate
+from sklda._inference.priors import Priors
+from sklda._inference.rising import SumOfLogRising
+from sklda._inference.sampling import prior_learning
+from sklda._inference.sampling.choice import SAMPLERS, chain_class
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.prior_learning import prior_settings
+from sklda._inference.sampling.run_chains import Schedule, run_chains
+from sklda._inference.sampling.word_major import WordMajorChain
+from sklda.datasets import make_lda_corpus
+
+ALARM = 1e-5
+
+
+def simulated(seed=0, n_documents=60, n_features=25, n_components=4, **options):
+    """A simulated corpus of small documents."""
+    X = make_lda_corpus(n_documents, n_features, n_components, random_state=seed, **options).data
+    return Corpus.from_counts(X, lambda X, **_: X)
+
+
+def counts_of(corpus, topics, n_components):
+    """n_dk and m_kv of one draw."""
+    documents = np.repeat(np.arange(corpus.n_documents), corpus.lengths)
+    n_dk, m_kv = np.zeros((corpus.n_documents, n_components)), np.zeros((n_components, corpus.n_features))
+    np.add.at(n_dk, (documents, topics), 1)
+    np.add.at(m_kv, (topics, corpus.words), 1)
+    return n_dk, m_kv
+
+
+def log_rows(prior, counts):
+    """Sum over rows of the log probability of ordered draws whose proportions have the Dirichlet parameter `prior`."""
+    prior = np.broadcast_to(prior, counts.shape)
+    totals = prior.sum(axis=-1)
+    of_totals = gammaln(totals) - gammaln(totals + counts.sum(axis=-1))
+    return (gammaln(prior + counts) - gammaln(prior)).sum() + of_totals.sum()
+
+
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+@pytest.mark.parametrize("n_components", [1, 2, 17, 300])
+def test_histograms_are_those_of_all_counts(kind, n_components):
+    corpus = simulated(doc_length=np.arange(60) % 50)
+    chain = make_chain(
+        corpus,
+        Priors.make(0.1, 0.1, n_components, corpus.n_features),
+        np.random.default_rng(0).integers(n_components, size=corpus.n_tokens) ** 2 // n_components,
+        kind=kind,
+    )
+    for _ in range(2):
+        n_dk, m_kv = (counts.astype(int) for counts in counts_of(corpus, chain.topics, n_components))
+        by_topic = np.array([np.bincount(column[column > 0], minlength=n_dk.max() + 1) for column in n_dk.T])
+        np.testing.assert_array_equal(chain.doc_histogram(by_topic=True), by_topic)
+        np.testing.assert_array_equal(chain.doc_histogram(), by_topic.sum(axis=0, keepdims=True))
+        words = chain.word_histogram()
+        np.testing.assert_array_equal(words, np.bincount(m_kv[m_kv > 0], minlength=len(words)))
+        # Lists of topics have another order, and entries without tokens, after a sweep.
+        chain.sweep()
+
+
+@pytest.mark.parametrize("numbers", [[[0, 0], [0, 0]], [[1, 5, 5], [0, 900, 2]], [[3], [0]]])
+def test_sums_of_log_rising_factorials(numbers):
+    numbers = np.array(numbers)
+    a = np.array([0.03, 700.0])
+    histogram = np.array([np.bincount(row, minlength=1000) for row in numbers])
+    first = a[:, None] * (digamma(a[:, None] + numbers) - digamma(a[:, None]))
+    second = first + a[:, None] ** 2 * (polygamma(1, a[:, None] + numbers) - polygamma(1, a[:, None]))
+    value = gammaln(a[:, None] + numbers) - gammaln(a[:, None])
+    expected = [each.sum(axis=1) for each in (value, first, second)]
+    np.testing.assert_allclose(SumOfLogRising(histogram)(a), expected, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("free", [[0, 1, 2, 3, 4], [1, 4], [2], []])
+def test_direction_with_a_rank_one_update_is_that_of_the_matrix(free):
+    rng = np.random.default_rng(0)
+    diagonal, vector, gradient = -1 - rng.random(5), rng.dirichlet(np.ones(5)), rng.normal(size=5)
+    free = np.isin(np.arange(5), free)
+    matrix = np.diag(diagonal) + 0.9 * np.outer(vector, vector)
+    found = RankOneUpdate(diagonal, 0.9, vector).direction(gradient, free)
+    np.testing.assert_allclose(found, np.linalg.solve(-matrix[np.ix_(free, free)], gradient[free]))
+
+
+@pytest.mark.parametrize(
+    "diagonal, factor", [([-1.0, 0.5], 0.1), ([-1.0, -1.0], 3.0), ([-1.0, 0.0], 0.0), ([1.0, 1.0], 0.5)]
+)
+def test_directions_go_up_if_the_matrix_is_not_negative_definite(diagonal, factor):
+    gradient = np.array([0.3, -2.0])
+    step = RankOneUpdate(np.array(diagonal), factor, np.array([0.6, 0.8])).direction(gradient, np.array([True, True]))
+    assert np.isfinite(step).all()
+    assert step @ gradient > 0
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_eta_with_pseudo_counts_has_the_largest_likelihood(everywhere):
+    corpus, n_components = simulated(), 3
+    rng = np.random.default_rng(1)
+    added = rng.gamma(1, 20, (n_components, corpus.n_features))
+    added[rng.random(added.shape) < (0 if everywhere else 0.9)] = 0
+    priors = Priors.make(0.3, 0.5 + added, n_components, corpus.n_features)
+    draws = [rng.choice(n_components, size=corpus.n_tokens, p=[0.6, 0.3, 0.1]) for _ in range(3)]
+    topics, words = np.nonzero(added)
+    step = SeededMStep(((1e-5, 1e4), None), False, (topics, words, added[topics, words]))
+    statistics = [step.statistics(make_chain(corpus, priors, draw)) for draw in draws]
+    found = np.exp(step.maximum(statistics, np.log([0.5, 0.3]))[0])
+
+    m_kv = [counts_of(corpus, draw, n_components)[1] for draw in draws]
+
+    def loss(log_eta):
+        return -np.mean([log_rows(np.exp(log_eta) + added, counts) for counts in m_kv])
+
+    best = minimize_scalar(loss, bounds=np.log([1e-5, 1e4]), method="bounded", options={"xatol": 1e-10})
+    # The loss is known to rounding, so its argmin to the root of that.
+    np.testing.assert_allclose(found, np.exp(best.x), rtol=2e-5)
+    assert loss(np.log(found)) <= best.fun + 1e-9 * abs(best.fun)
+
+
+class Collector:
+    """Keeps z and the priors of a chain after every sweep."""
+
+    def __init__(self):
+        self.topics, self.priors = [], []
+
+    def before(self, index):
+        pass
+
+    def after(self, index, chain):
+        self.topics.append(chain.topics.copy())
+        self.priors.append(chain.priors)
+
+
+def best_alpha(n_dk, start):
+    """alpha, one number or one per topic, at the maximum of the mean log p(z | alpha), by scipy."""
+    n_draws, n_documents, n_components = n_dk.shape
+    lengths = n_dk.sum(axis=2)
+
+    def loss(x):
+        alpha = np.exp(np.broadcast_to(x, n_components))
+        total = alpha.sum()
+        first = alpha * (digamma(alpha + n_dk) - digamma(alpha) + (digamma(total) - digamma(total + lengths))[..., None])
+        gradient = first.sum(axis=(0, 1))
+        return -log_rows(alpha, n_dk) / n_draws, -(gradient if len(x) > 1 else gradient.sum()[None]) / n_draws
+
+    return np.exp(minimize(loss, np.log(start), jac=True, method="BFGS", options={"gtol": 1e-9}).x)
+
+
+@pytest.mark.parametrize("learn", ["asymmetric", "symmetric"])
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+def test_learnt_priors_are_the_optimum_over_the_stored_draws(learn, kind):
+    corpus, n_components = simulated(3, doc_topic_prior=np.array([0.1, 0.3, 0.6, 1.2])), 4
+    priors, learning = prior_settings(learn, None, None, None, n_components, corpus.n_features)
+    chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
+    seen = Collector()
+    (chain,) = run_chains([chain], 200, listener=seen, schedule=Schedule(learning=learning))
+    # M-steps are after sweeps 20, 30, ..., 100. The last one uses all nine draws.
+    n_dk, m_kv = (
+        np.array(each)
+        for each in zip(*(counts_of(corpus, seen.topics[i], n_components) for i in range(19, 100, 10)), strict=True)
+    )
+    found = chain.priors.doc[0] if learn == "asymmetric" else chain.priors.doc[0, :1]
+    np.testing.assert_allclose(found, best_alpha(n_dk, found * 1.3), rtol=1e-6)
+    eta = chain.priors.word[0]
+    np.testing.assert_allclose(eta, best_alpha(m_kv, [eta * 1.3])[0], rtol=1e-6)
+    assert seen.priors[98] is not seen.priors[99]
+    assert all(each is chain.priors for each in seen.priors[99:])
+    assert all(each is priors for each in seen.priors[:19])
+
+
+@pytest.mark.parametrize("sampler", [*SAMPLERS, "sparse"])
+def test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors(sampler, monkeypatch):
+    """20 sweeps between draws, which are then as good as independent. At the initial priors the posterior is another.
+
+    Bounds keep the priors where chains on so few tokens move freely.
+    """
+    monkeypatch.setattr(prior_learning, "BOUNDS", (0.15, 3.0))
+    truth = Enumeration(DOCS, V, K, 0.5, 0.5)
+    priors, learning = prior_settings("asymmetric", None, None, None, K, V)
+    kind = WordMajorChain if sampler == "sparse" else chain_class(sampler, truth.corpus, priors)
+    chain = kind.initialise_randomly(truth.corpus, priors, np.random.SeedSequence(2))
+    (chain,) = run_chains([chain], 60, schedule=Schedule(learning=learning))
+    learnt = Enumeration(DOCS, V, K, chain.priors.doc[0], chain.priors.word)
+    draws = []
+    for _ in range(1500):
+        for _ in range(20):
+            chain.sweep()
+        draws.append(chain.topics.copy())
+    assert chi_square_p(truth.frequencies(draws), learnt.posterior) > ALARM
+    assert chi_square_p(truth.frequencies(draws), truth.posterior) < ALARM
+
+
+# alpha of eight topics, with the sum 2.9, and eta of the corpora below.
+ALPHA, ETA = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.7, 1.0]), 0.1
+
+
+def recovery_corpus(seed):
+    return make_lda_corpus(
+        200, 100, 8, doc_length=80, doc_topic_prior=ALPHA, topic_word_prior=ETA, random_state=seed
+    ).data
+
+
+def recovery_errors(lda):
+    """Logarithms of the learnt sum of alpha and of the learnt eta, relative to those of the corpus."""
+    return np.log([np.sum(lda.doc_topic_prior_) / ALPHA.sum(), lda.topic_word_prior_ / ETA])
