@@ -200,30 +200,51 @@ def rst(header, rows):
     say("\n".join(["", rule, lines[0].rstrip(), rule, *(line.rstrip() for line in lines[1:]), rule, ""]))
 
 
-def show(title, own):
-    """The fits of one corpus and K: means over seeds, and paired differences from the default over documents."""
-    first = next(iter(own.values()))
-    say(f"\n{title}: {first['n_tokens']:,} held-out tokens; {first['unknown']:.2%} more of unknown words left out")
-    by_model = {}
+def by_model(own):
+    """Of each model: log-likelihoods per token of held-out documents, one row for each seed; CPU seconds; the seeds."""
+    found = {}
     for name in MODELS:
         fits = {f["seed"]: f for f in own.values() if f["model"] == name}
         if fits:
             values = np.array([np.divide(f["log_likelihood"], f["n_tokens"]) for f in fits.values()])
-            by_model[name] = values, [f["cpu"] for f in fits.values()], list(fits)
+            found[name] = values, [f["cpu"] for f in fits.values()], list(fits)
+    return found
+
+
+def show(title, own):
+    """The fits of one corpus and K: means over seeds, and paired differences from the default over documents."""
+    first, models = next(iter(own.values())), by_model(own)
+    say(f"\n{title}: {first['n_tokens']:,} held-out tokens; {first['unknown']:.2%} more of unknown words left out")
     rows = []
-    for name, (values, cpu, _) in by_model.items():
+    for name, (values, cpu, _) in models.items():
         totals = values.sum(axis=1)
         spread = f"{totals.std(ddof=1):.4f}" if len(totals) > 1 else ""
-        rows.append([name, str(len(totals)), f"{totals.mean():.4f}", spread, difference(by_model, name)])
+        rows.append([name, str(len(totals)), f"{totals.mean():.4f}", spread, difference(models, name)])
         rows[-1].append(f"{np.mean(cpu):.2f}")
     rst(["model", "seeds", "nats per token", "sd of seeds", "difference ± se", "CPU s"], rows)
 
 
-def difference(by_model, name):
+def show_all(record):
+    """All corpora: log-likelihoods, their differences from the default, and CPU seconds; means over seeds."""
+    cells = {
+        "Nats per held-out token": lambda models, name: f"{models[name][0].sum(axis=1).mean():.4f}",
+        f"Difference from {DEFAULT} ± standard error over documents": difference,
+        "CPU seconds": lambda models, name: f"{np.mean(models[name][1]):.2f}",
+    }
+    for title, cell in cells.items():
+        say(f"\n{title}")
+        rows = []
+        for corpus, own in record.items():
+            models = by_model(own)
+            rows.append([corpus, *(cell(models, name) if name in models else "" for name in MODELS)])
+        rst(["corpus", *MODELS], rows)
+
+
+def difference(models, name):
     """Mean difference from the default, and its standard error over documents, of the seeds that both have."""
-    if name == DEFAULT or DEFAULT not in by_model:
+    if name == DEFAULT or DEFAULT not in models:
         return ""
-    (ours, _, our_seeds), (theirs, _, seeds) = by_model[DEFAULT], by_model[name]
+    (ours, _, our_seeds), (theirs, _, seeds) = models[DEFAULT], models[name]
     both = [seed for seed in seeds if seed in our_seeds]
     if not both:
         return ""
@@ -330,6 +351,8 @@ def main():
                 if options.json:
                     options.json.write_text(json.dumps(record))
         show(title, own)
+    if not options.cost:
+        show_all(record)
 
 
 if __name__ == "__main__":
