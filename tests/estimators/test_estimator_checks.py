@@ -96,9 +96,12 @@ def test_swapping_the_class_name_works(cls, counts):
 
 
 def test_default_priors(counts):
-    lda = GibbsLDA(4, max_iter=1).fit(counts)
+    lda = GibbsLDA(4, learn_priors=False, max_iter=1).fit(counts)
     assert lda.doc_topic_prior_ == lda.topic_word_prior_ == 0.25
     assert type(lda.doc_topic_prior_) is float
+    # One sweep learns nothing.
+    lda = GibbsLDA(4, max_iter=1).fit(counts)
+    assert lda.doc_topic_prior_.tolist() == [0.25] * 4
 
 
 def test_repr():

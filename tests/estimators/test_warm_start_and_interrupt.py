@@ -21,7 +21,7 @@ from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 
 def make(**parameters):
-    return GibbsLDA(**{"n_components": 4, "max_iter": 5, "random_state": 0, **parameters})
+    return GibbsLDA(**{"n_components": 4, "learn_priors": False, "max_iter": 5, "random_state": 0, **parameters})
 
 
 # warm_start

@@ -83,9 +83,11 @@ def posterior_moments(corpus, priors, draws, method, stop=NEVER_STOP):
     n = len(shares)
     between = squares / n
     within = (mean - between - mean**2) / (totals + 1)
+    doc_topic = sums["doc_topic"].astype(np.float64) / n + priors.doc
     return PosteriorMoments(
-        sums["topic_word"] / n + priors.topic_word(),
-        (sums["doc_topic"] / n + priors.doc) / totals,
+        sums["topic_word"].astype(np.float64) / n + priors.topic_word(),
+        # Rows sum to one also after sums in single precision.
+        doc_topic / doc_topic.sum(axis=1, keepdims=True),
         np.sqrt(np.maximum(between + within, 0), dtype=np.float32),
         np.array(shares[::-1]),
     )
