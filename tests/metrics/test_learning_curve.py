@@ -14,9 +14,9 @@ def test_the_curve_of_a_fit():
     assert model.snapshots_.shape == (4, 4, 60)
     assert model.snapshots_.dtype == np.float32
     np.testing.assert_allclose(model.snapshots_.sum(axis=2), 1, rtol=1e-5)
-    hard = GibbsLDA(4, doc_topic_prior=0.1, max_iter=40, point_estimate="cgs", n_chains=2, random_state=0).fit(
-        data[:80]
-    )
+    hard = GibbsLDA(
+        4, doc_topic_prior=0.1, max_iter=40, point_estimate="cgs", n_draws=1, n_chains=2, random_state=0
+    ).fit(data[:80])
     np.testing.assert_allclose(model.snapshots_[-1], hard.topic_word_, rtol=1e-5)
 
     curve = held_out_curve(data[80:], model, n_runs=8, random_state=0)
