@@ -40,9 +40,7 @@ def test_seed_words_end_among_the_top_words_of_their_topics(docstrings, learn):
         assert (phi[:, columns].argmax(axis=0) == topic).all()
     # Without seeds, these numbers of topics have other words.
     plain = clone(lda).set_params(seed_words=None).fit(docstrings.data).topic_word_
-    assert not all(
-        set(words) <= set(names[np.argsort(-plain[topic])[:10]]) for topic, words in SEEDS.items()
-    )
+    assert not all(set(words) <= set(names[np.argsort(-plain[topic])[:10]]) for topic, words in SEEDS.items())
 
 
 def test_pseudo_counts_are_relative_to_the_counts_of_the_words(X):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from enumeration import DOCS, Enumeration, K, V, chi_square_p, make_chain
 from scipy.optimize import minimize, minimize_scalar
-from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, polygamma
 
 from sklda import GibbsLDA
@@ -148,7 +147,9 @@ def best_alpha(n_dk, start):
     def loss(x):
         alpha = np.exp(np.broadcast_to(x, n_components))
         total = alpha.sum()
-        first = alpha * (digamma(alpha + n_dk) - digamma(alpha) + (digamma(total) - digamma(total + lengths))[..., None])
+        first = alpha * (
+            digamma(alpha + n_dk) - digamma(alpha) + (digamma(total) - digamma(total + lengths))[..., None]
+        )
         gradient = first.sum(axis=(0, 1))
         return -log_rows(alpha, n_dk) / n_draws, -(gradient if len(x) > 1 else gradient.sum()[None]) / n_draws
 
