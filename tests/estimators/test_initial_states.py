@@ -1,6 +1,7 @@
 """Chains from topic assignments and from fitted models, and `from_assignments`."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -200,7 +201,7 @@ def test_token_lists_of_another_library(corpus):
     documents, topics = [], []
     starts = np.cumsum([0, *corpus.doc_length])
     words = np.concatenate([np.repeat(row.indices, row.data) for row in (corpus.data[d] for d in range(100))])
-    for first, last in zip(starts[:-1], starts[1:], strict=True):
+    for first, last in pairwise(starts):
         order = rng.permutation(last - first)
         documents.append(words[first:last][order].tolist())
         topics.append(corpus.topic_assignments[first:last][order].tolist())

@@ -196,6 +196,9 @@ def _check_fit(session, estimator, clean):
     session.distribution(phi, (K, V), "topic_word_")
     session.distribution(estimator.doc_topic_, (D, K), "doc_topic_")
     trace = estimator.log_joint_trace_
+    if getattr(estimator, "tol", None) is not None and type(estimator) is GibbsLDA:
+        # Chains that end early leave NaN behind them.
+        trace = trace[~np.isnan(trace)]
     if estimator.get_params().get("method") in ("variational", "variational_em"):
         # Ascents that converge early leave NaN behind them.
         trace = trace[~np.isnan(trace)]
@@ -329,7 +332,7 @@ def _own(draw, session, estimator, X, refuse, labels, sizes):
     else:
         found = session.call(estimator.sample_posterior, draw.option(1, 2, 3), random_state=draw.seed())
         if found is not None:
-            n, (_, K, _) = len(found.doc_topic), sizes
+            n = len(found.doc_topic)
             session.distribution(found.doc_topic, (n, *estimator.doc_topic_.shape), "draws of theta")
             session.distribution(found.topic_word, (n, *estimator.components_.shape), "draws of phi")
 

@@ -141,7 +141,7 @@ class Collector:
 
 def best_alpha(n_dk, start):
     """alpha, one number or one per topic, at the maximum of the mean log p(z | alpha), by scipy."""
-    n_draws, n_documents, n_components = n_dk.shape
+    n_draws, _, n_components = n_dk.shape
     lengths = n_dk.sum(axis=2)
 
     def loss(x):

@@ -72,7 +72,9 @@ def posterior_moments(corpus, priors, draws, method, stop=NEVER_STOP):
         later = chain.word_topic_counts[:, :K]
         shares.append(chain.topic_totals / corpus.n_tokens)
         stop()
-        counts = estimate_counts(corpus, priors, chain.topics, chain.word_topic_counts, chain.topic_totals, method)
+        counts = estimate_counts(
+            corpus, priors, chain.topics, chain.word_topic_counts, chain.topic_totals, method, stop
+        )
         for name, each in zip(("doc_topic", "topic_word"), counts, strict=True):
             sums[name] += each
         theta = ((chain.doc_topic_counts() + priors.doc) / totals).astype(np.float32)
@@ -83,9 +85,11 @@ def posterior_moments(corpus, priors, draws, method, stop=NEVER_STOP):
     n = len(shares)
     between = squares / n
     within = (mean - between - mean**2) / (totals + 1)
+    doc_topic = sums["doc_topic"] / n + priors.doc
     return PosteriorMoments(
         sums["topic_word"] / n + priors.topic_word(),
-        (sums["doc_topic"] / n + priors.doc) / totals,
+        # By their own sums, because those of numbers in single precision are not exactly the totals.
+        doc_topic / doc_topic.sum(axis=1, keepdims=True),
         np.sqrt(np.maximum(between + within, 0), dtype=np.float32),
         np.array(shares[::-1]),
     )
