@@ -8,7 +8,7 @@ from sklda._inference.diagnostics import diagnose
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import compact_topics
 from sklda._inference.sampling.draws import posterior_moments
-from sklda._inference.sampling.matching import match_topics, topic_stability
+from sklda._inference.sampling.matching import match_topics
 from sklda._inference.sampling.run_chains import best_chain, traces_of
 from sklda._inference.warn import warn
 
@@ -55,8 +55,9 @@ class ChainResults:
         moments = in_parallel(_moments, tasks, self.estimator.n_jobs, always_in_threads=False)
         chain, kept = self.chains[self.best], moments[self.best]
         topics = [each.components / each.components.sum(axis=1, keepdims=True) for each in moments]
-        orders = [match_topics(topics[self.best], each)[0] for each in topics]
-        orders[self.best] = np.arange(len(orders[self.best]))
+        best_topics = topics[self.best]
+        matches = {c: match_topics(best_topics, each) for c, each in enumerate(topics) if c != self.best}
+        orders = [matches[c][0] if c in matches else np.arange(len(topics[c])) for c in range(len(topics))]
         found = {
             "components_": kept.components,
             "doc_topic_": kept.doc_topic,
@@ -82,9 +83,8 @@ class ChainResults:
             "_learnt_kind_": self.estimator._kind_of_learning(),
         }
         found |= _shares([each.topic_shares[:, order] for each, order in zip(moments, orders, strict=True)], self.best)
-        if len(topics) > 1:
-            others = topics[: self.best] + topics[self.best + 1 :]
-            found["topic_stability_"] = topic_stability(topics[self.best], others)
+        if matches:
+            found["topic_stability_"] = 1 - np.mean([distances for _, distances in matches.values()], axis=0)
         if self.estimator.snapshot_every is not None:
             shape = (-1, *kept.components.shape)
             found["snapshots_"] = np.array([phi for _, phi in chain.snapshots], dtype=np.float32).reshape(shape)

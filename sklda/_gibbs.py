@@ -12,7 +12,7 @@ from sklda._inference import random
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import at_draws, sample_parameters
-from sklda._inference.sampling.initialisation import INITS, initialise_chains
+from sklda._inference.sampling.initialisation import INITS, initialise_chains, weights_of_model
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, run_chains
@@ -41,8 +41,8 @@ class GibbsLDA(BaseLDA):
         1e-12 and 1e12.
     seed_words : dict of {int: sequence of str or int}, default=None
         Seed words of topics, as words or as columns of X. A seed word has a pseudo-count, which is added to the eta of
-        its topic: `seed_strength` times the count of the word in X. Words need names: those of `vocabulary`, or the
-        column names of X.
+        its topic: `seed_strength` times the count of the word in X, or times one if X does not have it. Words need
+        names: those of `vocabulary`, or the column names of X.
     seed_strength : float, default=1.0
         Pseudo-count of a seed word, relative to the count of the word in X.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
@@ -67,7 +67,7 @@ class GibbsLDA(BaseLDA):
         are `n_components` topics. ``"prune"`` needs priors that are equal for all topics. An array has the topic of
         every token, as `topic_assignments_`, or is a list of arrays, one for each document. A fitted model with
         ``components_`` and ``transform`` has the same number of topics; the topic of a token is drawn from theta and
-        phi of the model.
+        phi of the model. Wrap it in `sklearn.frozen.FrozenEstimator` for a search, because copies of it are not fitted.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     tol : float, default=None
@@ -372,18 +372,10 @@ class GibbsLDA(BaseLDA):
         """`init` as `initialise_chains` takes it."""
         if isinstance(self.init, str):
             return self.init
-        if not hasattr(self.init, "transform"):
+        # A Series of pandas has a method of this name.
+        if not hasattr(self.init, "transform") or hasattr(self.init, "__array__"):
             return check_assignments(self.init, corpus, self.n_components)[0]
-        phi = np.asarray(getattr(self.init, "components_", None), dtype=np.float64)
-        if phi.shape != (self.n_components, corpus.n_features):
-            raise ValueError(
-                f"init must be a fitted model with components_ of shape ({self.n_components}, {corpus.n_features}), as "
-                f"n_components and X; {type(self.init).__name__} has shape {phi.shape}."
-            )
-        theta = np.asarray(self.init.transform(X), dtype=np.float64)
-        if not (np.isfinite(phi).all() and np.isfinite(theta).all() and (phi >= 0).all() and (theta >= 0).all()):
-            raise ValueError("init must be a topic model: its components_ and its transform(X) must not be negative.")
-        return theta, phi / np.maximum(phi.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return weights_of_model(self.init, X, corpus, self.n_components)
 
     def _sample_posterior(self, n_samples, seed):
         state, priors = (each[self.best_chain_] for each in (self._chain_states_, self._chain_priors_))

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import jensenshannon
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -203,7 +204,9 @@ def test_all_chains_are_kept(X):
         alone = fit(X, n_chains=c + 1)
         np.testing.assert_array_equal(chain.topic_word, alone.chains_[c].topic_word)
     assert lda.topic_stability_.shape == (4,)
-    assert ((0 <= lda.topic_stability_) & (lda.topic_stability_ <= 1)).all()
+    others = [chain for c, chain in enumerate(lda.chains_) if c != lda.best_chain_]
+    distances = [jensenshannon(best.topic_word, each.topic_word[each.matched], base=2, axis=1) for each in others]
+    np.testing.assert_allclose(lda.topic_stability_, 1 - np.mean(distances, axis=0), atol=1e-3)
     assert (lda.topic_share_std_ > 0).all()
 
 

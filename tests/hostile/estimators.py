@@ -24,8 +24,17 @@ def gibbs(draw, session):
         "doc_topic_prior": draw.prior([(K,)]),
         "topic_word_prior": draw.prior([(V,), (K, V)]),
         "sampler": draw.option(*SAMPLERS),
-        "init": draw.option(*(INITS if K <= 17 else INITS[:4])),
-        "max_iter": draw.option(1, 1, 2, 3, np.int64(2)),
+        "learn_priors": draw.option("asymmetric", "asymmetric", "symmetric", True, False, np.False_),
+        "seed_words": draw.seed_words(K, V),
+        "seed_strength": draw.option(1.0, 1.0, draw.power(-3, 3), draw.power()),
+        "vocabulary": draw.pick(
+            [None, [f"w{v}" for v in range(V)], {"w0": 0}, {"w0": V}, ["w0"], {"w0": "x"}, "w0", 3]
+        ),
+        "init": _initial_state(draw, X, K),
+        "max_iter": draw.option(*([1, 1, 2, 3, np.int64(2), 21] + ([21, 45, 130] if K <= 17 else []))),
+        "tol": draw.option(None, None, None, 0.0, 1e-3, 1e9),
+        "n_draws": draw.option(15, 1, 2, 10**9),
+        "draw_every": draw.option(10, 1, 2, 10**9),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2, 3),
         "warm_start": draw.option(False, False, True),
@@ -34,6 +43,29 @@ def gibbs(draw, session):
     if draw.chance(0.01):
         options["n_components"] = draw.pick(HUGE)
     _live(draw, session, GibbsLDA, X, options)
+
+
+def _initial_state(draw, X, K):
+    """The init of `GibbsLDA`: a name, topics of all tokens, or a fitted model."""
+    if X.clean is None or X.refuse or draw.chance(0.6):
+        return draw.option(*(INITS if K <= 17 else INITS[:4]))
+    lengths = X.clean.sum(axis=1).astype(int)
+    topics = draw.rng.integers(K + draw.chance(0.05), size=lengths.sum() + draw.chance(0.05))
+    documents = np.split(topics, np.cumsum(lengths)[:-1])
+    model = _Model(draw.rng.gamma(0.3, size=(K, _features(X))), draw.rng.gamma(0.3, size=(len(lengths), K)))
+    return draw.pick(
+        [topics, topics.astype(np.uint16), topics.tolist(), documents, topics - 1, model, model, [], _Model]
+    )
+
+
+class _Model:
+    """A fitted model with any topics and topic proportions."""
+
+    def __init__(self, components, theta):
+        self.components_, self.theta = components, theta
+
+    def transform(self, X):
+        return self.theta
 
 
 def compound(draw, session):
@@ -164,6 +196,9 @@ def _check_fit(session, estimator, clean):
     session.distribution(phi, (K, V), "topic_word_")
     session.distribution(estimator.doc_topic_, (D, K), "doc_topic_")
     trace = estimator.log_joint_trace_
+    if getattr(estimator, "tol", None) is not None and type(estimator) is GibbsLDA:
+        # Chains that end early leave NaN behind them.
+        trace = trace[~np.isnan(trace)]
     if estimator.get_params().get("method") in ("variational", "variational_em"):
         # Ascents that converge early leave NaN behind them.
         trace = trace[~np.isnan(trace)]
@@ -173,10 +208,11 @@ def _check_fit(session, estimator, clean):
         session.require((topics >= 0) & (topics < K), "topics are in range")
     session.log_probability(trace, trace.shape, "log_joint_trace_", tolerance=1e-6 + 1e-9 * clean.sum())
     if type(estimator) is GibbsLDA:
-        eta = np.broadcast_to(1 / K if estimator.topic_word_prior is None else estimator.topic_word_prior_, (K, V))
+        eta = np.broadcast_to(estimator.topic_word_prior_, (K, V))
         session.require(
             np.isclose(estimator.components_.sum(), clean.sum() + eta.sum(), rtol=1e-5), "topic-word counts add up"
         )
+        _check_results(session, estimator, K)
     for name in ("collection_topic_", "topic_count_posterior_"):
         if hasattr(estimator, name):
             rows = getattr(estimator, name)
@@ -193,6 +229,25 @@ def _check_fit(session, estimator, clean):
     if hasattr(estimator, "prior_trace_"):
         # As in the trace of the log joint, NaN follows the end of a chain.
         session.finite(estimator.prior_trace_[~np.isnan(estimator.log_joint_trace_)], "prior_trace_")
+
+
+def _check_results(session, estimator, K):
+    """What `GibbsLDA` reports of its draws and chains."""
+    std, n_chains = estimator.doc_topic_std_, len(estimator.chains_)
+    session.require(std.shape == estimator.doc_topic_.shape and std.dtype == np.float32, "a std for every proportion")
+    session.require((std >= 0) & (std <= 0.5 + 1e-6), "doc_topic_std_ is that of a number in [0, 1]")
+    session.distribution(estimator.topic_share_, (K,), "topic_share_")
+    session.finite(estimator.topic_share_std_, "topic_share_std_")
+    session.require(1 <= estimator.n_draws_ <= estimator.n_draws, "n_draws_ is at most n_draws")
+    session.require(0 <= estimator.n_burn_in_ < estimator.n_iter_, "the burn-in is a part of the sweeps")
+    for name, trace in estimator.traces_.items():
+        session.require(trace.shape == (n_chains, estimator.n_iter_), f"{name} has a value for every sweep")
+    for chain in estimator.chains_:
+        session.require(np.sort(chain.matched) == np.arange(K), "every topic is matched once")
+        session.require(np.abs(chain.topic_word.sum(axis=1) - 1) < 1e-4, "topics of chains are distributions")
+    if n_chains > 1:
+        stability = estimator.topic_stability_
+        session.require((stability >= 0) & (stability <= 1), "topic_stability_ lies in [0, 1]")
 
 
 def _ask(draw, session, estimator, X, labels):
@@ -275,7 +330,11 @@ def _own(draw, session, estimator, X, refuse, labels, sizes):
             session.finite(prior, "document_prior")
             session.require(prior > 0, "document_prior is positive")
     else:
-        _transform(draw, session, estimator, X, refuse, labels, sizes)
+        found = session.call(estimator.sample_posterior, draw.option(1, 2, 3), random_state=draw.seed())
+        if found is not None:
+            n = len(found.doc_topic)
+            session.distribution(found.doc_topic, (n, *estimator.doc_topic_.shape), "draws of theta")
+            session.distribution(found.topic_word, (n, *estimator.components_.shape), "draws of phi")
 
 
 def _around_the_maximum(draw, session, estimator):

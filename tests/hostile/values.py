@@ -122,6 +122,19 @@ class Draw:
             return self.pick([None, "x", [], [[]], phi[0] if len(phi) else phi, phi[None], phi * 2, phi.T, 1.0, {}])
         return self.layout(phi)
 
+    def seed_words(self, n_components, n_features):
+        """Seed words of topics, mostly none."""
+        if self.chance(0.7):
+            return None
+        if self.chance(0.15):
+            return self.pick(
+                [{0: "w0"}, {0: 3}, {"a": [0]}, {-1: [0]}, {0: [n_features]}, {0: [None]}, [[0]], {None: []}]
+            )
+        size = self.whole(0, min(n_components, 3))
+        topics = self.rng.choice(n_components, size=size, replace=False).tolist()
+        words = ["w0", *range(n_features)] if self.chance(0.3) else list(range(n_features))
+        return {k: [self.pick(words) for _ in range(self.whole(0, 4))] for k in topics if words}
+
     def labels(self, n_documents):
         """A collection for every document."""
         kinds = [

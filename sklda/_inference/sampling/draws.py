@@ -72,7 +72,9 @@ def posterior_moments(corpus, priors, draws, method, stop=NEVER_STOP):
         later = chain.word_topic_counts[:, :K]
         shares.append(chain.topic_totals / corpus.n_tokens)
         stop()
-        counts = estimate_counts(corpus, priors, chain.topics, chain.word_topic_counts, chain.topic_totals, method)
+        counts = estimate_counts(
+            corpus, priors, chain.topics, chain.word_topic_counts, chain.topic_totals, method, stop
+        )
         for name, each in zip(("doc_topic", "topic_word"), counts, strict=True):
             sums[name] += each
         theta = ((chain.doc_topic_counts() + priors.doc) / totals).astype(np.float32)

@@ -54,7 +54,8 @@ def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain
     if any(isinstance(init, str) and init == "prune" for init in inits) and not priors.exchangeable:
         raise ValueError(
             "init='prune' merges topics, so they must share their priors: "
-            "give doc_topic_prior as one number and topic_word_prior without a row per topic, or use init='anneal'."
+            "give doc_topic_prior as one number, topic_word_prior without a row per topic, and no seed_words, or use "
+            "init='anneal'."
         )
     tasks = [(init, corpus, priors, seed, kind) for init, seed in zip(inits, seeds, strict=True)]
     return in_parallel(_initialise, tasks, n_jobs)
@@ -91,6 +92,51 @@ def _drawn_topics(corpus, theta, phi, rng, stop):
         u = rng.random((len(running), 1)) * running[:, -1:]
         topics[own] = np.minimum((u >= running).sum(axis=1), len(phi) - 1)
     return topics
+
+
+def weights_of_model(model, X, corpus, n_components):
+    """The weights with which a fitted model initialises chains.
+
+    Parameters
+    ----------
+    model : object
+        With ``components_`` (n_components, n_features) and ``transform``.
+    X : array-like or sparse matrix
+        The counts of `corpus`.
+    corpus : Corpus
+    n_components : int
+
+    Returns
+    -------
+    theta : ndarray of shape (n_documents, n_components)
+    phi : ndarray of shape (n_components, n_features)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is not fitted, or its weights have another shape, are negative or are not finite.
+    """
+    if not hasattr(model, "components_") or isinstance(model, type):
+        raise ValueError(
+            f"init={model!r} must be a fitted model with components_. clone makes models unfitted: with a search or "
+            "cross-validation, give init=sklearn.frozen.FrozenEstimator(model)."
+        )
+    phi = _weights(model.components_, "components_", (n_components, corpus.n_features), "n_components and X")
+    theta = _weights(model.transform(X), "transform(X)", (corpus.n_documents, n_components), "X and n_components")
+    return theta, phi / np.maximum(phi.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+
+def _weights(values, name, shape, reason):
+    """Weights of a model as an array, after checks."""
+    try:
+        values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} of init must hold numbers, got {values!r}.") from error
+    if values.shape != shape:
+        raise ValueError(f"{name} of init must have shape {shape}, as {reason}; it has shape {values.shape}.")
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ValueError(f"{name} of init must be finite and not negative, as in topic models.")
+    return values
 
 
 def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS, factor=_ANNEAL_FACTOR):

@@ -31,24 +31,6 @@ def match_topics(a, b):
     return order, _distances(a, b[order])
 
 
-def topic_stability(kept, others):
-    """Mean over other chains of one less the distance of the matched topic.
-
-    Parameters
-    ----------
-    kept : ndarray of shape (n_components, n_features)
-        Topics as distributions over words.
-    others : sequence of ndarray of shape (n_components, n_features)
-        Those of at least one other chain.
-
-    Returns
-    -------
-    ndarray of shape (n_components,)
-        From 0 to 1. 1: all chains have the topic. 0: what the others have instead shares no word with it.
-    """
-    return 1 - np.mean([match_topics(kept, each)[1] for each in others], axis=0)
-
-
 def same_names(before, after):
     """Whether the topics of two successive draws have the same names.
 

@@ -8,6 +8,7 @@ from sklearn.utils import Bunch
 from sklda._inference.arguments import check_choice
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import LARGEST_COUNT
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors, padded
 from sklda._kernels import _point_estimates, _tokens
 
@@ -19,7 +20,7 @@ _MOST_TOPICS = 10_000
 _BLOCK_WEIGHTS = 2**26
 
 
-def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, method="cgs_p"):
+def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, method="cgs_p", stop=NEVER_STOP):
     """Topic counts of documents and of words for the point estimates, without the priors.
 
     Parameters
@@ -33,6 +34,8 @@ def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, met
         ``"cgs_p"``: expected counts, with each token's topic replaced by its full conditional (Papanikolaou et al.
         2017, equations 33 and 41). ``"cgs"``: the counts of `topics` (Griffiths & Steyvers 2004; equations 2 and 3
         there).
+    stop : callable
+        It is called between blocks of documents.
 
     Returns
     -------
@@ -47,6 +50,7 @@ def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, met
     word_topic = np.zeros((corpus.n_features, K))
     scratch = np.empty((2, K)), np.empty(K, np.int32)
     for first, last in corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K):
+        stop()
         _point_estimates.expected_counts(
             corpus.words,
             corpus.offsets[first : last + 1],

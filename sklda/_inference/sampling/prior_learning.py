@@ -60,7 +60,8 @@ class PriorLearning:
         if eta is None:
             eta = float(values[0])
             if self.pseudo_counts is not None:
-                eta = eta + self.pseudo_counts.toarray()
+                # In single precision, as in `Priors`, so that `as_learnt` gives the same priors again.
+                eta = float(np.float32(eta)) + self.pseudo_counts.toarray()
         return Priors.make(alpha, eta, n_components, n_features)
 
     def as_learnt(self, priors):

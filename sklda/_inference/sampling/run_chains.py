@@ -28,8 +28,8 @@ class Schedule:
         Number of sweeps between two snapshots of phi in ``chain.snapshots``. None: no snapshots.
     tol : float or None
         In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
-        burn-in ends; if this is so again and all draws are kept, the chain ends. If priors are learnt, the burn-in
-        contains at least 40 sweeps with M-steps. None: all sweeps.
+        burn-in ends, but if priors are learnt not before 40 sweeps with M-steps. If this is so again and all draws are
+        kept, the chain ends. None: all sweeps.
     learning : PriorLearning or None
         How the priors of a chain are learnt in its burn-in. None: they are fixed.
     """

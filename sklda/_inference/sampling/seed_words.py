@@ -41,7 +41,7 @@ def pseudo_counts(seed_words, strength, n_components, corpus, names):
             raise TypeError(f"The keys of seed_words must be numbers of topics, got {topic!r}.")
         if not 0 <= topic < n_components:
             raise ValueError(f"seed_words has topic {topic}; topics are numbered from 0 to {n_components - 1}.")
-        if isinstance(words, (str, bytes)) or not hasattr(words, "__iter__"):
+        if isinstance(words, (str, bytes)) or not np.iterable(words):
             raise TypeError(f"seed_words[{topic}] must be a list of words, got {words!r}.")
         cells.update((int(topic), _column(word, topic, corpus.n_features, names)) for word in words)
     topics, columns = np.array(sorted(cells), dtype=np.int64).reshape(-1, 2).T
@@ -82,9 +82,16 @@ def columns_of(vocabulary, n_features):
         if wrong:
             raise TypeError(f"vocabulary must have numbers of columns, got {found[wrong[0]]!r} for {wrong[0]!r}.")
     else:
-        found = {word: column for column, word in enumerate(vocabulary)}
-        if len(vocabulary) != n_features:
-            raise ValueError(f"vocabulary has {len(vocabulary)} words; X has {n_features} columns.")
+        words = list(vocabulary) if np.iterable(vocabulary) else [vocabulary]
+        wrong = [word for word in words if not isinstance(word, str)]
+        if wrong:
+            raise TypeError(f"vocabulary must have the words of the columns of X, got {wrong[0]!r}.")
+        if len(words) != n_features:
+            raise ValueError(f"vocabulary has {len(words)} words; X has {n_features} columns.")
+        found = {word: column for column, word in enumerate(words)}
+        if len(found) < n_features:
+            twice = next(word for column, word in enumerate(words) if found[word] != column)
+            raise ValueError(f"vocabulary has {twice!r} twice; give seed words as numbers of columns.")
     outside = [word for word, column in found.items() if not 0 <= column < n_features]
     if outside:
         raise ValueError(f"vocabulary has column {found[outside[0]]} for {outside[0]!r}; X has {n_features} columns.")
