@@ -1,13 +1,30 @@
-"""Plots of fitted estimators. They need matplotlib, which is imported by the first plot."""
+"""Tables, plots and an interactive page of fitted topic models.
 
-from sklda.inspection._collections import CollectionTopicsDisplay, TopicWordsDisplay
+Tables are data frames if pandas is installed. Plots need matplotlib, which is imported by the first plot.
+"""
+
+from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay, PosteriorExpectationDisplay
+from sklda.inspection._pyldavis import to_pyldavis
+from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
+from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_count import TopicCountDisplay
+from sklda.inspection._explorer import TopicExplorer
+from sklda.inspection._collections import CollectionTopicsDisplay, TopicWordsDisplay
 
 __all__ = [
     "CollectionTopicsDisplay",
     "MarginalLikelihoodDisplay",
     "PosteriorExpectationDisplay",
     "TopicCountDisplay",
+    "TopicExplorer",
     "TopicWordsDisplay",
+    "document_table",
+    "similarity_table",
+    "to_pyldavis",
+    "token_topics",
+    "top_documents",
+    "top_words",
+    "topic_hierarchy",
+    "topic_table",
 ]
