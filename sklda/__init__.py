@@ -11,7 +11,11 @@ folder imports only from the folders above it in this list, and from the modules
                      of K, of topics     _evidence  _coherence
                      for searches        _scorers
                      their arguments     _models  _checks
-      inspection     plots               _axes  _collections  _marginal_likelihood  _topic_count
+      inspection     what they read      _view  _ranking  _distances  _groups  _axes
+                     tables              _records  _tables  _tokens  _hierarchy  _pyldavis
+                     a page              _texts  _explorer_data  _explorer
+                     plots               _topic_shares  _topic_words  _documents  _similarity  _collections
+                                         _marginal_likelihood  _topic_count
       datasets       corpora             _docstrings  _synthetic
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
@@ -21,7 +25,7 @@ folder imports only from the folders above it in this list, and from the modules
         sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed
                      in common           threaded  blocked  choice  initialisation  run_chains
                      theta and phi       point_estimates  parameters
-        held_out     theta               fold_in
+        held_out     theta, z            fold_in  token_topics
                      log p(w_d | phi)    log_likelihoods  ais  left_to_right  particle_filter  chib  exact
                      of hidden tokens    document_completion
                      comparisons         ratio_ais  leave_one_out

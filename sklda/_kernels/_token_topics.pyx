@@ -20,7 +20,7 @@ def draw_topics(
     const int32_t[::1] stop,             # IN (1,): another thread may set it; if not zero, end
 ):
     cdef:
-        int64_t d, s
+        int64_t d, _
         uint64_t[4] state
         Document doc
 
@@ -36,7 +36,7 @@ def draw_topics(
             seed_state(keys[d], state)
             # In the first sweep each token is drawn given the topics of the tokens before it.
             clear(&doc)
-            for s in range(n_sweeps):
+            for _ in range(n_sweeps):
                 if load(&stop[0]):
                     break
                 sweep(&doc)

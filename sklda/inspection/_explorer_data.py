@@ -4,7 +4,7 @@ import numpy as np
 
 from sklda.inspection._distances import topic_distances
 from sklda.inspection._groups import group_shares
-from sklda.inspection._hierarchy import cluster_tree
+from sklda.inspection._hierarchy import cluster_tree, leaf_order
 from sklda.inspection._ranking import largest, relevance
 from sklda.inspection._texts import Texts
 from sklda.inspection._view import document_labels
@@ -57,7 +57,7 @@ def page_data(view, *, documents=None, document_names=None, groups=None):
         "topics": {"id": topics.tolist(), **_topic_columns(view, topics)},
         "words": words.data(),
         "similarity": {
-            "order": _leaf_order(similarity),
+            "order": leaf_order(cluster_tree(1 - similarity)).tolist(),
             "values": [[round(float(value), 3) for value in row[: i + 1]] for i, row in enumerate(similarity)],
         },
         "documents": {
@@ -176,12 +176,6 @@ def _shares(row):
     top = largest(row, N_SHARES)
     top = top[row[top] >= SMALLEST_SHARE]
     return [x for k in top for x in (int(k), round(float(row[k]), 3))]
-
-
-def _leaf_order(similarity):
-    from scipy.cluster.hierarchy import leaves_list
-
-    return leaves_list(cluster_tree(1 - similarity)).tolist() if len(similarity) > 1 else [0]
 
 
 def _groups(view, topics, groups):

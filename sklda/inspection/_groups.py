@@ -43,8 +43,8 @@ def group_shares(view, groups=None):
 
     Notes
     -----
-    The share of topic k in a group is the ratio ``sum_d n_d theta_dk / sum_d n_d``. Its standard error is that of a ratio
-    estimator over the documents of the group as a sample; NaN in a group of one document.
+    The share of topic k in a group is the ratio ``sum_d n_d theta_dk / sum_d n_d``. Its standard error is that of a
+    ratio estimator, with the documents of the group as the sample; NaN in a group of one document.
     """
     mixtures = getattr(view.model, "collection_topic_", None)
     if groups is None:

@@ -49,8 +49,8 @@ def topic_hierarchy(model, X=None, *, of="topics", n_clusters=None, linkage_meth
     Notes
     -----
     The silhouette width of a topic is (b - a) / max(a, b): a is its mean distance to the other topics of its cluster,
-    and b the smallest mean distance to the topics of another cluster (Rousseeuw 1987). It is 0 in a cluster of one. With
-    one cluster, and with n, all widths are 0. George et al. (2019), Figures 7 and 16, show widths for topics and
+    and b the smallest mean distance to the topics of another cluster (Rousseeuw 1987). It is 0 in a cluster of one.
+    With one cluster, and with n, all widths are 0. George et al. (2019), Figures 7 and 16, show widths for topics and
     documents; their distance is the Manhattan distance.
 
     References
@@ -81,7 +81,7 @@ def topic_hierarchy(model, X=None, *, of="topics", n_clusters=None, linkage_meth
     means = np.array([width.mean() for width in widths])
     if n_clusters is None:
         n_clusters = int(counts[means.argmax()]) if len(counts) else n
-    order = leaves_list(tree) if n > 1 else np.zeros(n, int)
+    order = leaf_order(tree)
     labels = _labels(tree, n_clusters)
     # Clusters are contiguous along the leaves.
     first = [int(np.flatnonzero(labels[order] == c)[0]) for c in range(labels.max() + 1)]
@@ -104,6 +104,11 @@ def cluster_tree(distances, method="average"):
     if n < 2:
         return np.zeros((0, 4))
     return linkage(squareform(distances, checks=False), method, optimal_ordering=n <= 500)
+
+
+def leaf_order(tree):
+    """The leaves of a linkage from left to right."""
+    return leaves_list(tree) if len(tree) else np.zeros(1, int)
 
 
 def _labels(tree, n_clusters):

@@ -40,7 +40,8 @@ class Table(list):
             return "<p>an empty table</p>"
         head = "".join(f"<th>{html.escape(str(name))}</th>" for name in self[0])
         rows = "".join(
-            "<tr>" + "".join(f'<td style="text-align:left">{html.escape(_shown(value))}</td>' for value in row.values())
+            "<tr>"
+            + "".join(f'<td style="text-align:left">{html.escape(_shown(value))}</td>' for value in row.values())
             + "</tr>"
             for row in self[:_MOST_ROWS]
         )

@@ -243,6 +243,4 @@ def similarity_table(model):
     """
     found = view(model)
     similarity = 1 - topic_distances(found.topic_word)
-    return frame(
-        {"topic": np.arange(found.n_topics)} | {f"topic_{k}": similarity[:, k] for k in range(found.n_topics)}
-    )
+    return frame({"topic": np.arange(found.n_topics)} | {f"topic_{k}": similarity[:, k] for k in range(found.n_topics)})

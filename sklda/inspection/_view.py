@@ -11,6 +11,8 @@ from sklearn.decomposition import NMF, MiniBatchNMF
 from sklda._inference.arguments import real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
+from sklda.inspection._axes import plain_text
+from sklda.inspection._ranking import largest
 from sklda.metrics._models import inner_model, unwrap
 
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
@@ -27,7 +29,7 @@ class View:
     topic_word : ndarray of shape (n_components, n_features)
         phi. Rows sum to one.
     words : list of str
-        Names of the features.
+        Names of the features; column numbers if `has_names` is False.
     counts : csr_array of shape (n_documents, n_features), or None
         The documents, with sorted indices.
     doc_topic : ndarray of shape (n_documents, n_components), or None
@@ -45,6 +47,7 @@ class View:
     doc_topic: np.ndarray = None
     is_training: bool = False
     collections: Any = None
+    has_names: bool = True
     pipelines: list = field(default_factory=list)
 
     @property
@@ -117,8 +120,8 @@ def view(model, X=None, feature_names=None, *, collections=None):
     model, X = inner_model(model, X, advice=_ADVICE)
     pipelines = unwrap(outer)[1]
     topic_word = _distributions(model.components_, f"components_ of the {type(model).__name__}")
-    words = _names(feature_names, model, pipelines, topic_word.shape[1])
-    found = View(model, topic_word, words, collections=collections, pipelines=pipelines)
+    words, has_names = _names(feature_names, model, pipelines, topic_word.shape[1])
+    found = View(model, topic_word, words, collections=collections, has_names=has_names, pipelines=pipelines)
     if X is None:
         return found
     found.counts = read_documents(X, topic_word.shape[1], model)
@@ -165,7 +168,8 @@ def _of_arrays(pair, X, feature_names):
     if len(doc_topic) == 0:
         raise ValueError("doc_topic has no document: it needs at least one row.")
     doc_topic = _distributions(doc_topic, "doc_topic")
-    found = View(None, topic_word, _names(feature_names, None, [], topic_word.shape[1]), doc_topic=doc_topic)
+    words, has_names = _names(feature_names, None, [], topic_word.shape[1])
+    found = View(None, topic_word, words, doc_topic=doc_topic, has_names=has_names)
     if X is not None:
         found.counts = read_documents(X, topic_word.shape[1])
         if found.counts.shape[0] != len(doc_topic):
@@ -196,12 +200,12 @@ def _names(feature_names, model, pipelines, n_features):
             # A step without names, such as a function.
             feature_names = None
     if feature_names is None:
-        feature_names = range(n_features)
+        return [str(v) for v in range(n_features)], False
     if isinstance(feature_names, (str, bytes)) or not hasattr(feature_names, "__len__"):
         raise TypeError(f"feature_names must hold a name for every feature, got {feature_names!r}.")
     if len(feature_names) != n_features:
         raise ValueError(f"feature_names has {len(feature_names)} names; the model has {n_features} features.")
-    return [str(name) for name in feature_names]
+    return [str(name) for name in feature_names], True
 
 
 def _is_training(model, counts):
@@ -223,6 +227,12 @@ def _transformed(model, X, collections):
         weights = weights * model.components_.sum(axis=1)
     sums = weights.sum(axis=1, keepdims=True)
     return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
+
+
+def topic_name(view, k, n_words=3):
+    """The number of a topic and its most probable words."""
+    words = [view.words[v] for v in largest(view.topic_word[k], n_words)]
+    return f"{k}: " + " ".join(map(plain_text, words))
 
 
 def document_labels(names, n_documents, what="document_names"):
