@@ -16,8 +16,8 @@ def axes(ax):
     return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 
-def plain_text(name):
-    """A name as matplotlib shows it without formulas, at most 40 characters long."""
+def plain_text(name, most=40):
+    """A name as matplotlib shows it without formulas, at most `most` characters long."""
     text = "".join(c if c.isprintable() else "?" for c in str(name))
-    text = text if len(text) <= 40 else text[:39] + "…"
+    text = text if len(text) <= most else text[: most - 1] + "…"
     return text.replace("$", r"\$")

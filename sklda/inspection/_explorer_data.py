@@ -45,6 +45,7 @@ def page_data(view, *, documents=None, document_names=None, groups=None):
     texts = Texts(view, words.index, documents)
     stored = _with_text(view, kept, closest, notes)
     place = {int(d): i for i, d in enumerate(kept)}
+    parts = {str(place[d]): each for d, each in texts.of(stored, topics)}
     similarity = 1 - topic_distances(view.topic_word[topics])
     return {
         "n_topics": view.n_topics,
@@ -67,7 +68,7 @@ def page_data(view, *, documents=None, document_names=None, groups=None):
             "topics": [_shares(view.doc_topic[d, topics]) for d in kept],
             "closest": [[place[int(d)] for d in row] for row in closest],
             "std": _closest_std(view, topics, closest),
-            "text": {str(place[d]): parts for d, parts in texts.of(stored, topics)},
+            "text": parts,
             "topic_kind": texts.kind,
         },
         "groups": _groups(view, topics, groups),
@@ -113,11 +114,12 @@ class _Words:
         return {
             "name": [clip(view.words[v]) for v in kept],
             "id": kept.tolist(),
-            "share": _short(view.word_share[kept]),
+            "share": view.word_share[kept].tolist(),
             "count": None if view.counts is None else view.word_counts[kept].tolist(),
             "topics": [_shares(row) for row in given_word],
             "listed": [
-                {"word": self.index[row].tolist(), "probability": _short(view.topic_word[k, row])}
+                # All digits, so that the page has the order of `topic_table`.
+                {"word": self.index[row].tolist(), "probability": view.topic_word[k, row].tolist()}
                 for k, row in zip(self.topics, self.listed, strict=True)
             ],
         }

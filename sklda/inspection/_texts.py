@@ -64,7 +64,7 @@ class Texts:
                 found.append((int(d), {"text": self._text(text, words, place[token_topics], counts)}))
         if cut:
             most = f"{limit:,} characters" if self.texts is not None else f"{_MOST_WORDS} different words"
-            self.notes.append(f"{cut:,} long documents are cut after {most}.")
+            self.notes.append(f"Documents with more than {most} are cut: {cut:,}.")
         return found
 
     def _entries(self, rows):

@@ -99,14 +99,9 @@ class TopicSharesDisplay:
         ax.set_yticks(places, self.names)
         if self.stability is not None:
             for place, value in zip(places, self.stability, strict=True):
-                ax.annotate(
-                    f"stability {value:.2f}",
-                    (1, place),
-                    xycoords=("axes fraction", "data"),
-                    ha="right",
-                    va="center",
-                    fontsize=8,
-                )
+                # Beside the axes, where no bar is.
+                where = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "center", "fontsize": 8}
+                ax.annotate(f"stability {value:.2f}", (1.01, place), **where)
         ax.invert_yaxis()
         ax.set_xlabel("share of the tokens")
         ax.set_xlim(left=0)

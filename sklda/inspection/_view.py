@@ -226,13 +226,15 @@ def _transformed(model, X, collections):
         # Part of a document's weight that each component explains: rows of components_ have different sums.
         weights = weights * model.components_.sum(axis=1)
     sums = weights.sum(axis=1, keepdims=True)
+    if np.allclose(sums, 1):
+        return weights
     return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
 
 def topic_name(view, k, n_words=3):
     """The number of a topic and its most probable words."""
     words = [view.words[v] for v in largest(view.topic_word[k], n_words)]
-    return f"{k}: " + " ".join(map(plain_text, words))
+    return plain_text(f"{k}: {' '.join(words)}", 60)
 
 
 def document_labels(names, n_documents, what="document_names"):
