@@ -126,7 +126,7 @@ class TopicWordsDisplay:
             ax.barh(places, self.probabilities[i], color="steelblue")
             if self.word_shares is not None:
                 ax.vlines(self.word_shares[i], places - 0.4, places + 0.4, color="black", label="share in the corpus")
-            ax.set_yticks(places, map(plain_text, words))
+            ax.set_yticks(places, [plain_text(word, 24) for word in words])
             ax.invert_yaxis()
             ax.set_title(name, fontsize=10, loc="left")
             ax.tick_params(axis="y", length=0)
