@@ -54,7 +54,7 @@ class View:
     def n_topics(self):
         return len(self.topic_word)
 
-    @property
+    @cached_property
     def has_counts(self):
         """Whether all entries of the documents are whole numbers."""
         return self.counts is not None and bool((self.counts.data == np.floor(self.counts.data)).all())
