@@ -30,10 +30,12 @@ def shares(model, X):
 
 
 def hostile_explorer():
-    """Words, documents, texts, groups and title are hostile."""
+    """Words, documents, texts, groups and title are hostile; the fit has errors and stabilities."""
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.poisson(1.5, (20, len(HOSTILE))))
     lda = GibbsLDA(3, max_iter=5, random_state=0).fit(X)
+    lda.topic_share_std_, lda.topic_stability_ = np.full(3, 0.01), np.array([0.25, 0.5, 1])
+    lda.doc_topic_std_ = np.full(lda.doc_topic_.shape, 0.02)
     names = [HOSTILE[d % len(HOSTILE)] for d in range(20)]
     return TopicExplorer.from_estimator(
         lda, X, feature_names=HOSTILE, documents=names, document_names=names, groups=names, title=HOSTILE[1]

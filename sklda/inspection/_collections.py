@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklda.inspection._axes import pyplot
-from sklda.inspection._groups import group_shares
+from sklda.inspection._groups import as_collections, group_shares
 from sklda.inspection._ranking import chosen_topics
 from sklda.inspection._view import topic_name, view
 
@@ -81,8 +81,7 @@ class CollectionTopicsDisplay:
         TypeError
             If there are neither groups nor collections.
         """
-        known = groups if hasattr(estimator, "document_prior") else None
-        found = view(estimator, X, feature_names, collections=known)
+        found = view(estimator, X, feature_names, collections=as_collections(estimator, groups))
         shares = group_shares(found, groups)
         if shares is None:
             kind = "the pair of arrays" if found.model is None else type(found.model).__name__

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from sklda.inspection._explorer_data import page_data
+from sklda.inspection._groups import as_collections
 from sklda.inspection._view import view_documents
 
 # Height of the page in a notebook, in pixels.
@@ -86,8 +87,7 @@ class TopicExplorer:
         ValueError, TypeError
             If the model is no topic model, or an argument does not fit.
         """
-        known = groups if hasattr(model, "document_prior") else None
-        found = view_documents(model, X, feature_names, collections=known)
+        found = view_documents(model, X, feature_names, collections=as_collections(model, groups))
         if documents is None and found.pipelines and _all_texts(X):
             documents = X
         data = page_data(found, documents=documents, document_names=document_names, groups=groups)

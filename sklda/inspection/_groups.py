@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._labels import as_list
+from sklda.metrics._models import unwrap
 
 
 @dataclass
@@ -25,6 +26,14 @@ class GroupShares:
     mean: np.ndarray
     std: np.ndarray
     kind: str
+
+
+def as_collections(model, groups):
+    """`groups` as the collections of documents if the model knows all of them, and None otherwise."""
+    known = getattr(unwrap(model)[0], "collections_", None)
+    if groups is None or known is None:
+        return None
+    return groups if set(as_list(groups)) <= set(known.tolist()) else None
 
 
 def group_shares(view, groups=None):

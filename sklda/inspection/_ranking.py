@@ -46,10 +46,10 @@ class Ranking:
 
 def relevance(probability, word_share, weight):
     """lambda log p(w | k) + (1 - lambda) log(p(w | k) / p(w)), Sievert & Shirley (2014), in nats; -inf where p is 0."""
-    with np.errstate(divide="ignore"):
-        log_p = np.log(probability)
-        scores = log_p - (1 - weight) * np.log(word_share)
-    return np.where(probability > 0, scores, -np.inf)
+    scores = np.full(len(probability), -np.inf)
+    possible = probability > 0
+    scores[possible] = np.log(probability[possible]) - (1 - weight) * np.log(word_share[possible])
+    return scores
 
 
 def largest(scores, n):

@@ -84,8 +84,11 @@ class View:
 
     @cached_property
     def word_share(self):
-        """p(w): the share of every word in the tokens. Where X has none of a word, its probability in the model."""
-        marginal = self.share @ self.topic_word
+        """p(w): the share of every word in the tokens. Where X has none of a word, its probability in the model.
+
+        Never zero, so that its logarithm is finite.
+        """
+        marginal = np.maximum(self.share @ self.topic_word, np.finfo(np.float64).tiny)
         if self.counts is None or self.word_counts.sum() == 0:
             return marginal
         return np.where(self.word_counts > 0, self.word_counts / self.word_counts.sum(), marginal)

@@ -129,6 +129,13 @@ def test_collections_of_a_compound_model():
         np.testing.assert_allclose(found["std"], lda.collection_topic_std_, rtol=1e-5)
     other = parse(TopicExplorer.from_estimator(lda, corpus.data, groups=["x"] * 39 + ["y"]).to_html())["groups"]
     assert other["kind"] == "sample" and other["name"] == ["x", "y"]
+    # New documents are folded in with the prior of their collection, in a pipeline, too.
+    pipeline = make_pipeline("passthrough", lda)
+    for groups, known in ((corpus.collections[15:25], corpus.collections[15:25]), (["x"] * 10, None)):
+        page = TopicExplorer.from_estimator(pipeline, corpus.data[15:25], groups=groups).to_html()
+        theta = lda.transform(corpus.data[15:25], collections=known)
+        shown = np.array(parse(page)["documents"]["topics"][0]).reshape(-1, 2)
+        np.testing.assert_allclose(shown[:, 1], theta[0, shown[:, 0].astype(int)], atol=6e-4)
     # One document tells nothing about its group's error.
     assert other["std"][1] == [None] * 3 and None not in other["std"][0]
 

@@ -230,6 +230,8 @@ def test_hostile_names_are_text(width, tmp_path):
       title: doc.title, scripts: all("script").length, images: all("img").length,
       words: text("#word-list .name"), groups: text("#group-list .name"), heading: one("h1").textContent,
       documents: text("#document-list .name"), text: one("#text").textContent,
+      errors: text("#topic-list .value"), stability: text("#topic-list .stability").sort(),
+      whiskers: all("#topic-list .whisker").length, std: text("#document-list .value"),
       scroll: doc.documentElement.scrollWidth, inner: win.innerWidth
     };"""
     report = run(hostile_page(), script, tmp_path, width=width)
@@ -243,6 +245,9 @@ def test_hostile_names_are_text(width, tmp_path):
     assert set(found["words"]) == shown and set(found["groups"]) == shown
     assert set(found["documents"]) <= shown
     assert found["scroll"] <= found["inner"]
+    assert all(value.endswith("% ± 1.0") for value in found["errors"]) and found["whiskers"] == 3
+    assert found["stability"] == ["stability 0.25", "stability 0.50", "stability 1.00"]
+    assert len(found["std"]) == 10 and all(value.endswith(" ± 2.0") for value in found["std"])
 
 
 def test_a_pipeline_of_texts_shows_them_whole(tmp_path):
