@@ -5,7 +5,8 @@ Look at topics
 This example looks at the topics of a fit: as tables, as plots, and as an interactive page.
 """
 
-# %% The model is fitted to the docstrings of NumPy, SciPy and scikit-learn. The functions of this page also take
+# %%
+# The model is fitted to the docstrings of NumPy, SciPy and scikit-learn. The functions of this page also take
 # pipelines, models of scikit-learn, and arrays.
 
 import matplotlib.pyplot as plt

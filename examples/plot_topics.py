@@ -6,7 +6,8 @@ This example shows the topics of the docstrings of NumPy, SciPy and scikit-learn
 corpus, and their shares in the subject groups of the documents.
 """
 
-# %% The corpus that comes with the package has one document for each of 1,638 public functions and classes. The fit
+# %%
+# The corpus that comes with the package has one document for each of 1,638 public functions and classes. The fit
 # uses only word counts, and not the module of a function.
 
 import matplotlib.pyplot as plt

@@ -88,6 +88,8 @@ class TopicExplorer:
             If the model is no topic model, or an argument does not fit.
         """
         found = view_documents(model, X, feature_names, collections=as_collections(model, groups))
+        if documents is not None and found.counts is None:
+            raise ValueError("documents are shown with the topics of the words of X: give X, too.")
         if documents is None and found.pipelines and _all_texts(X):
             documents = X
         data = page_data(found, documents=documents, document_names=document_names, groups=groups)

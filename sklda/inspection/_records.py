@@ -38,7 +38,7 @@ class Table(list):
     def _repr_html_(self):
         if not self:
             return "<p>an empty table</p>"
-        head = "".join(f"<th>{html.escape(str(name))}</th>" for name in self[0])
+        head = "".join(f'<th style="text-align:left">{html.escape(str(name))}</th>' for name in self[0])
         rows = "".join(
             "<tr>"
             + "".join(f'<td style="text-align:left">{html.escape(_shown(value))}</td>' for value in row.values())

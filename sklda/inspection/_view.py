@@ -118,9 +118,13 @@ def view(model, X=None, feature_names=None, *, collections=None):
     ValueError, TypeError, sklearn.exceptions.NotFittedError
     """
     if isinstance(model, tuple):
+        if collections is not None:
+            raise TypeError("arrays know no collections: leave them out.")
         return _of_arrays(model, X, feature_names)
     outer = model
     model, X = inner_model(model, X, advice=_ADVICE)
+    if collections is not None and not hasattr(model, "document_prior"):
+        raise TypeError(f"{type(model).__name__} knows no collections: leave them out.")
     pipelines = unwrap(outer)[1]
     topic_word = _distributions(model.components_, f"components_ of the {type(model).__name__}")
     words, has_names = _names(feature_names, model, pipelines, topic_word.shape[1])
@@ -223,7 +227,7 @@ def _transformed(model, X, collections):
     """theta of documents by the model's own `transform`. Rows sum to one."""
     if not hasattr(model, "transform"):
         raise TypeError(f"{type(model).__name__} has no transform, so it gives no topic proportions of X.")
-    known = {} if collections is None or not hasattr(model, "document_prior") else {"collections": collections}
+    known = {} if collections is None else {"collections": collections}
     weights = real_numbers(model.transform(X, **known), "the topic proportions")
     if isinstance(model, (NMF, MiniBatchNMF)):
         # Part of a document's weight that each component explains: rows of components_ have different sums.

@@ -284,5 +284,7 @@ def test_bad_input(options, error, message):
 
 def test_a_model_without_documents_needs_x():
     X = np.array([[1, 0, 2], [0, 1, 1]])
+    with pytest.raises(ValueError, match="documents are shown with the topics of the words of X: give X, too"):
+        TopicExplorer.from_estimator(GibbsLDA(2, max_iter=1).fit(X), documents=["a", "b"])
     with pytest.raises(ValueError, match="X is None, and LatentDirichletAllocation keeps no documents: give X"):
         TopicExplorer.from_estimator(LatentDirichletAllocation(2).fit(X))

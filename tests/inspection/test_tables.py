@@ -20,6 +20,7 @@ from sklda.inspection import document_table, similarity_table, top_documents, to
 PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.5, 0.1, 0.1, 0.3]])
 THETA = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
 X = np.array([[4, 2, 0, 0], [1, 1, 0, 2], [2, 0, 3, 0]])
+FITTED = GibbsLDA(2, max_iter=2, random_state=0).fit(X)
 NAMES = ["the", "cat", "dog", "bank"]
 TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
 
@@ -220,6 +221,9 @@ def test_a_printed_table_holds_no_markup_and_no_control_characters():
         (lambda: top_words((PHI, THETA), X=X[:, :3]), ValueError, "X has 3 features; topic_word has 4"),
         (lambda: top_words((PHI, THETA), X=-X), ValueError, "Negative values in data"),
         (lambda: top_documents((PHI, THETA), document_names=["a"]), ValueError, "there are 3 documents"),
+        (lambda: document_table((PHI, THETA), X, collections=[1, 1, 2]), TypeError, "arrays know no collections"),
+        (lambda: document_table(FITTED, X, collections=[1, 1, 2]), TypeError, "GibbsLDA knows no collections"),
+        (lambda: document_table(FITTED, X[:, :2]), ValueError, "X has 2 features; the GibbsLDA has 4"),
         (lambda: top_words(GibbsLDA(2)), NotFittedError, "not fitted"),
     ],
 )
