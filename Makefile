@@ -11,7 +11,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
 SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.py' -o -name '*.pyx' -o -name '*.pxd' \
-	-o -name '*.h' -o -name 'meson.build' -o -name '*.npz' -o -name '*.rst')
+	-o -name '*.h' -o -name 'meson.build' -o -name '*.npz' -o -name '*.rst' \
+	-o -name '*.html' -o -name '*.css' -o -name '*.js')
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -72,4 +73,4 @@ doc: $(VENV)/installed-doc
 
 clean:
 	rm -rf $(VENV) .venv-* build doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst \
-		marginal_likelihood.png
+		marginal_likelihood.png topics.html

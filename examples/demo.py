@@ -1,9 +1,8 @@
-"""Topics of the docstrings of NumPy, SciPy and scikit-learn: priors, words and documents, and use as features."""
+"""Topics of the docstrings of NumPy, SciPy and scikit-learn: priors, words, documents, a page, use as features."""
 
 import time
 import warnings
 
-import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -13,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import EmpiricalBayesLDA, GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import MarginalLikelihoodDisplay
+from sklda.inspection import MarginalLikelihoodDisplay, TopicExplorer, top_documents, top_words
 
-K, PLOT = 25, "marginal_likelihood.png"
+K, PLOT, PAGE = 25, "marginal_likelihood.png", "topics.html"
 # Griffiths & Steyvers (2004), Asuncion et al. (2009), and the default of gensim and of scikit-learn; (alpha, eta).
 AD_HOC = {"50/K, 0.1": (50 / K, 0.1), "0.1, 0.1": (0.1, 0.1), "1/K, 1/K": (1 / K, 1 / K)}
 
@@ -54,12 +53,22 @@ def show_priors(X, h):
 
 
 def show_topics(model, corpus):
-    share = np.bincount(model.topic_assignments_, minlength=K) / len(model.topic_assignments_)
-    for k in np.argsort(-share):
-        words = corpus.feature_names[np.argsort(-model.topic_word_[k])[:8]]
-        closest = corpus.document_names[np.argsort(-model.doc_topic_[:, k])[:3]]
-        print(f"  {share[k]:5.1%}  {' '.join(words)}")
-        print(f"         documents: {', '.join(closest)}")
+    """Print the words and documents of every topic, and write the page of all topics."""
+    words = top_words(model, 8, X=corpus.data, feature_names=corpus.feature_names)
+    documents = top_documents(model, corpus.data, 3, document_names=corpus.document_names)
+    for row in sorted(words, key=lambda row: -row["share"]):
+        print(f"  {row['share']:5.1%}  {' '.join(row['words'])}")
+        print(f"         documents: {', '.join(documents[row['topic']]['documents'])}")
+    explorer = TopicExplorer.from_estimator(
+        model,
+        corpus.data,
+        feature_names=corpus.feature_names,
+        document_names=corpus.document_names,
+        groups=corpus.collection,
+        title="Topics of the docstrings of NumPy, SciPy and scikit-learn",
+    )
+    explorer.to_html(PAGE)
+    print(f"\n  All topics, words and documents, to open in a browser: {PAGE}")
 
 
 def show_accuracy(corpus, priors):

@@ -25,7 +25,7 @@ from scipy.sparse import csr_matrix
 
 from sklda import CompoundLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay
+from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay, top_words
 
 docstrings = load_docstrings()
 X, words = docstrings.data, docstrings.feature_names
@@ -62,7 +62,7 @@ print(f"perplexity {with_packages:.1f} with packages, {lda.perplexity(X):.1f} wi
 groups = docstrings.target_names[docstrings.target]
 lda = CompoundLDA(16, topic_word_prior=0.05, max_iter=300, random_state=0).fit(X, collections=groups)
 order = np.argsort(lda.collection_topic_.argmax(axis=1), kind="stable")
-names = [" ".join(words[row.argsort()[::-1][:2]]) for row in lda.topic_word_]
+names = [" ".join(row["words"]) for row in top_words(lda, 2, feature_names=words)]
 
 fig, ax = plt.subplots(figsize=(9, 6), layout="constrained")
 image = ax.imshow(lda.collection_topic_[order], cmap="Blues", vmin=0, aspect="auto")

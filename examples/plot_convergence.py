@@ -6,7 +6,8 @@ Traces of the log joint show how many sweeps a chain needs until its level is co
 that chains end at different levels.
 """
 
-# %% Six independent chains begin at random states. ``log_joint_trace_`` has log p(w, z) after every sweep, in nats,
+# %%
+# Six independent chains begin at random states. ``log_joint_trace_`` has log p(w, z) after every sweep, in nats,
 # with one row for each chain.
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,8 @@ lda.fit(X)
 trace = lda.log_joint_trace_
 print(f"{trace.shape[0]} chains, {trace.shape[1]} sweeps; best chain: {lda.best_chain_}")
 
-# %% The topics come from the best chain, which has the highest mean over the last half of its sweeps (orange). Diamonds
+# %%
+# The topics come from the best chain, which has the highest mean over the last half of its sweeps (orange). Diamonds
 # show these means.
 
 sweeps = np.arange(1, lda.n_iter_ + 1)

@@ -78,7 +78,8 @@ error = np.hypot(annealing, drawing)
 apart = (ours - ours[-1])[:-1] / np.hypot(error[:-1], error[-1])
 print("from the largest group, in errors:", *apart.round(1))
 
-# %% In the left and the middle panel, large marks show the chosen numbers of topics. In the right panel, scikit-learn's
+# %%
+# In the left and the middle panel, large marks show the chosen numbers of topics. In the right panel, scikit-learn's
 # value falls with the number of documents: its bound contains one term for the topics, divided by the number of tokens.
 
 colours = dict(zip(folds, ["steelblue", "darkorange", "seagreen"], strict=True))

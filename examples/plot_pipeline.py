@@ -98,6 +98,7 @@ for ax, ticks in ((left, n_topics), (right, n_labels)):
     ax.legend(loc="lower right", frameon=False)
 plt.show()
 
-# %% Topics are a lossy summary. 80 numbers instead of 2,533 keep much, but not all, of the information about the
+# %%
+# Topics are a lossy summary. 80 numbers instead of 2,533 keep much, but not all, of the information about the
 # groups. As additional features next to the words they hardly help. Topics contain which words occur together in all
 # documents; this helps most when few documents have labels.

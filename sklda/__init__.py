@@ -12,7 +12,11 @@ folder imports only from the folders above it in this list, and from the modules
                      of K, of topics     _evidence  _coherence
                      for searches        _scorers
                      their arguments     _models  _checks
-      inspection     plots               _axes  _collections  _convergence  _marginal_likelihood  _topic_count
+      inspection     what they read      _view  _ranking  _distances  _groups  _axes
+                     tables              _records  _tables  _tokens  _hierarchy  _pyldavis
+                     a page              _texts  _explorer_data  _explorer
+                     plots               _topic_shares  _topic_words  _documents  _similarity  _collections
+                                         _convergence  _marginal_likelihood  _topic_count
       datasets       corpora             _docstrings  _states  _synthetic  _tokens
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
@@ -22,9 +26,12 @@ folder imports only from the folders above it in this list, and from the modules
                      convergence         diagnostics
         sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed
                      in common           threaded  blocked  choice  initialisation  run_chains
-                     priors              prior_learning  seed_words
-                     theta and phi       point_estimates  parameters  draws  matching
-        held_out     theta               fold_in
+      inspection     what they read      _view  _ranking  _distances  _groups  _axes
+                     tables              _records  _tables  _tokens  _hierarchy  _pyldavis
+                     a page              _texts  _explorer_data  _explorer
+                     plots               _topic_shares  _topic_words  _documents  _similarity  _collections
+                                         _convergence  _marginal_likelihood  _topic_count
+      datasets       corpora             _docstrings  _states  _synthetic  _tokens
                      log p(w_d | phi)    log_likelihoods  ais  left_to_right  particle_filter  chib  exact
                      of hidden tokens    document_completion
                      comparisons         ratio_ais  leave_one_out

@@ -234,7 +234,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
             functionals=tuple(functionals.values()),
         )
         seed = random.seed_sequence(self.random_state)
-        attributes = {"_fold_in_seed_": random.key(random.child(seed, 1))}
+        attributes = {"_fold_in_seed_": random.key(random.child(seed, 1)), "_fingerprint_": corpus.fingerprint}
 
         def fitted(chains):
             return attributes | self._fitted_attributes(chains)

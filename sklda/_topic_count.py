@@ -268,6 +268,7 @@ default=None
             "topic_word_prior_": _one_if_equal(chain.priors.word),
             "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
             "_fold_in_seed_": random.key(random.child(seed, 1)),
+            "_fingerprint_": corpus.fingerprint,
             "_draws_": (corpus, posterior.draws),
         }
         progress.end(attributes)

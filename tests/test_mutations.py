@@ -69,6 +69,9 @@ MUTATIONS = {
             "test_neighbour_proposals_without_the_edge_correction_are_found"
         ),
     },
+    "inspection/test_token_topics.py": {
+        "test_new_tokens_follow_their_exact_distribution": "test_draws_with_another_prior_are_found",
+    },
     "sampling/test_blocked.py": {
         "test_a_sweep_keeps_the_posterior": "test_a_dropped_prior_is_found",
         "test_a_sweep_keeps_the_posterior_of_three_topics": "test_the_theta_of_a_neighbour_is_found",

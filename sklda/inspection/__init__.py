@@ -1,9 +1,21 @@
-"""Plots of fitted estimators, and their chains for ArviZ. matplotlib and arviz-base are imported when needed."""
+"""Tables, plots and an interactive page of fitted topic models.
 
-from sklda.inspection._collections import CollectionTopicsDisplay, TopicWordsDisplay
+Tables are data frames if pandas is installed. matplotlib and arviz-base are imported when they are needed.
+"""
+
+from sklda.inspection._collections import CollectionTopicsDisplay
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
+from sklda.inspection._documents import TopicDocumentsDisplay
+from sklda.inspection._explorer import TopicExplorer
+from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay, PosteriorExpectationDisplay
+from sklda.inspection._pyldavis import to_pyldavis
+from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityDisplay
+from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
+from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_count import TopicCountDisplay
+from sklda.inspection._topic_shares import TopicSharesDisplay
+from sklda.inspection._topic_words import TopicWordsDisplay
 
 __all__ = [
     "CollectionTopicsDisplay",
@@ -11,6 +23,19 @@ __all__ = [
     "MarginalLikelihoodDisplay",
     "PosteriorExpectationDisplay",
     "TopicCountDisplay",
+    "TopicDocumentsDisplay",
+    "TopicExplorer",
+    "TopicHierarchyDisplay",
+    "TopicSharesDisplay",
+    "TopicSimilarityDisplay",
     "TopicWordsDisplay",
+    "document_table",
+    "similarity_table",
     "to_arviz",
+    "to_pyldavis",
+    "token_topics",
+    "top_documents",
+    "top_words",
+    "topic_hierarchy",
+    "topic_table",
 ]

@@ -14,3 +14,10 @@ def axes(ax):
     """The axes to draw on: `ax`, or the axes of a new figure if `ax` is None."""
     plt = pyplot()
     return plt.subplots(layout="constrained")[1] if ax is None else ax
+
+
+def plain_text(name, most=40):
+    """A name as matplotlib shows it without formulas, at most `most` characters long."""
+    text = "".join(c if c.isprintable() else "?" for c in str(name))
+    text = text if len(text) <= most else text[: most - 1] + "…"
+    return text.replace("$", r"\$")

@@ -1,40 +1,22 @@
-"""Displays of topics, and of their shares in collections."""
+"""Display of the shares of topics in groups of documents."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sklda.inspection._axes import pyplot
-
-
-def _words(estimator, feature_names):
-    """Names of the words: as given, those of the fit, or numbers."""
-    n_features = estimator.components_.shape[1]
-    if feature_names is None:
-        feature_names = getattr(estimator, "feature_names_in_", np.arange(n_features))
-    if len(feature_names) != n_features:
-        raise ValueError(f"feature_names has {len(feature_names)} names; the fit had {n_features} features.")
-    return np.asarray(feature_names).astype(str)
-
-
-def _chosen(topics, shares, most):
-    """The topics requested, or the `most` largest ones in descending order."""
-    if topics is None:
-        return np.argsort(-shares, kind="stable")[:most]
-    topics = np.atleast_1d(topics)
-    if topics.dtype.kind not in "iu" or not len(topics) or topics.min() < 0 or topics.max() >= len(shares):
-        raise ValueError(f"topics must be numbers from 0 to {len(shares) - 1}, got {topics.tolist()}.")
-    return topics
+from sklda.inspection._groups import as_collections, group_shares
+from sklda.inspection._ranking import chosen_topics
+from sklda.inspection._view import topic_name, view
 
 
 class CollectionTopicsDisplay:
-    """Topic shares of collections with their posterior standard deviations.
+    """Topic shares of collections, or of other groups of documents, with their errors.
 
     Use `from_estimator` to make one.
 
     Parameters
     ----------
     mean, std : ndarray of shape (n_collections, n_topics)
-        Shares of the topics shown, and their posterior standard deviations.
+        Shares of the topics shown, and their posterior standard deviations or standard errors; NaN where unknown.
     collections : ndarray of shape (n_collections,)
         Labels.
     names : list of str
@@ -62,17 +44,26 @@ class CollectionTopicsDisplay:
         self.mean, self.std, self.collections, self.names = mean, std, collections, names
 
     @classmethod
-    def from_estimator(cls, estimator, *, topics=None, feature_names=None, n_words=3, ordered=False, ax=None):
-        """Plot the topic shares of the collections of a fitted `CompoundLDA`.
+    def from_estimator(
+        cls, estimator, X=None, *, groups=None, topics=None, feature_names=None, n_words=3, ordered=False, ax=None
+    ):
+        """Plot the topic shares of the collections of a fitted `CompoundLDA`, or of groups of documents for any model.
 
         Parameters
         ----------
-        estimator : CompoundLDA
-            Fitted.
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components).
+        X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+            Documents. Not needed for the collections of `CompoundLDA`.
+        groups : sequence of n_documents hashable labels, default=None
+            The groups of the documents. None, or collections of the fit: the mixtures of `CompoundLDA`, with posterior
+            standard deviations. Otherwise the shares of topics in the tokens of the groups, with the standard errors of
+            a sample of documents.
         topics : sequence of int, default=None
             Topics to show; None: the eight largest.
         feature_names : sequence of str of length n_features, default=None
-            Words. None: ``feature_names_in_`` or, without it, column numbers.
+            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
         n_words : int, default=3
             Number of a topic's most probable words in its name.
         ordered : bool, default=False
@@ -84,17 +75,23 @@ class CollectionTopicsDisplay:
         Returns
         -------
         CollectionTopicsDisplay
+
+        Raises
+        ------
+        TypeError
+            If there are neither groups nor collections.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "collection_topic_"):
-            raise TypeError(f"{type(estimator).__name__} has no collection_topic_: give a fitted CompoundLDA.")
-        words = _words(estimator, feature_names)
-        topics = _chosen(topics, estimator.corpus_topic_, 8)
-        names = [
-            f"{k}: " + " ".join(words[np.argsort(-estimator.components_[k], kind="stable")[:n_words]]) for k in topics
-        ]
-        mean, std = estimator.collection_topic_[:, topics], estimator.collection_topic_std_[:, topics]
-        return cls(mean, std, estimator.collections_, names).plot(ordered=ordered, ax=ax)
+        found = view(estimator, X, feature_names, collections=as_collections(estimator, groups))
+        shares = group_shares(found, groups)
+        if shares is None:
+            kind = "the pair of arrays" if found.model is None else type(found.model).__name__
+            raise TypeError(f"{kind} has no collection_topic_: give X and groups, or a fitted CompoundLDA.")
+        size = found.share if shares.kind == "sample" else found.model.corpus_topic_
+        topics = chosen_topics(topics, size, 8)
+        names = [topic_name(found, k, n_words) for k in topics]
+        return cls(shares.mean[:, topics], shares.std[:, topics], np.array(shares.labels, dtype=object), names).plot(
+            ordered=ordered, ax=ax
+        )
 
     def plot(self, *, ordered=False, ax=None):
         """Draw the shares.
@@ -151,106 +148,4 @@ class CollectionTopicsDisplay:
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
         self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
-class TopicWordsDisplay:
-    """The most probable words of topics, with their probabilities.
-
-    Use `from_estimator` to make one.
-
-    Parameters
-    ----------
-    words : list of ndarray of str
-        The words of each topic shown, most probable first.
-    probabilities : list of ndarray
-        Their probabilities.
-    names : list of str
-        Titles.
-
-    Attributes
-    ----------
-    axes_ : ndarray of matplotlib Axes
-    figure_ : matplotlib Figure
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from sklda import GibbsLDA
-    >>> from sklda.datasets import make_lda_corpus
-    >>> from sklda.inspection import TopicWordsDisplay
-    >>> lda = GibbsLDA(3, max_iter=30, random_state=0).fit(make_lda_corpus(40, 30, 3, random_state=0).data)
-    >>> TopicWordsDisplay.from_estimator(lda, n_words=5).axes_.shape
-    (3,)
-    """
-
-    def __init__(self, words, probabilities, names):
-        self.words, self.probabilities, self.names = words, probabilities, names
-
-    @classmethod
-    def from_estimator(cls, estimator, *, topics=None, n_words=10, feature_names=None, figure=None):
-        """Plot the topics of any fitted topic model.
-
-        Parameters
-        ----------
-        estimator : estimator
-            Fitted, with ``components_``.
-        topics : sequence of int, default=None
-            Topics to show. None: the twelve with the largest sums in ``components_``.
-        n_words : int, default=10
-            Number of words of each topic.
-        feature_names : sequence of str of length n_features, default=None
-            Words. None: ``feature_names_in_`` or, without it, column numbers.
-        figure : matplotlib Figure, default=None
-            None: a new figure.
-
-        Returns
-        -------
-        TopicWordsDisplay
-        """
-        check_is_fitted(estimator)
-        names = _words(estimator, feature_names)
-        weights = estimator.components_.sum(axis=1)
-        topics = _chosen(topics, weights, 12)
-        top = [np.argsort(-estimator.components_[k], kind="stable")[:n_words] for k in topics]
-        return cls(
-            [names[row] for row in top],
-            [estimator.components_[k, row] / weights[k] for k, row in zip(topics, top, strict=True)],
-            [f"topic {k}" for k in topics],
-        ).plot(figure=figure)
-
-    def plot(self, *, figure=None):
-        """Draw the words and their probabilities.
-
-        Parameters
-        ----------
-        figure : matplotlib Figure, default=None
-            None: a new one.
-
-        Returns
-        -------
-        TopicWordsDisplay
-        """
-        plt = pyplot()
-        n = len(self.words)
-        columns = min(n, 4)
-        rows = -(-n // columns)
-        if figure is None:
-            height = rows * (0.6 + 0.19 * max(map(len, self.words)))
-            figure = plt.figure(figsize=(2.8 * columns, height), layout="constrained")
-        axes = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
-        for ax in axes[n:]:
-            ax.remove()
-        for ax, words, probabilities, name in zip(axes, self.words, self.probabilities, self.names, strict=False):
-            places = np.arange(len(words))
-            ax.barh(places, probabilities, color="steelblue")
-            ax.set_yticks(places, words)
-            ax.invert_yaxis()
-            ax.set_title(name, fontsize=10, loc="left")
-            ax.tick_params(axis="y", length=0)
-            ax.spines[["top", "right"]].set_visible(False)
-            ax.xaxis.set_major_formatter("{x:.0%}")
-        figure.supxlabel("probability of the word in the topic", fontsize=10)
-        self.axes_, self.figure_ = axes[:n], figure
         return self

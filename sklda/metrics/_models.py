@@ -90,13 +90,7 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
     sklearn.exceptions.NotFittedError, TypeError
         If the model has no such attribute.
     """
-    pipelines = []
-    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
-        if isinstance(model, Pipeline):
-            pipelines.append(model)
-            model = model[-1]
-        else:
-            model = model.best_estimator_
+    model, pipelines = unwrap(model)
     if not hasattr(model, attribute):
         if hasattr(model, "fit") and hasattr(model, "transform"):
             check_is_fitted(model)
@@ -105,6 +99,18 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
         if X is not None and len(pipeline) > 1:
             X = pipeline[:-1].transform(X)
     return model, X
+
+
+def unwrap(model):
+    """The last step inside pipelines and searches, and the pipelines, outermost first."""
+    pipelines = []
+    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
+        if isinstance(model, Pipeline):
+            pipelines.append(model)
+            model = model[-1]
+        else:
+            model = model.best_estimator_
+    return model, pipelines
 
 
 def check_arrays(topic_word, doc_topic_prior, corpus):

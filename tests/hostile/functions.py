@@ -324,6 +324,30 @@ def pictures(draw, session):
     session.call(getattr(inspection, draw.pick(names)).from_estimator, model, refuse="the wrong estimator")
 
 
+def tables(draw, session):
+    """Tables, tokens and pages of arrays and estimators."""
+    X = draw_counts(draw)
+    V, D, K = _features(X), _documents(X), draw.pick([1, 2, 3, 17])
+    arrays = draw.topics(K, V), draw.topics(D, K) if D else np.ones((0, K))
+    if draw.chance(0.05):
+        arrays = draw.pick([GibbsLDA(2), None, arrays[:1], (arrays[0], arrays[0], 1), (arrays[0], [[np.nan] * K])])
+    names = draw.pick([None, [f"w{v}" for v in range(V)], ["</script>"] * V])
+    by = draw.option("probability", "relevance", "frex")
+    n = draw.mostly([1, 5, 50], [0, -1, "x"])
+    words = session.call(inspection.top_words, arrays, n, X=X.given, by=by, feature_names=names)
+    if words is not None:
+        session.require(len(words) == K and all(row["words"] for row in words), "every topic has its words")
+    found = session.call(inspection.token_topics, arrays, X.given, feature_names=names, refuse=_wrong(X))
+    if found is not None and X.clean is not None:
+        session.require(len(found) == X.clean.sum(), "every token has a row")
+    page = session.call(inspection.TopicExplorer.from_estimator, arrays, X.given, feature_names=names)
+    if page is not None:
+        session.require(page.to_html().count("</script>") == 2, "names are inside the data")
+    hierarchy = session.call(inspection.topic_hierarchy, arrays, n_clusters=draw.mostly([None, 1, 2], [0, 99, "x"]))
+    if hierarchy is not None:
+        session.require((np.abs(hierarchy.silhouette) <= 1).all(), "silhouette widths lie between -1 and 1")
+
+
 CASES = {
     "held_out_log_likelihood": held_out,
     "compare_topic_models": compare,
@@ -338,6 +362,7 @@ CASES = {
     "token lists": token_lists,
     "state files": state_file,
     "pictures": pictures,
+    "tables": tables,
 }
 
 

@@ -1,0 +1,144 @@
+"""Display of the documents closest to a topic."""
+
+import numpy as np
+
+from sklda.inspection._axes import plain_text, pyplot
+from sklda.inspection._ranking import check_count, chosen_topics, largest
+from sklda.inspection._view import document_labels, topic_name, view_documents
+
+# Okabe & Ito (2008): colours that colour-blind readers distinguish. The first is for the chosen topic.
+_COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#0072b2", "#d55e00", "#f0e442")
+_OTHER = "0.75"
+
+
+class TopicDocumentsDisplay:
+    """The documents with the largest proportion of a topic, as bars of their topic proportions.
+
+    `from_estimator` plots a fitted model; the constructor takes the values to plot.
+
+    Parameters
+    ----------
+    proportions : array-like of shape (n_documents, n_shown)
+        Proportions of the topics shown in each document. The first topic is the chosen one.
+    names : sequence of n_documents str
+        Names of the documents, from top to bottom.
+    topics : sequence of n_shown str
+        Names of the topics shown.
+    std : array-like of shape (n_documents,), default=None
+        Posterior standard deviations of the proportion of the first topic.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    bars_ : list of matplotlib BarContainer
+        One for every topic, and one for the other topics together.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklda.inspection import TopicDocumentsDisplay
+    >>> topics = [[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1], [0.7, 0.3]]
+    >>> TopicDocumentsDisplay.from_estimator(topics, topic=0, n_documents=2).names
+    ['1', '2']
+    """
+
+    def __init__(self, proportions, names, topics, std=None):
+        self.proportions, self.names, self.topics, self.std = proportions, names, topics, std
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model,
+        X=None,
+        *,
+        topic=0,
+        n_documents=10,
+        n_topics=6,
+        document_names=None,
+        feature_names=None,
+        collections=None,
+        ax=None,
+    ):
+        """Plot the documents of a fitted model that are closest to a topic.
+
+        Parameters
+        ----------
+        model : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components).
+        X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+            Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
+        topic : int, default=0
+        n_documents : int, default=10
+            Number of documents.
+        n_topics : int, default=6
+            Number of topics with a colour of their own, at most 7: `topic`, and those with the largest proportions in
+            these documents.
+        document_names : sequence of str, default=None
+            Names of all documents. None: row numbers.
+        feature_names : sequence of str of length n_features, default=None
+            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        collections : sequence of labels, default=None
+            For new documents and a model that knows collections.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicDocumentsDisplay
+        """
+        check_count(n_documents, "n_documents")
+        if check_count(n_topics, "n_topics") > len(_COLOURS):
+            raise ValueError(f"n_topics is at most {len(_COLOURS)}, the number of colours; got {n_topics}.")
+        found = view_documents(model, X, feature_names, collections=collections)
+        (topic,) = chosen_topics([topic], found.share, 1)
+        labels = document_labels(document_names, len(found.doc_topic))
+        rows = largest(found.doc_topic[:, topic], n_documents)
+        weight = found.doc_topic[rows].sum(axis=0)
+        weight[topic] = np.inf
+        shown = largest(weight, n_topics)
+        std = found.of_fit("doc_topic_std_")
+        return cls(
+            found.doc_topic[np.ix_(rows, shown)],
+            [labels[d] for d in rows],
+            [topic_name(found, k) for k in shown],
+            None if std is None else np.asarray(std)[rows, topic],
+        ).plot(ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw the bars. Error bars have two posterior standard deviations in both directions.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicDocumentsDisplay
+        """
+        proportions = np.asarray(self.proportions, dtype=np.float64)
+        places = np.arange(len(proportions))
+        if ax is None:
+            ax = pyplot().subplots(figsize=(9, 1.2 + 0.3 * len(places)), layout="constrained")[1]
+        left = np.zeros(len(places))
+        self.bars_ = []
+        columns = [*proportions.T, np.maximum(1 - proportions.sum(axis=1), 0)]
+        colours = [*_COLOURS[: len(self.topics)], _OTHER]
+        for values, name, colour in zip(columns, [*self.topics, "other topics"], colours, strict=True):
+            bars = ax.barh(places, values, left=left, color=colour, edgecolor="white", lw=0.5, label=name)
+            self.bars_.append(bars)
+            left = left + values
+        if self.std is not None:
+            ax.errorbar(proportions[:, 0], places, xerr=2 * np.asarray(self.std), fmt="none", ecolor="black", capsize=2)
+        ax.set_yticks(places, map(plain_text, self.names))
+        ax.invert_yaxis()
+        ax.set(xlabel="topic proportion", xlim=(0, 1))
+        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.tick_params(axis="y", length=0)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,161 @@
+"""An interactive page of the topics of a model, in one file."""
+
+import base64
+import hashlib
+import html
+import json
+from importlib.resources import files
+from pathlib import Path
+
+from sklda.inspection._explorer_data import page_data
+from sklda.inspection._groups import as_collections
+from sklda.inspection._view import view_documents
+
+# Height of the page in a notebook, in pixels.
+_HEIGHT = 800
+
+
+class TopicExplorer:
+    """An interactive page of topics, words and documents, in one HTML file that fetches nothing.
+
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    data : dict
+        What the page shows.
+    title : str, default="Topics"
+        Title of the page.
+
+    Notes
+    -----
+    The page has these panels: topics by share, with standard errors and stability where the fit has them; the words of
+    a topic by relevance, with a slider for lambda; the documents closest to a topic, with the topic of each token; the
+    similarity of topics as a map; the topic in groups of documents; and a search for words and documents. It works
+    without a network, with the keyboard, in light and dark colours. Names and texts are shown as text and never run.
+    ``#topic=3`` at the end of its address opens it at topic 3, ``#theme=dark`` in dark colours.
+
+    Large inputs are cut, and the page says so: it has at most 300 topics, 20,000 words, 20,000 documents, and the words
+    of 2,000 documents.
+
+    Examples
+    --------
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import TopicExplorer
+    >>> X = make_lda_corpus(30, 20, 3, random_state=0).data
+    >>> explorer = TopicExplorer.from_estimator(GibbsLDA(3, max_iter=20, random_state=0).fit(X), X)
+    >>> page = explorer.to_html()  # or explorer.to_html("topics.html")
+    >>> page[:15]
+    '<!doctype html>'
+    """
+
+    def __init__(self, data, title="Topics"):
+        self.data, self.title = data, title
+
+    @classmethod
+    def from_estimator(
+        cls, model, X=None, *, feature_names=None, documents=None, document_names=None, groups=None, title="Topics"
+    ):
+        """Make the page of a fitted model.
+
+        Parameters
+        ----------
+        model : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components).
+        X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+            Documents; those of the fit, or others. None: only for models that keep topic proportions of the documents.
+            Then the page has no words of documents and no corpus frequencies.
+        feature_names : sequence of str of length n_features, default=None
+            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        documents : sequence of n_documents str, default=None
+            Texts. None: X, if a pipeline takes texts; otherwise the page lists the words of documents.
+        document_names : sequence of n_documents str, default=None
+            None: row numbers.
+        groups : sequence of n_documents hashable labels, default=None
+            Groups such as years or sources. None: the collections of the fit, if the model has some.
+        title : str, default="Topics"
+            Title of the page.
+
+        Returns
+        -------
+        TopicExplorer
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the model is no topic model, or an argument does not fit.
+        """
+        found = view_documents(model, X, feature_names, collections=as_collections(model, groups))
+        if documents is not None and found.counts is None:
+            raise ValueError("documents are shown with the topics of the words of X: give X, too.")
+        if documents is None and found.pipelines and _all_texts(X):
+            documents = X
+        data = page_data(found, documents=documents, document_names=document_names, groups=groups)
+        return cls(data, str(title))
+
+    def to_html(self, path=None):
+        """The page, as one self-contained file.
+
+        Parameters
+        ----------
+        path : str or os.PathLike, default=None
+            The file to write, UTF-8. None: nothing is written.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        style, script = _packaged("explorer.css"), _packaged("explorer.js")
+        policy = (
+            f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+            "base-uri 'none'; form-action 'none'"
+        )
+        parts = {
+            "policy": policy,
+            "title": html.escape(_encodable(self.title)),
+            "style": style,
+            "script": script,
+            "data": _json(self.data),
+        }
+        page = "".join(
+            parts[piece] if i % 2 else piece for i, piece in enumerate(_packaged("explorer.html").split("@"))
+        )
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8", newline="\n")
+        return page
+
+    def _repr_html_(self):
+        # A frame keeps the styles of page and notebook apart. `sandbox` gives the page no rights but scripts.
+        return (
+            f'<iframe srcdoc="{html.escape(self.to_html())}" sandbox="allow-scripts" title="topics" '
+            f'width="100%" height="{_HEIGHT}" style="border: 0"></iframe>'
+        )
+
+
+def _packaged(name):
+    return files("sklda.inspection").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(source):
+    """The hash that allows an inline script or style, as in Content Security Policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+
+
+def _json(data):
+    """JSON in which no character can end the script element or a line of it."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return _encodable(text)
+
+
+def _encodable(text):
+    """Lone surrogates, which UTF-8 does not have, become replacement characters."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _all_texts(X):
+    return hasattr(X, "__len__") and not isinstance(X, (str, bytes)) and all(isinstance(text, str) for text in X)

@@ -1,0 +1,197 @@
+"""The contents of the explorer's page, as numbers, names and lists that JSON can hold."""
+
+import numpy as np
+
+from sklda.inspection._distances import topic_distances
+from sklda.inspection._groups import group_shares
+from sklda.inspection._hierarchy import cluster_tree, leaf_order
+from sklda.inspection._ranking import largest, relevance
+from sklda.inspection._texts import Texts
+from sklda.inspection._view import document_labels
+
+# What a page holds. With all of them at their limits it is about 10 MB and opens in less than two seconds.
+MAX_TOPICS, MAX_WORDS, MAX_DOCUMENTS = 300, 20_000, 20_000
+# Words listed for a topic, at every position of the slider; its steps are 0.05.
+N_WORDS, LAMBDAS = 30, np.linspace(0, 1, 21)
+# Documents listed for a topic, and documents whose words the page has.
+N_CLOSEST, MAX_TEXTS = 10, 2_000
+# Topics of a word or a document, and the smallest share of these that is stored.
+N_SHARES, SMALLEST_SHARE = 8, 0.01
+# Characters of a name.
+MAX_NAME = 200
+
+
+def page_data(view, *, documents=None, document_names=None, groups=None):
+    """All that the page shows.
+
+    Parameters
+    ----------
+    view : View
+        With documents.
+    documents : sequence of n_documents str, default=None
+        Texts.
+    document_names : sequence of n_documents str, default=None
+    groups : sequence of n_documents labels, default=None
+
+    Returns
+    -------
+    dict
+    """
+    notes = []
+    topics = _largest_of(view.share, MAX_TOPICS, "topics", "The largest are shown.", notes)
+    words = _Words(view, topics, notes)
+    kept, closest = _documents(view, topics, notes)
+    names = document_labels(document_names, len(view.doc_topic))
+    texts = Texts(view, words.index, documents)
+    stored = _with_text(view, kept, closest, notes)
+    place = {int(d): i for i, d in enumerate(kept)}
+    parts = {str(place[d]): each for d, each in texts.of(stored, topics)}
+    similarity = 1 - topic_distances(view.topic_word[topics])
+    return {
+        "n_topics": view.n_topics,
+        "n_words": len(view.words),
+        "n_documents": len(view.doc_topic),
+        "n_tokens": None if view.counts is None else float(view.lengths.sum()),
+        "notes": notes + texts.notes,
+        "lambdas": LAMBDAS.round(2).tolist(),
+        "n_listed": N_WORDS,
+        "topics": {"id": topics.tolist(), **_topic_columns(view, topics)},
+        "words": words.data(),
+        "similarity": {
+            "order": leaf_order(cluster_tree(1 - similarity)).tolist(),
+            "values": [[round(float(value), 3) for value in row[: i + 1]] for i, row in enumerate(similarity)],
+        },
+        "documents": {
+            "id": kept.tolist(),
+            "name": [clip(names[d]) for d in kept],
+            "tokens": None if view.counts is None else view.lengths[kept].tolist(),
+            "topics": [_shares(view.doc_topic[d, topics]) for d in kept],
+            "closest": [[place[int(d)] for d in row] for row in closest],
+            "std": _closest_std(view, topics, closest),
+            "text": parts,
+            "topic_kind": texts.kind,
+        },
+        "groups": _groups(view, topics, groups),
+    }
+
+
+def clip(name):
+    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
+
+
+class _Words:
+    """The words that the page has, and the words of every topic at every position of the slider."""
+
+    def __init__(self, view, topics, notes):
+        self.view, self.topics = view, topics
+        share = view.word_share
+        listed = [self._listed(view.topic_word[k], share) for k in topics]
+        always = np.unique(np.concatenate(listed))
+        V = len(view.words)
+        kept = np.arange(V)
+        if V > MAX_WORDS:
+            weight = share.copy()
+            weight[always] = np.inf
+            kept = np.sort(largest(weight, max(MAX_WORDS, len(always))))
+            notes.append(
+                f"{len(kept):,} of {V:,} words are on this page: the top words of topics and the most frequent words."
+            )
+        self.kept, self.listed = kept, listed
+        self.index = np.full(V, -1)
+        self.index[kept] = np.arange(len(kept))
+
+    def _listed(self, probability, share):
+        """Words that are among the first `N_WORDS` of a topic for a lambda of the slider."""
+        possible = np.count_nonzero(probability)
+        top = [largest(relevance(probability, share, weight), min(N_WORDS, possible)) for weight in LAMBDAS]
+        return np.unique(np.concatenate(top))
+
+    def data(self):
+        view, kept = self.view, self.kept
+        joint = view.share[self.topics, None] * view.topic_word[np.ix_(self.topics, kept)]
+        sums = (view.share @ view.topic_word)[kept]
+        given_word = (joint / np.where(sums > 0, sums, 1)).T
+        return {
+            "name": [clip(view.words[v]) for v in kept],
+            "id": kept.tolist(),
+            "share": view.word_share[kept].tolist(),
+            "count": None if view.counts is None else view.word_counts[kept].tolist(),
+            "topics": [_shares(row) for row in given_word],
+            "listed": [
+                # All digits, so that the page has the order of `topic_table`.
+                {"word": self.index[row].tolist(), "probability": view.topic_word[k, row].tolist()}
+                for k, row in zip(self.topics, self.listed, strict=True)
+            ],
+        }
+
+
+def _largest_of(weights, most, what, which, notes):
+    """Indices of the `most` largest weights, ascending; a note if there are more."""
+    if len(weights) <= most:
+        return np.arange(len(weights))
+    notes.append(f"{most:,} of {len(weights):,} {what} are on this page. {which}")
+    return np.sort(largest(weights, most))
+
+
+def _documents(view, topics, notes):
+    """Rows of the documents on the page, and for every topic its closest documents."""
+    D = len(view.doc_topic)
+    closest = [largest(view.doc_topic[:, k], N_CLOSEST) for k in topics]
+    if D <= MAX_DOCUMENTS:
+        return np.arange(D), closest
+    first = np.full(D, False)
+    first[np.concatenate(closest)] = True
+    order = np.argsort(~first, kind="stable")[: max(MAX_DOCUMENTS, np.count_nonzero(first))]
+    notes.append(
+        f"{len(order):,} of {D:,} documents are on this page: the closest ones of every topic and the first ones."
+    )
+    return np.sort(order), closest
+
+
+def _with_text(view, kept, closest, notes):
+    """Documents whose words the page has: the closest ones of every topic in turn, then the first ones."""
+    if view.counts is None:
+        return []
+    in_turn = dict.fromkeys(int(row[i]) for i in range(N_CLOSEST) for row in closest if i < len(row))
+    chosen = list(dict.fromkeys([*in_turn, *kept.tolist()]))[:MAX_TEXTS]
+    if len(chosen) < len(kept):
+        notes.append(f"This page has the words of {len(chosen):,} documents; of the others only the topics.")
+    return sorted(chosen)
+
+
+def _topic_columns(view, topics):
+    std, stability = view.of_fit("topic_share_std_"), getattr(view.model, "topic_stability_", None)
+    return {
+        "share": view.share[topics].tolist(),
+        "share_std": None if std is None else np.asarray(std)[topics].tolist(),
+        "stability": None if stability is None else np.asarray(stability)[topics].tolist(),
+    }
+
+
+def _closest_std(view, topics, closest):
+    std = view.of_fit("doc_topic_std_")
+    return None if std is None else [_short(std[row, k]) for k, row in zip(topics, closest, strict=True)]
+
+
+def _shares(row):
+    """The largest entries as a flat list: index, value, index, value, ..."""
+    top = largest(row, N_SHARES)
+    top = top[row[top] >= SMALLEST_SHARE]
+    return [x for k in top for x in (int(k), round(float(row[k]), 3))]
+
+
+def _groups(view, topics, groups):
+    found = group_shares(view, groups)
+    if found is None:
+        return None
+    return {
+        "name": [clip(str(label)) for label in found.labels],
+        "mean": [_short(row) for row in found.mean[:, topics]],
+        "std": [[None if x != x else x for x in _short(row)] for row in found.std[:, topics]],
+        "kind": found.kind,
+    }
+
+
+def _short(values):
+    """Numbers with six significant digits, enough for what is shown."""
+    return [float(f"{value:.6g}") for value in values]

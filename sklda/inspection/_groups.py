@@ -1,0 +1,99 @@
+"""Shares of topics in groups of documents, with errors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklda._labels import as_list
+from sklda.metrics._models import unwrap
+
+
+@dataclass
+class GroupShares:
+    """Shares of topics in groups.
+
+    Attributes
+    ----------
+    labels : list
+        Sorted, if they have an order; otherwise by type and text.
+    mean, std : ndarray of shape (n_groups, n_components)
+    kind : {"mixture", "sample"}
+        ``"mixture"``: posterior means and standard deviations of the model. ``"sample"``: shares in the tokens of the
+        documents, and their standard errors.
+    """
+
+    labels: list
+    mean: np.ndarray
+    std: np.ndarray
+    kind: str
+
+
+def as_collections(model, groups):
+    """`groups` as the collections of documents if the model knows all of them, and None otherwise."""
+    known = getattr(unwrap(model)[0], "collections_", None)
+    if groups is None or known is None:
+        return None
+    return groups if set(as_list(groups)) <= set(known.tolist()) else None
+
+
+def group_shares(view, groups=None):
+    """Shares of topics in the tokens of groups of documents, or the mixtures of a model that has collections.
+
+    Parameters
+    ----------
+    view : View
+    groups : sequence of n_documents hashable labels, or None
+        None, or labels that are all among the collections of the fit: the model's mixtures, if it has some.
+
+    Returns
+    -------
+    GroupShares or None
+        None if there are no groups.
+
+    Notes
+    -----
+    The share of topic k in a group is the ratio ``sum_d n_d theta_dk / sum_d n_d``. Its standard error is that of a
+    ratio estimator, with the documents of the group as the sample; NaN in a group of one document.
+    """
+    mixtures = getattr(view.model, "collection_topic_", None)
+    if groups is None:
+        if mixtures is None:
+            return None
+        return _of_model(view.model, view.model.collections_.tolist())
+    labels = as_list(groups)
+    if view.doc_topic is None:
+        raise ValueError("groups are groups of documents: give X.")
+    if len(labels) != len(view.doc_topic):
+        raise ValueError(f"groups has {len(labels)} labels; there are {len(view.doc_topic)} documents.")
+    distinct = list(dict.fromkeys(labels))
+    try:
+        distinct.sort()
+    except TypeError:
+        distinct.sort(key=lambda label: (type(label).__name__, repr(label)))
+    if mixtures is not None and set(distinct) <= set(view.model.collections_.tolist()):
+        return _of_model(view.model, distinct)
+    place = {label: j for j, label in enumerate(distinct)}
+    index = np.array([place[label] for label in labels])
+    weights = np.ones(len(index)) if view.counts is None else view.lengths
+    mean = np.full((len(distinct), view.n_topics), np.nan)
+    std = mean.copy()
+    for j in range(len(distinct)):
+        mean[j], std[j] = _ratio(view.doc_topic[index == j], weights[index == j])
+    return GroupShares(distinct, mean, std, "sample")
+
+
+def _of_model(model, labels):
+    rows = [model.collections_.tolist().index(label) for label in labels]
+    return GroupShares(labels, model.collection_topic_[rows], model.collection_topic_std_[rows], "mixture")
+
+
+def _ratio(theta, n):
+    """Weighted mean of the rows of theta, and its standard error."""
+    if n.sum() == 0:
+        n = np.ones_like(n)
+    mean = n @ theta / n.sum()
+    used = np.count_nonzero(n)
+    if used < 2:
+        return mean, np.full_like(mean, np.nan)
+    squares = ((n[:, None] * (theta - mean)) ** 2).sum(axis=0)
+    return mean, np.sqrt(used / (used - 1) * squares) / n.sum()

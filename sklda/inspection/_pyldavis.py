@@ -1,0 +1,72 @@
+"""The input of pyLDAvis."""
+
+import numpy as np
+
+from sklda.inspection._distances import topic_distances
+from sklda.inspection._view import view
+
+
+def to_pyldavis(model, X, *, feature_names=None, collections=None):
+    """The arguments of ``pyLDAvis.prepare(**arguments)``.
+
+    Topics keep their order and their numbers from 0. Words that have probability 0 in all topics are left out.
+
+    Parameters
+    ----------
+    model : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
+        (n_components, n_features) and (n_documents, n_components).
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents.
+    feature_names : sequence of str of length n_features, default=None
+        Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+    collections : sequence of n_documents labels, default=None
+        For new documents and a model that knows collections.
+
+    Returns
+    -------
+    dict
+        ``topic_term_dists`` (n_components, n_words) and ``doc_topic_dists`` (n_documents, n_components), whose rows sum
+        to one; ``doc_lengths`` (n_documents,), ``vocab`` (n_words,), ``term_frequency`` (n_words,);
+        ``sort_topics=False`` and ``start_index=0``; and ``mds``, a function that places the topics in the plane by
+        classical scaling of their Jensen-Shannon distances. pyLDAvis's own function can return complex numbers.
+
+    Raises
+    ------
+    ValueError
+        If X is None or has no token, or the model has only one topic.
+
+    Examples
+    --------
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import to_pyldavis
+    >>> X = make_lda_corpus(30, 20, 3, random_state=0).data
+    >>> arguments = to_pyldavis(GibbsLDA(3, max_iter=20, random_state=0).fit(X), X)
+    >>> arguments["topic_term_dists"].shape, arguments["sort_topics"]
+    ((3, 20), False)
+    """
+    found = view(model, X, feature_names, collections=collections)
+    if found.counts is None or found.lengths.sum() == 0:
+        raise ValueError("pyLDAvis needs documents with words: give X.")
+    if found.n_topics < 2:
+        raise ValueError("pyLDAvis compares topics: it needs at least two, and the model has one.")
+    kept = np.flatnonzero(found.topic_word.sum(axis=0) > 0)
+    return {
+        "topic_term_dists": found.topic_word[:, kept],
+        "doc_topic_dists": np.asarray(found.doc_topic),
+        "doc_lengths": found.lengths,
+        "vocab": np.array([found.words[v] for v in kept]),
+        "term_frequency": found.word_counts[kept],
+        "mds": classical_scaling,
+        "sort_topics": False,
+        "start_index": 0,
+    }
+
+
+def classical_scaling(distributions):
+    """Points in the plane whose distances approximate Jensen-Shannon distances, (n, 2); Torgerson (1952)."""
+    squares = topic_distances(np.asarray(distributions, dtype=np.float64)) ** 2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    values, vectors = np.linalg.eigh(-centred / 2)
+    return vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0))

@@ -1,0 +1,78 @@
+"""Tables: a list of records that prints itself, and data frames if pandas is installed."""
+
+import html
+from numbers import Integral, Real
+
+# Characters of a cell, and rows of a table, that are printed.
+_WIDEST, _MOST_ROWS = 100, 60
+
+
+class Table(list):
+    """A list of dicts with equal keys. It is printed as a table in a terminal and in a notebook."""
+
+    def __repr__(self):
+        if not self:
+            return "Table([])"
+        names = list(self[0])
+        rows = [[_shown(row[name]) for name in names] for row in self[:_MOST_ROWS]]
+        right = [all(_is_number(row[name]) for row in self) for name in names]
+        cells = [[_clean(name) for name in names], *rows]
+        widths = [max(len(row[j]) for row in cells) for j in range(len(names))]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if to_right else cell.ljust(width)
+                for cell, width, to_right in zip(row, widths, right, strict=True)
+            ).rstrip()
+            for row in cells
+        ]
+        return "\n".join(lines + self._left_out())
+
+    def __getitem__(self, index):
+        found = super().__getitem__(index)
+        return Table(found) if isinstance(index, slice) else found
+
+    def _left_out(self):
+        left = len(self) - _MOST_ROWS
+        return [f"... and {left} more rows"] if left > 0 else []
+
+    def _repr_html_(self):
+        if not self:
+            return "<p>an empty table</p>"
+        head = "".join(f'<th style="text-align:left">{html.escape(str(name))}</th>' for name in self[0])
+        rows = "".join(
+            "<tr>"
+            + "".join(f'<td style="text-align:left">{html.escape(_shown(value))}</td>' for value in row.values())
+            + "</tr>"
+            for row in self[:_MOST_ROWS]
+        )
+        more = "".join(f"<p>{line}</p>" for line in self._left_out())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def frame(columns):
+    """A data frame of columns (dict by name) if pandas is installed, a `Table` otherwise."""
+    try:
+        from pandas import DataFrame
+    except ImportError:
+        values = [column.tolist() if hasattr(column, "tolist") else list(column) for column in columns.values()]
+        return Table(dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
+    return DataFrame(columns)
+
+
+def _is_number(value):
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _shown(value):
+    if isinstance(value, (list, tuple)):
+        return _clean(", ".join(map(_shown, value)))
+    if _is_number(value) and not isinstance(value, Integral):
+        return f"{float(value):.3f}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{float(value):.3g}"
+    return _clean(value)
+
+
+def _clean(value):
+    """A text for one line of a terminal: control characters and changes of direction are escaped, long texts cut."""
+    text = str(value)
+    text = text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,228 @@
+"""Displays of the similarity of topics, and of their hierarchy."""
+
+import numpy as np
+
+from sklda.inspection._axes import pyplot
+from sklda.inspection._distances import topic_distances
+from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
+from sklda.inspection._ranking import check_count
+from sklda.inspection._view import topic_name, view
+
+# Width and height of a new figure of the hierarchy, in inches.
+_SIZE = (9.0, 5.0)
+
+
+class TopicSimilarityDisplay:
+    """Similarity of topics, one minus their Jensen-Shannon distance, as a heatmap ordered by clustering.
+
+    `from_estimator` plots a fitted model; the constructor takes the values to plot.
+
+    Parameters
+    ----------
+    similarity : array-like of shape (n_topics, n_topics)
+    order : sequence of n_topics int
+        Topics in the order of rows and columns.
+    names : sequence of n_topics str
+        Names of the topics, by number.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    image_ : matplotlib AxesImage
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklda.inspection import TopicSimilarityDisplay
+    >>> topics = [[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.4, 0.5, 0.1]], [[0.3, 0.3, 0.4]]
+    >>> TopicSimilarityDisplay.from_estimator(topics).image_.get_array().shape
+    (3, 3)
+    """
+
+    def __init__(self, similarity, order, names):
+        self.similarity, self.order, self.names = similarity, order, names
+
+    @classmethod
+    def from_estimator(cls, model, *, n_words=3, feature_names=None, ax=None):
+        """Plot the similarity of the topics of a fitted model.
+
+        Parameters
+        ----------
+        model : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components).
+        n_words : int, default=3
+            How many of a topic's most probable words are in its name.
+        feature_names : sequence of str of length n_features, default=None
+            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicSimilarityDisplay
+        """
+        check_count(n_words, "n_words")
+        found = view(model, None, feature_names)
+        distances = topic_distances(found.topic_word)
+        names = [topic_name(found, k, n_words) for k in range(found.n_topics)]
+        return cls(1 - distances, leaf_order(cluster_tree(distances)), names).plot(ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw the heatmap. Its colours end at the largest similarity of two different topics.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicSimilarityDisplay
+        """
+        similarity, order = np.asarray(self.similarity, dtype=np.float64), np.asarray(self.order)
+        n = len(order)
+        if ax is None:
+            side = 3 + 0.2 * min(n, 40)
+            ax = pyplot().subplots(figsize=(side + 1.5, side), layout="constrained")[1]
+        others = similarity[~np.eye(n, dtype=bool)]
+        most = others.max() if n > 1 and others.max() > 0 else 1
+        self.image_ = ax.imshow(similarity[np.ix_(order, order)], cmap="cividis", vmin=0, vmax=most)
+        if n <= 60:
+            ax.set_yticks(range(n), [self.names[k] for k in order], fontsize=8)
+            ax.set_xticks(range(n), order, fontsize=8, rotation=90)
+        ax.set_xlabel("topic")
+        ax.tick_params(length=0)
+        ax.figure.colorbar(self.image_, ax=ax, label="similarity", extend="max", shrink=0.7)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class TopicHierarchyDisplay:
+    """Dendrogram of topics by Jensen-Shannon distance, and the silhouette widths of the clusters.
+
+    `from_estimator` plots a fitted model; the constructor takes the values to plot.
+
+    Parameters
+    ----------
+    hierarchy : sklearn.utils.Bunch
+        As from `topic_hierarchy`.
+    names : sequence of n_topics str
+        Names of the topics, by number.
+
+    Attributes
+    ----------
+    axes_ : ndarray of shape (2,) of matplotlib Axes
+        Axes of the dendrogram and of the silhouette widths.
+    figure_ : matplotlib Figure
+    bars_ : matplotlib BarContainer
+        The silhouette widths, along the leaves of the dendrogram.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklda.inspection import TopicHierarchyDisplay
+    >>> topics = [[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.4, 0.5, 0.1]], [[0.3, 0.3, 0.4]]
+    >>> TopicHierarchyDisplay.from_estimator(topics).axes_[0].get_xlabel()
+    'Jensen-Shannon distance'
+    """
+
+    def __init__(self, hierarchy, names):
+        self.hierarchy, self.names = hierarchy, names
+
+    @classmethod
+    def from_estimator(
+        cls, model, *, n_clusters=None, linkage_method="average", n_words=3, feature_names=None, ax=None
+    ):
+        """Plot the hierarchy of the topics of a fitted model.
+
+        Parameters
+        ----------
+        model : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components).
+        n_clusters : int, default=None
+            See `topic_hierarchy`.
+        linkage_method : {"average", "complete", "single", "weighted"}, default="average"
+            See `topic_hierarchy`.
+        n_words : int, default=3
+            How many of a topic's most probable words are in its name.
+        feature_names : sequence of str of length n_features, default=None
+            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        ax : sequence of two matplotlib Axes, default=None
+            Axes of the dendrogram and of the silhouette widths. None: those of a new figure.
+
+        Returns
+        -------
+        TopicHierarchyDisplay
+        """
+        check_count(n_words, "n_words")
+        found = view(model, None, feature_names)
+        hierarchy = topic_hierarchy(model, n_clusters=n_clusters, linkage_method=linkage_method)
+        return cls(hierarchy, [topic_name(found, k, n_words) for k in range(found.n_topics)]).plot(ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw the dendrogram and the silhouette widths. Each cluster has a colour.
+
+        Parameters
+        ----------
+        ax : sequence of two matplotlib Axes, default=None
+            Axes of the dendrogram and of the silhouette widths. None: those of a new figure.
+
+        Returns
+        -------
+        TopicHierarchyDisplay
+
+        Raises
+        ------
+        ValueError
+            If `ax` does not hold two Axes.
+        """
+        found = self.hierarchy
+        n = len(found.labels)
+        if ax is None:
+            size = _SIZE[0], max(_SIZE[1], 0.2 * n)
+            ax = pyplot().subplots(1, 2, figsize=size, layout="constrained", width_ratios=(2, 1))[1]
+        self.axes_ = np.ravel(np.asarray(ax, object))
+        if len(self.axes_) != 2:
+            raise ValueError(f"ax must hold two Axes, for the dendrogram and for the widths; got {len(self.axes_)}.")
+        self.figure_ = self.axes_[0].figure
+        tree, widths = self.axes_
+        self._dendrogram(tree, n)
+        colours = _colours(found.n_clusters)
+        places = np.arange(n)
+        self.bars_ = widths.barh(
+            places, found.silhouette[found.order], color=[colours[found.labels[k]] for k in found.order]
+        )
+        widths.set(xlabel="silhouette width", ylim=(-0.5, n - 0.5), yticks=[])
+        widths.axvline(0, color="0.3", lw=0.8)
+        widths.axvline(found.silhouette.mean(), color="0.3", lw=0.8, ls="--", label="mean")
+        widths.legend(frameon=False, fontsize=8)
+        for each in self.axes_:
+            each.spines[["top", "right"]].set_visible(False)
+        return self
+
+    def _dendrogram(self, ax, n):
+        """Lines of the tree, with leaf i at height i. Merges inside a cluster have its colour."""
+        found = self.hierarchy
+        colours = _colours(found.n_clusters)
+        place = np.empty(n)
+        place[found.order] = np.arange(n)
+        nodes = [(place[k], 0.0, {found.labels[k]}) for k in range(n)]
+        for left, right, distance, _ in found.linkage:
+            (y0, x0, inside0), (y1, x1, inside1) = nodes[int(left)], nodes[int(right)]
+            inside = inside0 | inside1
+            colour = colours[next(iter(inside))] if len(inside) == 1 else "0.5"
+            ax.plot([x0, distance, distance, x1], [y0, y0, y1, y1], color=colour, lw=1.3)
+            nodes.append(((y0 + y1) / 2, distance, inside))
+        ax.set_yticks(np.arange(n), [self.names[k] for k in found.order], fontsize=8)
+        ax.set(xlabel="Jensen-Shannon distance", ylim=(-0.5, n - 0.5), xlim=(0, None))
+
+
+def _colours(n):
+    """Colours of clusters. The first eight are those of Okabe & Ito (2008), which colour-blind readers distinguish."""
+    first = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#b5a800"]
+    return [first[c % len(first)] for c in range(n)]

@@ -1,0 +1,246 @@
+"""Tables of topics, their words and their documents."""
+
+import numpy as np
+
+from sklda.inspection._distances import topic_distances
+from sklda.inspection._ranking import Ranking, check_count, largest
+from sklda.inspection._records import Table, frame
+from sklda.inspection._view import document_labels, view, view_documents
+
+
+def top_words(model, n=10, *, X=None, by="probability", weight=None, feature_names=None):
+    """The top words of every topic.
+
+    Parameters
+    ----------
+    model : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
+        (n_components, n_features) and (n_documents, n_components).
+    n : int, default=10
+        Number of words of each topic.
+    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+        Documents. They give the shares of words and topics in the tokens. None: the shares in the model.
+    by : {"probability", "relevance", "frex"}, default="probability"
+        See `topic_table`.
+    weight : float in [0, 1], default=None
+        See `topic_table`.
+    feature_names : sequence of str of length n_features, default=None
+        Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+
+    Returns
+    -------
+    list of dict
+        For every topic, in the order of the model: ``topic`` (its number), ``share`` (its part of the tokens) and
+        ``words`` (list of str). The list prints as a table in terminals and notebooks.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is no topic model, or an option is wrong.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklda import GibbsLDA
+    >>> from sklda.inspection import top_words
+    >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
+    >>> lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
+    >>> pipeline = make_pipeline(CountVectorizer(), lda).fit(texts)
+    >>> sorted(row["words"][0] for row in top_words(pipeline, n=2))
+    ['apple', 'wheel']
+    """
+    n = check_count(n, "n")
+    found = view(model, X, feature_names)
+    ranking = Ranking(found, by, weight)
+    return Table(
+        {"topic": k, "share": float(found.share[k]), "words": [found.words[v] for v in ranking.top(k, n)]}
+        for k in range(found.n_topics)
+    )
+
+
+def topic_table(model, X=None, *, by="probability", n_words=10, weight=None, feature_names=None):
+    """The top words of every topic with their probabilities and scores, one row for each word of a topic.
+
+    Parameters
+    ----------
+    model : estimator, pipeline, or pair (topic_word, doc_topic)
+        See `top_words`.
+    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+        Documents. They give p(w), the share of every word in the tokens, and the shares of topics. None, and for words
+        that X does not have: the shares in the model.
+    by : {"probability", "relevance", "frex"}, default="probability"
+        Order of the words v of topic k. ``"probability"``: phi_kv. ``"relevance"``: ``weight * log(phi_kv) +
+        (1 - weight) * log(phi_kv / p(v))`` (Sievert & Shirley 2014). ``"frex"``: the harmonic mean of two ranks in the
+        topic, of phi_kv with weight ``weight`` and of ``phi_kv / sum_j phi_jv`` with weight ``1 - weight``; ranks are
+        divided by the number of words (Bischof & Airoldi 2012).
+    n_words : int, default=10
+        Number of words of each topic.
+    weight : float in [0, 1], default=None
+        None: 0.6 for the relevance, as in LDAvis; 0.5 for FREX, as in stm.
+    feature_names : sequence of str of length n_features, default=None
+        See `top_words`.
+
+    Returns
+    -------
+    pandas.DataFrame, or list of dict if pandas is not installed
+        Columns ``topic``, ``rank`` (from 1), ``word``, ``probability``, ``word_share`` (p(v)) and, for relevance (nats)
+        and FREX, ``score``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is no topic model, or an option is wrong.
+
+    References
+    ----------
+    Bischof & Airoldi (2012). Summarizing topical content with word frequency and exclusivity. ICML.
+
+    Sievert & Shirley (2014). LDAvis: a method for visualizing and interpreting topics. ACL workshop on interactive
+    language learning, visualization, and interfaces.
+
+    Examples
+    --------
+    >>> from sklda.inspection import topic_table
+    >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5]]
+    >>> table = topic_table(topics, by="relevance", weight=0.3, n_words=1, feature_names=["the", "cat", "sleeps"])
+    >>> [str(word) for word in table["word"]]
+    ['cat', 'sleeps']
+    """
+    n_words = check_count(n_words, "n_words")
+    found = view(model, X, feature_names)
+    ranking = Ranking(found, by, weight)
+    top = [ranking.top(k, n_words) for k in range(found.n_topics)]
+    topic = np.repeat(np.arange(found.n_topics), [len(row) for row in top])
+    word = np.concatenate(top)
+    columns = {
+        "topic": topic,
+        "rank": np.concatenate([np.arange(1, len(row) + 1) for row in top]),
+        "word": [found.words[v] for v in word],
+        "probability": found.topic_word[topic, word],
+        "word_share": found.word_share[word],
+    }
+    if by != "probability":
+        columns["score"] = np.concatenate([ranking.scores(k)[row] for k, row in enumerate(top)])
+    return frame(columns)
+
+
+def top_documents(model, X=None, n=3, *, document_names=None, collections=None):
+    """The documents with the largest proportion of every topic.
+
+    Parameters
+    ----------
+    model : estimator, pipeline, or pair (topic_word, doc_topic)
+        See `top_words`.
+    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+        Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
+    n : int, default=3
+        Number of documents of each topic.
+    document_names : sequence of n_documents str, default=None
+        None: row numbers.
+    collections : sequence of n_documents labels, default=None
+        For new documents and a model that knows collections.
+
+    Returns
+    -------
+    list of dict
+        For every topic, in the order of the model: ``topic``, ``documents`` (list of names), ``rows`` (list of int) and
+        ``proportions`` (list of float). The list prints as a table in terminals and notebooks.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is no topic model, or X or an option is wrong.
+
+    Examples
+    --------
+    >>> from sklda.inspection import top_documents
+    >>> topics = [[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1], [0.7, 0.3]]
+    >>> top_documents(topics, n=2, document_names=["a", "b", "c"])[0]["documents"]
+    ['b', 'c']
+    """
+    n = check_count(n, "n")
+    found = view_documents(model, X, collections=collections)
+    names = document_labels(document_names, len(found.doc_topic))
+    rows = (largest(found.doc_topic[:, k], n) for k in range(found.n_topics))
+    return Table(
+        {
+            "topic": k,
+            "documents": [names[d] for d in top],
+            "rows": top.tolist(),
+            "proportions": found.doc_topic[top, k].tolist(),
+        }
+        for k, top in enumerate(rows)
+    )
+
+
+def document_table(model, X=None, *, document_names=None, collections=None):
+    """The topic proportions of documents, one row for each document.
+
+    Parameters
+    ----------
+    model : estimator, pipeline, or pair (topic_word, doc_topic)
+        See `top_words`.
+    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+        Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
+    document_names : sequence of n_documents str, default=None
+        None: row numbers.
+    collections : sequence of n_documents labels, default=None
+        For new documents and a model that knows collections.
+
+    Returns
+    -------
+    pandas.DataFrame, or list of dict if pandas is not installed
+        Columns ``document``, ``tokens`` (only with X), ``main_topic``, and ``topic_0``, ``topic_1``, ...: proportions.
+        If the model has standard deviations of the proportions of these documents, also ``topic_0_std``, ...
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is no topic model, or X or an option is wrong.
+
+    Examples
+    --------
+    >>> from sklda.inspection import document_table
+    >>> table = document_table(([[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1]]))
+    >>> [int(k) for k in table["main_topic"]]
+    [1, 0]
+    """
+    found = view_documents(model, X, collections=collections)
+    columns = {"document": document_labels(document_names, len(found.doc_topic))}
+    if found.counts is not None:
+        columns["tokens"] = found.lengths.astype(np.int64) if found.has_counts else found.lengths
+    columns["main_topic"] = found.doc_topic.argmax(axis=1)
+    columns |= {f"topic_{k}": found.doc_topic[:, k] for k in range(found.n_topics)}
+    std = found.of_fit("doc_topic_std_")
+    if std is not None:
+        columns |= {f"topic_{k}_std": std[:, k] for k in range(found.n_topics)}
+    return frame(columns)
+
+
+def similarity_table(model):
+    """Similarity of topics: one minus the Jensen-Shannon distance of their distributions over words.
+
+    The distance is the square root of the Jensen-Shannon divergence in bits. It lies between 0 and 1.
+
+    Parameters
+    ----------
+    model : estimator, pipeline, or pair (topic_word, doc_topic)
+        See `top_words`.
+
+    Returns
+    -------
+    pandas.DataFrame, or list of dict if pandas is not installed
+        A row for every topic. Columns ``topic``, and ``topic_0``, ``topic_1``, ...: 1 for equal topics, 0 for topics
+        that have no word in common.
+
+    Examples
+    --------
+    >>> from sklda.inspection import similarity_table
+    >>> table = similarity_table(([[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5]]))
+    >>> [float(value) for value in table["topic_0"]]
+    [1.0, 0.0]
+    """
+    found = view(model)
+    similarity = 1 - topic_distances(found.topic_word)
+    return frame({"topic": np.arange(found.n_topics)} | {f"topic_{k}": similarity[:, k] for k in range(found.n_topics)})

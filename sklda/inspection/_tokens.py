@@ -1,0 +1,185 @@
+"""The topic of every token, and its full conditional."""
+
+from numbers import Integral
+
+import numpy as np
+
+from sklda._inference.corpus import Corpus
+from sklda._inference.held_out.token_topics import draw_topics
+from sklda.inspection._records import frame
+from sklda.inspection._view import document_labels, view
+
+
+def token_topics(model, X, *, document=None, feature_names=None, document_names=None, collections=None):
+    """Document, word and topic of every token; for one document also the probability of every topic given the rest.
+
+    Parameters
+    ----------
+    model : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
+        (n_components, n_features) and (n_documents, n_components).
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents, as word counts. The indices of a sparse matrix need not be sorted.
+    document : int, default=None
+        Row of X. Only its tokens are returned, with the probabilities of all topics. None: the tokens of all documents.
+    feature_names : sequence of str of length n_features, default=None
+        Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+    document_names : sequence of n_documents str, default=None
+        None: row numbers.
+    collections : sequence of n_documents labels, default=None
+        For new documents and a model that knows collections.
+
+    Returns
+    -------
+    pandas.DataFrame, or list of dict if pandas is not installed
+        A row for every token, document by document, in ascending order of columns of X. Columns ``document``, ``word``
+        and ``topic``; -1 for a word that no topic has. With `document` also ``topic_0``, ``topic_1``, ...: the
+        probability of each topic given the words, and given the topics of all other tokens where the model has these.
+
+    Raises
+    ------
+    ValueError
+        If X is not a matrix of counts with the features of the model, or `document` is not a row of X.
+    TypeError
+        If the model is no topic model.
+
+    Notes
+    -----
+    There are three cases.
+
+    - X is the X of the fit, and the model has ``topic_assignments_``: the topics are those of the last draw. With
+      counts that do not include the token, its full conditional is proportional to ``(n_dk + alpha_k)
+      (m_kv + eta_kv) / (m_k + sum_v eta_kv)``. In `CompoundLDA` alpha is ``doc_concentration_`` times the posterior
+      mean of the mixture of the document's collection.
+    - Other documents, and an estimator of this package: the topics are a draw given ``topic_word_`` (phi), by the
+      sweeps of `transform`. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw of a
+      document depends only on the seed of the fit and on its words.
+    - Other models: the probability is proportional to ``theta_dk phi_kv``, where theta comes from ``transform`` or from
+      the arrays. The topic is the most probable one.
+
+    Examples
+    --------
+    >>> from sklda.inspection import token_topics
+    >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5], [0.9, 0.1]]
+    >>> table = token_topics(topics, [[1, 2, 0], [0, 0, 1]], feature_names=["the", "cat", "sleeps"])
+    >>> [str(word) for word in table["word"]], [int(k) for k in table["topic"]]
+    (['the', 'cat', 'cat', 'sleeps'], [0, 0, 0, 0])
+    """
+    found = view(model, X, feature_names, collections=collections)
+    if found.counts is None:
+        raise ValueError("X is None: give the documents.")
+    tokens = Tokens(found)
+    corpus = tokens.corpus
+    names = document_labels(document_names, corpus.n_documents)
+    if document is None:
+        chosen, conditional = slice(None), {}
+    else:
+        document = _row(document, corpus.n_documents)
+        chosen = slice(*corpus.offsets[document : document + 2])
+        probability = tokens.conditional(document)
+        conditional = {f"topic_{k}": probability[:, k] for k in range(found.n_topics)}
+    return frame(
+        {
+            "document": [names[d] for d in corpus.token_documents[chosen]],
+            "word": [found.words[v] for v in corpus.words[chosen]],
+            "topic": tokens.topics[chosen],
+        }
+        | conditional
+    )
+
+
+class Tokens:
+    """The tokens of a view's documents with their topics.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    topics : ndarray of shape (n_tokens,), int32
+    kind : {"state", "fold_in", "likeliest"}
+        Where the topics come from: see the three cases of `token_topics`.
+    """
+
+    def __init__(self, view):
+        self.view = view
+        self.corpus = Corpus.from_counts(view.counts)
+        model = view.model
+        if view.is_training and hasattr(model, "topic_assignments_"):
+            self.kind, self.topics = "state", model.topic_assignments_
+        elif hasattr(model, "_fold_in_seed_"):
+            self.kind, self.topics = "fold_in", self._draw()
+        else:
+            self.kind, self.topics = "likeliest", self._likeliest()
+
+    def _draw(self):
+        model = self.view.model
+        options = {"n_sweeps": model.fold_in_iter, "seed": model._fold_in_seed_, "n_jobs": model.n_jobs}
+        return draw_topics(self.corpus, self.view.topic_word, self._alpha(), **options)
+
+    def _likeliest(self):
+        topics = np.empty(self.corpus.n_tokens, np.int32)
+        for d in range(self.corpus.n_documents):
+            own = slice(*self.corpus.offsets[d : d + 2])
+            words, index = np.unique(self.corpus.words[own], return_inverse=True)
+            topics[own] = likeliest(self.view, d, words)[index]
+        return topics
+
+    def _alpha(self):
+        """alpha of the documents, (1 or n_documents, n_components)."""
+        model, labels = self.view.model, self.view.collections
+        if hasattr(model, "document_prior"):
+            if labels is None and self.view.is_training:
+                labels = model.collections_[model._model_.collections]
+            if labels is not None:
+                return model.document_prior(labels)
+        alpha = np.asarray(model.doc_topic_prior_, dtype=np.float64)
+        return np.broadcast_to(alpha, (1, self.view.n_topics)).copy()
+
+    def conditional(self, d):
+        """The full conditionals of the tokens of document d, (n_tokens, n_components). Rows sum to one, or to zero."""
+        own = slice(*self.corpus.offsets[d : d + 2])
+        words, topics = self.corpus.words[own], self.topics[own]
+        # Tokens of one word and one topic have the same conditional.
+        pairs, index = np.unique(np.stack([words, topics]), axis=1, return_inverse=True)
+        words, topics = pairs.astype(np.int64)
+        weights = self._word_weights(words, topics)
+        if self.kind == "likeliest":
+            weights *= self.view.doc_topic[d]
+        else:
+            alpha = self._alpha()
+            counts = np.bincount(self.topics[own][self.topics[own] >= 0], minlength=self.view.n_topics)
+            others = np.tile(counts + alpha[d if len(alpha) > 1 else 0], (len(words), 1))
+            has_topic = np.flatnonzero(topics >= 0)
+            others[has_topic, topics[has_topic]] -= 1
+            weights *= others
+        sums = weights.sum(axis=1, keepdims=True)
+        return (weights / np.where(sums > 0, sums, 1))[np.ravel(index)]
+
+    def _word_weights(self, words, topics):
+        """The factor of the word in the full conditional, for pairs of a word and its present topic."""
+        if self.kind != "state":
+            return self.view.topic_word[:, words].T.copy()
+        K, V = self.view.topic_word.shape
+        distinct, index = np.unique(words, return_inverse=True)
+        same = np.isin(self.corpus.words, distinct)
+        rows = np.searchsorted(distinct, self.corpus.words[same])
+        counts = np.bincount(rows * K + self.topics[same], minlength=len(distinct) * K).reshape(-1, K)[index]
+        totals = np.tile(np.bincount(self.topics, minlength=K), (len(words), 1))
+        pair = np.arange(len(words)), topics
+        counts[pair] -= 1
+        totals[pair] -= 1
+        eta = np.broadcast_to(np.asarray(self.view.model.topic_word_prior_, dtype=np.float64), (K, V))
+        return (counts + eta[:, words].T) / (totals + eta.sum(axis=1))
+
+
+def likeliest(view, d, words):
+    """The most probable topic of each of `words` in document d given theta and phi; -1 for a word that no topic has."""
+    weights = view.doc_topic[d, :, None] * view.topic_word[:, words]
+    return np.where(weights.max(axis=0, initial=0) > 0, weights.argmax(axis=0), -1).astype(np.int32)
+
+
+def _row(document, n_documents):
+    if not isinstance(document, Integral) or isinstance(document, bool):
+        raise TypeError(f"document must be an int, got {document!r}.")
+    if not 0 <= document < n_documents:
+        raise ValueError(f"document must lie between 0 and {n_documents - 1}, got {document}.")
+    return int(document)

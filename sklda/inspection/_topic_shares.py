@@ -1,0 +1,112 @@
+"""Display of the shares of topics in the corpus."""
+
+import numpy as np
+
+from sklda.inspection._axes import pyplot
+from sklda.inspection._ranking import check_count
+from sklda.inspection._view import topic_name, view
+
+
+class TopicSharesDisplay:
+    """The shares of topics in the tokens of a corpus, with standard errors and stability where they are known.
+
+    `from_estimator` plots a fitted model; the constructor takes the values to plot.
+
+    Parameters
+    ----------
+    share : array-like of shape (n_topics,)
+        Shares of the topics shown, from top to bottom.
+    names : sequence of n_topics str
+    share_std : array-like of shape (n_topics,), default=None
+        Standard errors.
+    stability : array-like of shape (n_topics,), default=None
+        How alike each topic is in all chains, from 0 to 1.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    bars_ : matplotlib BarContainer
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklda.inspection import TopicSharesDisplay
+    >>> display = TopicSharesDisplay([0.7, 0.3], ["0: cat dog", "1: bank rate"], share_std=[0.02, 0.02])
+    >>> display.plot().ax_.get_xlabel()
+    'share of the tokens'
+    """
+
+    def __init__(self, share, names, share_std=None, stability=None):
+        self.share, self.names, self.share_std, self.stability = share, names, share_std, stability
+
+    @classmethod
+    def from_estimator(cls, model, X=None, *, n_topics=30, n_words=3, feature_names=None, ax=None):
+        """Plot the shares of the topics of a fitted model, the largest first.
+
+        Parameters
+        ----------
+        model : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components).
+        X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+            Documents. None: the shares in the model.
+        n_topics : int, default=30
+            The largest number of topics to show.
+        n_words : int, default=3
+            How many of a topic's most probable words are in its name.
+        feature_names : sequence of str of length n_features, default=None
+            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicSharesDisplay
+        """
+        check_count(n_topics, "n_topics")
+        check_count(n_words, "n_words")
+        found = view(model, X, feature_names)
+        order = np.argsort(-found.share, kind="stable")[:n_topics]
+        std, stability = found.of_fit("topic_share_std_"), getattr(found.model, "topic_stability_", None)
+        return cls(
+            found.share[order],
+            [topic_name(found, k, n_words) for k in order],
+            None if std is None else np.asarray(std)[order],
+            None if stability is None else np.asarray(stability)[order],
+        ).plot(ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw the shares. Error bars have two standard errors in both directions.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicSharesDisplay
+        """
+        plt = pyplot()
+        n = len(self.share)
+        if ax is None:
+            ax = plt.subplots(figsize=(7, 1 + 0.24 * n), layout="constrained")[1]
+        places = np.arange(n)
+        error = None if self.share_std is None else 2 * np.asarray(self.share_std)
+        self.bars_ = ax.barh(places, self.share, color="steelblue", xerr=error, ecolor="black", capsize=2)
+        ax.set_yticks(places, self.names)
+        if self.stability is not None:
+            for place, value in zip(places, self.stability, strict=True):
+                # Beside the axes, where no bar is.
+                where = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "center", "fontsize": 8}
+                ax.annotate(f"stability {value:.2f}", (1.01, place), **where)
+        ax.invert_yaxis()
+        ax.set_xlabel("share of the tokens")
+        ax.set_xlim(left=0)
+        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.tick_params(axis="y", length=0)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,140 @@
+"""Display of the top words of topics."""
+
+import numpy as np
+
+from sklda.inspection._axes import plain_text, pyplot
+from sklda.inspection._ranking import Ranking, check_count, chosen_topics
+from sklda.inspection._view import view
+
+
+class TopicWordsDisplay:
+    """The most probable words of topics, with their probabilities.
+
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    words : list of ndarray of str
+        The words of each topic shown, most probable first.
+    probabilities : list of ndarray
+        Their probabilities.
+    names : list of str
+        Titles.
+    word_shares : list of ndarray, default=None
+        Shares of the words in the corpus.
+    label : str, default=""
+        What the words are, where they are not words.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import TopicWordsDisplay
+    >>> lda = GibbsLDA(3, max_iter=30, random_state=0).fit(make_lda_corpus(40, 30, 3, random_state=0).data)
+    >>> TopicWordsDisplay.from_estimator(lda, n_words=5).axes_.shape
+    (3,)
+    """
+
+    def __init__(self, words, probabilities, names, word_shares=None, label=""):
+        self.words, self.probabilities, self.names = words, probabilities, names
+        self.word_shares, self.label = word_shares, label
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X=None,
+        *,
+        topics=None,
+        n_words=10,
+        by="probability",
+        weight=None,
+        feature_names=None,
+        figure=None,
+    ):
+        """Plot the topics of any fitted topic model.
+
+        Parameters
+        ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components).
+        X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+            Documents. With these, a line marks the share of each word in the tokens.
+        topics : sequence of int, default=None
+            Topics to show. None: the twelve with the largest shares of the tokens.
+        n_words : int, default=10
+            Number of words of each topic.
+        by : {"probability", "relevance", "frex"}, default="probability"
+            Order of the words; see `topic_table`.
+        weight : float in [0, 1], default=None
+            See `topic_table`.
+        feature_names : sequence of str of length n_features, default=None
+            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        figure : matplotlib Figure, default=None
+            None: a new figure.
+
+        Returns
+        -------
+        TopicWordsDisplay
+        """
+        n_words = check_count(n_words, "n_words")
+        found = view(estimator, X, feature_names)
+        ranking = Ranking(found, by, weight)
+        topics = chosen_topics(topics, found.share, 12)
+        top = [ranking.top(k, n_words) for k in topics]
+        return cls(
+            [np.array([found.words[v] for v in row]) for row in top],
+            [found.topic_word[k, row] for k, row in zip(topics, top, strict=True)],
+            [f"topic {k}" for k in topics],
+            None if X is None else [found.word_share[row] for row in top],
+            "" if found.has_names else "column of X",
+        ).plot(figure=figure)
+
+    def plot(self, *, figure=None):
+        """Draw the words and their probabilities.
+
+        Parameters
+        ----------
+        figure : matplotlib Figure, default=None
+            None: a new one.
+
+        Returns
+        -------
+        TopicWordsDisplay
+        """
+        plt = pyplot()
+        n = len(self.words)
+        columns = min(n, 4)
+        rows = -(-n // columns)
+        if figure is None:
+            height = rows * (0.6 + 0.19 * max(map(len, self.words)))
+            figure = plt.figure(figsize=(2.8 * columns, height), layout="constrained")
+        axes = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
+        for ax in axes[n:]:
+            ax.remove()
+        for i, ax in enumerate(axes[:n]):
+            words, name = self.words[i], self.names[i]
+            places = np.arange(len(words))
+            ax.barh(places, self.probabilities[i], color="steelblue")
+            if self.word_shares is not None:
+                ax.vlines(self.word_shares[i], places - 0.4, places + 0.4, color="black", label="share in the corpus")
+            ax.set_yticks(places, [plain_text(word, 24) for word in words])
+            ax.invert_yaxis()
+            ax.set_title(name, fontsize=10, loc="left")
+            ax.tick_params(axis="y", length=0)
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.xaxis.set_major_formatter("{x:.0%}")
+        if self.word_shares is not None:
+            axes[n - 1].legend(fontsize=8, frameon=False, loc="lower right")
+        figure.supylabel(self.label, fontsize=10)
+        figure.supxlabel("probability of the word in the topic", fontsize=10)
+        self.axes_, self.figure_ = axes[:n], figure
+        return self

@@ -1,0 +1,255 @@
+"""What inspection reads from a model: topics, words, shares, and the documents with their proportions."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.decomposition import NMF, MiniBatchNMF
+
+from sklda._inference.arguments import real_numbers
+from sklda._inference.corpus import Corpus
+from sklda._inference.counts import check_matrix
+from sklda.inspection._axes import plain_text
+from sklda.inspection._ranking import largest
+from sklda.metrics._models import inner_model, unwrap
+
+_ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
+
+
+@dataclass
+class View:
+    """A topic model as arrays, with the documents X if there are any.
+
+    Attributes
+    ----------
+    model : estimator or None
+        The fitted model inside pipelines and searches; None for arrays.
+    topic_word : ndarray of shape (n_components, n_features)
+        phi. Rows sum to one.
+    words : list of str
+        Names of the features; column numbers if `has_names` is False.
+    counts : csr_array of shape (n_documents, n_features), or None
+        The documents, with sorted indices.
+    doc_topic : ndarray of shape (n_documents, n_components), or None
+        theta of the documents. Rows sum to one.
+    is_training : bool
+        Whether the documents are those of the fit.
+    collections : sequence or None
+        Labels of the documents, for a model that knows collections.
+    """
+
+    model: Any
+    topic_word: np.ndarray
+    words: list
+    counts: Any = None
+    doc_topic: np.ndarray = None
+    is_training: bool = False
+    collections: Any = None
+    has_names: bool = True
+    pipelines: list = field(default_factory=list)
+
+    @property
+    def n_topics(self):
+        return len(self.topic_word)
+
+    @cached_property
+    def has_counts(self):
+        """Whether all entries of the documents are whole numbers."""
+        return self.counts is not None and bool((self.counts.data == np.floor(self.counts.data)).all())
+
+    @cached_property
+    def lengths(self):
+        """Number of tokens of the documents (sum of weights, if the entries are no counts)."""
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
+
+    @cached_property
+    def word_counts(self):
+        """Number of tokens of the words in the documents; None without documents."""
+        return None if self.counts is None else np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
+
+    @cached_property
+    def share(self):
+        """Share of every topic in the tokens, (n_components,)."""
+        fitted = self.of_fit("topic_share_")
+        if fitted is not None:
+            return np.asarray(fitted, dtype=np.float64)
+        if self.doc_topic is None:
+            weights = np.asarray(self.model.components_, dtype=np.float64).sum(axis=1)
+            return weights / weights.sum()
+        if self.counts is None or self.lengths.sum() == 0:
+            return self.doc_topic.mean(axis=0)
+        return self.lengths @ self.doc_topic / self.lengths.sum()
+
+    @cached_property
+    def word_share(self):
+        """p(w): the share of every word in the tokens. Where X has none of a word, its probability in the model.
+
+        Never zero, so that its logarithm is finite.
+        """
+        marginal = np.maximum(self.share @ self.topic_word, np.finfo(np.float64).tiny)
+        if self.counts is None or self.word_counts.sum() == 0:
+            return marginal
+        return np.where(self.word_counts > 0, self.word_counts / self.word_counts.sum(), marginal)
+
+    def of_fit(self, name):
+        """An attribute that describes the documents of the fit; None if it is absent or X has other documents."""
+        return getattr(self.model, name, None) if self.counts is None or self.is_training else None
+
+
+def view(model, X=None, feature_names=None, *, collections=None):
+    """Read a model in any form that the functions of this package take.
+
+    Parameters
+    ----------
+    model : estimator, Pipeline, search, or pair (topic_word, doc_topic)
+    X : whatever `model` takes, or None
+    feature_names : sequence of str of length n_features, default=None
+        None: those of the steps before the model in a pipeline, ``feature_names_in_``, or column numbers.
+    collections : sequence of n_documents labels, default=None
+
+    Returns
+    -------
+    View
+
+    Raises
+    ------
+    ValueError, TypeError, sklearn.exceptions.NotFittedError
+    """
+    if isinstance(model, tuple):
+        if collections is not None:
+            raise TypeError("arrays know no collections: leave them out.")
+        return _of_arrays(model, X, feature_names)
+    outer = model
+    model, X = inner_model(model, X, advice=_ADVICE)
+    if collections is not None and not hasattr(model, "document_prior"):
+        raise TypeError(f"{type(model).__name__} knows no collections: leave them out.")
+    pipelines = unwrap(outer)[1]
+    topic_word = _distributions(model.components_, f"components_ of the {type(model).__name__}")
+    words, has_names = _names(feature_names, model, pipelines, topic_word.shape[1])
+    found = View(model, topic_word, words, collections=collections, has_names=has_names, pipelines=pipelines)
+    if X is None:
+        return found
+    found.counts = read_documents(X, topic_word.shape[1], model)
+    found.is_training = _is_training(model, found.counts)
+    if found.is_training and getattr(model, "doc_topic_", None) is not None:
+        found.doc_topic = model.doc_topic_
+    else:
+        found.doc_topic = _transformed(model, X, collections)
+    return found
+
+
+def view_documents(model, X, feature_names=None, *, collections=None):
+    """`view` for functions that need documents: X, or for arrays at least theta."""
+    found = view(model, X, feature_names, collections=collections)
+    if found.doc_topic is None and getattr(found.model, "doc_topic_", None) is not None:
+        found.doc_topic = found.model.doc_topic_
+    if found.doc_topic is None:
+        raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")
+    return found
+
+
+def read_documents(X, n_features, model=None):
+    """Documents as csr_array with sorted indices; ValueError if they have negative values or other features."""
+    X = sp.csr_array(check_matrix(X, ensure_non_negative=True, input_name="X"))
+    if X.shape[1] != n_features:
+        name = "topic_word" if model is None else f"the {type(model).__name__}"
+        raise ValueError(f"X has {X.shape[1]} features; {name} has {n_features}.")
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _of_arrays(pair, X, feature_names):
+    if len(pair) != 2:
+        raise ValueError(f"model is a tuple of {len(pair)}; a model given as arrays is a pair (topic_word, doc_topic).")
+    topic_word = _distributions(pair[0], "topic_word")
+    doc_topic = real_numbers(pair[1], "doc_topic")
+    if doc_topic.ndim != 2 or doc_topic.shape[1] != len(topic_word):
+        raise ValueError(
+            f"doc_topic has shape {doc_topic.shape}; with {len(topic_word)} topics it must be "
+            f"(n_documents, {len(topic_word)})."
+        )
+    if len(doc_topic) == 0:
+        raise ValueError("doc_topic has no document: it needs at least one row.")
+    doc_topic = _distributions(doc_topic, "doc_topic")
+    words, has_names = _names(feature_names, None, [], topic_word.shape[1])
+    found = View(None, topic_word, words, doc_topic=doc_topic, has_names=has_names)
+    if X is not None:
+        found.counts = read_documents(X, topic_word.shape[1])
+        if found.counts.shape[0] != len(doc_topic):
+            raise ValueError(f"X has {found.counts.shape[0]} documents; doc_topic has {len(doc_topic)}.")
+    return found
+
+
+def _distributions(values, name):
+    """Rows that sum to one, float64; ValueError if a row cannot."""
+    values = real_numbers(values, name)
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"{name} has shape {values.shape}: it must be a matrix with at least one row and one column.")
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ValueError(f"{name} holds negative, NaN or infinite values: its rows must be distributions.")
+    sums = values.sum(axis=1, keepdims=True)
+    if not (sums > 0).all():
+        raise ValueError(f"{name}[{int(np.argmin(sums))}] holds only zeros: it is no distribution.")
+    return values / sums
+
+
+def _names(feature_names, model, pipelines, n_features):
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", None)
+    if feature_names is None and pipelines and len(pipelines[-1]) > 1:
+        try:
+            feature_names = pipelines[-1][:-1].get_feature_names_out()
+        except (AttributeError, ValueError):
+            # A step without names, such as a function.
+            feature_names = None
+    if feature_names is None:
+        return [str(v) for v in range(n_features)], False
+    if isinstance(feature_names, (str, bytes)) or not hasattr(feature_names, "__len__"):
+        raise TypeError(f"feature_names must hold a name for every feature, got {feature_names!r}.")
+    if len(feature_names) != n_features:
+        raise ValueError(f"feature_names has {len(feature_names)} names; the model has {n_features} features.")
+    return [str(name) for name in feature_names], True
+
+
+def _is_training(model, counts):
+    """Whether the documents are those of the fit: their tokens have the same hash."""
+    stored = getattr(model, "_fingerprint_", None)
+    if stored is None or (counts.data != np.floor(counts.data)).any():
+        return False
+    return Corpus.from_counts(counts).fingerprint == stored
+
+
+def _transformed(model, X, collections):
+    """theta of documents by the model's own `transform`. Rows sum to one."""
+    if not hasattr(model, "transform"):
+        raise TypeError(f"{type(model).__name__} has no transform, so it gives no topic proportions of X.")
+    known = {} if collections is None else {"collections": collections}
+    weights = real_numbers(model.transform(X, **known), "the topic proportions")
+    if isinstance(model, (NMF, MiniBatchNMF)):
+        # Part of a document's weight that each component explains: rows of components_ have different sums.
+        weights = weights * model.components_.sum(axis=1)
+    sums = weights.sum(axis=1, keepdims=True)
+    if np.allclose(sums, 1):
+        return weights
+    return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
+
+
+def topic_name(view, k, n_words=3):
+    """The number of a topic and its most probable words."""
+    words = [view.words[v] for v in largest(view.topic_word[k], n_words)]
+    return plain_text(f"{k}: {' '.join(words)}", 60)
+
+
+def document_labels(names, n_documents, what="document_names"):
+    """Names of documents as strings; their numbers if `names` is None."""
+    if names is None:
+        return [str(d) for d in range(n_documents)]
+    if isinstance(names, (str, bytes)) or not hasattr(names, "__len__"):
+        raise TypeError(f"{what} must hold one value for every document, got {names!r}.")
+    if len(names) != n_documents:
+        raise ValueError(f"{what} has {len(names)} values; there are {n_documents} documents.")
+    return [str(name) for name in names]

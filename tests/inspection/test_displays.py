@@ -1,0 +1,241 @@
+"""Displays of topics draw the numbers of the model, for pipelines and for every kind of model."""
+
+import matplotlib
+import numpy as np
+import pytest
+from inspection_pages import HOSTILE
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import jensenshannon, pdist
+from sklearn.decomposition import NMF
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics import silhouette_score
+from sklearn.pipeline import make_pipeline
+
+from sklda import CompoundLDA, GibbsLDA
+from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
+from sklda.inspection import (
+    CollectionTopicsDisplay,
+    TopicDocumentsDisplay,
+    TopicHierarchyDisplay,
+    TopicSharesDisplay,
+    TopicSimilarityDisplay,
+    TopicWordsDisplay,
+    topic_hierarchy,
+    topic_table,
+)
+
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_lda_corpus(30, 20, 4, doc_length=30, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def arrays(corpus):
+    return corpus.topic_word, corpus.doc_topic
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
+    return make_pipeline(CountVectorizer(), lda).fit(TEXTS)
+
+
+def widths(bars):
+    return [bar.get_width() for bar in bars]
+
+
+def test_shares(arrays, corpus):
+    display = TopicSharesDisplay.from_estimator(arrays, corpus.data)
+    n = np.ravel(corpus.data.sum(axis=1))
+    share = n @ corpus.doc_topic / n.sum()
+    order = np.argsort(-share)
+    np.testing.assert_allclose(widths(display.bars_), share[order])
+    assert [label.get_text().partition(":")[0] for label in display.ax_.get_yticklabels()] == [str(k) for k in order]
+    assert len(TopicSharesDisplay.from_estimator(arrays, n_topics=3).bars_) == 3
+
+
+def test_shares_with_errors_and_stability():
+    display = TopicSharesDisplay([0.7, 0.3], ["0: a", "1: b"], share_std=[0.02, 0.01], stability=[0.9, 0.4])
+    figure, ax = plt.subplots()
+    assert display.plot(ax=ax) is display and display.ax_ is ax and display.figure_ is figure
+    reach = [segment[:, 0] for segment in display.bars_.errorbar.lines[2][0].get_segments()]
+    np.testing.assert_allclose(reach, [[0.66, 0.74], [0.28, 0.32]])
+    assert {text.get_text() for text in ax.texts} == {"stability 0.90", "stability 0.40"}
+
+
+def test_words_of_a_pipeline_have_names(pipeline):
+    display = TopicWordsDisplay.from_estimator(pipeline, n_words=3)
+    lda = pipeline[-1]
+    names = pipeline[0].get_feature_names_out()
+    for ax, title in zip(display.axes_, display.names, strict=True):
+        phi = lda.topic_word_[int(title.removeprefix("topic "))]
+        top = np.argsort(-phi, kind="stable")[:3]
+        assert (
+            [label.get_text() for label in ax.get_yticklabels()]
+            == names[top].tolist()
+            == list(display.words[display.names.index(title)])
+        )
+        np.testing.assert_allclose(widths(ax.patches), phi[top])
+    assert display.figure_.get_supylabel() == ""
+
+
+def test_words_without_names_are_columns(arrays):
+    display = TopicWordsDisplay.from_estimator(arrays, n_words=3, topics=[2])
+    assert display.figure_.get_supylabel() == "column of X" and display.names == ["topic 2"]
+    assert display.words[0].tolist() == [str(v) for v in np.argsort(-arrays[0][2], kind="stable")[:3]]
+
+
+def test_words_by_relevance_with_corpus_frequencies(arrays, corpus):
+    display = TopicWordsDisplay.from_estimator(arrays, corpus.data, by="relevance", n_words=5, topics=[1])
+    table = topic_table(arrays, corpus.data, by="relevance", n_words=5)
+    own = table[table["topic"] == 1]
+    assert display.words[0].tolist() == own["word"].tolist()
+    lines = display.axes_[0].collections[0].get_segments()
+    np.testing.assert_allclose([line[0, 0] for line in lines], own["word_share"])
+
+
+def test_documents(arrays, corpus):
+    names = [f"document {d}" for d in range(30)]
+    display = TopicDocumentsDisplay.from_estimator(arrays, topic=1, n_documents=4, n_topics=3, document_names=names)
+    theta = corpus.doc_topic
+    rows = np.argsort(-theta[:, 1], kind="stable")[:4]
+    assert display.names == [names[d] for d in rows]
+    np.testing.assert_allclose(widths(display.bars_[0]), theta[rows, 1])
+    np.testing.assert_allclose(np.sum([widths(bars) for bars in display.bars_], axis=0), 1)
+    assert len(display.bars_) == 4 and display.topics[0].startswith("1: ")
+    display = TopicDocumentsDisplay([[0.7, 0.2]], ["a"], ["0", "1"], std=[0.05]).plot()
+    (segment,) = display.ax_.collections[-1].get_segments()
+    np.testing.assert_allclose(segment[:, 0], [0.6, 0.8])
+
+
+def test_similarity(arrays):
+    display = TopicSimilarityDisplay.from_estimator(arrays)
+    phi = arrays[0][display.order]
+    expected = [[1 - jensenshannon(a, b, base=2) for b in phi] for a in phi]
+    np.testing.assert_allclose(display.image_.get_array(), expected, atol=1e-7)
+    off = np.array(expected)[~np.eye(4, dtype=bool)]
+    assert display.image_.get_clim() == (0, pytest.approx(off.max()))
+
+
+def test_hierarchy_is_that_of_scipy():
+    rng = np.random.default_rng(0)
+    centres = rng.dirichlet(np.full(40, 0.1), 3)
+    phi = np.concatenate([rng.dirichlet(200 * c + 1e-3, 4) for c in centres])
+    arrays = phi, np.full((1, 12), 1 / 12)
+    distances = pdist(phi, lambda a, b: jensenshannon(a, b, base=2))
+    found = topic_hierarchy(arrays)
+    np.testing.assert_allclose(found.linkage[:, 2], linkage(distances, "average")[:, 2])
+    # The three groups that were put in are found, and numbered along the leaves.
+    assert found.n_clusters == 3 and [len(set(found.labels[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
+    assert sorted(set(found.labels)) == [0, 1, 2] and (np.diff(found.labels[found.order]) >= 0).all()
+    assert found.silhouette.mean() == pytest.approx(
+        silhouette_score(found.distances, found.labels, metric="precomputed")
+    )
+    assert found.mean_silhouette[found.cluster_counts == 3] == pytest.approx(found.silhouette.mean())
+    two = topic_hierarchy(arrays, n_clusters=2, linkage_method="complete")
+    assert two.n_clusters == 2 and set(two.labels) == {0, 1}
+    display = TopicHierarchyDisplay.from_estimator(arrays)
+    np.testing.assert_allclose(widths(display.bars_), found.silhouette[found.order])
+    assert len(display.axes_[0].lines) == 11
+    assert max(line.get_xdata().max() for line in display.axes_[0].lines) == pytest.approx(found.linkage[-1, 2])
+    labels = [label.get_text().partition(":")[0] for label in display.axes_[0].get_yticklabels()]
+    assert labels == [str(k) for k in found.order]
+
+
+def test_hierarchy_of_documents(arrays, corpus):
+    found = topic_hierarchy(arrays, of="documents")
+    assert found.labels.shape == (30,) and found.distances[0, 1] == pytest.approx(
+        jensenshannon(*corpus.doc_topic[:2], base=2)
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_hierarchy_of_few_topics(n):
+    arrays = np.random.default_rng(0).dirichlet(np.ones(5), n), np.full((1, n), 1 / n)
+    found = topic_hierarchy(arrays)
+    assert found.n_clusters == n and found.silhouette.tolist() == [0] * n and found.order.tolist() == list(range(n))
+    TopicHierarchyDisplay.from_estimator(arrays)
+    TopicSimilarityDisplay.from_estimator(arrays)
+
+
+def test_equal_topics_have_one_cluster_at_most():
+    found = topic_hierarchy((np.full((4, 3), 1 / 3), np.full((1, 4), 0.25)))
+    assert np.isfinite(found.silhouette).all() and found.n_clusters >= 1
+
+
+def test_groups_of_any_model(arrays, corpus):
+    years = np.repeat([2001, 2002, 2003], 10)
+    display = CollectionTopicsDisplay.from_estimator(arrays, corpus.data, groups=years, topics=[3, 0], ordered=True)
+    n = np.ravel(corpus.data.sum(axis=1))
+    for j, year in enumerate((2001, 2002, 2003)):
+        own = years == year
+        expected = n[own] @ corpus.doc_topic[own] / n[own].sum()
+        np.testing.assert_allclose(display.mean[j], expected[[3, 0]])
+    assert [label.get_text() for label in display.ax_.get_xticklabels()] == ["2001", "2002", "2003"]
+    with pytest.raises(TypeError, match=r"has no collection_topic_: give X and groups, or a fitted CompoundLDA"):
+        CollectionTopicsDisplay.from_estimator(arrays, corpus.data)
+    with pytest.raises(ValueError, match="groups has 30 labels; there are 5 documents"):
+        CollectionTopicsDisplay.from_estimator((arrays[0], arrays[1][:5]), groups=years)
+
+
+def test_collections_of_a_pipeline():
+    corpus = make_compound_lda_corpus([15, 15], 20, 3, random_state=0)
+    lda = CompoundLDA(3, max_iter=20, random_state=0).fit(corpus.data, collections=corpus.collections)
+    pipeline = make_pipeline("passthrough", lda)
+    display = CollectionTopicsDisplay.from_estimator(pipeline)
+    order = np.argsort(-lda.corpus_topic_, kind="stable")
+    np.testing.assert_array_equal(display.mean, lda.collection_topic_[:, order])
+    np.testing.assert_array_equal(display.std, lda.collection_topic_std_[:, order])
+
+
+def test_models_of_scikit_learn(corpus):
+    nmf = NMF(3, random_state=0, max_iter=400).fit(corpus.data)
+    display = TopicSharesDisplay.from_estimator(nmf, corpus.data)
+    assert sum(widths(display.bars_)) == pytest.approx(1)
+    TopicWordsDisplay.from_estimator(nmf)
+    TopicDocumentsDisplay.from_estimator(nmf, corpus.data)
+
+
+@pytest.mark.filterwarnings("ignore:Glyph", "ignore:Matplotlib currently does not support")
+def test_hostile_names_are_drawn():
+    V = len(HOSTILE)
+    arrays = np.random.default_rng(0).dirichlet(np.ones(V), 3), np.full((V, 3), 1 / 3)
+    names = [*HOSTILE[:-1], "$x$ $"]
+    displays = [
+        TopicWordsDisplay.from_estimator(arrays, n_words=V, feature_names=names),
+        TopicSharesDisplay.from_estimator(arrays, feature_names=names, n_words=V),
+        TopicDocumentsDisplay.from_estimator(arrays, feature_names=names, document_names=names),
+    ]
+    for display in displays:
+        display.figure_.canvas.draw()
+    texts = [label.get_text() for label in displays[0].axes_[0].get_yticklabels()]
+    assert max(map(len, texts)) <= 44 and all(c.isprintable() for text in texts for c in text)
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda a: TopicDocumentsDisplay.from_estimator(a, n_topics=9), ValueError, "n_topics is at most 7"),
+        (lambda a: TopicDocumentsDisplay.from_estimator(a, topic=4), ValueError, "topics must be numbers from 0 to 3"),
+        (lambda a: TopicWordsDisplay.from_estimator(a, n_words=0), ValueError, "n_words must be at least 1"),
+        (lambda a: TopicWordsDisplay.from_estimator(a, topics=[0.5]), ValueError, "topics must be numbers"),
+        (lambda a: topic_hierarchy(a, n_clusters=5), ValueError, "n_clusters is 5; there are only 4 topics"),
+        (lambda a: topic_hierarchy(a, of="words"), ValueError, "of must be one of"),
+        (lambda a: topic_hierarchy(a, linkage_method="ward"), ValueError, "linkage_method must be one of"),
+        (lambda a: TopicHierarchyDisplay.from_estimator(a, ax=plt.subplots()[1]), ValueError, "must hold two Axes"),
+    ],
+)
+def test_bad_input(arrays, call, error, message):
+    with pytest.raises(error, match=message):
+        call(arrays)

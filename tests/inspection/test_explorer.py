@@ -1,0 +1,290 @@
+"""The explorer's page has the numbers of the model, shows names as text only, and says what it leaves out."""
+
+import html
+import json
+import re
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from inspection_pages import HOSTILE, hostile_explorer, shares
+from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sklda import CompoundLDA, GibbsLDA
+from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
+from sklda.inspection import TopicExplorer, _explorer_data, similarity_table, topic_table
+from sklda.inspection._view import view
+
+TEXTS = ["apple banana Apple", "banana cherry apple!", "car engine wheel", "engine wheel wheel", ""]
+
+
+def parse(page):
+    """The data of a page."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
+
+
+def listed(data, i, weight):
+    """Words of topic i, by the formula of the page and with its numbers."""
+    word = np.array(data["words"]["listed"][i]["word"])
+    p = np.array(data["words"]["listed"][i]["probability"])
+    score = np.log(p) - (1 - weight) * np.log(np.array(data["words"]["share"])[word])
+    return [data["words"]["name"][v] for v in word[np.lexsort((word, -score))][: data["n_listed"]]]
+
+
+@pytest.fixture(scope="module")
+def docstrings():
+    return load_docstrings()
+
+
+@pytest.fixture(scope="module")
+def fitted(docstrings):
+    return GibbsLDA(8, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=20, random_state=0).fit(docstrings.data)
+
+
+@pytest.fixture(scope="module")
+def data(docstrings, fitted):
+    names = {"feature_names": docstrings.feature_names, "document_names": docstrings.document_names}
+    explorer = TopicExplorer.from_estimator(fitted, docstrings.data, groups=docstrings.collection, **names)
+    return parse(explorer.to_html())
+
+
+def test_topics_and_documents_are_those_of_the_model(data, fitted, docstrings):
+    X = docstrings.data
+    lengths = np.asarray(X.sum(axis=1)).ravel()
+    np.testing.assert_allclose(data["topics"]["share"], shares(fitted, X))
+    assert data["topics"]["id"] == list(range(8))
+    assert data["documents"]["name"] == docstrings.document_names.tolist()
+    assert data["documents"]["tokens"] == lengths.tolist() and data["n_tokens"] == X.sum()
+    for k, closest in enumerate(data["documents"]["closest"]):
+        assert closest == np.argsort(-fitted.doc_topic_[:, k], kind="stable")[:10].tolist()
+    for d in range(0, X.shape[0], 50):
+        shown = np.array(data["documents"]["topics"][d]).reshape(-1, 2)
+        assert (np.diff(shown[:, 1]) <= 0).all()
+        np.testing.assert_allclose(shown[:, 1], fitted.doc_topic_[d, shown[:, 0].astype(int)], atol=6e-4)
+        assert len(shown) == np.count_nonzero(fitted.doc_topic_[d] >= 0.01)
+
+
+@pytest.mark.parametrize("weight", [0, 0.3, 0.6, 1])
+def test_words_follow_the_relevance_at_every_position_of_the_slider(data, fitted, docstrings, weight):
+    assert weight in data["lambdas"] and len(data["lambdas"]) == 21
+    names = docstrings.feature_names
+    table = topic_table(fitted, docstrings.data, by="relevance", weight=weight, n_words=30, feature_names=names)
+    for k in range(8):
+        assert listed(data, k, weight) == table["word"][table["topic"] == k].tolist()
+
+
+def test_words_have_their_frequencies_and_topics(data, fitted, docstrings):
+    counts = np.asarray(docstrings.data.sum(axis=0)).ravel()
+    assert data["words"]["count"] == counts.tolist()
+    joint = np.array(data["topics"]["share"])[:, None] * fitted.topic_word_
+    given = joint / joint.sum(axis=0)
+    for v in range(0, len(counts), 100):
+        shown = np.array(data["words"]["topics"][v]).reshape(-1, 2)
+        np.testing.assert_allclose(shown[:, 1], given[shown[:, 0].astype(int), v], atol=6e-4)
+        assert shown[0, 0] == given[:, v].argmax()
+
+
+def test_tokens_have_the_topics_of_the_last_draw(data, fitted, docstrings):
+    ends = np.cumsum(np.asarray(docstrings.data.sum(axis=1)).ravel())
+    assert len(data["documents"]["text"]) == len(ends) and data["documents"]["topic_kind"] == "state"
+    for d in range(0, len(ends), 40):
+        words, topics, counts = np.array(data["documents"]["text"][str(d)]["bag"]).reshape(-1, 3).T
+        row = np.zeros(docstrings.data.shape[1], int)
+        np.add.at(row, words, counts)
+        assert (row == docstrings.data[d].toarray().ravel()).all()
+        own = fitted.topic_assignments_[(ends[d - 1] if d else 0) : ends[d]]
+        assert (np.bincount(np.repeat(topics, counts), minlength=8) == np.bincount(own, minlength=8)).all()
+
+
+def test_similarities_are_those_of_the_table(data, fitted):
+    table = similarity_table(fitted)
+    for i, row in enumerate(data["similarity"]["values"]):
+        np.testing.assert_allclose(row, [table[f"topic_{j}"][i] for j in range(i + 1)], atol=6e-4)
+    assert sorted(data["similarity"]["order"]) == list(range(8))
+
+
+def test_groups_have_ratio_estimates(data, fitted, docstrings):
+    lengths = np.asarray(docstrings.data.sum(axis=1)).ravel()
+    assert data["groups"]["name"] == ["numpy", "scipy", "sklearn"] and data["groups"]["kind"] == "sample"
+    for g, name in enumerate(data["groups"]["name"]):
+        own = docstrings.collection == name
+        n, theta = lengths[own], fitted.doc_topic_[own]
+        share = (n[:, None] * theta).sum(axis=0) / n.sum()
+        residual = n[:, None] * (theta - share) / n.mean()
+        np.testing.assert_allclose(data["groups"]["mean"][g], share, rtol=1e-5)
+        m = np.count_nonzero(n)
+        expected = np.sqrt((residual**2).sum(axis=0) / (m - 1) / len(n) * m / len(n))
+        np.testing.assert_allclose(data["groups"]["std"][g], expected, rtol=1e-5)
+
+
+def test_collections_of_a_compound_model():
+    corpus = make_compound_lda_corpus([20, 20], 30, 3, random_state=0)
+    lda = CompoundLDA(3, max_iter=30, random_state=0).fit(corpus.data, collections=corpus.collections)
+    for groups in (None, corpus.collections):
+        found = parse(TopicExplorer.from_estimator(lda, corpus.data, groups=groups).to_html())["groups"]
+        assert found["kind"] == "mixture" and found["name"] == [str(c) for c in lda.collections_]
+        np.testing.assert_allclose(found["mean"], lda.collection_topic_, rtol=1e-5)
+        np.testing.assert_allclose(found["std"], lda.collection_topic_std_, rtol=1e-5)
+    other = parse(TopicExplorer.from_estimator(lda, corpus.data, groups=["x"] * 39 + ["y"]).to_html())["groups"]
+    assert other["kind"] == "sample" and other["name"] == ["x", "y"]
+    # New documents are folded in with the prior of their collection, in a pipeline, too.
+    pipeline = make_pipeline("passthrough", lda)
+    for groups, known in ((corpus.collections[15:25], corpus.collections[15:25]), (["x"] * 10, None)):
+        page = TopicExplorer.from_estimator(pipeline, corpus.data[15:25], groups=groups).to_html()
+        theta = lda.transform(corpus.data[15:25], collections=known)
+        shown = np.array(parse(page)["documents"]["topics"][0]).reshape(-1, 2)
+        np.testing.assert_allclose(shown[:, 1], theta[0, shown[:, 0].astype(int)], atol=6e-4)
+    # One document tells nothing about its group's error.
+    assert other["std"][1] == [None] * 3 and None not in other["std"][0]
+
+
+def test_errors_and_stability_are_shown_where_the_fit_has_them(docstrings, fitted, monkeypatch):
+    monkeypatch.setattr(fitted, "topic_share_", np.full(8, 1 / 8), raising=False)
+    monkeypatch.setattr(fitted, "topic_share_std_", np.full(8, 0.01), raising=False)
+    monkeypatch.setattr(fitted, "topic_stability_", np.linspace(0, 1, 8), raising=False)
+    monkeypatch.setattr(fitted, "doc_topic_std_", np.full(fitted.doc_topic_.shape, 0.02), raising=False)
+    found = parse(TopicExplorer.from_estimator(fitted, docstrings.data).to_html())
+    assert found["topics"]["share"] == [1 / 8] * 8 and found["topics"]["share_std"] == [0.01] * 8
+    assert found["topics"]["stability"] == np.linspace(0, 1, 8).tolist()
+    assert found["documents"]["std"] == [[0.02] * 10] * 8
+    # The errors describe the documents of the fit, and not others.
+    found = parse(TopicExplorer.from_estimator(fitted, docstrings.data[:50]).to_html())
+    assert found["topics"]["share_std"] is None and found["documents"]["std"] is None
+
+
+def test_texts_keep_their_words_and_each_token_its_topic():
+    lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
+    pipeline = make_pipeline(CountVectorizer(), lda).fit(TEXTS)
+    found = parse(TopicExplorer.from_estimator(pipeline, TEXTS).to_html())
+    assert found["words"]["name"] == ["apple", "banana", "car", "cherry", "engine", "wheel"]
+    start = 0
+    for d, text in enumerate(TEXTS):
+        parts = np.array(found["documents"]["text"][str(d)]["text"], dtype=object).reshape(-1, 3)
+        assert "".join(parts[:, 0] + parts[:, 1]) == text
+        coloured = [(word.lower(), k) for _, word, k in parts if word]
+        n = len(text.split())
+        assert len(coloured) == n
+        z = pipeline[-1].topic_assignments_[start : start + n]
+        words = sorted(text.lower().replace("!", "").split())
+        assert sorted(coloured) == sorted(zip(words, z.tolist(), strict=True))
+        start += n
+
+
+@pytest.mark.parametrize("model", [LatentDirichletAllocation(2, random_state=0), NMF(2, random_state=0, max_iter=500)])
+def test_models_of_scikit_learn(model):
+    vectorizer = TfidfVectorizer() if isinstance(model, NMF) else CountVectorizer()
+    pipeline = make_pipeline(vectorizer, model).fit(TEXTS)
+    found = parse(TopicExplorer.from_estimator(pipeline, TEXTS).to_html())
+    assert found["documents"]["topic_kind"] == "likeliest"
+    kinds = {}
+    for d in (0, 1, 2, 3):
+        for _, word, k in np.array(found["documents"]["text"][str(d)]["text"], dtype=object).reshape(-1, 3):
+            kinds.setdefault(word.lower(), set()).add(k)
+    assert kinds["apple"] != kinds["wheel"] and all(len(kinds[word]) == 1 for word in ("apple", "wheel"))
+    assert sum(found["topics"]["share"]) == pytest.approx(1)
+
+
+def test_arrays_with_and_without_documents():
+    corpus = make_lda_corpus(30, 20, 3, random_state=0)
+    arrays = corpus.topic_word, corpus.doc_topic
+    assert parse(TopicExplorer.from_estimator(arrays, corpus.data).to_html())["documents"]["text"]
+    found = parse(TopicExplorer.from_estimator(arrays).to_html())
+    assert found["documents"]["text"] == {} and found["n_tokens"] is None and found["words"]["count"] is None
+    np.testing.assert_allclose(found["topics"]["share"], corpus.doc_topic.mean(axis=0))
+
+
+def test_large_inputs_are_cut_and_the_page_says_so(monkeypatch):
+    limits = {"MAX_TOPICS": 3, "MAX_WORDS": 70, "MAX_DOCUMENTS": 25, "MAX_TEXTS": 12, "N_CLOSEST": 2, "N_WORDS": 5}
+    for name, value in limits.items():
+        monkeypatch.setattr(_explorer_data, name, value)
+    corpus = make_lda_corpus(40, 100, 5, doc_length=30, random_state=0)
+    found = parse(TopicExplorer.from_estimator((corpus.topic_word, corpus.doc_topic), corpus.data).to_html())
+    share = view((corpus.topic_word, corpus.doc_topic), corpus.data).share
+    assert found["topics"]["id"] == sorted(np.argsort(-share)[:3].tolist())
+    assert len(found["words"]["name"]) == 70 and len(found["documents"]["name"]) == 25
+    assert len(found["documents"]["text"]) == 12
+    assert [note.split(" on this")[0] for note in found["notes"]] == [
+        "3 of 5 topics are",
+        "70 of 100 words are",
+        "25 of 40 documents are",
+        "This page has the words of 12 documents; of the others only the topics.",
+    ]
+    for k, row in zip(found["topics"]["id"], found["documents"]["closest"], strict=True):
+        first = np.argsort(-corpus.doc_topic[:, k], kind="stable")[:2]
+        assert [found["documents"]["id"][i] for i in row] == first.tolist()
+        assert all(str(i) in found["documents"]["text"] for i in row)
+    # Shares of topics that are not on the page leave no trace under another number.
+    for i, topics in enumerate(found["documents"]["topics"]):
+        for place, value in np.array(topics).reshape(-1, 2):
+            k = found["topics"]["id"][int(place)]
+            assert value == pytest.approx(corpus.doc_topic[found["documents"]["id"][i], k], abs=6e-4)
+
+
+def test_long_texts_are_cut(monkeypatch):
+    lda = GibbsLDA(2, max_iter=2, random_state=0)
+    texts = ["apple " * 2000, "banana"]
+    pipeline = make_pipeline(CountVectorizer(), lda).fit(texts)
+    found = parse(TopicExplorer.from_estimator(pipeline, texts).to_html())
+    assert found["notes"] == ["Documents with more than 5,000 characters are cut: 1."]
+    assert sum(len(part) for part in found["documents"]["text"]["0"]["text"] if isinstance(part, str)) == 5000
+
+
+def test_hostile_names_stay_inside_the_data():
+    explorer = hostile_explorer()
+    page = explorer.to_html()
+    page.encode("utf-8")
+    scripts = re.findall(r"<\s*/?\s*script", page, re.I)
+    assert scripts == ["<script", "</script", "<script", "</script"]
+    raw = re.search(r'id="data">(.*?)</script>', page, re.S).group(1)
+    assert not set("<>&\u2028\u2029") & set(raw)
+    names = parse(page)["words"]["name"]
+    for shown, given in zip(names, HOSTILE, strict=True):
+        if given == "\ud800":
+            assert shown == "?"
+        elif len(given) > 200:
+            assert shown == given[:199] + "…"
+        else:
+            assert shown == given
+    assert HOSTILE[1] not in page and html.escape(HOSTILE[1]) in page
+    # The frame of a notebook holds the same page, and gives it no rights.
+    frame = explorer._repr_html_()
+    assert html.unescape(re.search(r'srcdoc="([^"]*)"', frame).group(1)) == page
+    assert 'sandbox="allow-scripts"' in frame
+
+
+def test_the_page_is_one_file_that_names_no_address(tmp_path, docstrings, fitted):
+    explorer = TopicExplorer.from_estimator(fitted, docstrings.data)
+    page = explorer.to_html(tmp_path / "topics.html")
+    assert (tmp_path / "topics.html").read_bytes() == page.encode()
+    assert "default-src 'none'" in page and not re.search(r"https?:|//[a-z]+\.|@import|url\(", page)
+    assert len(page) < 3e6
+    for name in ("explorer.js", "explorer.css"):
+        source = files("sklda.inspection").joinpath(name).read_text()
+        assert "innerHTML" not in source and "eval(" not in source
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"document_names": ["a"]}, ValueError, "document_names has 1 values; there are 5 documents"),
+        ({"documents": ["a"]}, ValueError, "documents has 1 values; there are 5 documents"),
+        ({"documents": "a"}, TypeError, "documents must hold one value for every document"),
+        ({"groups": ["a"]}, ValueError, "groups has 1 labels; there are 5 documents"),
+        ({"groups": 3}, TypeError, "must hold one label for each document"),
+        ({"feature_names": ["a"]}, ValueError, "feature_names has 1 names; the model has 3 features"),
+    ],
+)
+def test_bad_input(options, error, message):
+    X = np.array([[1, 0, 2], [0, 1, 1], [3, 0, 0], [0, 0, 1], [0, 2, 0]])
+    with pytest.raises(error, match=message):
+        TopicExplorer.from_estimator(GibbsLDA(2, max_iter=1).fit(X), X, **options)
+
+
+def test_a_model_without_documents_needs_x():
+    X = np.array([[1, 0, 2], [0, 1, 1]])
+    with pytest.raises(ValueError, match="documents are shown with the topics of the words of X: give X, too"):
+        TopicExplorer.from_estimator(GibbsLDA(2, max_iter=1).fit(X), documents=["a", "b"])
+    with pytest.raises(ValueError, match="X is None, and LatentDirichletAllocation keeps no documents: give X"):
+        TopicExplorer.from_estimator(LatentDirichletAllocation(2).fit(X))

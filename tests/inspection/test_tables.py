@@ -1,0 +1,232 @@
+"""Tables: their numbers, their order, the forms of a model that they take, and their printed form."""
+
+import builtins
+
+import numpy as np
+import pandas
+import pytest
+from inspection_pages import HOSTILE, shares
+from scipy.spatial.distance import jensenshannon
+from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import document_table, similarity_table, top_documents, top_words, topic_table
+
+PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.5, 0.1, 0.1, 0.3]])
+THETA = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+X = np.array([[4, 2, 0, 0], [1, 1, 0, 2], [2, 0, 3, 0]])
+FITTED = GibbsLDA(2, max_iter=2, random_state=0).fit(X)
+NAMES = ["the", "cat", "dog", "bank"]
+TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
+
+
+def test_top_words_of_arrays():
+    table = top_words((PHI, THETA), 2, feature_names=NAMES)
+    assert table == [
+        {"topic": 0, "share": pytest.approx(THETA[:, 0].mean()), "words": ["the", "cat"]},
+        {"topic": 1, "share": pytest.approx(THETA[:, 1].mean()), "words": ["the", "bank"]},
+    ]
+    # With X the shares are those of tokens.
+    n = X.sum(axis=1)
+    assert top_words((PHI, THETA), X=X)[0]["share"] == pytest.approx(n @ THETA[:, 0] / n.sum())
+    assert [len(row["words"]) for row in top_words((PHI, THETA), 10)] == [4, 4]
+
+
+@pytest.mark.parametrize("weight", [0, 0.25, 1])
+def test_relevance(weight):
+    table = topic_table((PHI, THETA), X, by="relevance", weight=weight, n_words=3, feature_names=NAMES)
+    p = X.sum(axis=0) / X.sum()
+    with np.errstate(divide="ignore"):
+        log_phi = np.log(PHI)
+    expected = log_phi - (1 - weight) * np.log(p)
+    for k in range(2):
+        own = table[table["topic"] == k]
+        order = np.argsort(-expected[k], kind="stable")[:3]
+        assert own["word"].tolist() == [NAMES[v] for v in order] and own["rank"].tolist() == [1, 2, 3]
+        np.testing.assert_allclose(own["score"], expected[k, order])
+        np.testing.assert_allclose(own["probability"], PHI[k, order])
+        np.testing.assert_allclose(own["word_share"], p[order])
+
+
+def test_a_word_that_x_does_not_have_takes_its_share_from_the_model():
+    few = X.copy()
+    few[:, 3] = 0
+    table = topic_table((PHI, THETA), few, by="relevance", n_words=4, feature_names=NAMES)
+    share = few.sum(axis=1) @ THETA / few.sum()
+    row = table[(table["topic"] == 1) & (table["word"] == "bank")]
+    assert row["word_share"].item() == pytest.approx(share @ PHI[:, 3])
+    assert np.isfinite(row["score"].item())
+
+
+def test_frex():
+    """By hand: ranks of 0.5, 0.3, 0.2, 0 are 4, 3, 2, 1; those of the shares 1/2, 3/4, 2/3, 0 are 2, 4, 3, 1."""
+    table = topic_table((PHI, THETA), by="frex", n_words=4, feature_names=NAMES)
+    own = table[table["topic"] == 0]
+    assert own["word"].tolist() == ["cat", "the", "dog", "bank"]
+    expected = [1 / (0.5 / 0.75 + 0.5 / 1), 1 / (0.5 / 1 + 0.5 / 0.5), 1 / (0.5 / 0.5 + 0.5 / 0.75), 0.25]
+    np.testing.assert_allclose(own["score"], expected)
+    by_frequency = topic_table((PHI, THETA), by="frex", weight=1, n_words=4, feature_names=NAMES)
+    assert by_frequency["word"][:4].tolist() == NAMES
+
+
+def test_equal_words_are_in_the_order_of_the_model():
+    table = top_words((np.full((1, 50), 0.02), [[1.0]]), 7)
+    assert table[0]["words"] == [str(v) for v in range(7)]
+
+
+def test_top_documents_and_document_table():
+    table = top_documents((PHI, THETA), X, 2, document_names=["a", "b", "c"])
+    assert [row["documents"] for row in table] == [["a", "c"], ["b", "c"]]
+    assert [row["rows"] for row in table] == [[0, 2], [1, 2]] and table[1]["proportions"] == [0.8, 0.4]
+    table = document_table((PHI, THETA), X)
+    assert table.columns.tolist() == ["document", "tokens", "main_topic", "topic_0", "topic_1"]
+    assert table["tokens"].tolist() == [6, 4, 5] and table["main_topic"].tolist() == [0, 1, 0]
+    np.testing.assert_array_equal(table[["topic_0", "topic_1"]], THETA)
+    assert "tokens" not in document_table((PHI, THETA))
+
+
+def test_similarity():
+    phi = np.random.default_rng(0).dirichlet(np.full(30, 0.3), 4)
+    table = similarity_table((phi, np.full((1, 4), 0.25)))
+    for i in range(4):
+        for j in range(4):
+            assert table[f"topic_{i}"][j] == pytest.approx(1 - jensenshannon(phi[i], phi[j], base=2), abs=1e-7)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_lda_corpus(40, 25, 3, doc_length=30, random_state=0).data
+
+
+ESTIMATORS = [
+    GibbsLDA(2, max_iter=5, random_state=0),
+    CompoundLDA(2, max_iter=5, random_state=0),
+    CompoundLDA(2, method="variational", max_iter=5, random_state=0),
+    EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=3, max_iter=3, n_chains=1, random_state=0),
+    TopicCountLDA(2, 3, doc_topic_prior=0.1, topic_word_prior=0.2, n_temperatures=5, random_state=0),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_estimators_of_the_package(estimator, corpus):
+    estimator.fit(corpus)
+    table = document_table(estimator, corpus)
+    np.testing.assert_array_equal(table.filter(regex=r"^topic_\d+$"), estimator.doc_topic_)
+    assert document_table(estimator).filter(regex=r"^topic_\d+$").equals(table.filter(regex=r"^topic_\d+$"))
+    words = topic_table(estimator, corpus, n_words=25)
+    for k, phi in enumerate(estimator.topic_word_):
+        assert words["word"][words["topic"] == k].tolist() == [str(v) for v in np.argsort(-phi, kind="stable")]
+    share = [row["share"] for row in top_words(estimator, X=corpus)]
+    np.testing.assert_allclose(share, shares(estimator, corpus))
+    # Other documents, and the same ones in another order, are folded in.
+    for other in (corpus[:7], corpus[::-1]):
+        found = document_table(estimator, other).filter(regex=r"^topic_\d+$")
+        np.testing.assert_array_equal(found, estimator.transform(other))
+
+
+def test_new_documents_of_known_collections(corpus):
+    labels = ["a"] * 20 + ["b"] * 20
+    lda = CompoundLDA(2, max_iter=20, random_state=0).fit(corpus, collections=labels)
+    known = document_table(lda, corpus[15:25], collections=labels[15:25])[["topic_0", "topic_1"]]
+    np.testing.assert_array_equal(known, lda.transform(corpus[15:25], collections=labels[15:25]))
+    assert not np.array_equal(known, document_table(lda, corpus[15:25])[["topic_0", "topic_1"]])
+
+
+def test_models_of_scikit_learn(corpus):
+    lda = LatentDirichletAllocation(2, random_state=0, max_iter=3).fit(corpus)
+    np.testing.assert_allclose(document_table(lda, corpus)[["topic_0", "topic_1"]], lda.transform(corpus))
+    nmf = NMF(2, random_state=0, max_iter=400).fit(corpus)
+    W = nmf.transform(corpus)
+    # Part of the weight of each document that a component explains, whatever the scale of the components.
+    explained = np.stack([np.outer(W[:, k], nmf.components_[k]).sum(axis=1) for k in range(2)], axis=1)
+    found = document_table(nmf, corpus)[["topic_0", "topic_1"]]
+    np.testing.assert_allclose(found, explained / explained.sum(axis=1, keepdims=True))
+    with pytest.raises(ValueError, match="X is None, and NMF keeps no documents: give X"):
+        document_table(nmf)
+
+
+def test_pipelines_searches_and_frames():
+    lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
+    pipeline = make_pipeline(CountVectorizer(), lda).fit(TEXTS)
+    search = GridSearchCV(make_pipeline(CountVectorizer(), lda), {"gibbslda__max_iter": [5, 50]}, cv=2).fit(
+        TEXTS[::3] + TEXTS[::3]
+    )
+    assert sorted(row["words"][0] for row in top_words(pipeline, 1)) == ["apple", "wheel"]
+    assert document_table(pipeline, TEXTS)["tokens"].tolist() == [3, 3, 3, 3]
+    assert sorted(row["words"][0] for row in top_words(search, 1)) == ["apple", "wheel"]
+    assert document_table(search, TEXTS)["tokens"].tolist() == [3, 2, 2, 3]
+    frame = pandas.DataFrame(X, columns=NAMES)
+    assert {word for row in top_words(GibbsLDA(2, max_iter=3).fit(frame), 4) for word in row["words"]} == set(NAMES)
+    nested = make_pipeline(CountVectorizer(), make_pipeline("passthrough", lda)).fit(TEXTS)
+    assert top_words(nested, 2, feature_names=list("abcdef"))[0]["words"][0] in "abcdef"
+
+
+def test_without_pandas(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.partition(".")[0] == "pandas":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    frames = topic_table((PHI, THETA), feature_names=NAMES), document_table((PHI, THETA), X)
+    records = [frame.to_dict("records") for frame in frames]
+    monkeypatch.setattr(builtins, "__import__", without)
+    tables = topic_table((PHI, THETA), feature_names=NAMES), document_table((PHI, THETA), X)
+    for table, expected in zip(tables, records, strict=True):
+        assert isinstance(table, list) and table == expected
+        assert type(table[0]["topic_0"] if "topic_0" in table[0] else table[0]["probability"]) is float
+
+
+def test_a_table_prints_itself():
+    table = top_words((PHI, THETA), 2, feature_names=NAMES)
+    assert repr(table).splitlines() == ["topic  share  words", "    0  0.567  the, cat", "    1  0.433  the, bank"]
+    assert table._repr_html_().count("<td") == 6 and "the, bank</td>" in table._repr_html_()
+    assert repr(table[:1]).splitlines() == repr(table).splitlines()[:2] and repr(table[:0]) == "Table([])"
+    many = top_words((np.tile(PHI, (50, 1)), np.full((1, 100), 0.01)), 2)
+    assert repr(many).splitlines()[-1] == "... and 40 more rows" and len(repr(many).splitlines()) == 62
+
+
+def test_a_printed_table_holds_no_markup_and_no_control_characters():
+    table = top_words((np.full((1, len(HOSTILE)), 1 / len(HOSTILE)), [[1.0]]), len(HOSTILE), feature_names=HOSTILE)
+    each = type(table)({"topic": 0, "words": [name]} for name in HOSTILE)
+    assert all(c.isprintable() or c == "\n" for c in repr(each)) and max(map(len, repr(each).splitlines())) < 300
+    assert "<script" not in each._repr_html_() and "<img" not in each._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: top_words((PHI, THETA), 0), ValueError, "n must be at least 1, got 0"),
+        (lambda: top_words((PHI, THETA), 2.5), TypeError, "n must be an int"),
+        (lambda: top_words(PHI), TypeError, "ndarray has no components_: give a fitted topic model, a pipeline"),
+        (lambda: top_words((PHI,)), ValueError, "a model given as arrays is a pair"),
+        (lambda: top_words((PHI, THETA[:, :1])), ValueError, "doc_topic has shape"),
+        (lambda: top_words((-PHI, THETA)), ValueError, "topic_word holds negative"),
+        (lambda: top_words((PHI * 0, THETA)), ValueError, r"topic_word\[0\] holds only zeros"),
+        (lambda: top_words((PHI, THETA * np.nan)), ValueError, "doc_topic holds negative, NaN"),
+        (lambda: top_words((PHI, THETA), feature_names="abcd"), TypeError, "a name for every feature"),
+        (lambda: top_words((PHI, THETA), feature_names=["a"]), ValueError, "has 1 names; the model has 4 features"),
+        (lambda: top_words((PHI, THETA), by="lift"), ValueError, "by must be one of"),
+        (lambda: top_words((PHI, THETA), weight=0.5), ValueError, "the order by probability has none"),
+        (lambda: top_words((PHI, THETA), by="frex", weight=2), ValueError, "between 0 and 1, got 2"),
+        (lambda: top_words((PHI, THETA), by="frex", weight="x"), TypeError, "must be a number from 0 to 1"),
+        (lambda: top_words((PHI, THETA), X=X[:2]), ValueError, "X has 2 documents; doc_topic has 3"),
+        (lambda: top_words((PHI, THETA), X=X[:, :3]), ValueError, "X has 3 features; topic_word has 4"),
+        (lambda: top_words((PHI, THETA), X=-X), ValueError, "Negative values in data"),
+        (lambda: top_documents((PHI, THETA), document_names=["a"]), ValueError, "there are 3 documents"),
+        (lambda: document_table((PHI, THETA), X, collections=[1, 1, 2]), TypeError, "arrays know no collections"),
+        (lambda: document_table(FITTED, X, collections=[1, 1, 2]), TypeError, "GibbsLDA knows no collections"),
+        (lambda: document_table(FITTED, X[:, :2]), ValueError, "X has 2 features; the GibbsLDA has 4"),
+        (lambda: top_words(GibbsLDA(2)), NotFittedError, "not fitted"),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,46 @@
+"""What tests of pages share: the expected shares of topics, and a page in which all names are hostile."""
+
+import numpy as np
+from scipy import sparse
+
+from sklda import GibbsLDA
+from sklda.inspection import TopicExplorer
+
+HOSTILE = [
+    "<script>document.title='ran'</script>",
+    "</script><script>document.title='ran'</script>",
+    "<img src=x onerror=\"document.title='ran'\">",
+    "'\"&amp;</title>",
+    "\u202eright to left\u202c",
+    "שלום",
+    "🦊👩‍🔬",
+    "",
+    "a" * 10_000,
+    "]]><!--",
+    "\u2028\u2029\0\x1b[31m",
+    "\\u003cscript>",
+    "\ud800",
+]
+
+
+def shares(model, X):
+    """Shares of topics in the tokens of the documents of a fit."""
+    lengths = np.ravel(X.sum(axis=1))
+    return getattr(model, "topic_share_", lengths @ model.doc_topic_ / lengths.sum())
+
+
+def hostile_explorer():
+    """Words, documents, texts, groups and title are hostile; the fit has errors and stabilities."""
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.poisson(1.5, (20, len(HOSTILE))))
+    lda = GibbsLDA(3, max_iter=5, random_state=0).fit(X)
+    lda.topic_share_std_, lda.topic_stability_ = np.full(3, 0.01), np.array([0.25, 0.5, 1])
+    lda.doc_topic_std_ = np.full(lda.doc_topic_.shape, 0.02)
+    names = [HOSTILE[d % len(HOSTILE)] for d in range(20)]
+    return TopicExplorer.from_estimator(
+        lda, X, feature_names=HOSTILE, documents=names, document_names=names, groups=names, title=HOSTILE[1]
+    )
+
+
+def hostile_page():
+    return hostile_explorer().to_html()
