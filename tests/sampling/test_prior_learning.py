@@ -8,6 +8,7 @@ from enumeration import DOCS, Enumeration, K, V, chi_square_p, make_chain
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import digamma, gammaln, polygamma
 
+from sklda import GibbsLDA
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import SeededMStep
 from sklda._inference.newton import RankOneUpdate
