@@ -72,8 +72,8 @@ class GibbsLDA(BaseLDA):
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     tol : float, default=None
         In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
-        burn-in ends, with the learning of priors. If this is so again after `n_draws` draws, the chain ends. None: all
-        `max_iter` sweeps.
+        burn-in ends; if priors are learnt, not before they were learnt for 40 sweeps. If this is so again after
+        `n_draws` draws, the chain ends. None: all `max_iter` sweeps.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. They come from the
         second half of the sweeps. A chain takes one byte for each token and draw, two bytes with more than 256 topics.

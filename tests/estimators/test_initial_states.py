@@ -125,7 +125,7 @@ BAD_INITS = [
 ]
 
 
-@pytest.mark.parametrize("init, error, message", BAD_INITS, ids=lambda value: str(value)[:50])
+@pytest.mark.parametrize("init, error, message", BAD_INITS)
 def test_bad_initial_states(corpus, init, error, message):
     if callable(init) and getattr(init, "__name__", "") == "<lambda>":
         init = init(corpus.topic_assignments)

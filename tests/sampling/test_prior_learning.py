@@ -180,7 +180,7 @@ def test_learnt_priors_are_the_optimum_over_the_stored_draws(learn, kind):
 
 @pytest.mark.parametrize("sampler", [*SAMPLERS, "sparse"])
 def test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors(sampler, monkeypatch):
-    """20 sweeps between draws, which are then as good as independent. At the initial priors the posterior is another.
+    """15 sweeps between draws, which are then as good as independent. At the initial priors the posterior is another.
 
     Bounds keep the priors where chains on so few tokens move freely.
     """
@@ -192,8 +192,8 @@ def test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors(sampler
     (chain,) = run_chains([chain], 60, schedule=Schedule(learning=learning))
     learnt = Enumeration(DOCS, V, K, chain.priors.doc[0], chain.priors.word)
     draws = []
-    for _ in range(1500):
-        for _ in range(20):
+    for _ in range(800):
+        for _ in range(15):
             chain.sweep()
         draws.append(chain.topics.copy())
     assert chi_square_p(truth.frequencies(draws), learnt.posterior) > ALARM
@@ -227,9 +227,9 @@ def test_priors_of_simulated_corpora_are_recovered():
     for seed in range(2):
         X = recovery_corpus(seed)
         assert_recovered(GibbsLDA(8, max_iter=700, n_draws=1, random_state=seed).fit(X))
-    # What is found at the initial priors, without learning, is elsewhere.
-    fixed = GibbsLDA(8, max_iter=2, learn_priors=False, doc_topic_prior=1 / 8, random_state=0).fit(X)
-    assert (np.abs(recovery_errors(fixed)) < [0.4, 0.56]).sum() < 2
+    # The initial priors are elsewhere.
+    fixed = GibbsLDA(8, max_iter=1, learn_priors=False, n_draws=1, random_state=0).fit(X)
+    assert (np.abs(recovery_errors(fixed)) > [0.4, -1]).all()
 
 
 @pytest.mark.parametrize("sampler", [*SAMPLERS, "sparse"])
