@@ -232,6 +232,13 @@ def test_bad_numbers_of_samples(gibbs, n_samples, error):
         gibbs.sample_posterior(n_samples)
 
 
+@pytest.mark.parametrize("name", ["augmented", "variational", "gibbs_em"])
+def test_more_samples_than_memory(corpus, gibbs, name):
+    for lda in (gibbs, OTHERS[name].fit(corpus)):
+        with pytest.raises(MemoryError, match="allocate"):
+            lda.sample_posterior(10**12)
+
+
 def test_no_samples_before_the_fit():
     for kind in (GibbsLDA, CompoundLDA, EmpiricalBayesLDA, TopicCountLDA):
         with pytest.raises(Exception, match="fit"):
