@@ -219,8 +219,8 @@ def assert_recovered(lda):
     """Bounds that errors exceed with a probability of less than 1e-6, if they are normal.
 
     On 30 simulated corpora, 700 sweeps from random topics had errors with means of 0.01 and 0.02, and with standard
-    deviations of 0.065 and 0.09. On 12, 300 sweeps from the true topics had means of at most 0.072 and standard deviations of at
-    most 0.06 and 0.085, with every sampler.
+    deviations of 0.065 and 0.09. On 12, 300 sweeps from the true topics had means of at most 0.072
+    and standard deviations of at most 0.06 and 0.085, with every sampler.
     """
     assert (np.abs(recovery_errors(lda)) < [0.4, 0.56]).all()
 
