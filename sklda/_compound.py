@@ -263,10 +263,11 @@ class CompoundLDA(CollectionLDA):
             return super()._sample_posterior(n_samples, seed)
         state, rng = self._chain_states_[self.best_chain_], np.random.default_rng(seed)
         parameters = state.doc_topic, state.topic_word_parameter
-        return tuple(
-            np.array([np.exp(random.log_dirichlet(rng, each)) for _ in range(n_samples)], dtype=np.float32)
-            for each in parameters
-        )
+        samples = tuple(np.empty((n_samples, *each.shape), np.float32) for each in parameters)
+        for each, parameter in zip(samples, parameters, strict=True):
+            for sample in each:
+                sample[:] = np.exp(random.log_dirichlet(rng, parameter))
+        return samples
 
     def _check_unchanged(self, corpus, labels, collections):
         """Refuse to continue if X, the collections or the parameters are not those of the previous fit."""

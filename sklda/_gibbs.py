@@ -1,5 +1,6 @@
 """GibbsLDA: topics by Gibbs sampling, with learnt or fixed priors."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -32,8 +33,9 @@ class GibbsLDA(BaseLDA):
     learn_priors : {"asymmetric", "symmetric"} or bool, default="asymmetric"
         Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
         ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the first half of the sweeps
-        of each chain, with an M-step every ten sweeps. Fewer than 20 sweeps learn nothing. True is the same as
-        ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
+        of each chain, with an M-step every ten sweeps. Fewer than 20 sweeps learn nothing. If X has fewer than 1,000
+        tokens, priors that are None are 0.1: so few do not determine them. True is the same as ``"asymmetric"``. False:
+        priors that are None are ``1 / n_components``.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
@@ -72,8 +74,8 @@ class GibbsLDA(BaseLDA):
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     tol : float, default=None
         In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
-        burn-in ends, with the learning of priors. If this is so again after `n_draws` draws, the chain ends. None: all
-        `max_iter` sweeps.
+        burn-in ends; if priors are learnt, not before they were learnt for 40 sweeps. If this is so again after
+        `n_draws` draws, the chain ends. None: all `max_iter` sweeps.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. They come from the
         second half of the sweeps. A chain takes one byte for each token and draw, two bytes with more than 256 topics.
@@ -360,7 +362,7 @@ class GibbsLDA(BaseLDA):
             added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
             added = added if added.nnz else None
         given = self.doc_topic_prior, self.topic_word_prior
-        return prior_settings(self._kind_of_learning(), *given, added, self.n_components, corpus.n_features)
+        return prior_settings(self._kind_of_learning(), *given, added, self.n_components, corpus)
 
     def _kind_of_learning(self):
         """`learn_priors` as a str, or False."""
@@ -391,7 +393,9 @@ class GibbsLDA(BaseLDA):
             before["learn_priors"] = self._learnt_kind_
         self._check_same_parameters(before)
         kind = chain_class(self.sampler, corpus, priors)
-        return [
-            kind(corpus, priors if learning is None else learning.as_learnt(known), state)
-            for known, state in zip(self._chain_priors_, self._chain_states_, strict=True)
-        ]
+        chains = []
+        for known, state in zip(self._chain_priors_, self._chain_states_, strict=True):
+            own = priors if learning is None else learning.as_learnt(known)
+            # Draws at other priors are not averaged with those to come.
+            chains.append(kind(corpus, own, state if own.equal(known) else replace(state, draws=())))
+        return chains

@@ -114,6 +114,10 @@ class Priors:
     def n_components(self):
         return len(self.totals)
 
+    def equal(self, other):
+        """Whether both have the same alpha and eta."""
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ("doc", "word", "topic"))
+
     @property
     def shape(self):
         """(n_components, n_features)."""

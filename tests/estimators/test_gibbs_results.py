@@ -271,7 +271,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("parameters, error, message", BAD, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize("parameters, error, message", BAD)
 def test_bad_parameters(X, parameters, error, message):
     lda = GibbsLDA(4, max_iter=2, **parameters)
     before = dict(vars(lda))

@@ -148,7 +148,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("parameters, error, message", BAD, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("parameters, error, message", BAD)
 def test_bad_seed_words(X, parameters, error, message):
     lda = GibbsLDA(3, max_iter=2, **parameters)
     before = dict(vars(lda))

@@ -6,8 +6,10 @@ from enumeration import DOCS, Enumeration, K, V, make_corpus
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.draws import posterior_moments
 from sklda._inference.sampling.point_estimates import point_estimates
+from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda.datasets import make_lda_corpus
 
 # A normal number is more standard deviations than this from its mean with a probability of 6e-7.
@@ -121,6 +123,31 @@ def test_stop_is_called_for_every_draw():
     assert len(calls) >= 2 * len(draws)
 
 
+class EndAt:
+    """A listener that ends chains after a sweep."""
+
+    def __init__(self, n_sweeps):
+        self.n_sweeps = n_sweeps
+
+    def before(self, index):
+        pass
+
+    def after(self, index, chain):
+        return chain.n_sweeps == self.n_sweeps
+
+
+def test_no_draws_of_the_burn_in_are_kept():
+    truth = Enumeration(DOCS, V, K, 0.4, 0.3)
+    chains = [GibbsChain.initialise_randomly(truth.corpus, truth.priors, np.random.SeedSequence(0))]
+    schedule = Schedule(n_draws=5, draw_every=10)
+    for n_sweeps, end, n_draws in ((40, 13, 1), (40, 35, 2), (11, None, 4)):
+        (chain,) = chains = run_chains(chains, n_sweeps, listener=EndAt(end), schedule=schedule)
+        assert chain.n_burn_in == 20
+        # First the present z, as there is nothing else; then after sweeps 30 and 35; then after sweeps 40 and 46, too.
+        assert len(chain.draws) == n_draws
+        np.testing.assert_array_equal(chain.draws[-1], chain.topics)
+
+
 @pytest.fixture(scope="module")
 def corpus():
     return make_lda_corpus(40, 30, 3, random_state=0).data
@@ -203,6 +230,13 @@ def test_samples_of_variational_topics_have_their_moments(corpus):
 def test_bad_numbers_of_samples(gibbs, n_samples, error):
     with pytest.raises(error, match="n_samples"):
         gibbs.sample_posterior(n_samples)
+
+
+@pytest.mark.parametrize("name", ["augmented", "variational", "gibbs_em"])
+def test_more_samples_than_memory(corpus, gibbs, name):
+    for lda in (gibbs, OTHERS[name].fit(corpus)):
+        with pytest.raises(MemoryError, match="allocate"):
+            lda.sample_posterior(10**12)
 
 
 def test_no_samples_before_the_fit():

@@ -1,6 +1,7 @@
 """Means and standard deviations of theta and phi over draws of z, and draws of theta and phi."""
 
 from dataclasses import dataclass
+from itertools import chain as chain_of
 from itertools import islice
 
 import numpy as np
@@ -110,9 +111,14 @@ def sample_parameters(chains, n_samples, rng):
     theta : ndarray of shape (n_samples, n_documents, n_components), float32
     phi : ndarray of shape (n_samples, n_components, n_features), float32
     """
-    drawn = (draw_parameters(chain, rng) for chain in islice(chains, n_samples))
-    theta, phi = zip(*((theta.astype(np.float32), phi.astype(np.float32)) for theta, phi in drawn), strict=True)
-    return np.array(theta), np.array(phi)
+    first = next(chains)
+    K, V = first.priors.shape
+    # Before the draws, so that too many samples fail at once.
+    theta = np.empty((n_samples, first.corpus.n_documents, K), np.float32)
+    phi = np.empty((n_samples, K, V), np.float32)
+    for i, chain in enumerate(chain_of([first], islice(chains, n_samples - 1))):
+        theta[i], phi[i] = draw_parameters(chain, rng)
+    return theta, phi
 
 
 def at_draws(corpus, priors, draws, n_samples):
