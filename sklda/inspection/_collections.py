@@ -11,7 +11,7 @@ from sklda.inspection._view import topic_name, view
 class CollectionTopicsDisplay:
     """Topic shares of collections, or of other groups of documents, with their errors.
 
-    Make it with `from_estimator`.
+    Use `from_estimator` to make one.
 
     Parameters
     ----------
