@@ -19,7 +19,7 @@
     element.append(...children);
     return element;
   }
-  const named = (text, kind = "") => make("span", {class: `name ${kind}`, title: kind && text},
+  const named = (text, kind = "") => make("span", {class: `name ${kind}`, title: kind ? text : null},
     text === "" ? "(empty)" : text);
   const fill = (id, children) => at(id).replaceChildren(...children);
   const percent = (x, digits = 1) => (100 * x).toFixed(digits) + "%";
