@@ -43,7 +43,7 @@ explorer
 # Words
 # -----
 #
-# By relevance, words come first that other topics seldom have:
+# By relevance, words that are rare in other topics come first:
 
 top_words(lda, 6, X=X, by="relevance", feature_names=words)
 

@@ -81,7 +81,7 @@ class TopicDocumentsDisplay:
         feature_names : sequence of str of length n_features, default=None
             Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
         collections : sequence of labels, default=None
-            For new documents and a model that knows collections.
+            For new documents and a model with collections.
         ax : matplotlib Axes, default=None
             None: those of a new figure.
 

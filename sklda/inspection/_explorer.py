@@ -18,7 +18,7 @@ _HEIGHT = 800
 class TopicExplorer:
     """An interactive page of topics, words and documents, in one HTML file that fetches nothing.
 
-    Make it with `from_estimator`.
+    Use `from_estimator` to make one.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class TopicExplorer:
         return page
 
     def _repr_html_(self):
-        # A frame keeps the styles of page and notebook apart. `sandbox` gives the page no rights but scripts.
+        # A frame keeps the styles of page and notebook apart. `sandbox` allows scripts and nothing else.
         return (
             f'<iframe srcdoc="{html.escape(self.to_html())}" sandbox="allow-scripts" title="topics" '
             f'width="100%" height="{_HEIGHT}" style="border: 0"></iframe>'

@@ -29,7 +29,7 @@ class GroupShares:
 
 
 def as_collections(model, groups):
-    """`groups` as the collections of documents if the model knows all of them, and None otherwise."""
+    """`groups` as the collections of documents if all of them are collections of the fit, and None otherwise."""
     known = getattr(unwrap(model)[0], "collections_", None)
     if groups is None or known is None:
         return None

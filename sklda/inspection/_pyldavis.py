@@ -21,7 +21,7 @@ def to_pyldavis(model, X, *, feature_names=None, collections=None):
     feature_names : sequence of str of length n_features, default=None
         Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
     collections : sequence of n_documents labels, default=None
-        For new documents and a model that knows collections.
+        For new documents and a model with collections.
 
     Returns
     -------

@@ -139,7 +139,7 @@ def top_documents(model, X=None, n=3, *, document_names=None, collections=None):
     document_names : sequence of n_documents str, default=None
         None: row numbers.
     collections : sequence of n_documents labels, default=None
-        For new documents and a model that knows collections.
+        For new documents and a model with collections.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def document_table(model, X=None, *, document_names=None, collections=None):
     document_names : sequence of n_documents str, default=None
         None: row numbers.
     collections : sequence of n_documents labels, default=None
-        For new documents and a model that knows collections.
+        For new documents and a model with collections.
 
     Returns
     -------

@@ -27,7 +27,7 @@ def token_topics(model, X, *, document=None, feature_names=None, document_names=
     document_names : sequence of n_documents str, default=None
         None: row numbers.
     collections : sequence of n_documents labels, default=None
-        For new documents and a model that knows collections.
+        For new documents and a model with collections.
 
     Returns
     -------

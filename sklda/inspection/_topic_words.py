@@ -10,7 +10,7 @@ from sklda.inspection._view import view
 class TopicWordsDisplay:
     """The most probable words of topics, with their probabilities.
 
-    Make it with `from_estimator`.
+    Use `from_estimator` to make one.
 
     Parameters
     ----------

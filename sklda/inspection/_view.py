@@ -37,7 +37,7 @@ class View:
     is_training : bool
         Whether the documents are those of the fit.
     collections : sequence or None
-        Labels of the documents, for a model that knows collections.
+        Labels of the documents, for a model with collections.
     """
 
     model: Any
@@ -119,12 +119,12 @@ def view(model, X=None, feature_names=None, *, collections=None):
     """
     if isinstance(model, tuple):
         if collections is not None:
-            raise TypeError("arrays know no collections: leave them out.")
+            raise TypeError("arrays have no collections: do not give any.")
         return _of_arrays(model, X, feature_names)
     outer = model
     model, X = inner_model(model, X, advice=_ADVICE)
     if collections is not None and not hasattr(model, "document_prior"):
-        raise TypeError(f"{type(model).__name__} knows no collections: leave them out.")
+        raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
     pipelines = unwrap(outer)[1]
     topic_word = _distributions(model.components_, f"components_ of the {type(model).__name__}")
     words, has_names = _names(feature_names, model, pipelines, topic_word.shape[1])

@@ -19,7 +19,8 @@
     element.append(...children);
     return element;
   }
-  const named = (text, kind = "") => make("span", {class: `name ${kind}`}, text === "" ? "(empty)" : text);
+  const named = (text, kind = "") => make("span", {class: `name ${kind}`, title: kind ? text : null},
+    text === "" ? "(empty)" : text);
   const fill = (id, children) => at(id).replaceChildren(...children);
   const percent = (x, digits = 1) => (100 * x).toFixed(digits) + "%";
   const amount = (x) => x.toLocaleString("en", {maximumFractionDigits: x < 10 && x % 1 ? 2 : 0});
@@ -235,7 +236,7 @@
     const mean = groups.mean.map((row) => row[state.topic]);
     const std = groups.std.map((row) => row[state.topic]);
     const largest = Math.max(...mean.map((x, g) => x + 2 * (std[g] || 0))) || 1;
-    fill("group-list", groups.name.map((name, g) => make("li", {class: "group"}, named(name),
+    fill("group-list", groups.name.map((name, g) => make("li", {class: "group"}, named(name, "clipped"),
       make("span", {class: "track"}, bar(mean[g] / largest),
         ...(std[g] === null ? [] : [whisker((mean[g] - 2 * std[g]) / largest, (mean[g] + 2 * std[g]) / largest)])),
       make("span", {class: "value"}, percent(mean[g]) + (std[g] === null ? "" : ` ± ${(100 * std[g]).toFixed(1)}`)))));

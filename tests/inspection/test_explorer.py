@@ -136,7 +136,7 @@ def test_collections_of_a_compound_model():
         theta = lda.transform(corpus.data[15:25], collections=known)
         shown = np.array(parse(page)["documents"]["topics"][0]).reshape(-1, 2)
         np.testing.assert_allclose(shown[:, 1], theta[0, shown[:, 0].astype(int)], atol=6e-4)
-    # One document tells nothing about its group's error.
+    # The error of a group of one document is unknown.
     assert other["std"][1] == [None] * 3 and None not in other["std"][0]
 
 
@@ -215,7 +215,7 @@ def test_large_inputs_are_cut_and_the_page_says_so(monkeypatch):
         first = np.argsort(-corpus.doc_topic[:, k], kind="stable")[:2]
         assert [found["documents"]["id"][i] for i in row] == first.tolist()
         assert all(str(i) in found["documents"]["text"] for i in row)
-    # Shares of topics that are not on the page leave no trace under another number.
+    # Shares of topics that are not on the page do not appear under other numbers.
     for i, topics in enumerate(found["documents"]["topics"]):
         for place, value in np.array(topics).reshape(-1, 2):
             k = found["topics"]["id"][int(place)]
@@ -248,7 +248,7 @@ def test_hostile_names_stay_inside_the_data():
         else:
             assert shown == given
     assert HOSTILE[1] not in page and html.escape(HOSTILE[1]) in page
-    # The frame of a notebook holds the same page, and gives it no rights.
+    # The frame of a notebook has the same page, in a sandbox.
     frame = explorer._repr_html_()
     assert html.unescape(re.search(r'srcdoc="([^"]*)"', frame).group(1)) == page
     assert 'sandbox="allow-scripts"' in frame

@@ -56,20 +56,21 @@ def test_words_are_right_where_indices_are_not_sorted():
     docstrings = load_docstrings()
     X = shuffled(docstrings.data[:300])
     names = docstrings.feature_names
-    options = {"doc_topic_prior": 0.1, "topic_word_prior": 0.05, "max_iter": 3, "random_state": 0}
-    lda = GibbsLDA(5, point_estimate="cgs", **options).fit(X)
+    priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.05}
+    lda = GibbsLDA(5, **priors, max_iter=3, random_state=0).fit(X)
     table = token_topics(lda, X, feature_names=names)
     place = {word: v for v, word in enumerate(names)}
     words, documents = table["word"].map(place).to_numpy(), table["document"].astype(int).to_numpy()
     counts = sparse.coo_matrix((np.ones(len(table)), (documents, words)), X.shape).toarray()
     np.testing.assert_array_equal(counts, X.toarray())
-    # With point_estimate="cgs" the estimates are the counts of the assignments, by topic and word and by document.
+    # The counts by topic and word, and by document and topic, are those of the assignments.
+    counted = point_estimates(X, lda.topic_assignments_, **priors, method="cgs")
     m = np.zeros(lda.components_.shape)
     np.add.at(m, (table["topic"], words), 1)
-    np.testing.assert_allclose(m + 0.05, lda.components_)
+    np.testing.assert_allclose(m + 0.05, counted.components)
     n = np.zeros(lda.doc_topic_.shape)
     np.add.at(n, (documents, table["topic"]), 1)
-    np.testing.assert_allclose((n + 0.1) / (n + 0.1).sum(axis=1, keepdims=True), lda.doc_topic_)
+    np.testing.assert_allclose((n + 0.1) / (n + 0.1).sum(axis=1, keepdims=True), counted.doc_topic)
     # The obvious code names other words.
     assert (np.repeat(X.indices, X.data) != words).mean() > 0.5
 
@@ -136,13 +137,13 @@ def test_full_conditionals_with_learnt_priors():
     check_conditionals(lda, SMALL, np.full((6, 3), lda.doc_topic_prior_), eta)
 
 
-def test_the_average_of_the_full_conditionals_is_the_estimate_of_the_fit():
-    lda = GibbsLDA(3, doc_topic_prior=0.3, topic_word_prior=0.2, max_iter=4, random_state=0).fit(SMALL)
+def test_the_average_of_the_full_conditionals_is_the_point_estimate():
+    priors = {"doc_topic_prior": 0.3, "topic_word_prior": 0.2}
+    lda = GibbsLDA(3, **priors, max_iter=4, random_state=0).fit(SMALL)
+    estimates = point_estimates(SMALL, lda.topic_assignments_, **priors)
     for d in range(6):
         expected = token_topics(lda, SMALL, document=d).filter(regex="^topic_").to_numpy().sum(axis=0) + 0.3
-        np.testing.assert_allclose(lda.doc_topic_[d], expected / expected.sum(), rtol=1e-6)
-    estimates = point_estimates(SMALL, lda.topic_assignments_, doc_topic_prior=0.3, topic_word_prior=0.2)
-    np.testing.assert_allclose(lda.doc_topic_, estimates.doc_topic)
+        np.testing.assert_allclose(estimates.doc_topic[d], expected / expected.sum())
 
 
 PHI = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])
