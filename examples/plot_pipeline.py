@@ -23,7 +23,7 @@ X, y = load_docstrings(return_X_y=True)
 
 
 def topics(n_components):
-    return GibbsLDA(n_components, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=100, random_state=0)
+    return GibbsLDA(n_components, max_iter=100, random_state=0)
 
 
 def classifier(C):

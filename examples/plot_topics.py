@@ -16,8 +16,7 @@ from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
 
 docstrings = load_docstrings()
-lda = GibbsLDA(12, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=500, random_state=0)
-lda.fit(docstrings.data)
+lda = GibbsLDA(12, random_state=0).fit(docstrings.data)
 
 # %%
 # Words
@@ -27,8 +26,7 @@ lda.fit(docstrings.data)
 # words. The share of a topic is its part of all tokens. The order of topics in a fit has no meaning, so they are
 # ordered here by their share.
 
-lengths = np.asarray(docstrings.data.sum(axis=1)).ravel()
-share = lengths @ lda.doc_topic_ / lengths.sum()
+share = lda.topic_share_
 order = np.argsort(-share)
 
 fig, axes = plt.subplots(3, 4, figsize=(11, 7), sharex=True, layout="constrained")
