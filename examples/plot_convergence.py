@@ -44,7 +44,7 @@ for name, found in lda.diagnostics_.items():
     print(f"{name:<14}  R-hat {found.r_hat:.2f}; of each chain: {', '.join(f'{r:.2f}' for r in found.r_hat_by_chain)}")
 
 # %%
-# - Each chain has its own level. The posterior of the assignments has many modes, and sweeps that change one token after
+# - Each chain has its own level. The posterior of the assignments has many modes. Sweeps that change one token after
 #   the other seldom leave a mode. So one constant trace does not prove convergence.
 # - Some chains still move after hundreds of sweeps.
 #
@@ -75,5 +75,5 @@ for ax in (left, right):
 plt.show()
 
 # %% The intervals contain the differences between the matched topics of the chains. They are centred at the best chain.
-# Intervals from one chain would be far too narrow. A mean of topics over chains would mix topics that do not correspond,
-# so ``topic_word_`` comes from one chain.
+# Intervals from one chain would be far too narrow. A mean of topics over chains would mix topics that do not
+# correspond, so ``topic_word_`` comes from one chain.
