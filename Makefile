@@ -73,4 +73,4 @@ doc: $(VENV)/installed-doc
 
 clean:
 	rm -rf $(VENV) .venv-* build doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst \
-		marginal_likelihood.png topics.html
+		convergence.png topics.html

@@ -2,60 +2,78 @@
 Chains and their convergence
 ============================
 
-Traces of the log joint show how many sweeps a chain needs until its level is constant. Traces of several chains show
-that chains end at different levels.
+Traces of several chains show how many sweeps a chain needs, and that chains end in different modes. Topics that all
+chains have are more reliable than others.
 """
 
-# %%
-# Six independent chains begin at random states. ``log_joint_trace_`` has log p(w, z) after every sweep, in nats,
-# with one row for each chain.
+# %% Four independent chains begin at random states. ``traces_`` has three quantities after every sweep. They do not
+# depend on the order of the topics, so chains can be compared.
+
+import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
+from sklda.inspection import ConvergenceDisplay
 
-X = load_docstrings().data
-lda = GibbsLDA(16, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=400, n_chains=6, n_jobs=2, random_state=0)
-lda.fit(X)
-trace = lda.log_joint_trace_
-print(f"{trace.shape[0]} chains, {trace.shape[1]} sweeps; best chain: {lda.best_chain_}")
+docstrings = load_docstrings()
+lda = GibbsLDA(16, n_chains=4, n_jobs=2, random_state=0)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the chains disagree, as the plots show
+    lda.fit(docstrings.data)
 
 # %%
-# The topics come from the best chain, which has the highest mean over the last half of its sweeps (orange). Diamonds
-# show these means.
+# Traces
+# ------
+#
+# The left plot has the log joint, in nats per token; the right one the sum of the squared shares of the topics. Draws
+# come from the sweeps after the dashed line. Priors are learnt before it.
 
-sweeps = np.arange(1, lda.n_iter_ + 1)
-half = lda.n_iter_ // 2
-level = trace[:, half:].mean(axis=1)
-
-fig, (whole, late) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
-for chain, row in enumerate(trace):
-    kept = chain == lda.best_chain_
-    style = {"color": "darkorange" if kept else "slategrey", "linewidth": 1.6 if kept else 0.8, "zorder": 2 + kept}
-    whole.plot(sweeps, row / 1000, label="best chain" if kept else "other chains", **style)
-    late.plot(sweeps[half:], row[half:] / 1000, **style)
-    late.plot(1.02 * sweeps[-1], level[chain] / 1000, "D", color=style["color"])
-whole.set(xscale="log", xlabel="sweep (log scale)", ylabel="log joint (thousand nats)", title="All sweeps")
-handles, labels = whole.get_legend_handles_labels()
-unique = dict(zip(labels, handles, strict=True))
-whole.legend(unique.values(), unique.keys(), loc="lower right", frameon=False)
-late.set(xlabel="sweep", title="Last half")
-for ax in (whole, late):
-    ax.spines[["top", "right"]].set_visible(False)
+fig, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+for ax, quantity in zip(axes, ("log_joint", "squared_shares"), strict=True):
+    ConvergenceDisplay.from_estimator(lda, quantity=quantity, ax=ax)
 plt.show()
 
-# %%
-# Interpretation
-# --------------
-#
-# - The log joint rises most in the first fifty sweeps. The rest takes hundreds of sweeps. Sometimes it rises in a step,
-#   as in the lowest chain here.
-# - After that each chain has a different level. The posterior of the assignments has many modes, and sweeps that change
-#   one token after the other seldom leave a mode. So one constant trace does not prove convergence. Several chains with
-#   the same level would be better evidence; here their levels differ.
-# - Do not average over chains: their topics differ, and so does the order of the topics.
+# %% R-hat compares the halves of all chains. It is near 1 if they agree. ``r_hat_by_chain`` compares the two halves of
+# each chain.
 
-within = trace[:, half:].std(axis=1).mean()
-print(f"standard deviation within a chain: {within:.0f} nats; between chains: {level.std(ddof=1):.0f} nats")
+for name, found in lda.diagnostics_.items():
+    print(f"{name:<14}  R-hat {found.r_hat:.2f}; of each chain: {', '.join(f'{r:.2f}' for r in found.r_hat_by_chain)}")
+
+# %%
+# - Each chain has its own level. The posterior of the assignments has many modes. Sweeps that change one token after
+#   the other seldom leave a mode. So one constant trace does not prove convergence.
+# - Some chains still move after hundreds of sweeps.
+#
+# Stable topics
+# -------------
+#
+# The topics of the other chains are matched to those of the best chain. ``topic_stability_`` is near 1 for topics that
+# all chains have. The right plot has the share of each topic in every chain, as a dot.
+
+order = np.argsort(-lda.topic_stability_)
+shares = np.array([np.bincount(c.topic_assignments, minlength=16)[c.matched] for c in lda.chains_])
+shares = shares / lda.topic_assignments_.size
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(11, 5.5), sharey=True, layout="constrained")
+words = [" ".join(docstrings.feature_names[np.argsort(-lda.topic_word_[k])[:4]]) for k in order]
+left.barh(words, lda.topic_stability_[order], color="steelblue")
+left.invert_yaxis()
+left.set(xlabel="stability", xlim=(0, 1))
+for row in shares:
+    right.plot(row[order], words, "o", color="slategrey", alpha=0.6)
+right.errorbar(
+    lda.topic_share_[order], words, xerr=1.96 * lda.topic_share_std_[order], fmt="none", ecolor="darkorange", zorder=1
+)
+right.set(xlabel="share of the tokens in four chains; ± 1.96 standard deviations")
+for ax in (left, right):
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+plt.show()
+
+# %% The intervals contain the differences between the matched topics of the chains. They are centred at the best chain.
+# Intervals from one chain would be far too narrow. A mean of topics over chains would mix topics that do not
+# correspond, so ``topic_word_`` comes from one chain.

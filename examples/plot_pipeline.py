@@ -23,7 +23,7 @@ X, y = load_docstrings(return_X_y=True)
 
 
 def topics(n_components):
-    return GibbsLDA(n_components, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=100, random_state=0)
+    return GibbsLDA(n_components, max_iter=100, random_state=0)
 
 
 def classifier(C):
@@ -60,7 +60,7 @@ print(f"words: {words[0]:.3f}; words and 20 topics: {both[0]:.3f}; 80 topics: {b
 
 n_labels = [32, 64, 128, 256, 512, 1024]
 proportions = topics(40).fit(X).doc_topic_
-splits = [StratifiedShuffleSplit(10, train_size=n, test_size=500, random_state=0) for n in n_labels]
+splits = [StratifiedShuffleSplit(4, train_size=n, test_size=500, random_state=0) for n in n_labels]
 few_topics = np.array([accuracy(classifier(10), proportions, cv) for cv in splits])
 few_words = np.array([accuracy(classifier(1), X, cv) for cv in splits])
 
@@ -85,7 +85,7 @@ left.set_title("Three-fold cross-validation, all labels")
 curve(right, n_labels, few_topics, blue, "40 topics of all documents")
 curve(right, n_labels, few_words, orange, "bag of words")
 right.set(xlabel="labelled documents")
-right.set_title("Few labels, 10 random splits")
+right.set_title("Few labels, 4 random splits")
 
 for ax, ticks in ((left, n_topics), (right, n_labels)):
     ax.set_xscale("log", base=2)

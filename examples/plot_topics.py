@@ -18,8 +18,7 @@ from sklda.datasets import load_docstrings
 from sklda.inspection import TopicWordsDisplay, top_documents, top_words
 
 docstrings = load_docstrings()
-lda = GibbsLDA(12, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=500, random_state=0)
-lda.fit(docstrings.data)
+lda = GibbsLDA(12, random_state=0).fit(docstrings.data)
 
 # %%
 # Words

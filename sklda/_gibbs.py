@@ -24,7 +24,7 @@ class GibbsLDA(BaseLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
 
     Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the first half of
-    the sweeps and fixed afterwards, so that the draws come from an exact sampler of the posterior at these priors.
+    the sweeps and fixed afterwards, so the draws come from an exact sampler of the posterior at these priors.
 
     Parameters
     ----------
@@ -393,9 +393,9 @@ class GibbsLDA(BaseLDA):
             before["learn_priors"] = self._learnt_kind_
         self._check_same_parameters(before)
         kind = chain_class(self.sampler, corpus, priors)
-        chains = []
-        for known, state in zip(self._chain_priors_, self._chain_states_, strict=True):
-            own = priors if learning is None else learning.as_learnt(known)
+        own = [priors if learning is None else learning.as_learnt(known) for known in self._chain_priors_]
+        return [
             # Draws at other priors are not averaged with those to come.
-            chains.append(kind(corpus, own, state if own.equal(known) else replace(state, draws=())))
-        return chains
+            kind(corpus, new, state if new.equal(known) else replace(state, draws=()))
+            for new, known, state in zip(own, self._chain_priors_, self._chain_states_, strict=True)
+        ]
