@@ -334,7 +334,7 @@ class GibbsLDA(BaseLDA):
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
             kind = chain_class(self.sampler, corpus, priors)
-            inits = [self._initialisation(corpus, data["X"])] * self.n_chains
+            inits = self.n_chains * [self._initialisation(corpus, data["X"])]
             chains = initialise_chains(corpus, priors, seeds, inits, self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
