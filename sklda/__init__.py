@@ -26,12 +26,9 @@ folder imports only from the folders above it in this list, and from the modules
                      convergence         diagnostics
         sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed
                      in common           threaded  blocked  choice  initialisation  run_chains
-      inspection     what they read      _view  _ranking  _distances  _groups  _axes
-                     tables              _records  _tables  _tokens  _hierarchy  _pyldavis
-                     a page              _texts  _explorer_data  _explorer
-                     plots               _topic_shares  _topic_words  _documents  _similarity  _collections
-                                         _convergence  _marginal_likelihood  _topic_count
-      datasets       corpora             _docstrings  _states  _synthetic  _tokens
+                     priors              prior_learning  seed_words
+                     theta and phi       point_estimates  parameters  draws  matching
+        held_out     theta               fold_in  token_topics
                      log p(w_d | phi)    log_likelihoods  ais  left_to_right  particle_filter  chib  exact
                      of hidden tokens    document_completion
                      comparisons         ratio_ais  leave_one_out

@@ -85,7 +85,8 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         corpus = self._corpus(X, reset=True)
         fitted = self._fit(corpus, {"X": X, "y": y}, **metadata)
         # The attributes of an earlier fit are deleted. The names of all of them end with an underscore.
-        for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
+        kept = "n_features_in_", "feature_names_in_"
+        for name in [name for name in vars(self) if name.endswith("_") and name not in kept]:
             delattr(self, name)
         vars(self).update(fitted)
         return self

@@ -6,6 +6,7 @@ from sklearn.utils import Bunch
 
 from sklda._inference.diagnostics import diagnose
 from sklda._inference.parallel import in_parallel
+from sklda._inference.priors import SMALLEST
 from sklda._inference.sampling.collapsed import compact_topics
 from sklda._inference.sampling.draws import posterior_moments
 from sklda._inference.sampling.matching import match_topics
@@ -119,10 +120,14 @@ def _doc_prior(estimator, priors):
 
 
 def _word_prior(estimator, priors):
-    """eta as an attribute: a float if all words and topics have the same."""
-    if len(priors.topic):
-        return priors.topic_word().astype(np.float64)
-    return priors.word.copy() if np.ndim(estimator.topic_word_prior) else float(priors.word[0])
+    """eta as an attribute: as given, or a float if it was learnt; with seed words, a matrix."""
+    given = estimator.topic_word_prior
+    if len(priors.topic) and (given is None or estimator.seed_words):
+        # Rounding to single precision may have left the allowed range.
+        return np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)
+    if np.ndim(given):
+        return np.array(given, dtype=np.float64)
+    return float(priors.word[0])
 
 
 def _shares(shares, best):

@@ -5,6 +5,7 @@ its own topic. With weights w_k from all the counts, and w'_t from the counts wi
 p_k = w_k / (W - w_t + w'_t) for k != t.
 """
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
 from sklda._kernels._conditional cimport Conditional, add_to_both, open_corpus, open_document, weigh
 
@@ -21,7 +22,7 @@ def expected_counts(
     const int64_t[::1] topic_totals,            # IN (K,): m_k
     double[:, ::1] doc_topic,                   # IN/OUT (D, K): E(n_dk) is added
     double[:, ::1] word_topic,                  # IN/OUT (V, K): E(m_kv) is added
-    double[:, ::1] scratch_double,              # SCRATCH (2, K)
+    double[:, ::1] scratch_double,              # SCRATCH (3, K)
     int32_t[::1] scratch_counts,                # SCRATCH (at least K,)
 ):
     """Add the full conditionals of all tokens to the counts."""
@@ -29,6 +30,7 @@ def expected_counts(
         int64_t K = topic_totals.shape[0], d, i, j, k, v
         int32_t t
         double eta, total, rest, less, share, change
+        double* taken = &scratch_double[2, 0]
         Conditional c
 
     with nogil:
@@ -36,6 +38,7 @@ def expected_counts(
             &c, doc_prior, word_prior, topic_prior, prior_totals, &word_topic_counts[0, 0], word_topic_counts.shape[1],
             &topic_totals[0], scratch_counts, &scratch_double[1, 0], &scratch_double[0, 0],
         )
+        memset(taken, 0, K * sizeof(double))
         for d in range(offsets.shape[0] - 1):
             open_document(&c, d, offsets, topics)
             i = offsets[d]
@@ -58,9 +61,17 @@ def expected_counts(
                                 rest += c.weights[k]
                     rest = 1.0 / (rest + less)
                     share += rest
-                    change = (less - c.weights[t]) * rest
+                    taken[t] += rest
+                    doc_topic[d, t] += less * rest
+                    word_topic[v, t] += less * rest
+                    j += 1
+                # The difference of the shares first: for one token it is exactly zero, whatever the weight is.
+                for j in range(i, j):
+                    t = topics[j]
+                    change = c.weights[t] * (share - taken[t])
                     doc_topic[d, t] += change
                     word_topic[v, t] += change
-                    j += 1
+                    c.weights[t] = taken[t] = 0
+                j += 1
                 add_to_both(c.weights, share, K, &doc_topic[d, 0], &word_topic[v, 0])
                 i = j

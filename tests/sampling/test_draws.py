@@ -107,7 +107,7 @@ def test_averaging_stops_where_topics_switch_names():
     lda = GibbsLDA(4, max_iter=60, n_draws=8, draw_every=2, random_state=0).fit(b.data)
     (state,), (priors,) = lda._chain_states_, lda._chain_priors_
     assert lda.n_draws_ == len(state.draws) == 8
-    draws = list(state.draws)
+    draws = [z for _, z in state.draws]
     draws[:5] = [np.array([1, 0, 2, 3], np.uint8)[z] for z in draws[:5]]
     found = posterior_moments(lda._corpus_, priors, draws, "cgs_p", lambda: None)
     last = posterior_moments(lda._corpus_, priors, draws[5:], "cgs_p", lambda: None)
@@ -140,12 +140,12 @@ def test_no_draws_of_the_burn_in_are_kept():
     truth = Enumeration(DOCS, V, K, 0.4, 0.3)
     chains = [GibbsChain.initialise_randomly(truth.corpus, truth.priors, np.random.SeedSequence(0))]
     schedule = Schedule(n_draws=5, draw_every=10)
-    for n_sweeps, end, n_draws in ((40, 13, 1), (40, 35, 2), (11, None, 4)):
+    for n_sweeps, end, n_burn_in, n_draws in ((40, 13, 20, 1), (40, 35, 26, 2), (11, None, 23, 3)):
         (chain,) = chains = run_chains(chains, n_sweeps, listener=EndAt(end), schedule=schedule)
-        assert chain.n_burn_in == 20
-        # First the present z, as there is nothing else; then after sweeps 30 and 35; then after sweeps 40 and 46, too.
+        assert chain.n_burn_in == n_burn_in
+        # First the present z, as there is nothing else; then after sweeps 30 and 35; then after sweeps 30, 40 and 46.
         assert len(chain.draws) == n_draws
-        np.testing.assert_array_equal(chain.draws[-1], chain.topics)
+        np.testing.assert_array_equal(chain.draws[-1][1], chain.topics)
 
 
 @pytest.fixture(scope="module")

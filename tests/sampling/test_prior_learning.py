@@ -160,7 +160,7 @@ def best_alpha(n_dk, start):
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 def test_learnt_priors_are_the_optimum_over_the_stored_draws(learn, kind):
     corpus, n_components = simulated(3, doc_topic_prior=np.array([0.1, 0.3, 0.6, 1.2])), 4
-    priors, learning = prior_settings(learn, None, None, None, n_components, corpus.n_features)
+    priors, learning = prior_settings(learn, None, None, None, n_components, corpus)
     chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
     seen = Collector()
     (chain,) = run_chains([chain], 200, listener=seen, schedule=Schedule(learning=learning))
@@ -185,8 +185,9 @@ def test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors(sampler
     Bounds keep the priors where chains on so few tokens move freely.
     """
     monkeypatch.setattr(prior_learning, "BOUNDS", (0.15, 3.0))
+    monkeypatch.setattr(prior_learning, "LEAST_TOKENS", 0)
     truth = Enumeration(DOCS, V, K, 0.5, 0.5)
-    priors, learning = prior_settings("asymmetric", None, None, None, K, V)
+    priors, learning = prior_settings("asymmetric", None, None, None, K, truth.corpus)
     kind = WordMajorChain if sampler == "sparse" else chain_class(sampler, truth.corpus, priors)
     chain = kind.initialise_randomly(truth.corpus, priors, np.random.SeedSequence(2))
     (chain,) = run_chains([chain], 60, schedule=Schedule(learning=learning))

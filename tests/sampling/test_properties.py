@@ -27,6 +27,8 @@ def cases(draw):
     eta_shape = draw(st.sampled_from([(shape[1],), (K, shape[1])]))
     parameters = {
         "n_components": K,
+        "learn_priors": False,
+        "n_draws": 1,
         "doc_topic_prior": draw(st.none() | value | arrays(np.float64, K, elements=value)),
         "topic_word_prior": draw(st.none() | value | arrays(np.float64, eta_shape, elements=value)),
         "max_iter": draw(st.integers(1, 4)),

@@ -48,7 +48,7 @@ def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, met
         _tokens.count_documents(corpus.offsets, topics, doc_topic)
         return doc_topic, word_topic_counts[:, :K].T.astype(np.float64, order="C")
     word_topic = np.zeros((corpus.n_features, K))
-    scratch = np.empty((2, K)), np.empty(K, np.int32)
+    scratch = np.empty((3, K)), np.empty(K, np.int32)
     for first, last in corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K):
         stop()
         _point_estimates.expected_counts(
