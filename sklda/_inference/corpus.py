@@ -10,11 +10,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from sklda._inference.counts import LARGEST_COUNT, read_counts
+from sklda._inference.parallel import Aligned
 from sklda._kernels import _tokens
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class Corpus(Aligned):
     """The tokens of all documents, document by document.
 
     Parameters

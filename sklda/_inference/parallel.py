@@ -84,6 +84,29 @@ def _interrupt_again():
     interrupt_main()
 
 
+class Aligned:
+    """Mixin: after unpickling, the arrays that are attributes are aligned in memory, as kernels need them.
+
+    The arrays of a message of Dask begin at any byte.
+    """
+
+    def __setstate__(self, state):
+        vars(self).update({name: _aligned(value) for name, value in state.items()})
+
+
+def _aligned(value):
+    return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
+
+
+def in_other_process(function, *arguments):
+    """A joblib task ``function(*arguments)``; arrays among the arguments are aligned where they arrive."""
+    return delayed(_with_aligned_arrays)(function, *arguments)
+
+
+def _with_aligned_arrays(function, *arguments):
+    return function(*map(_aligned, arguments))
+
+
 class Team:
     """Worker threads that take tasks from a queue. `with_team` creates and ends it."""
 
@@ -219,7 +242,8 @@ def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):
         raise TypeError(f"n_jobs must be an int or None, got {n_jobs!r}.")
     backend, n_default = get_active_backend(prefer="threads")
     if not getattr(backend, "supports_sharedmem", False):
-        return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*task, NEVER_STOP) for task in tasks)
+        tasks = (in_other_process(function, *task, NEVER_STOP) for task in tasks)
+        return Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
     tasks = list(tasks)
     n_threads = min(backend.effective_n_jobs(n_default if n_jobs is None else n_jobs), len(tasks))
     if n_threads < (1 if always_in_threads else 2):

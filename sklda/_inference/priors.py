@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference.arguments import real_numbers
+from sklda._inference.parallel import Aligned
 from sklda._kernels import LANES
 
 # Bounds of every Dirichlet parameter. The product of two parameters and a topic's total must fit in single precision.
@@ -50,7 +51,7 @@ def check_prior(prior, name, shapes):
 
 
 @dataclass(frozen=True, eq=False)
-class Priors:
+class Priors(Aligned):
     """alpha and eta as the kernels take them.
 
     Attributes

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklda._inference.parallel import Aligned
+
 METHODS = ("augmented", "langevin", "variational")
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(Aligned):
     """Settings that do not change along a chain or an ascent.
 
     Attributes

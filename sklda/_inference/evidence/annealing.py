@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.evidence.topic_labels import log_mean_over_labels
-from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.parallel import NEVER_STOP, Aligned
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _independent
@@ -23,7 +23,7 @@ _FIRST_SCALE, _LEAST_FIRST_SCALE = 10.0, 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Guide:
+class Guide(Aligned):
     """Expected counts near a mode of the posterior. The guided path adds multiples of them to the priors.
 
     Attributes

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sklda._inference.parallel import Aligned
 from sklda._inference.priors import padded
 
 # Number of documents of a block, the unit of parallel work. It does not depend on n_jobs.
@@ -51,7 +52,7 @@ def sum_by_document(corpus, values):
     return np.bincount(corpus.token_documents, weights=values, minlength=corpus.n_documents)
 
 
-class DocumentBlock:
+class DocumentBlock(Aligned):
     """Consecutive documents in the arrays that kernels take, and scratch arrays of the right sizes.
 
     Parameters
