@@ -7,7 +7,7 @@ import pytest
 
 from sklda._inference.compound.model import Model
 from sklda._inference.corpus import Corpus
-from sklda._inference.parallel import _with_aligned_arrays
+from sklda._inference.parallel import _with_aligned_arrays, results_of
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda.datasets import make_lda_corpus
@@ -41,6 +41,10 @@ def test_attributes_are_aligned(corpus):
 
 def test_arguments_are_aligned():
     assert _with_aligned_arrays(_flags, *sent((np.arange(3), np.ones(2), "x"))) == [True, True]
+
+
+def test_results_are_aligned():
+    assert [each.flags.aligned for each in results_of(sent, [np.arange(3), np.ones(2)])] == [True, True]
 
 
 def _flags(*arguments):

@@ -1,5 +1,6 @@
 """Some hundred random inputs (`make fuzz` plays more), and that the harness finds what it looks for."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -83,8 +84,8 @@ def test_what_is_no_log_probability(value, found):
     [
         (
             "import ctypes; ctypes.string_at(0)",
-            # The first words are Python's, the others are AddressSanitizer's.
-            "crash or hang: exit status (-11: Fatal Python error: Segmentation fault|1: .*AddressSanitizer)",
+            # With AddressSanitizer the status is 1.
+            "crash or hang: exit status (-11|1): Fatal Python error: Segmentation fault",
         ),
         ("import time; time.sleep(100)", "crash or hang: exit status 1: Timeout"),
     ],
@@ -109,7 +110,7 @@ def test_a_child_that_ends(breach, found, tmp_path):
     command = [sys.executable, str(tmp_path / "fuzz.py"), "4", "--patience", "1"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
-    assert f"input 1, kind: {found}" in done.stdout
+    assert re.search(f"input 1, kind: {found}", done.stdout)
     assert "4 inputs" in done.stdout.splitlines()[-1]
     assert done.stdout.endswith(": 1 violations\n")
     assert done.stdout.splitlines()[-2].split() == ["kind", "4", "inputs", "6", "answers", "3", "refusals"]

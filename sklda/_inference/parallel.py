@@ -99,12 +99,20 @@ def _aligned(value):
 
 
 def in_other_process(function, *arguments):
-    """A joblib task ``function(*arguments)``; arrays among the arguments are aligned where they arrive."""
+    """A joblib task ``function(*arguments)``; arrays among the arguments are aligned where they arrive.
+
+    `results_of` runs such tasks.
+    """
     return delayed(_with_aligned_arrays)(function, *arguments)
 
 
 def _with_aligned_arrays(function, *arguments):
     return function(*map(_aligned, arguments))
+
+
+def results_of(parallel, tasks):
+    """The results of tasks in other processes, in order; arrays are aligned."""
+    return [_aligned(result) for result in parallel(tasks)]
 
 
 class Team:
@@ -243,7 +251,7 @@ def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):
     backend, n_default = get_active_backend(prefer="threads")
     if not getattr(backend, "supports_sharedmem", False):
         tasks = (in_other_process(function, *task, NEVER_STOP) for task in tasks)
-        return Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+        return results_of(Parallel(n_jobs=n_jobs, prefer="threads"), tasks)
     tasks = list(tasks)
     n_threads = min(backend.effective_n_jobs(n_default if n_jobs is None else n_jobs), len(tasks))
     if n_threads < (1 if always_in_threads else 2):

@@ -119,17 +119,25 @@ def _by_ratio(corpus, a, b, seed, path, alignment, **common):
     """The ratio by annealing from b to a and from a to b."""
     forward, forward_std = log_mean_exp(log_ratios(corpus, b, a, path=path, seed=random.child(seed, 0), **common))
     reverse, reverse_std = log_mean_exp(log_ratios(corpus, a, b, path=path, seed=random.child(seed, 1), **common))
-    gap = forward + reverse
-    gap_std = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.hypot(forward_std, reverse_std)[0]
+    # Weights are infinite where a probability underflows.
+    with np.errstate(invalid="ignore"):
+        gap, log_ratio = forward + reverse, (forward - reverse) / 2
+        disagreement = gap.mean()
+    if not np.isfinite(disagreement):
+        gap_std = np.inf
+    elif len(gap) > 1:
+        gap_std = gap.std(ddof=1) / np.sqrt(len(gap))
+    else:
+        gap_std = np.hypot(forward_std, reverse_std)[0]
     return Bunch(
-        log_ratio=(forward - reverse) / 2,
+        log_ratio=log_ratio,
         std=np.maximum(np.hypot(forward_std, reverse_std), np.abs(gap)) / 2,
         path=path,
         forward=forward,
         reverse=-reverse,
-        disagreement=float(gap.mean()),
+        disagreement=float(disagreement),
         disagreement_std=float(gap_std),
-        converged=bool(abs(gap.mean()) <= _CONVERGED * gap_std + 1e-9),
+        converged=bool(np.isfinite(disagreement) and abs(disagreement) <= _CONVERGED * gap_std + 1e-9),
         alignment=alignment,
     )
 
@@ -153,7 +161,8 @@ def _better_path(corpus, a, b, seed, common):
     there = log_ratios(trial, b, a, path="convex", n_runs=1, seed=seeds[0], **common)[0]
     back = log_ratios(trial, a, b, path="convex", n_runs=1, seed=seeds[1], **common)[0]
     runs = [log_likelihoods(trial, *m, seed=s, n_runs=2, **common) for m, s in zip((a, b), seeds[2:], strict=True)]
-    difference = np.diff(runs[0] - runs[1], axis=0)[0]
+    with np.errstate(invalid="ignore"):
+        difference = np.diff(runs[0] - runs[1], axis=0)[0]
     return "convex" if np.mean((there + back) ** 2) <= np.mean(difference**2) else "difference"
 
 

@@ -170,5 +170,8 @@ def test_bennett():
 
 
 def test_pieces_belong_to_their_documents():
-    found = LeaveOneOut(np.array([4, 7]), np.array([0, 0, 1]), np.array([[1.0], [2], [4]]), np.array([[1.0], [2], [4]]))
-    np.testing.assert_allclose(found.log_likelihood(), [3, 4])
+    weights = np.array([[-1.0], [-2], [-4]])
+    found = LeaveOneOut(np.array([4, 7]), np.array([0, 0, 1]), weights, weights)
+    np.testing.assert_allclose(found.log_likelihood(), [-3, -4])
+    # No probability is above 1.
+    assert LeaveOneOut(np.array([4, 7]), np.array([0, 0, 1]), -weights, -weights).log_likelihood().tolist() == [0, 0]

@@ -55,8 +55,11 @@ class LeaveOneOut:
     backward: np.ndarray
 
     def log_likelihood(self, draws=slice(None)):
-        """log L_d by Bennett's acceptance ratio with the chosen draws, in nats; (n_left_out,)."""
-        return self._sum(bennett(self.forward[:, draws], self.backward[:, draws]))
+        """log L_d by Bennett's acceptance ratio with the chosen draws, in nats; (n_left_out,).
+
+        A probability is at most 1, so an estimate above 0 is set to 0.
+        """
+        return np.minimum(self._sum(bennett(self.forward[:, draws], self.backward[:, draws])), 0.0)
 
     def one_sided(self):
         """log L_d from the forward weights alone, and from the backward weights alone; two arrays (n_left_out,)."""

@@ -6,7 +6,7 @@ from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel
 
 from sklda._inference import random
-from sklda._inference.parallel import NEVER_STOP, in_other_process
+from sklda._inference.parallel import NEVER_STOP, in_other_process, results_of
 from sklda._inference.sampling.threaded import ThreadedChain, run_tasks
 from sklda._kernels import LANES, STRIDE, _dirichlet, _tokens
 
@@ -56,7 +56,7 @@ class BlockChain(ThreadedChain):
         word_key, doc_key, *stream = seed.generate_state(6, np.uint64)
         tasks = self._block_tasks(doc_key, self._draw_topics(word_key, random.child(seed, 0)), stop)
         if self._processes:
-            new = self._processes(in_other_process(self._sweep_block, *task) for task in tasks)
+            new = results_of(self._processes, (in_other_process(self._sweep_block, *task) for task in tasks))
         else:
             new = run_tasks(self._team, self._sweep_block, tasks)
         for (first, last), topics in zip(self._tasks, new, strict=True):
