@@ -83,7 +83,7 @@ def test_lists_of_any_length(n_lists):
     assert chi_square_p(seen, np.roll(counts, 1) / counts.sum()) < ALARM
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_rare_topic_is_drawn_at_its_rate_from_all():
     """Topic 17 has 9.9e-8 of the weight of topic 1 in its lane: added to it in single precision, it would be nothing.
 
