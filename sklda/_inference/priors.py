@@ -50,6 +50,12 @@ def check_prior(prior, name, shapes):
     return values if values.ndim else float(values)
 
 
+def check_number_of_topics(n_components):
+    """Raise a ValueError if there are more topics than 32-bit numbers."""
+    if n_components > _MOST_TOPICS:
+        raise ValueError(f"n_components={n_components} is more than {_MOST_TOPICS}: topics are 32-bit numbers.")
+
+
 @dataclass(frozen=True, eq=False)
 class Priors(Aligned):
     """alpha and eta as the kernels take them.
@@ -91,8 +97,7 @@ class Priors(Aligned):
         ValueError, TypeError
             See `check_prior`; also if `n_components` does not fit 32 bits.
         """
-        if n_components > _MOST_TOPICS:
-            raise ValueError(f"n_components={n_components} is more than {_MOST_TOPICS}: topics are 32-bit numbers.")
+        check_number_of_topics(n_components)
         shapes = {"one per topic": (n_components,)}
         if n_documents is not None:
             shapes["documents, topics"] = (n_documents, n_components)

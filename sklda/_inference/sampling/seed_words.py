@@ -6,6 +6,8 @@ from numbers import Integral
 import numpy as np
 from scipy.sparse import csr_array
 
+from sklda._inference.priors import check_number_of_topics
+
 
 def pseudo_counts(seed_words, strength, n_components, corpus, names):
     """The pseudo-counts of seed words: `strength` times the count of the word in the corpus.
@@ -32,6 +34,7 @@ def pseudo_counts(seed_words, strength, n_components, corpus, names):
     TypeError
         If `seed_words` is not a dict, or a topic or word has the wrong type.
     """
+    check_number_of_topics(n_components)
     if not isinstance(seed_words, Mapping):
         raise TypeError(f"seed_words must be a dict of topics and their words, got {seed_words!r}.")
     counts = np.bincount(corpus.words, minlength=corpus.n_features)
