@@ -151,7 +151,7 @@ BAD = [
 
 @pytest.mark.parametrize("parameters, error, message", BAD)
 def test_bad_seed_words(X, parameters, error, message):
-    lda = GibbsLDA(3, max_iter=2, **parameters)
+    lda = GibbsLDA(**{"n_components": 3, "max_iter": 2} | parameters)
     before = dict(vars(lda))
     with pytest.raises(error, match=message):
         lda.fit(X)
