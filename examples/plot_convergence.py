@@ -68,7 +68,7 @@ for row in shares:
 right.errorbar(
     lda.topic_share_[order], words, xerr=1.96 * lda.topic_share_std_[order], fmt="none", ecolor="darkorange", zorder=1
 )
-right.set(xlabel="share of the tokens in four chains; ± 1.96 standard deviations")
+right.set(xlabel="share of the tokens in four chains, ± 1.96 sd")
 for ax in (left, right):
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="y", length=0)

@@ -37,8 +37,7 @@ def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, 
           linearly. Both models need the same number of topics, and every topic needs all words of the documents.
         - ``"difference"``: the difference of two guided estimates; for any two models.
         - ``"auto"``: ``"convex"`` or ``"difference"``, whichever has the smaller error at equal cost in a trial on up
-        to
-          64 documents.
+          to 64 documents.
     n_temperatures : int, default=100
         Sweeps of each annealing run.
     n_runs : int, default=2

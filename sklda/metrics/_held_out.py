@@ -44,17 +44,16 @@ def held_out_log_likelihood(
           Unbiased. If phi has zeros, a run is -inf when its draw from the prior gives a word a topic without that word;
           a few runs can then all be -inf for a document of positive probability.
         - ``"left_to_right"``: one particle; all earlier tokens are drawn again before each token (Wallach et al. 2009).
-        Unbiased;
-          the average over several particles inside the product, which that paper proposes, would be biased upwards.
-          Cost grows with the square of a document's length.
+          Unbiased; the average over several particles inside the product, which that paper proposes, would be biased
+          upwards. Cost grows with the square of a document's length.
         - ``"particle_filter"``: `n_particles` particles, systematic resampling. Unbiased.
         - ``"chib"``: Murray & Salakhutdinov (2009), with a chain of `n_temperatures` states. Unbiased.
         - ``"document_completion"``: log p of a random half of each document's tokens given theta from the other half,
           by `n_temperatures` sweeps. This is another quantity, of ``length // 2`` tokens, and needs no annealing.
         - ``"exact"``: dynamic programming over topic counts, for few topics and short documents.
     n_temperatures : int, default=100
-        Distributions on an annealing path, one sweep each. For ``"chib"`` and
-        ``"document_completion"`` see there; the other methods do not use it.
+        Distributions on an annealing path, one sweep each. For ``"chib"`` and ``"document_completion"`` see there; the
+        other methods do not use it.
     n_runs : int, default=1
         Independent runs. The result is the log of the mean of p; for ``"document_completion"`` the mean of log p.
     n_particles : int, default=None
