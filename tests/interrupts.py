@@ -80,7 +80,7 @@ def scored(score, **parameters):
 def held_out(method):
     return scored(
         lambda lda, X, n_jobs: metrics.held_out_log_likelihood(
-            X, (lda.topic_word_, 0.1), method=method, n_temperatures=1000, n_jobs=n_jobs
+            X, (lda.topic_word_, 0.1), method=method, n_temperatures=1000, n_runs=20, n_jobs=n_jobs
         )
     )
 
