@@ -16,6 +16,14 @@ def axes(ax):
     return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 
+def style_bars(ax):
+    """Horizontal bars from top to bottom, whose lengths are shares in percent."""
+    ax.invert_yaxis()
+    ax.xaxis.set_major_formatter("{x:.0%}")
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
 def plain_text(name, most=40):
     """A name as matplotlib shows it without formulas, at most `most` characters long."""
     text = "".join(c if c.isprintable() else "?" for c in str(name))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklda.inspection._axes import plain_text, pyplot
+from sklda.inspection._axes import plain_text, pyplot, style_bars
 from sklda.inspection._ranking import check_count, chosen_topics, largest
 from sklda.inspection._view import document_labels, topic_name, view_documents
 
@@ -134,11 +134,8 @@ class TopicDocumentsDisplay:
         if self.std is not None:
             ax.errorbar(proportions[:, 0], places, xerr=2 * np.asarray(self.std), fmt="none", ecolor="black", capsize=2)
         ax.set_yticks(places, map(plain_text, self.names))
-        ax.invert_yaxis()
         ax.set(xlabel="topic proportion", xlim=(0, 1))
-        ax.xaxis.set_major_formatter("{x:.0%}")
-        ax.tick_params(axis="y", length=0)
-        ax.spines[["top", "right"]].set_visible(False)
+        style_bars(ax)
         ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklda.inspection._axes import pyplot
+from sklda.inspection._axes import pyplot, style_bars
 from sklda.inspection._ranking import check_count
 from sklda.inspection._view import topic_name, view
 
@@ -102,11 +102,8 @@ class TopicSharesDisplay:
                 # Beside the axes, where no bar is.
                 where = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "center", "fontsize": 8}
                 ax.annotate(f"stability {value:.2f}", (1.01, place), **where)
-        ax.invert_yaxis()
         ax.set_xlabel("share of the tokens")
         ax.set_xlim(left=0)
-        ax.xaxis.set_major_formatter("{x:.0%}")
-        ax.tick_params(axis="y", length=0)
-        ax.spines[["top", "right"]].set_visible(False)
+        style_bars(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

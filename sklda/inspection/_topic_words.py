@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklda.inspection._axes import plain_text, pyplot
+from sklda.inspection._axes import plain_text, pyplot, style_bars
 from sklda.inspection._ranking import Ranking, check_count, chosen_topics
 from sklda.inspection._view import view
 
@@ -127,11 +127,8 @@ class TopicWordsDisplay:
             if self.word_shares is not None:
                 ax.vlines(self.word_shares[i], places - 0.4, places + 0.4, color="black", label="share in the corpus")
             ax.set_yticks(places, [plain_text(word, 24) for word in words])
-            ax.invert_yaxis()
             ax.set_title(name, fontsize=10, loc="left")
-            ax.tick_params(axis="y", length=0)
-            ax.spines[["top", "right"]].set_visible(False)
-            ax.xaxis.set_major_formatter("{x:.0%}")
+            style_bars(ax)
         if self.word_shares is not None:
             axes[n - 1].legend(fontsize=8, frameon=False, loc="lower right")
         figure.supylabel(self.label, fontsize=10)

@@ -118,7 +118,7 @@ class _Recorder:
         if schedule.snapshot_every and sweep % schedule.snapshot_every == 0:
             chain.snapshots.append((sweep, chain.topic_word()))
         if sweep > chain.n_burn_in and sweep % schedule.draw_every == 0:
-            self.chain.keep_draw(self.schedule.n_draws)
+            chain.keep_draw(schedule.n_draws)
 
     def converged(self):
         """Whether the chain can end. In the burn-in, this ends the burn-in."""
@@ -142,7 +142,7 @@ class _Recorder:
         """Keep the last draw."""
         chain = self.chain
         if chain.n_sweeps <= chain.n_burn_in or chain.n_sweeps % self.schedule.draw_every:
-            self.chain.keep_draw(self.schedule.n_draws)
+            chain.keep_draw(self.schedule.n_draws)
 
     def _end_of_learning(self):
         self.learning.end(self.chain)

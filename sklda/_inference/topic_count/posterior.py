@@ -7,6 +7,7 @@ from scipy.special import ndtr, softmax
 
 from sklda._inference import random
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.draws import after_sweeps
 from sklda._inference.sampling.parameters import draw_parameters
 from sklda._inference.sampling.run_chains import run_chains
 
@@ -14,8 +15,6 @@ from sklda._inference.sampling.run_chains import run_chains
 _CREDIBLE = 0.95
 # Last sweeps of the chains at the number of topics chosen. The topics are those of the best chain.
 _LAST_SWEEPS = 50
-# Sweeps between the end of an annealing run and a draw, so that draws from the same end differ.
-_SWEEPS_BETWEEN_DRAWS = 5
 
 # One estimate of the log evidence.
 ESTIMATE = np.dtype([("n_components", int), ("chain", int), ("n_sweeps", int), ("log_evidence", float)])
@@ -44,9 +43,8 @@ class ModelDraws:
     def sample(self, corpus, rng, seed):
         """A draw of z, theta and phi: an end drawn by its weight, then some sweeps with a stream from `seed`."""
         end = self.ends[rng.choice(len(self.ends), p=softmax(self.log_weights))]
-        chain = GibbsChain(corpus, self.priors, ChainState(end.topics, random.stream(seed)))
-        for _ in range(_SWEEPS_BETWEEN_DRAWS):
-            chain.sweep()
+        # Sweeps, so that draws from the same end differ.
+        chain = next(after_sweeps(GibbsChain(corpus, self.priors, ChainState(end.topics, random.stream(seed)))))
         return chain.topics, *draw_parameters(chain, rng)
 
     def chains(self, corpus, n_jobs=None):
