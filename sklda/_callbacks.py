@@ -7,6 +7,8 @@ try:
 except ImportError:
 
     class _NoContext:
+        _callbacks = ()
+
         def subcontext(self, **kwargs):
             return self
 
@@ -57,6 +59,11 @@ class Progress:
             for c in range(n_chains)
         ]
         self.sweeps, self.n_done = [None] * n_chains, [0] * n_chains
+
+    @property
+    def listens(self):
+        """Whether `before` and `after` have an effect: if lines are printed or there are callbacks."""
+        return bool(self.estimator.verbose) or bool(getattr(self.root, "_callbacks", True))
 
     def before(self, index):
         """A sweep of chain `index` begins."""

@@ -240,7 +240,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
             return attributes | self._fitted_attributes(chains)
 
         progress = Progress(self, data, fitted, self.n_chains, settings.most_sweeps(self.method))
-        options = {"n_chains": self.n_chains, "n_jobs": self.n_jobs, "listener": progress}
+        options = {"n_chains": self.n_chains, "n_jobs": self.n_jobs, "listener": progress if progress.listens else None}
         pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options)
         if self.method in EM_METHODS:
             expectation_maximisation(pool, self.method, per_topic)

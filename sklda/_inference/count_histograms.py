@@ -50,8 +50,10 @@ class Histograms:
     @cached_property
     def _matrix(self):
         """The distinct values, and their counts as a sparse array (n_draws, n_values)."""
-        values, columns = np.unique(self.values, return_inverse=True)
-        return values, csr_array((self.counts, columns, self.offsets), shape=(len(self), len(values)))
+        occurs = np.zeros(int(self.values.max(initial=0)) + 1, bool)
+        occurs[self.values] = True
+        values, columns = np.flatnonzero(occurs), np.cumsum(occurs) - 1
+        return values, csr_array((self.counts, columns[self.values], self.offsets), shape=(len(self), len(values)))
 
     def __getitem__(self, draws):
         """The draws of a slice, an index array or a mask."""
@@ -126,6 +128,15 @@ class CountHistograms:
             np.concatenate([part.totals for part in parts]),
         )
 
+    @cached_property
+    def _totals(self):
+        """`totals` as histograms: their distinct values are fewer."""
+        n_draws, K = self.totals.shape
+        return Histograms(self.totals.ravel(), np.ones(n_draws * K), np.arange(n_draws + 1) * K)
+
+    def __reduce__(self):
+        return type(self), (self.n_features, self.lengths, self.doc, self.word, self.totals)
+
     def __len__(self):
         return len(self.totals)
 
@@ -136,8 +147,7 @@ class CountHistograms:
     def word_part(self, eta, order=0):
         """B(eta), or its derivative with respect to log eta of order 1 or 2; (n_draws, n_etas)."""
         eta = np.asarray(eta, dtype=np.float64)
-        totals = log_rising(eta * self.n_features, self.totals.ravel(), order)
-        return self.word.sum_of_log_rising(eta, order) - totals.reshape(len(eta), *self.totals.shape).sum(axis=2).T
+        return self.word.sum_of_log_rising(eta, order) - self._totals.sum_of_log_rising(eta * self.n_features, order)
 
     def doc_part(self, alpha, order=0):
         """A(alpha), or its derivative with respect to log alpha of order 1 or 2; (n_draws, n_alphas)."""

@@ -294,7 +294,7 @@ def test_a_thinned_chain_keeps_every_second_draw():
             if thinned:
                 chains[1].thin(4)
     assert chains[1].every == 8
-    every, eighth = ([seen.counts.totals.tolist() for seen in each.observations] for each in chains)
+    every, eighth = (each.observations.counts.totals.tolist() for each in chains)
     assert eighth == every[7::8]
 
 

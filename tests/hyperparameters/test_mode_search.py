@@ -93,7 +93,7 @@ def test_chains_in_modes_of_their_own_do_not_agree():
     assert not apart.agree
     together = burnt_in([0, 0, 0, 0])
     assert together.agree
-    assert together.curve.lengths == [len(together.settled[0].chain.observations)] * 4
+    assert together.curve.lengths == [together.settled[0].chain.n_observations] * 4
 
 
 def test_the_best_modes_are_kept():

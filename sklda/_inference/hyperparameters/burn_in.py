@@ -56,8 +56,7 @@ class SettledChain:
     @classmethod
     def of(cls, chain):
         """From the last half of a chain's draws."""
-        seen = chain.observations[len(chain.observations) // 2 :]
-        draws = CountHistograms.stack([each.counts for each in seen])
+        draws = chain.observations[chain.n_observations // 2 :].counts
         curve = Curve(draws, mixture_denominators(draws, chain.grid), [len(draws)])
         region = region_of(curve, chain.grid.region, _DROP)
         return cls(chain, curve, region, curve.maximise(region))
@@ -120,8 +119,7 @@ def grid_around(region, within, corpus, n_components):
 def sweep_on_grid(chain, grid, n_sweeps, rng, stop=NEVER_STOP):
     """A chain after sweeps on (h, z) over a grid."""
     chain = TemperedChain(chain, grid, np.random.default_rng(rng))
-    for _ in range(n_sweeps):
-        chain.sweep(stop)
+    chain.sweeps(n_sweeps, stop)
     return chain
 
 
@@ -163,9 +161,9 @@ def _round(settled, within, n_sweeps, number, seed, n_jobs):
     chains = in_parallel(sweep_on_grid, tasks, n_jobs)
     if number == 0:
         for chain in chains:
-            del chain.observations[: len(chain.observations) // 2]
+            chain.keep(slice(chain.n_observations // 2, None))
     observed = [chain.observations for chain in chains]
-    draws = CountHistograms.stack([seen.counts for each in observed for seen in each])
+    draws = CountHistograms.stack([each.counts for each in observed])
     curve = Curve(draws, mixture_denominators(draws, grid), [len(each) for each in observed])
     log_h = conditional_means(draws, grid)[1]
     excess = split_r_hat(np.split(log_h, np.cumsum(curve.lengths)[:-1])).max() ** 2 - 1

@@ -118,7 +118,7 @@ class ChainPool:
     @property
     def observed(self):
         """The chains that have draws on the grid."""
-        return [chain for chain in self.chains if chain.observations]
+        return [chain for chain in self.chains if chain.n_observations]
 
     @property
     def all_ended(self):

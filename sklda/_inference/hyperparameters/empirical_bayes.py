@@ -194,7 +194,7 @@ def _functionals(chains, pool, curve):
     if not pool.settings.functionals:
         return None, np.empty((0, 0))
     draws = stack_draws(chains, True)
-    values = np.array([seen.values for chain in chains for seen in chain.observations])
+    values = np.concatenate([chain.observations.values for chain in chains])
     return Curve(draws, mixture_denominators(draws, pool.grid), curve.lengths, curve.log_shares), values
 
 

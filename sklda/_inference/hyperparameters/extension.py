@@ -128,7 +128,7 @@ def extend_at_maximum(pool, curve, maximum, search, n_left):
         Refined by the sweeps at the maximum.
     """
     for chain in pool.chains:
-        del chain.observations[: len(chain.observations) // _LEFT_OUT]
+        chain.keep(slice(chain.n_observations // _LEFT_OUT, None))
     done, refined = pool.settings.n_tuning, _refine(pool, curve, maximum, search)
     tol = pool.settings.tol
     while n_left and refined.interior.any() and refined.relative_error > tol and not pool.all_ended:
@@ -148,7 +148,7 @@ def _refine(pool, curve, maximum, search):
     observed = pool.observed
     if not observed:
         return maximum
-    lengths = [len(chain.observations) for chain in observed]
+    lengths = [chain.n_observations for chain in observed]
     last = stack_draws(observed, False).derivatives(*np.exp(maximum.log_h)[:, None])[0][:, 0]
     equal = np.full(len(last), 1 / len(last))
     if min(lengths) >= _ENOUGH:

@@ -4,17 +4,18 @@ Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 th
 full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) all points are visited equally often: serial tempering.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.count_histograms import CountHistograms
-from sklda._inference.dirichlet import dirichlet_log_density
+from sklda._inference.count_histograms import CountHistograms, Histograms
+from sklda._inference.hyperparameters.observations import DirichletDraws, Observations
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.rising import log_rising
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.collapsed import BLOCK_WEIGHTS, ChainState, GibbsChain
+from sklda._kernels import LANES, _tempered
 
 # Largest number of entries of a table of rising factorials: 32 MB.
 _LARGEST_TABLE = 2**22
@@ -29,6 +30,14 @@ class Grid:
     n_components : int
     etas, alphas : array-like of shape (n_etas,) and (n_alphas,)
         Ascending.
+
+    Attributes
+    ----------
+    lengths : ndarray of shape (n_alphas,)
+        The part of log p(z | alpha) that does not depend on z, with the other sign.
+    doc_table, word_table, totals_table : ndarray of shape (largest count + 1, n_alphas or n_etas), or None
+        Logs of the rising factorials of every alpha, of every eta, and of every eta times n_features. None: the table
+        would be too large.
     """
 
     def __init__(self, corpus, n_components, etas, alphas):
@@ -40,9 +49,10 @@ class Grid:
         self._by_eta = [Priors.make(1.0, eta, K, V) for eta in self.etas]
         self._by_alpha = [np.full((1, K), alpha) for alpha in self.alphas]
         lengths = corpus.length_histogram
-        self._lengths = log_rising(self.alphas * K, np.arange(len(lengths))) @ lengths
-        self._doc_table = _table(self.alphas, len(lengths))
-        self._word_table = _table(self.etas, int(np.bincount(corpus.words).max(initial=0)) + 1)
+        self.lengths = log_rising(self.alphas * K, np.arange(len(lengths))) @ lengths
+        self.doc_table = _table(self.alphas, len(lengths))
+        self.word_table = _table(self.etas, int(np.bincount(corpus.words).max(initial=0)) + 1)
+        self.totals_table = _table(self.etas * V, corpus.n_tokens + 1)
 
     @classmethod
     def over(cls, corpus, n_components, region, shape):
@@ -76,9 +86,9 @@ class Grid:
         """log p(w, z | h) of one draw: a part for every eta and a part for every alpha, to be added."""
         if isinstance(draw, DirichletDraws):
             return draw.word_part(self.etas)[0], draw.doc_part(self.alphas)[0]
-        word = _rising(self._word_table, self.etas, draw.word)
+        word = _rising(self.word_table, self.etas, draw.word)
         word -= log_rising(self.etas * self.n_features, draw.totals[0]).sum(axis=1)
-        return word, _rising(self._doc_table, self.alphas, draw.doc) - self._lengths
+        return word, _rising(self.doc_table, self.alphas, draw.doc) - self.lengths
 
     def neighbours(self, at):
         """The points at most one step away in either direction, without the point itself."""
@@ -91,72 +101,15 @@ class Grid:
 
 
 def _table(priors, n_counts):
-    return log_rising(priors, np.arange(n_counts)).T if n_counts * len(priors) <= _LARGEST_TABLE else None
+    if n_counts * len(priors) > _LARGEST_TABLE:
+        return None
+    return np.ascontiguousarray(log_rising(priors, np.arange(n_counts)).T)
 
 
 def _rising(table, priors, histogram):
     if table is None:
         return log_rising(priors, histogram.values) @ histogram.counts
     return histogram.counts @ table[histogram.values]
-
-
-@dataclass(frozen=True, eq=False)
-class DirichletDraws:
-    """The statistics of draws of (theta, beta) in log nu_h(theta, beta), with the interface of `CountHistograms`.
-
-    The paper's own ratio (equation 2.2), where theta and beta are drawn and not integrated out.
-
-    Attributes
-    ----------
-    n_documents, n_components, n_features : int
-    log_theta, log_beta : ndarray of shape (n_draws,)
-        Sums over all entries of log theta and of log beta.
-    """
-
-    n_documents: int
-    n_components: int
-    n_features: int
-    log_theta: np.ndarray
-    log_beta: np.ndarray
-
-    @classmethod
-    def stack(cls, parts):
-        sums = (np.concatenate([getattr(part, name) for part in parts]) for name in ("log_theta", "log_beta"))
-        return cls(parts[0].n_documents, parts[0].n_components, parts[0].n_features, *sums)
-
-    def __len__(self):
-        return len(self.log_theta)
-
-    def __getitem__(self, draws):
-        return replace(self, log_theta=self.log_theta[draws], log_beta=self.log_beta[draws])
-
-    def word_part(self, eta, order=0):
-        """log density of beta, or its derivative of that order with respect to log eta; (n_draws, n_etas)."""
-        return dirichlet_log_density(eta, self.n_components, self.n_features, self.log_beta, order)
-
-    def doc_part(self, alpha, order=0):
-        """log density of theta, or its derivative of that order with respect to log alpha; (n_draws, n_alphas)."""
-        return dirichlet_log_density(alpha, self.n_documents, self.n_components, self.log_theta, order)
-
-
-@dataclass(frozen=True, eq=False)
-class Observation:
-    """The statistics that are kept of one sweep.
-
-    Attributes
-    ----------
-    at : tuple of int
-        The grid point at which the sweep was made.
-    counts : CountHistograms
-    parameters : DirichletDraws or None
-    values : tuple of float
-        Values of the functionals at the draw of theta and beta.
-    """
-
-    at: tuple
-    counts: CountHistograms
-    parameters: DirichletDraws | None = None
-    values: tuple = ()
 
 
 class TemperedChain(GibbsChain):
@@ -182,7 +135,7 @@ class TemperedChain(GibbsChain):
     ----------
     at : tuple of int
         The grid point.
-    observations : list of Observation
+    observations : Observations
         One for each `every` sweeps.
     every : int
     prior_path : list of (float, float)
@@ -192,34 +145,135 @@ class TemperedChain(GibbsChain):
     def __init__(self, chain, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
         super().__init__(chain.corpus, chain.priors, chain.state())
         self.grid, self.rng = grid, rng
+        # Not the stream of `chain`, which another chain may continue as well.
+        self.stream = rng.integers(2**64, size=4, dtype=np.uint64)
         self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
         self.log_zeta = grid.log_zeta.copy()
         self._by_axis = grid.flat and gain is None
-        self.observations, self.at, self.every, self._passed = [], None, 1, 0
+        self._seen, self.at, self.every, self._passed = [], None, 1, 0
         self.prior_path = list(getattr(chain, "prior_path", ()))
-        self._parts = grid.parts(self._observe().counts) if not augmented else grid.parts(self._observe().parameters)
+        first = self._observe()
+        self._parts = grid.parts(first.parameters if augmented else first.counts)
 
     def __reduce__(self):
         return _again, (type(self), vars(self))
 
+    @property
+    def observations(self):
+        self._seen = [Observations.stack(self._seen)]
+        return self._seen[0]
+
+    @property
+    def n_observations(self):
+        return sum(map(len, self._seen))
+
+    def keep(self, observations):
+        """Keep a slice of the observations, drop the others."""
+        if self._seen:
+            self._seen = [self.observations[observations]]
+
+    def thin(self, most):
+        """Drop every second observation, later ones too, until there are at most `most`."""
+        while self.n_observations > most:
+            self.keep(slice(1, None, 2))
+            self.every *= 2
+
+    @property
+    def _in_kernel(self):
+        """Whether a kernel makes many sweeps in one call: not with options of the paper, or on large corpora."""
+        tables = self.grid.doc_table is not None and self.grid.word_table is not None
+        plain = self.index == "full_conditional" and not self.augmented and not self.functionals
+        return plain and tables and len(self._blocks) == 1
+
     def sweep(self, stop=NEVER_STOP):
         """Draw a grid point, then every token with its priors; add to `observations`."""
+        if self._in_kernel:
+            self._sweeps_in_kernel(1, stop)
+            return
         self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
         self.priors = self.grid.priors(self.at)
         super().sweep(stop)
         seen = self._observe()
         self._passed += 1
         if self._passed % self.every == 0:
-            self.observations.append(seen)
+            self._seen.append(seen)
         self.prior_path.append((self.grid.etas[self.at[0]], self.grid.alphas[self.at[1]]))
         self._parts = self.grid.parts(seen.parameters if self.augmented else seen.counts)
         if self.gain is not None:
             self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + self._passed)
 
-    def thin(self, most):
-        """Drop every second observation, later ones too, until there are at most `most`."""
-        while len(self.observations) > most:
-            self.observations, self.every = self.observations[1::2], 2 * self.every
+    def sweeps(self, n_sweeps, stop=NEVER_STOP):
+        """Make sweeps; return log p(w, z | h) after each of them."""
+        if not self._in_kernel:
+            return super().sweeps(n_sweeps, stop)
+        V, width = self.word_topic_counts.shape
+        # As many as take about a tenth of a second.
+        cost = width * (self.corpus.n_tokens + V) + len(self.topic_totals) * sum(self.grid.shape)
+        step, log_joints = max(BLOCK_WEIGHTS // cost, 1), []
+        for first in range(0, n_sweeps, step):
+            stop()
+            log_joints += self._sweeps_in_kernel(min(step, n_sweeps - first), stop).tolist()
+        return log_joints
+
+    def _sweeps_in_kernel(self, n, stop):
+        """Make n sweeps in one call; return the log joints."""
+        grid, corpus, K = self.grid, self.corpus, len(self.topic_totals)
+        (E, A), (V, P), most = grid.shape, self.word_topic_counts.shape, int((2 * corpus.n_tokens) ** 0.5) + 1
+        most_docs, most_words = len(grid.doc_table), len(grid.word_table)
+        at, log_joints, totals = np.empty((n, 2), np.int32), np.empty(n), np.empty((n, K), np.int64)
+        # Distinct positive numbers whose sum is at most N are fewer than the root of 2 N.
+        doc_lists, word_lists = (
+            np.empty((2, n * min(most, largest)), np.int32) for largest in (most_docs, most_words)
+        )
+        doc_ends, word_ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+        _tempered.sweeps(
+            corpus.words,
+            corpus.offsets,
+            grid.etas,
+            grid.alphas,
+            grid.word_table,
+            grid.doc_table,
+            np.empty((0, 0)) if grid.totals_table is None else grid.totals_table,
+            grid.lengths,
+            self.log_zeta,
+            0.0 if self.gain is None else self.gain,
+            self._passed,
+            self._by_axis,
+            self.topics,
+            self.word_topic_counts,
+            self.topic_totals,
+            self.stream,
+            self._wide,
+            *self._parts,
+            at,
+            log_joints,
+            totals,
+            doc_lists,
+            doc_ends,
+            word_lists,
+            word_ends,
+            stop.flag,
+            np.empty(2 * P + K + V + E * A + P // LANES),
+            np.empty((2, P), np.float32),
+            np.zeros(P + most_docs + most_words, np.int32),
+        )
+        stop()
+        self.n_sweeps += n
+        self.at = tuple(at[-1].tolist())
+        self.priors = grid.priors(self.at)
+        doc, word = (
+            Histograms(*lists[:, : ends[-1]].copy(), ends)
+            for lists, ends in ((doc_lists, doc_ends), (word_lists, word_ends))
+        )
+        lengths = Histograms.from_dense(corpus.length_histogram)
+        counts = CountHistograms(corpus.n_features, lengths, doc, word, totals)
+        seen = Observations(at, counts, None, np.empty((n, 0)))
+        kept = slice(self.every - 1 - self._passed % self.every, None, self.every)
+        if seen := (seen if self.every == 1 else seen[kept]):
+            self._seen.append(seen)
+        self._passed += n
+        self.prior_path += zip(grid.etas[at[:, 0]].tolist(), grid.alphas[at[:, 1]].tolist(), strict=True)
+        return log_joints
 
     def log_joint(self):
         """log p(w, z | h) at the present h, in nats."""
@@ -249,16 +303,16 @@ class TemperedChain(GibbsChain):
         return new if np.log1p(-self.rng.random()) < log_ratio else self.at
 
     def _observe(self):
-        counts = CountHistograms.of(self)
+        at, counts = np.array([self.at or (0, 0)], np.int32), CountHistograms.of(self)
         if not (self.augmented or self.functionals):
-            return Observation(self.at, counts)
+            return Observations(at, counts, None, np.empty((1, 0)))
         K = self.priors.n_components
         log_theta = random.log_dirichlet(self.rng, self.doc_topic_counts() + self.priors.doc)
         log_beta = random.log_dirichlet(self.rng, self.word_topic_counts[:, :K].T + self.priors.topic_word())
         sums = (np.array([part.sum()]) for part in (log_theta, log_beta))
         parameters = DirichletDraws(self.corpus.n_documents, K, self.corpus.n_features, *sums)
         theta, beta = np.exp(log_theta), np.exp(log_beta)
-        return Observation(self.at, counts, parameters, tuple(float(g(theta, beta)) for g in self.functionals))
+        return Observations(at, counts, parameters, np.array([[float(g(theta, beta)) for g in self.functionals]]))
 
 
 def _drawn(weights, rng):

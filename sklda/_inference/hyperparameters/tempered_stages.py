@@ -83,27 +83,27 @@ def _tune_by_stochastic_approximation(pool, grid, curve):
 def visited(chains, grid):
     """Share of the sweeps at each grid point."""
     counts = np.zeros(grid.shape)
-    np.add.at(counts, tuple(np.array([seen.at for chain in chains for seen in chain.observations]).T), 1)
+    np.add.at(counts, tuple(np.concatenate([chain.observations.at for chain in chains]).T), 1)
     return counts / counts.sum()
 
 
 def stack_draws(chains, augmented):
     """The draws of all chains, one chain after the other: of z, or of (theta, beta)."""
     if augmented:
-        return DirichletDraws.stack([seen.parameters for chain in chains for seen in chain.observations])
-    return CountHistograms.stack([seen.counts for chain in chains for seen in chain.observations])
+        return DirichletDraws.stack([chain.observations.parameters for chain in chains])
+    return CountHistograms.stack([chain.observations.counts for chain in chains])
 
 
 def build_curve(chains, grid, tempering):
     """The estimate of m(h) from the observations of chains on a grid."""
-    chains = [chain for chain in chains if chain.observations]
+    chains = [chain for chain in chains if chain.n_observations]
     draws = stack_draws(chains, tempering.augmented)
     if tempering.estimator == "component":
-        at = [seen.at for chain in chains for seen in chain.observations]
+        at = np.concatenate([chain.observations.at for chain in chains])
         denominators = component_denominators(draws, grid, at)
     else:
         denominators = mixture_denominators(draws, grid)
-    return Curve(draws, denominators, [len(chain.observations) for chain in chains])
+    return Curve(draws, denominators, [chain.n_observations for chain in chains])
 
 
 def current_curve(pool):

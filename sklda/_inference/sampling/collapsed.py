@@ -168,6 +168,15 @@ class GibbsChain:
             )
         self.n_sweeps += 1
 
+    def sweeps(self, n_sweeps, stop=NEVER_STOP):
+        """Make sweeps; return the log joint after each of them."""
+        log_joints = []
+        for _ in range(n_sweeps):
+            self.sweep(stop)
+            stop()
+            log_joints.append(self.log_joint())
+        return log_joints
+
     def record(self):
         """Append the log joint of the present draw to `trace`, and two more numbers to `label_free`."""
         log_topics = self.log_topics()

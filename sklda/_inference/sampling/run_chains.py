@@ -72,6 +72,9 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
 
 
 def _run(index, chain, n_sweeps, listener, schedule, stop):
+    if listener is None and schedule is None:
+        chain.trace += chain.sweeps(n_sweeps, stop)
+        return chain
     recorder = _Recorder(chain, n_sweeps, schedule) if schedule is not None else None
     for _ in range(n_sweeps):
         if listener is not None:

@@ -1,0 +1,88 @@
+"""What is kept of the sweeps of chains on (h, z)."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sklda._inference.count_histograms import CountHistograms
+from sklda._inference.dirichlet import dirichlet_log_density
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletDraws:
+    """The statistics of draws of (theta, beta) in log nu_h(theta, beta), with the interface of `CountHistograms`.
+
+    The paper's own ratio (equation 2.2), where theta and beta are drawn and not integrated out.
+
+    Attributes
+    ----------
+    n_documents, n_components, n_features : int
+    log_theta, log_beta : ndarray of shape (n_draws,)
+        Sums over all entries of log theta and of log beta.
+    """
+
+    n_documents: int
+    n_components: int
+    n_features: int
+    log_theta: np.ndarray
+    log_beta: np.ndarray
+
+    @classmethod
+    def stack(cls, parts):
+        sums = (np.concatenate([getattr(part, name) for part in parts]) for name in ("log_theta", "log_beta"))
+        return cls(parts[0].n_documents, parts[0].n_components, parts[0].n_features, *sums)
+
+    def __len__(self):
+        return len(self.log_theta)
+
+    def __getitem__(self, draws):
+        return replace(self, log_theta=self.log_theta[draws], log_beta=self.log_beta[draws])
+
+    def word_part(self, eta, order=0):
+        """log density of beta, or its derivative of that order with respect to log eta; (n_draws, n_etas)."""
+        return dirichlet_log_density(eta, self.n_components, self.n_features, self.log_beta, order)
+
+    def doc_part(self, alpha, order=0):
+        """log density of theta, or its derivative of that order with respect to log alpha; (n_draws, n_alphas)."""
+        return dirichlet_log_density(alpha, self.n_documents, self.n_components, self.log_theta, order)
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """The statistics that are kept of sweeps.
+
+    Attributes
+    ----------
+    at : ndarray of shape (n_draws, 2)
+        The grid points at which the sweeps were made: indices of eta and of alpha.
+    counts : CountHistograms
+    parameters : DirichletDraws or None
+    values : ndarray of shape (n_draws, n_functionals)
+        The functionals at the draws of theta and beta.
+    """
+
+    at: np.ndarray
+    counts: CountHistograms
+    parameters: DirichletDraws | None
+    values: np.ndarray
+
+    @classmethod
+    def stack(cls, parts):
+        """The observations of several parts, in order."""
+        if len(parts) == 1:
+            return parts[0]
+        augmented = parts[0].parameters is not None
+        return cls(
+            np.concatenate([part.at for part in parts]),
+            CountHistograms.stack([part.counts for part in parts]),
+            DirichletDraws.stack([part.parameters for part in parts]) if augmented else None,
+            np.concatenate([part.values for part in parts]),
+        )
+
+    def __len__(self):
+        return len(self.at)
+
+    def __getitem__(self, draws):
+        """The observations of a slice."""
+        parameters = None if self.parameters is None else self.parameters[draws]
+        return Observations(self.at[draws], self.counts[draws], parameters, self.values[draws])
