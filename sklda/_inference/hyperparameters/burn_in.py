@@ -25,12 +25,12 @@ _COARSE, _FINE, _REACH = 128, 100, 8.0
 _DROP = 3.5**2 / 2
 # The largest number of rounds, each as long as all before it; chains agree if their R-hat in the last round is below
 # this.
-_ROUNDS, _AGREE = 5, 1.3
+_ROUNDS, _AGREE = 2, 1.3
 # R-hat^2 - 1 of slow chains is inversely proportional to their length. Further rounds are made only if this predicts a
 # last value below so many times the limit.
 _SLACK = 2.0
-# Largest number of tokens that a chain draws in these rounds: some minutes.
-_MOST_DRAWS = 1e9
+# Largest number of tokens that a chain draws in these rounds: about a second.
+_MOST_DRAWS = 2e7
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ def sweep_on_grid(chain, grid, n_sweeps, rng, stop=NEVER_STOP):
     return chain
 
 
-def burn_in(settled, within, n_sweeps, seed, n_jobs=None):
+def burn_in(settled, within, n_sweeps, seed, n_jobs=None, n_rounds=_ROUNDS):
     """Sweep chains on one grid, and double their length until they agree or are too slow to agree.
 
     Parameters
@@ -134,17 +134,19 @@ def burn_in(settled, within, n_sweeps, seed, n_jobs=None):
         Sweeps of the first round.
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
+    n_rounds : int, default=2
+        The largest number of rounds.
 
     Returns
     -------
     BurnIn
     """
     corpus = settled[0].chain.corpus
-    for number in range(_ROUNDS):
+    for number in range(n_rounds):
         settled, curve, excess = _round(settled, within, n_sweeps, number, seed, n_jobs)
         agree = excess < _AGREE**2 - 1
         too_long = corpus.n_tokens * (n_sweeps << (number + 1)) > _MOST_DRAWS
-        if agree or too_long or excess / 2 ** (_ROUNDS - 1 - number) > _SLACK * (_AGREE**2 - 1):
+        if agree or too_long or excess / 2 ** (n_rounds - 1 - number) > _SLACK * (_AGREE**2 - 1):
             break
     if not agree:
         settled = [SettledChain.of(each.chain) for each in settled]

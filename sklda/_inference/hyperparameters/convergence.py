@@ -56,19 +56,6 @@ def disagree(curve, maximum):
     return bool(chi2.sf(q, scores.shape[1] * (n_chains - 1)) < _DISAGREE)
 
 
-def warn_of_missed_modes(modes):
-    """Warn if few initialisations of a `ModeSearch` have about the best evidence."""
-    if not modes.few_plausible:
-        return
-    warn(
-        f"Of {len(modes.log_evidence)} initialisations, only {modes.n_plausible} have about the best evidence, and "
-        "all chains continue from these. A better mode of the topic assignments, with another maximum, may have been "
-        "missed. The errors contain the spread of the maxima of the modes that were found. "
-        "More initialisations (n_chains) or longer tuning (n_tuning) may find more modes with this evidence.",
-        ConvergenceWarning,
-    )
-
-
 def warn_of_edges(maximum, region):
     """Warn of priors whose maximum lies at an edge of the region, or is not distinguishable from it."""
     for axis, side in maximum.edges.items():

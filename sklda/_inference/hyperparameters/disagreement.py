@@ -16,7 +16,7 @@ from sklda._inference.hyperparameters.mode_evidence import (
 from sklda._inference.priors import Priors
 
 # Modes are weighed with this many times the temperatures of the first runs, and by this many runs.
-_LONGER, _RUNS = 4, 3
+_LONGER, _RUNS = 1, 3
 
 
 @dataclass(frozen=True, eq=False)

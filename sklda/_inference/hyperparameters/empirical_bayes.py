@@ -10,11 +10,10 @@ from sklda._inference.hyperparameters.convergence import (
     split_r_hat,
     warn_of_disagreement,
     warn_of_edges,
-    warn_of_missed_modes,
     warn_of_unvisited_points,
 )
 from sklda._inference.hyperparameters.disagreement import weigh_modes
-from sklda._inference.hyperparameters.extension import extend, extend_at_maximum, sweep_and_thin
+from sklda._inference.hyperparameters.extension import extend, extend_at_maximum
 from sklda._inference.hyperparameters.marginal_likelihood import Curve, conditional_means, mixture_denominators
 from sklda._inference.hyperparameters.maximum import Maximum
 from sklda._inference.hyperparameters.placement import place
@@ -27,6 +26,7 @@ from sklda._inference.hyperparameters.tempered_stages import (
     log_h_series,
     serial_tempering,
     stack_draws,
+    is_narrow,
     tempering_is_better,
 )
 from sklda._inference.priors import Priors
@@ -121,6 +121,8 @@ def estimate(pool, method):
 def _first_sweeps(pool, placement, method):
     """Prepare the chains and sweep them on their grid; return the method by which they continue."""
     n_sweeps = min(pool.settings.n_tuning, pool.settings.max_iter)
+    if method == "auto" and is_narrow(placement.region):
+        method = "full_bayes"
     if method == "full_bayes":
         full_bayes(pool, placement)
     elif method == "serial_tempering":
@@ -144,12 +146,6 @@ def _conclude(pool, placement, method, n_left):
     curve = current_curve(pool)
     maximum = current_maximum(pool, curve)
     chains_disagree = disagree(curve, maximum)
-    if chains_disagree and n_left:
-        # Sweeps at the maximum do not help chains that disagree about it. They get as many sweeps on the grid again.
-        sweep_and_thin(pool, min(n_left, pool.settings.max_iter - n_left))
-        n_left, curve = 0, current_curve(pool)
-        maximum = current_maximum(pool, curve)
-        chains_disagree = disagree(curve, maximum)
     grid, search, observed = pool.grid, pool.search_region, pool.observed
     log_weights = np.zeros(len(observed))
     if chains_disagree:
@@ -165,7 +161,7 @@ def _conclude(pool, placement, method, n_left):
     found = MarginalLikelihoodEstimate(
         method=method,
         curve=curve,
-        maximum=maximum.with_added_covariance(placement.modes_covariance),
+        maximum=maximum,
         grid=grid,
         region=search,
         occupancy=conditional_means(curve.draws, grid)[0],
@@ -179,7 +175,7 @@ def _conclude(pool, placement, method, n_left):
         functional_curve=functional_curve,
         functional_values=functional_values,
     )
-    _warn(found, placement)
+    _warn(found)
     return found
 
 
@@ -198,10 +194,8 @@ def _functionals(chains, pool, curve):
     return Curve(draws, mixture_denominators(draws, pool.grid), curve.lengths, curve.log_shares), values
 
 
-def _warn(found, placement):
+def _warn(found):
     """A `ConvergenceWarning` for each reason to doubt the result."""
-    if placement.modes is not None:
-        warn_of_missed_modes(placement.modes)
     warn_of_edges(found.maximum, found.region)
     if found.chains_disagree:
         warn_of_disagreement(found.r_hat)

@@ -3,7 +3,11 @@
 import numpy as np
 
 from sklda._inference.hyperparameters.convergence import split_r_hat
-from sklda._inference.hyperparameters.marginal_likelihood import conditional_means, covariance_of_sums
+from sklda._inference.hyperparameters.marginal_likelihood import (
+    conditional_means,
+    covariance_of_sums,
+    covariance_within_chains,
+)
 from sklda._inference.hyperparameters.maximum import refine
 from sklda._inference.hyperparameters.settings import wider
 from sklda._inference.hyperparameters.tempered_stages import (
@@ -16,7 +20,7 @@ from sklda._inference.hyperparameters.tempered_stages import (
 )
 
 # Chains with R-hat below this have visited the whole posterior.
-_STEADY = 1.1
+_STEADY = 1.2
 # Largest number of draws that are kept of each chain. Beyond it, every second draw is kept.
 _MOST_DRAWS = 1500
 # The grid of full Bayes is widened at an end with more than this share of the draws of the most visited value.
@@ -24,7 +28,10 @@ _CUT = 0.03
 # At one h the autocorrelation of chains is nine times shorter than on (h, z), and a fifth of the sweeps gives the same
 # error of the maximum (measured with K = 8; doc/benchmarks.rst). So the error of the curve may be this many times the
 # error that `tol` allows, and the curve gets this share of the sweeps.
-_ROUGH, _PART = 2.0, 0.5
+_ROUGH, _PART = 3.0, 0.5
+# After so many times the sweeps of tuning, more sweeps are of no use if the variance between chains is so many times
+# the one that each chain shows, because the chains are in different modes; or if no prior has a finite error.
+_LONG, _APART = 4, 4.0
 # The number of further sweeps by the present error is multiplied by this factor, because that error is an estimate. The
 # length of a stage, relative to all before it, is between these two.
 _MORE, _SHORTEST, _LONGEST = 1.1, 0.25, 2.0
@@ -56,21 +63,21 @@ def extend(pool, placement):
         tol, most = _ROUGH * tol, max(round(_PART * most), done)
     while done < most and not pool.all_ended:
         region = _uncut_region(pool)
-        error, steady = _precision(pool, placement) if tol > 0 else (np.inf, False)
-        n_sweeps = min(_missing_sweeps(done, error if steady else np.inf, tol), most - done)
+        excess, steady, useful = _precision(pool, placement, tol) if tol > 0 else (np.inf, False, True)
+        n_sweeps = min(_missing_sweeps(done, excess if steady else np.inf), most - done)
         if region != pool.grid.region:
             n_sweeps = min(done, most - done)
             pool.temper(pool.new_grid(region, REFINEMENT), AT_MAXIMUM + done)
-        elif error <= tol and steady:
+        elif (excess <= 1 and steady) or (done >= _LONG * settings.n_tuning and not useful):
             break
         sweep_and_thin(pool, n_sweeps)
         done += n_sweeps
     return settings.max_iter - done
 
 
-def _missing_sweeps(done, error, tol):
+def _missing_sweeps(done, excess):
     """Further sweeps after `done` ones: errors are inversely proportional to the root of the length."""
-    missing = _MORE * (error / tol) ** 2 - 1 if np.isfinite(error) else 1.0
+    missing = _MORE * excess**2 - 1 if np.isfinite(excess) else 1.0
     return max(round(done * np.clip(missing, _SHORTEST, _LONGEST)), 1)
 
 
@@ -94,9 +101,8 @@ def _uncut_region(pool):
     return tuple(region)
 
 
-def _precision(pool, placement):
-    """The larger ratio of Monte Carlo to statistical error of log eta and log alpha, and whether R-hat is small.
-
+def _precision(pool, placement, tol):
+    """The larger ratio of the Monte Carlo errors to those allowed, whether R-hat is small, and whether sweeps can help.
 
     For chains in separate modes, R-hat compares the halves of each chain only.
     """
@@ -104,7 +110,17 @@ def _precision(pool, placement):
     series = log_h_series(curve, pool.grid)
     if placement.separate_modes:
         series = [each - each.mean(axis=0) for each in series]
-    return current_maximum(pool, curve).relative_error, bool(split_r_hat(series).max() < _STEADY)
+    maximum = current_maximum(pool, curve)
+    useful = maximum.interior.any() and not _are_apart(curve, maximum)
+    return maximum.excess_error(tol), bool(split_r_hat(series).max() < _STEADY), useful
+
+
+def _are_apart(curve, maximum):
+    """Whether the variance of the scores between chains is many times the one within them."""
+    weights, gradients = curve.derivatives(maximum.log_h)
+    terms = weights[:, None] * (gradients - weights @ gradients)
+    within = np.diag(covariance_within_chains(terms, curve.lengths))
+    return bool((np.diag(maximum.score) > _APART * within)[maximum.interior].any())
 
 
 def extend_at_maximum(pool, curve, maximum, search, n_left):
@@ -131,8 +147,8 @@ def extend_at_maximum(pool, curve, maximum, search, n_left):
         chain.keep(slice(chain.n_observations // _LEFT_OUT, None))
     done, refined = pool.settings.n_tuning, _refine(pool, curve, maximum, search)
     tol = pool.settings.tol
-    while n_left and refined.interior.any() and refined.relative_error > tol and not pool.all_ended:
-        n_sweeps = min(_missing_sweeps(done, refined.relative_error, tol), n_left)
+    while n_left and refined.interior.any() and refined.excess_error(tol) > 1 and not pool.all_ended:
+        n_sweeps = min(_missing_sweeps(done, refined.excess_error(tol)), n_left)
         sweep_and_thin(pool, n_sweeps)
         done, n_left = done + n_sweeps, n_left - n_sweeps
         refined = _refine(pool, curve, maximum, search)

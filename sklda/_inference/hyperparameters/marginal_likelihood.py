@@ -82,9 +82,14 @@ def variance_of_sums(terms, lengths):
 
 def covariance_of_sums(terms, lengths):
     """The same for vectors, (n, n)."""
-    long, short = (sums.T @ sums for sums in (_batch_sums(terms, lengths, part) for part in (1, _LUGSAIL)))
-    within, between = long + _positive(long - short), _chain_sums(terms, lengths)
+    within, between = covariance_within_chains(terms, lengths), _chain_sums(terms, lengths)
     return within + _positive(between.T @ between - within)
+
+
+def covariance_within_chains(terms, lengths):
+    """The same by the batches alone, without the variance between chains."""
+    long, short = (sums.T @ sums for sums in (_batch_sums(terms, lengths, part) for part in (1, _LUGSAIL)))
+    return long + _positive(long - short)
 
 
 def _positive(matrix):

@@ -1,10 +1,11 @@
 """The maximum of an estimate of m(h), and its Monte Carlo and statistical errors."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_sums
+from sklda._inference.hyperparameters.settings import FINE_ENOUGH
 
 # The names of the two priors, in the order of h.
 NAMES = ("topic_word_prior", "doc_topic_prior")
@@ -51,16 +52,16 @@ class Maximum:
         """Whether log eta and log alpha have finite errors, (2,)."""
         return np.isfinite(np.diag(self.statistical))
 
-    def with_added_covariance(self, covariance):
-        """The same with a covariance of log h added to the Monte Carlo one."""
-        return replace(self, monte_carlo=self.monte_carlo + covariance * np.outer(self.interior, self.interior))
+    def excess_error(self, tol):
+        """The larger ratio of the Monte Carlo errors to those that are allowed; infinite if neither is finite.
 
-    @property
-    def relative_error(self):
-        """The larger ratio of Monte Carlo to statistical error of the two; infinite if neither is finite."""
+        Allowed is the share `tol` of the statistical error, or `FINE_ENOUGH` if that is larger.
+        """
         inside = self.interior
-        ratios = np.diag(self.monte_carlo)[inside] / np.diag(self.statistical)[inside]
-        return float(np.sqrt(ratios.max(initial=0))) if inside.any() else np.inf
+        if not inside.any() or tol == 0:
+            return np.inf
+        allowed = np.maximum(tol * np.sqrt(np.diag(self.statistical)[inside]), FINE_ENOUGH)
+        return float((np.sqrt(np.diag(self.monte_carlo)[inside]) / allowed).max())
 
 
 def maximum_of(curve, region):

@@ -40,11 +40,6 @@ class Placement:
         return self.modes is not None and not self.modes.agree
 
     @property
-    def modes_covariance(self):
-        """Covariance of log h between modes, if better ones may have been missed; otherwise zero."""
-        return np.zeros((2, 2)) if self.modes is None else self.modes.modes_covariance
-
-    @property
     def log_evidence(self):
         """Log evidence of every initialisation that was screened, in nats; empty if none was."""
         return np.empty(0) if self.modes is None else self.modes.log_evidence

@@ -19,6 +19,8 @@ from sklda._kernels import LANES, _tempered
 
 # Largest number of entries of a table of rising factorials: 32 MB.
 _LARGEST_TABLE = 2**22
+# The same for totals of topics. A larger one would cost more than the few logarithms that it saves in every sweep.
+_LARGEST_OF_TOTALS = 2**17
 
 
 class Grid:
@@ -52,7 +54,7 @@ class Grid:
         self.lengths = log_rising(self.alphas * K, np.arange(len(lengths))) @ lengths
         self.doc_table = _table(self.alphas, len(lengths))
         self.word_table = _table(self.etas, int(np.bincount(corpus.words).max(initial=0)) + 1)
-        self.totals_table = _table(self.etas * V, corpus.n_tokens + 1)
+        self.totals_table = _table(self.etas * V, corpus.n_tokens + 1, _LARGEST_OF_TOTALS)
 
     @classmethod
     def over(cls, corpus, n_components, region, shape):
@@ -100,10 +102,12 @@ class Grid:
         ]
 
 
-def _table(priors, n_counts):
-    if n_counts * len(priors) > _LARGEST_TABLE:
+def _table(priors, n_counts, most=_LARGEST_TABLE):
+    if n_counts * len(priors) > most:
         return None
-    return np.ascontiguousarray(log_rising(priors, np.arange(n_counts)).T)
+    table = np.zeros((n_counts, len(priors)))
+    np.cumsum(np.log(priors + np.arange(n_counts - 1)[:, None]), axis=0, out=table[1:])
+    return table
 
 
 def _rising(table, priors, histogram):

@@ -22,6 +22,9 @@ AT_MAXIMUM = _SERIAL_TEMPERING + 1
 # Steps of the grid of full Bayes for one step of the grid of serial tempering. Given z the standard deviation of log h
 # is small, so that chains would stay long at one point of a coarse grid.
 REFINEMENT = 4
+# A region is narrow if the logarithms of its ends differ by less than this. It reaches 3.5 standard deviations of log h
+# to either side.
+_NARROW = 4.0
 # With restarts, zeta is tuned again until the least visited point has this share of its expected visits.
 _EVEN = 0.5
 
@@ -119,6 +122,11 @@ def current_maximum(pool, curve):
 def log_h_series(curve, grid):
     """E(log h | z) along every chain, a list of (n_draws, 2)."""
     return np.split(conditional_means(curve.draws, grid)[1], np.cumsum(curve.lengths)[:-1])
+
+
+def is_narrow(region):
+    """Whether m(h) is far from zero only where both methods visit all points of a grid."""
+    return bool((np.ptp(np.log(region), axis=1) < _NARROW).all())
 
 
 def tempering_is_better(bayesian, tempered):
