@@ -12,7 +12,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.hyperparameters.burn_in import SettledChain, burn_in, grid_around, settle, sweep_on_grid, union
 from sklda._inference.hyperparameters.marginal_likelihood import Curve
-from sklda._inference.hyperparameters.mode_evidence import NEGLIGIBLE, can_tell_modes_apart, log_mode_weights
+from sklda._inference.modes.mode_evidence import NEGLIGIBLE, can_tell_modes_apart, log_mode_weights
 from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
