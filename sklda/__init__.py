@@ -26,7 +26,7 @@ folder imports only from the folders above it in this list, and from the modules
                      convergence         diagnostics
         sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed
                      in common           threaded  blocked  choice  initialisation  run_chains
-                     priors              prior_learning  seed_words
+                     priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  draws  matching
         held_out     theta               fold_in  token_topics
                      log p(w_d | phi)    log_likelihoods  ais  left_to_right  particle_filter  chib  exact

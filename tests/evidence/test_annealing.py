@@ -44,7 +44,7 @@ def test_the_guide_is_the_mean_of_the_counts():
         doc, word = doc + chain.doc_topic_counts() / 7, word + chain.word_topic_counts[:, :K] / 7
     np.testing.assert_allclose(guide.doc, doc + 0.4)
     np.testing.assert_allclose(guide.word, word + 0.3)
-    tilted = guide.priors_at(2.0)
+    tilted = guide.path(np.array([5.0, 2.0])).priors_at(2.0)
     np.testing.assert_allclose(tilted.doc, 0.4 + 2 * guide.doc)
     np.testing.assert_allclose(tilted.topic_word(), 0.3 + 2 * guide.word.T, rtol=1e-6)
     np.testing.assert_allclose(tilted.totals, tilted.topic_word().sum(axis=1), rtol=1e-6)

@@ -1,6 +1,6 @@
 """Annealed importance sampling of log p(w | K, alpha, eta) over a whole corpus (Neal 2001)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from sklda._inference.evidence.topic_labels import log_mean_over_labels
 from sklda._inference.parallel import NEVER_STOP, Aligned
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.prior_path import PriorPath
 from sklda._kernels import _independent
 
 # The guide: the mean counts of so many sweeps.
@@ -52,17 +53,9 @@ class Guide(Aligned):
             word += chain.word_topic_counts[:, : priors.n_components]
         return cls(doc / n_sweeps + priors.doc, word / n_sweeps + priors.topic_word().T, priors)
 
-    def priors_at(self, strength):
-        """Priors alpha + strength * doc and eta + strength * word."""
-        K, width = self.priors.n_components, self.priors.topic.shape[1]
-        topic = np.zeros((len(self.word), width), np.float32)
-        topic[:, :K] = self.priors.topic_word().T + strength * self.word
-        return Priors(
-            np.ascontiguousarray(self.priors.doc + strength * self.doc),
-            np.empty(0),
-            topic,
-            topic[:, :K].sum(axis=0, dtype=np.float64),
-        )
+    def path(self, strengths):
+        """`PriorPath` with the priors alpha + c * doc and eta + c * word at the strengths c."""
+        return PriorPath(self.priors, self.doc, np.empty(0), self.word, strengths)
 
     def strengths(self, n_temperatures):
         """Strengths along the path, descending, without its ends, infinity and zero; (n_temperatures,)."""
@@ -113,9 +106,10 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
     stream, strengths = random.stream(random.child(seed, 1)), guide.strengths(n_temperatures)
     theta, phi = guide.doc / guide.doc.sum(axis=1, keepdims=True), guide.word / guide.word.sum(axis=0)
     topics, log_probability = _draw_independent(corpus, theta, phi, stream)
-    chain = GibbsChain(corpus, guide.priors_at(strengths[0]), ChainState(topics, stream))
-    path = (guide.priors_at(strength) for strength in strengths[1:])
-    log_weight = _anneal(chain, path, chain.log_joint() - log_probability, stop)
+    path = guide.path(strengths)
+    chain = GibbsChain(corpus, path.priors_at(strengths[0]), ChainState(topics, stream))
+    log_weight = chain.log_joint() - log_probability + chain.anneal(path, stop)
+    chain.sweep(stop)
     log_mean, label_error = log_mean_over_labels(chain, guide.priors, np.random.default_rng(random.child(seed, 0)))
     log_weight += _change_priors(chain, guide.priors) - log_mean
     # A last sweep under the target itself, on which no weight depends.
@@ -126,7 +120,7 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
 def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     """Anneal from the prior of z: eta falls to its own value from one so large that words hardly affect the topics.
 
-    If each topic has an eta of its own, the path begins near their mean, see `_diluted`. The method is good
+    If each topic has an eta of its own, the path begins near their mean, see `_diluting_path`. The method is good
     for a few thousand tokens. With more, the path crosses a point at which all topics form at once.
 
     Parameters
@@ -145,9 +139,10 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     topics, _ = _draw_independent(corpus, theta, np.ones((corpus.n_features, priors.n_components)), stream)
     first = max(_FIRST_SCALE * corpus.n_tokens / min(1.0, priors.topic_word().min()), _LEAST_FIRST_SCALE)
     scales = np.geomspace(first, 1, n_temperatures + 1)
-    chain = GibbsChain(corpus, _diluted(priors, scales[0]), ChainState(topics, stream))
-    path = (_diluted(priors, scale) for scale in scales[1:])
-    log_weight = _anneal(chain, path, chain.log_words(), stop)
+    path = _diluting_path(priors, scales)
+    chain = GibbsChain(corpus, path.priors_at(path.positions[0]), ChainState(topics, stream))
+    log_weight = chain.log_words() + chain.anneal(path, stop)
+    chain.sweep(stop)
     return AnnealedRun(log_weight, chain.state().compact(priors.n_components))
 
 
@@ -158,15 +153,6 @@ def _draw_independent(corpus, theta, phi, stream):
     return topics, log_probability
 
 
-def _anneal(chain, path, log_weight, stop):
-    """Sweep a chain before each change of its priors along a path and after the last; return the log weight."""
-    for priors in path:
-        chain.sweep(stop)
-        log_weight += _change_priors(chain, priors)
-    chain.sweep(stop)
-    return log_weight
-
-
 def _change_priors(chain, priors):
     """Give the chain other priors; return the change of its log joint."""
     before = chain.log_joint()
@@ -174,14 +160,12 @@ def _change_priors(chain, priors):
     return chain.log_joint() - before
 
 
-def _diluted(priors, scale):
-    """A common eta times `scale`; an eta per topic plus scale - 1 times its mean over topics.
+def _diluting_path(priors, scales):
+    """A common eta times each of `scales`; an eta per topic plus scale - 1 times its mean over topics.
 
     If an eta per topic were only multiplied, topics would keep their differences at every scale, and the first step of
     the path would be plain importance sampling.
     """
-    if not len(priors.topic):
-        return priors.scaled(1, scale)
-    topic, K = priors.topic.copy(), priors.n_components
-    topic[:, :K] += (scale - 1) * topic[:, :K].mean(axis=1, keepdims=True, dtype=np.float64)
-    return replace(priors, topic=topic, totals=topic[:, :K].sum(axis=0, dtype=np.float64))
+    K = priors.n_components
+    slope = priors.word if len(priors.word) else priors.topic[:, :K].mean(axis=1, dtype=np.float64)
+    return PriorPath(priors, np.zeros((1, K)), slope, np.empty((0, K)), scales - 1)

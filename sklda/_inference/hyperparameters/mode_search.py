@@ -12,7 +12,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.hyperparameters.burn_in import SettledChain, burn_in, grid_around, settle, sweep_on_grid, union
 from sklda._inference.hyperparameters.marginal_likelihood import Curve
-from sklda._inference.modes.mode_evidence import NEGLIGIBLE, can_tell_modes_apart, log_mode_weights
+from sklda._inference.modes.mode_evidence import NEGLIGIBLE, can_tell_modes_apart, log_mode_weights, mode_evidence
 from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
@@ -22,6 +22,8 @@ from sklda._inference.sampling.initialisation import initialise_chains
 # Up to so many tokens, chains begin annealed, at an h that a first chain has found. With more that would cost too much:
 # they begin with random topics, and h is fixed in this share of the first sweeps, in which the topics form.
 _FEW_TOKENS, _FIXED = 50_000, 1 / 3
+# Temperatures and runs with which chains that do not agree are weighed. Chains of equal evidence are only slow.
+_TEMPERATURES, _RUNS = 200, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,15 +72,18 @@ def search_modes(pool, seed):
     K, evidence = pool.priors.n_components, {}
     tasks = [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in enumerate(_initialise(pool, seed))]
     found = burn_in(in_parallel(settle, tasks, pool.n_jobs), within, n_sweeps, random.child(seed, 4), pool.n_jobs)
-    if not found.agree and can_tell_modes_apart(corpus, K, n_sweeps):
+    if not found.agree and can_tell_modes_apart(corpus, K, _TEMPERATURES):
         log_reference = np.median([each.log_h for each in found.settled], axis=0)
-        priors = _symmetric(log_reference, corpus, K)
-        states = [each.chain.state() for each in found.settled]
-        modes = improve_modes(corpus, priors, states, seed=random.child(seed, 5), n_jobs=pool.n_jobs)
-        values, std = np.array([mode.log_evidence for mode in modes]), max(mode.std for mode in modes)
-        evidence = {"log_evidence": values, "log_evidence_std": std}
-        settled = _in_best_modes(pool, found, priors, log_reference, modes, seed)
-        found = burn_in(settled, within, n_sweeps, random.child(seed, 7), pool.n_jobs)
+        priors, chains = _symmetric(log_reference, corpus, K), [each.chain for each in found.settled]
+        weighed = mode_evidence(chains, priors, _TEMPERATURES, _RUNS, random.child(seed, 9), pool.n_jobs)
+        evidence = {"log_evidence": weighed.value, "log_evidence_std": weighed.std}
+        if log_mode_weights(weighed.value, weighed.std).any():
+            starts = [chain.topics for chain in chains]
+            modes = improve_modes(corpus, priors, starts, seed=random.child(seed, 5), n_jobs=pool.n_jobs)
+            values, std = np.array([mode.log_evidence for mode in modes]), max(mode.std for mode in modes)
+            evidence = {"log_evidence": values, "log_evidence_std": std}
+            settled = _in_best_modes(pool, found, priors, log_reference, modes, seed)
+            found = burn_in(settled, within, n_sweeps, random.child(seed, 7), pool.n_jobs, n_rounds=1)
     # Chains without records of their burn-in.
     chains = [_chain(corpus, each.chain.priors, each.chain.topics, each.chain.stream) for each in found.settled]
     return ModeSearch(chains, found.agree, found.curve, found.region, **evidence)

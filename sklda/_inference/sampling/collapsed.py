@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
-from sklda._kernels import LANES, _collapsed, _histograms, _log_joint, _tokens
+from sklda._kernels import LANES, _collapsed, _histograms, _log_joint, _prior_path, _tokens
 
 # Weights (tokens times topics) of a block; `stop` is called between blocks. A block takes about a tenth of a second.
 BLOCK_WEIGHTS = 2**27
@@ -176,6 +176,59 @@ class GibbsChain:
             stop()
             log_joints.append(self.log_joint())
         return log_joints
+
+    def anneal(self, path, stop=NEVER_STOP, *, weigh=True):
+        """Sweep once at each position of a path but the last. The priors become those at the last position.
+
+        Parameters
+        ----------
+        path : PriorPath
+        stop : Stop, optional
+            Called about every tenth of a second.
+        weigh : bool, default=True
+            Whether the log weight is needed.
+
+        Returns
+        -------
+        float
+            The sum of the changes of the log joint after each sweep, when the priors move to the next position; 0 if it
+            is not needed.
+        """
+        corpus, base, width = self.corpus, path.base, self.priors.topic.shape[1]
+        shared = bool(len(base.word)) and bool(len(path.word_slope))
+        word = np.empty(corpus.n_features if shared else 0)
+        topic = np.zeros((0 if shared else corpus.n_features, width), np.float32)
+        priors = np.empty((4, self.priors.n_components))
+        positions, log_weight = np.ascontiguousarray(path.positions, dtype=np.float64), 0.0
+        step = max(BLOCK_WEIGHTS // (max(corpus.n_tokens, 1) * width), 1)
+        for first in range(0, len(positions) - 1, step):
+            stop()
+            log_weight += _prior_path.sweeps(
+                corpus.words,
+                corpus.offsets,
+                base.doc,
+                path.doc_slope,
+                base.word,
+                base.topic,
+                path.word_slope,
+                path.topic_slope,
+                positions[first : first + step + 1],
+                weigh,
+                self.topics,
+                self.word_topic_counts,
+                self.topic_totals,
+                self.stream,
+                self._wide,
+                word,
+                topic,
+                priors,
+                *self._scratch,
+                stop.flag,
+            )
+        stop()
+        self.priors = path.priors_at(positions[-1])
+        self.n_sweeps += len(positions) - 1
+        return log_weight
 
     def record(self):
         """Append the log joint of the present draw to `trace`, and two more numbers to `label_free`."""

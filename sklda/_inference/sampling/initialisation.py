@@ -8,6 +8,7 @@ from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP, in_parallel
 from sklda._inference.rising import log_gamma_ratio
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.prior_path import PriorPath
 from sklda._kernels import _merges
 
 INITS = ("random", "sequential", "anneal", "prune")
@@ -142,9 +143,8 @@ def _weights(values, name, shape, reason):
 def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS, factor=_ANNEAL_FACTOR):
     """A chain after `n_sweeps` sweeps in which both priors decrease from `factor` times their values."""
     chain = GibbsChain.initialise_randomly(corpus, priors, seed)
-    for multiple in np.geomspace(factor, 1, n_sweeps):
-        chain.priors = priors.scaled(multiple, multiple)
-        chain.sweep(stop)
+    factors = np.append(np.geomspace(factor, 1, n_sweeps), 1)
+    chain.anneal(PriorPath.multiples(priors, factors), stop, weigh=False)
     chain.priors = priors
     return chain
 

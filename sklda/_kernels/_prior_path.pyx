@@ -1,0 +1,213 @@
+"""Collapsed Gibbs sweeps while the priors move along a line, and the log weights of annealed importance sampling.
+
+At position s the priors are alpha + s a and eta + s b. A sweep leaves p(z | w) under the present priors invariant. Then
+the priors move to the next position, and the change of log p(w, z) is the increment of the log weight (Neal 2001). All
+counts of a document are known when its sweep ends, so its part of the increment is added there.
+"""
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from sklda._kernels._barrier cimport load
+from sklda._kernels._dense cimport Dense, draw, fetch, open_document, weigh_topics
+from sklda._kernels._document cimport rescale
+from sklda._kernels._log_gamma cimport log_gamma_ratio
+
+cdef enum:
+    # Up to so many tokens a rising factorial is a product, of so many factors between two checks of its size.
+    MOST_FACTORS = 64
+    FACTORS = 8
+
+# Larger priors, whose products could overflow between two checks, have no product.
+cdef double LARGE = 1e12
+
+
+cdef struct Weight:
+    double result     # logarithms so far
+    double above      # product whose logarithm is to be added
+    double below      # product whose logarithm is to be subtracted
+
+
+cdef inline double value(Weight* weight) noexcept nogil:
+    return weight.result + (log(weight.above) - log(weight.below))
+
+
+cdef inline void check(Weight* weight) noexcept nogil:
+    cdef double subtracted = 0
+    weight.above = rescale(weight.above, &weight.result)
+    weight.below = rescale(weight.below, &subtracted)
+    weight.result -= subtracted
+
+
+cdef inline void move_prior(Weight* weight, double a, double b, int64_t n) noexcept nogil:
+    """Add the change of log Gamma(a + n) - log Gamma(a) when the prior a becomes b."""
+    cdef int64_t i, last
+    cdef double above, below
+    if n > MOST_FACTORS or a > LARGE or b > LARGE:
+        weight.result += log_gamma_ratio(b, <double>n) - log_gamma_ratio(a, <double>n)
+        return
+    i = 0
+    while i < n:
+        last = min(i + FACTORS, n)
+        above, below = weight.above, weight.below
+        while i < last:
+            above *= b + i
+            below *= a + i
+            i += 1
+        weight.above, weight.below = above, below
+        check(weight)
+
+
+cdef struct Path:
+    int64_t V
+    int64_t K
+    int64_t P
+    const double* word_base     # eta of a word when topics share it (V,); NULL otherwise
+    const float* topic_base     # eta by word when each topic has its own (V, P)
+    const double* word_slope    # its slope when topics share it (V,); NULL otherwise
+    const double* topic_slope   # its slope by word when each topic has its own (V, K)
+    double* word_prior          # eta at the present position, shared (V,); NULL if each topic has its own
+    float* topic_prior          # eta at the present position, one for each topic (V, P)
+    double* prior_totals        # its sum over words (K,)
+    double* next_totals         # SCRATCH (K,)
+
+
+cdef void move_words(Path* path, double s, const int32_t* counts, const int64_t* totals, Weight* weight) noexcept nogil:
+    """Move eta to position s. With a weight, add the change of log p(w | z) to it."""
+    cdef:
+        int64_t v, k, cell
+        double base = 0, slope = 0, eta
+        float own
+    for k in range(path.K):
+        path.next_totals[k] = 0
+    for v in range(path.V):
+        if path.word_base != NULL:
+            base = path.word_base[v]
+        if path.word_slope != NULL:
+            slope = path.word_slope[v]
+        if path.word_prior != NULL:
+            eta = base + s * slope
+            if weight != NULL:
+                for k in range(path.K):
+                    if counts[v * path.P + k] > 0:
+                        move_prior(weight, path.word_prior[v], eta, counts[v * path.P + k])
+            path.word_prior[v] = eta
+            path.next_totals[0] += eta
+            continue
+        for k in range(path.K):
+            cell = v * path.P + k
+            if path.word_base == NULL:
+                base = path.topic_base[cell]
+            if path.word_slope == NULL:
+                slope = path.topic_slope[v * path.K + k]
+            own = <float>(base + s * slope)
+            if weight != NULL and counts[cell] > 0:
+                move_prior(weight, path.topic_prior[cell], own, counts[cell])
+            path.topic_prior[cell] = own
+            path.next_totals[k] += own
+    for k in range(path.K):
+        if path.word_prior != NULL:
+            path.next_totals[k] = path.next_totals[0]
+        if weight != NULL:
+            weight.result -= log_gamma_ratio(path.next_totals[k], <double>totals[k])
+            weight.result += log_gamma_ratio(path.prior_totals[k], <double>totals[k])
+        path.prior_totals[k] = path.next_totals[k]
+
+
+cdef inline void move_alpha(
+    Weight* weight, const int32_t* counts, const double* a, const double* b, int64_t K, int64_t n
+) noexcept nogil:
+    """Add the change of log p(z_d) when alpha moves from a to b; the document has n tokens."""
+    cdef int64_t k
+    cdef double a_total = 0, b_total = 0
+    for k in range(K):
+        a_total += a[k]
+        b_total += b[k]
+        if counts[k] > 0:
+            move_prior(weight, a[k], b[k], counts[k])
+    weight.result -= log_gamma_ratio(b_total, <double>n) - log_gamma_ratio(a_total, <double>n)
+
+
+def sweeps(
+    const int32_t[::1] words,              # IN (N,): word ids, document by document
+    const int64_t[::1] offsets,            # IN (D + 1,)
+    const double[:, ::1] doc_base,         # IN (1 or D, K): alpha at position 0
+    const double[:, ::1] doc_slope,        # IN (1 or D, K): its slope
+    const double[::1] word_base,           # IN (V,): eta at position 0 when topics share it; empty otherwise
+    const float[:, ::1] topic_base,        # IN (V, P): eta at position 0 when each topic has its own; empty otherwise
+    const double[::1] word_slope,          # IN (V,): its slope when topics share it; empty otherwise
+    const double[:, ::1] topic_slope,      # IN (V, K): its slope when each topic has its own; empty otherwise
+    const double[::1] positions,           # IN (R + 1,): one sweep at each position but the last
+    bint weigh,                            # IN: whether the log weight is needed
+    int32_t[::1] topics,                   # IN/OUT (N,): z, -1 where a token has none yet
+    int32_t[:, ::1] word_topic_counts,     # IN/OUT (V, P): m_kv, zero in the padding
+    int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
+    uint64_t[::1] stream,                  # IN/OUT (4,): generator
+    bint wide,                             # IN: use AVX2; the draws are the same
+    double[::1] word_prior,                # SCRATCH (V,) when topics share base and slope; empty otherwise
+    float[:, ::1] topic_prior,             # SCRATCH (V, P), zero in the padding; empty if word_prior is not
+    double[:, ::1] scratch_priors,         # SCRATCH (4, K)
+    double[::1] scratch_totals,            # SCRATCH (P,)
+    float[:, ::1] scratch_float,           # SCRATCH (2, P)
+    int32_t[::1] scratch_counts,           # SCRATCH (P,)
+    double[::1] scratch_lane,              # SCRATCH (P // LANES,)
+    const int32_t[::1] stop,               # IN (1,): another thread may set it; if not zero, end
+):
+    """Sweep at each position but the last; return the log weight of the path. If `stop` is set, it is not valid."""
+    cdef:
+        int64_t N = words.shape[0], D = offsets.shape[0] - 1, d, i, k, r
+        int64_t base_step = doc_base.shape[1] if doc_base.shape[0] > 1 else 0
+        int64_t slope_step = doc_slope.shape[1] if doc_slope.shape[0] > 1 else 0
+        int32_t t, new
+        double* alpha = &scratch_priors[2, 0]
+        double* after = &scratch_priors[3, 0]
+        Dense dense
+        Path path
+        Weight weight
+
+    if N == 0 or positions.shape[0] == 0:
+        return 0.0
+    weight.result, weight.above, weight.below = 0, 1, 1
+    path.V, path.K, path.P = word_topic_counts.shape[0], topic_totals.shape[0], word_topic_counts.shape[1]
+    path.word_base = &word_base[0] if word_base.shape[0] > 0 else NULL
+    path.topic_base = &topic_base[0, 0] if topic_base.shape[0] > 0 else NULL
+    path.word_slope = &word_slope[0] if word_slope.shape[0] > 0 else NULL
+    path.topic_slope = &topic_slope[0, 0] if topic_slope.shape[0] > 0 else NULL
+    path.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
+    path.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
+    path.prior_totals, path.next_totals = &scratch_priors[0, 0], &scratch_priors[1, 0]
+    dense.rows, dense.K, dense.P = &word_topic_counts[0, 0], path.K, path.P
+    dense.word_prior, dense.topic_prior = path.word_prior, path.topic_prior
+    dense.wide, dense.state = wide, &stream[0]
+    dense.totals, dense.prior_totals = &scratch_totals[0], path.prior_totals
+    dense.scale, dense.inverse = &scratch_float[0, 0], &scratch_float[1, 0]
+    dense.counts, dense.walked = &scratch_counts[0], &scratch_lane[0]
+    with nogil:
+        move_words(&path, positions[0], dense.rows, &topic_totals[0], NULL)
+        for r in range(positions.shape[0] - 1):
+            for k in range(path.K):
+                dense.totals[k] = topic_totals[k]
+            weigh_topics(&dense)
+            for d in range(D):
+                if load(&stop[0]):
+                    break
+                for k in range(path.K):
+                    alpha[k] = (&doc_base[0, 0])[d * base_step + k]
+                    after[k] = (&doc_slope[0, 0])[d * slope_step + k]
+                    alpha[k], after[k] = alpha[k] + positions[r] * after[k], alpha[k] + positions[r + 1] * after[k]
+                open_document(&dense, alpha, &topics[0] + offsets[d], offsets[d + 1] - offsets[d])
+                for i in range(offsets[d], offsets[d + 1]):
+                    if i + 2 < N:
+                        fetch(&dense, words[i + 2])
+                    t = topics[i]
+                    new = draw(&dense, words[i], t)
+                    if new != t:
+                        topics[i] = new
+                        if t >= 0:
+                            topic_totals[t] -= 1
+                        topic_totals[new] += 1
+                if weigh and offsets[d + 1] > offsets[d]:
+                    move_alpha(&weight, dense.counts, alpha, after, path.K, offsets[d + 1] - offsets[d])
+            if load(&stop[0]):
+                break
+            move_words(&path, positions[r + 1], dense.rows, &topic_totals[0], &weight if weigh else NULL)
+    return value(&weight)
