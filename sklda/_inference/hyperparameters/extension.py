@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklda._inference.hyperparameters.convergence import split_r_hat
+from sklda._inference.hyperparameters.convergence import disagree, split_r_hat
 from sklda._inference.hyperparameters.marginal_likelihood import (
     conditional_means,
     covariance_of_sums,
@@ -22,7 +22,7 @@ from sklda._inference.hyperparameters.tempered_stages import (
 # Chains with R-hat below this have visited the whole posterior.
 _STEADY = 1.2
 # Largest number of draws that are kept of each chain. Beyond it, every second draw is kept.
-_MOST_DRAWS = 1500
+_MOST_DRAWS = 800
 # The grid of full Bayes is widened at an end with more than this share of the draws of the most visited value.
 _CUT = 0.03
 # At one h the autocorrelation of chains is nine times shorter than on (h, z), and a fifth of the sweeps gives the same
@@ -59,7 +59,7 @@ def extend(pool, placement):
     """
     settings = pool.settings
     tol, most, done = settings.tol, settings.max_iter, min(settings.n_tuning, settings.max_iter)
-    if tol > 0 and settings.tempering.is_default and placement.in_equilibrium and not settings.functionals:
+    if tol > 0 and settings.tempering.is_default and not settings.functionals:
         tol, most = _ROUGH * tol, max(round(_PART * most), done)
     while done < most and not pool.all_ended:
         region = _uncut_region(pool)
@@ -111,8 +111,9 @@ def _precision(pool, placement, tol):
     if placement.separate_modes:
         series = [each - each.mean(axis=0) for each in series]
     maximum = current_maximum(pool, curve)
+    steady = split_r_hat(series).max() < _STEADY and (placement.separate_modes or not disagree(curve, maximum))
     useful = maximum.interior.any() and not _are_apart(curve, maximum)
-    return maximum.excess_error(tol), bool(split_r_hat(series).max() < _STEADY), useful
+    return maximum.excess_error(tol), bool(steady), useful
 
 
 def _are_apart(curve, maximum):

@@ -24,6 +24,8 @@ from sklda._inference.sampling.initialisation import initialise_chains
 _FEW_TOKENS, _FIXED = 50_000, 1 / 3
 # Temperatures and runs with which chains that do not agree are weighed. Chains of equal evidence are only slow.
 _TEMPERATURES, _RUNS = 200, 2
+# Standard errors by which the weights of modes are reduced after the search.
+_ERRORS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,21 +74,23 @@ def search_modes(pool, seed):
     K, evidence = pool.priors.n_components, {}
     tasks = [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in enumerate(_initialise(pool, seed))]
     found = burn_in(in_parallel(settle, tasks, pool.n_jobs), within, n_sweeps, random.child(seed, 4), pool.n_jobs)
+    slow = False
     if not found.agree and can_tell_modes_apart(corpus, K, _TEMPERATURES):
         log_reference = np.median([each.log_h for each in found.settled], axis=0)
         priors, chains = _symmetric(log_reference, corpus, K), [each.chain for each in found.settled]
         weighed = mode_evidence(chains, priors, _TEMPERATURES, _RUNS, random.child(seed, 9), pool.n_jobs)
         evidence = {"log_evidence": weighed.value, "log_evidence_std": weighed.std}
-        if log_mode_weights(weighed.value, weighed.std).any():
+        slow = not log_mode_weights(weighed.value, weighed.std).any()
+        if not slow:
             starts = [chain.topics for chain in chains]
             modes = improve_modes(corpus, priors, starts, seed=random.child(seed, 5), n_jobs=pool.n_jobs)
             values, std = np.array([mode.log_evidence for mode in modes]), max(mode.std for mode in modes)
             evidence = {"log_evidence": values, "log_evidence_std": std}
-            settled = _in_best_modes(pool, found, priors, log_reference, modes, seed)
+            settled, slow = _in_best_modes(pool, found, priors, log_reference, modes, seed)
             found = burn_in(settled, within, n_sweeps, random.child(seed, 7), pool.n_jobs, n_rounds=1)
     # Chains without records of their burn-in.
     chains = [_chain(corpus, each.chain.priors, each.chain.topics, each.chain.stream) for each in found.settled]
-    return ModeSearch(chains, found.agree, found.curve, found.region, **evidence)
+    return ModeSearch(chains, found.agree or slow, found.curve, found.region, **evidence)
 
 
 def _initialise(pool, seed):
@@ -107,7 +111,7 @@ def _swept(chain, n_sweeps, stop):
 
 
 def _in_best_modes(pool, found, priors, log_reference, modes, seed):
-    """Settled chains in the modes whose weight is not negligible, in turn."""
+    """Settled chains in the modes whose weight is not negligible, in turn; and whether their evidence is the same."""
     grid = grid_around(union(found.settled), pool.settings.region, pool.corpus, priors.n_components)
 
     def settled_in(modes, first):
@@ -121,10 +125,10 @@ def _in_best_modes(pool, found, priors, log_reference, modes, seed):
     # The weight of a mode is its evidence at its own best h. Its curve gives the difference from the common h.
     reference = np.exp(log_reference)
     rises = [each.curve.log_ratio(*np.exp(each.log_h)[:, None], reference)[0][0] for each in settled]
-    log_weights = log_mode_weights(np.array([mode.log_evidence for mode in modes]) + rises, std)
-    best = [c for c in np.argsort(-log_weights, kind="stable") if log_weights[c] > np.log(NEGLIGIBLE)]
+    log_weights = log_mode_weights(np.array([mode.log_evidence for mode in modes]) + rises, std, _ERRORS)
+    best = [int(c) for c in np.argsort(-log_weights, kind="stable") if log_weights[c] > np.log(NEGLIGIBLE)]
     again = [modes[best[i % len(best)]] for i in range(pool.n_chains - len(best))]
-    return [settled[c] for c in best] + (settled_in(again, len(modes)) if again else [])
+    return [settled[c] for c in best] + (settled_in(again, len(modes)) if again else []), not log_weights[best].any()
 
 
 def _chain(corpus, priors, topics, stream):

@@ -60,6 +60,6 @@ def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
     return ModeEvidence(log_mean_exp(log_weights.T)[0], std, ends)
 
 
-def log_mode_weights(log_evidence, std):
-    """Log weights of modes, 0 for the best: the difference of their evidence, less two standard errors."""
-    return -np.maximum(log_evidence.max() - log_evidence - _ERRORS * np.sqrt(2) * std, 0.0)
+def log_mode_weights(log_evidence, std, n_errors=_ERRORS):
+    """Log weights of modes, 0 for the best: the difference of their evidence, less so many standard errors."""
+    return -np.maximum(log_evidence.max() - log_evidence - n_errors * np.sqrt(2) * std, 0.0)
