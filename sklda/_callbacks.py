@@ -84,6 +84,11 @@ class Progress:
             self._begin_stage()
         return stop
 
+    def say(self, text):
+        """Print a line about what is being done or has been found, if lines are printed."""
+        if self.estimator.verbose:
+            self._print(text)
+
     def end(self, result):
         """The fit has ended. `result` is the argument of `fitted_attributes`; for chains, the list of all chains."""
         if self.n_chains is not None:

@@ -89,7 +89,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 prints about ten lines for each chain, 2 prints a line for every sweep.
+        1 prints the expected cost, what was found after every stage, and about ten lines for each chain; 2 prints a line
+        for every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 
@@ -241,6 +242,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
 
         progress = Progress(self, data, fitted, self.n_chains, settings.most_sweeps(self.method))
         options = {"n_chains": self.n_chains, "n_jobs": self.n_jobs, "listener": progress if progress.listens else None}
+        options["say"] = progress.say
         pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options)
         if self.method in EM_METHODS:
             expectation_maximisation(pool, self.method, per_topic)

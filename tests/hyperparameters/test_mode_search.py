@@ -1,7 +1,5 @@
 """Where the chains of EmpiricalBayesLDA begin: burnt in until they agree, or in the best of many modes."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -9,10 +7,8 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.hyperparameters.burn_in import burn_in, settle
 from sklda._inference.hyperparameters.chain_pool import ChainPool
-from sklda._inference.hyperparameters.convergence import warn_of_missed_modes
-from sklda._inference.hyperparameters.maximum import Maximum
 from sklda._inference.modes.mode_evidence import log_mode_weights, mode_evidence
-from sklda._inference.hyperparameters.mode_search import ModeSearch, search_modes
+from sklda._inference.hyperparameters.mode_search import search_modes
 from sklda._inference.hyperparameters.settings import Settings
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
@@ -56,24 +52,6 @@ def burnt_in(alone):
 def search(corpus, priors, n_chains, n_sweeps):
     settings = Settings(n_tuning=n_sweeps, max_iter=1, region=WITHIN)
     return search_modes(ChainPool(corpus, priors, settings, SEED, n_chains=n_chains), SEED)
-
-
-@pytest.mark.parametrize(("n_plausible", "warned"), [(1, True), (4, True), (5, False)])
-def test_few_plausible_starts_are_worth_a_warning(n_plausible, warned):
-    modes = ModeSearch([None] * 4, False, None, None, np.zeros(52), 1.0, 8, n_plausible)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warn_of_missed_modes(modes)
-    assert [f"only {n_plausible} have about the best evidence" in str(each.message) for each in caught] == [
-        True
-    ] * warned
-
-
-def test_modes_that_may_have_been_missed_are_in_the_error():
-    errors, between = np.diag([0.01, np.inf]), np.array([[0.04, 0.01], [0.01, 0.09]])
-    maximum = Maximum(np.zeros(2), errors, errors, np.eye(2), -np.eye(2), {1: "lower"})
-    maximum = maximum.with_added_covariance(between)
-    np.testing.assert_allclose(maximum.monte_carlo, np.diag([0.05, np.inf]))
 
 
 def test_chains_that_agree_need_no_evidence():

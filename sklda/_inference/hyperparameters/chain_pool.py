@@ -25,6 +25,8 @@ class ChainPool:
         Chains that run at the same time. The draws do not depend on it.
     listener : object, default=None
         See `run_chains`. It is called for all sweeps made by `sweep`.
+    say : callable, default=None
+        Called with a line of text about the expected cost and after every stage.
 
     Attributes
     ----------
@@ -34,9 +36,10 @@ class ChainPool:
         Chains that the listener has asked to stop. They are not swept again.
     """
 
-    def __init__(self, corpus, priors, settings, seed, *, n_chains, n_jobs=None, listener=None):
+    def __init__(self, corpus, priors, settings, seed, *, n_chains, n_jobs=None, listener=None, say=None):
         self.corpus, self.priors, self.settings, self.seed = corpus, priors, settings, seed
         self.n_chains, self.n_jobs, self.listener = n_chains, n_jobs, listener
+        self.say = say or (lambda text: None)
         self.chains, self.ended = [], set()
 
     def branch(self):

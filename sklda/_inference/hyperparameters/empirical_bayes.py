@@ -110,7 +110,7 @@ def estimate(pool, method):
     """
     placement = place(pool)
     method = _first_sweeps(pool, placement, method)
-    n_left = extend(pool, placement)
+    n_left = 0 if placement.no_topics and pool.settings.tol > 0 else extend(pool, placement)
     found = _conclude(pool, placement, method, n_left)
     eta, alpha = found.maximum.h
     for chain in pool.chains:
@@ -121,7 +121,7 @@ def estimate(pool, method):
 def _first_sweeps(pool, placement, method):
     """Prepare the chains and sweep them on their grid; return the method by which they continue."""
     n_sweeps = min(pool.settings.n_tuning, pool.settings.max_iter)
-    if method == "auto" and is_narrow(placement.region):
+    if method == "auto" and (placement.no_topics or is_narrow(placement.region)):
         method = "full_bayes"
     if method == "full_bayes":
         full_bayes(pool, placement)
@@ -148,7 +148,7 @@ def _conclude(pool, placement, method, n_left):
     chains_disagree = disagree(curve, maximum)
     grid, search, observed = pool.grid, pool.search_region, pool.observed
     log_weights = np.zeros(len(observed))
-    if chains_disagree:
+    if chains_disagree and not placement.no_topics:
         weighted = weigh_modes(pool, curve, maximum)
         log_weights, curve, maximum = weighted.log_weights, weighted.curve, weighted.maximum
     functional_curve, functional_values = _functionals(observed, pool, curve)

@@ -113,6 +113,11 @@ def _precision(pool, placement, tol):
     maximum = current_maximum(pool, curve)
     steady = split_r_hat(series).max() < _STEADY and (placement.separate_modes or not disagree(curve, maximum))
     useful = maximum.interior.any() and not _are_apart(curve, maximum)
+    (eta, alpha), errors = maximum.h, np.sqrt(np.diag(maximum.monte_carlo)[::-1])
+    pool.say(
+        f"{sum(curve.lengths)} draws of the priors: doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}; Monte Carlo "
+        f"errors of their logarithms {errors[0]:.2g} and {errors[1]:.2g}"
+    )
     return maximum.excess_error(tol), bool(steady), useful
 
 

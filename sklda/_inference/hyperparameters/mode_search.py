@@ -5,6 +5,7 @@ each mode has its own maximum of m(h). Then better modes are searched from every
 modes with the highest evidence.
 """
 
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._inference.sampling.initialisation import initialise_chains
+from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS, initialise_chains
 
 # Up to so many tokens, chains begin annealed, at an h that a first chain has found. With more that would cost too much:
 # they begin with random topics, and h is fixed in this share of the first sweeps, in which the topics form.
@@ -26,6 +27,10 @@ _FEW_TOKENS, _FIXED = 50_000, 1 / 3
 _TEMPERATURES, _RUNS = 200, 2
 # Standard errors by which the weights of modes are reduced after the search.
 _ERRORS = 1.0
+# There are no topics to find if K V eta or K D alpha is so many times the number of tokens.
+_MANY_TIMES = 10.0
+# Stages of `n_tuning` sweeps of every fit.
+_STAGES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +46,8 @@ class ModeSearch:
         A first estimate of m(h), from these chains.
     region : pair of (float, float)
         h within 3.5 standard deviations of the maximum of `curve`.
+    no_topics : bool
+        Whether there are no topics to find: at the maximum, topics or documents are nearly equal.
     log_evidence : ndarray of shape (n_chains,)
         log p(w | h) at a common h, of the best mode found from every chain, in nats. Empty if the chains agree at once,
         or if the corpus is too large for annealing.
@@ -52,6 +59,7 @@ class ModeSearch:
     agree: bool
     curve: Curve
     region: tuple
+    no_topics: bool = False
     log_evidence: np.ndarray = field(default_factory=lambda: np.empty(0))
     log_evidence_std: float = np.nan
 
@@ -72,37 +80,68 @@ def search_modes(pool, seed):
     """
     corpus, within, n_sweeps = pool.corpus, pool.settings.region, pool.settings.n_tuning
     K, evidence = pool.priors.n_components, {}
-    tasks = [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in enumerate(_initialise(pool, seed))]
+    start = time.process_time()
+    chains, n_made = _initialise(pool, seed)
+    _say_cost(pool, (time.process_time() - start) / n_made)
+    tasks = [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in enumerate(chains)]
     found = burn_in(in_parallel(settle, tasks, pool.n_jobs), within, n_sweeps, random.child(seed, 4), pool.n_jobs)
-    slow = False
-    if not found.agree and can_tell_modes_apart(corpus, K, _TEMPERATURES):
+    pool.say(f"burn-in: chains {'agree' if found.agree else 'do not agree yet'} about {_described(found.region)}")
+    slow, no_topics = False, _no_topics(found, corpus, K)
+    if not (found.agree or no_topics) and can_tell_modes_apart(corpus, K, _TEMPERATURES):
         log_reference = np.median([each.log_h for each in found.settled], axis=0)
         priors, chains = _symmetric(log_reference, corpus, K), [each.chain for each in found.settled]
         weighed = mode_evidence(chains, priors, _TEMPERATURES, _RUNS, random.child(seed, 9), pool.n_jobs)
         evidence = {"log_evidence": weighed.value, "log_evidence_std": weighed.std}
         slow = not log_mode_weights(weighed.value, weighed.std).any()
         if not slow:
+            pool.say("search between modes of the topic assignments")
             starts = [chain.topics for chain in chains]
             modes = improve_modes(corpus, priors, starts, seed=random.child(seed, 5), n_jobs=pool.n_jobs)
             values, std = np.array([mode.log_evidence for mode in modes]), max(mode.std for mode in modes)
             evidence = {"log_evidence": values, "log_evidence_std": std}
+            pool.say(f"log evidence of the best modes: {', '.join(f'{x:.1f}' for x in values)}, each +- {std:.1f} nats")
             settled, slow = _in_best_modes(pool, found, priors, log_reference, modes, seed)
             found = burn_in(settled, within, n_sweeps, random.child(seed, 7), pool.n_jobs, n_rounds=1)
     # Chains without records of their burn-in.
     chains = [_chain(corpus, each.chain.priors, each.chain.topics, each.chain.stream) for each in found.settled]
-    return ModeSearch(chains, found.agree or slow, found.curve, found.region, **evidence)
+    return ModeSearch(chains, found.agree or slow, found.curve, found.region, no_topics, **evidence)
+
+
+def _no_topics(found, corpus, n_components):
+    """Whether the priors are many times the counts: topics or documents are then nearly equal."""
+    middle = np.sqrt(np.prod(found.region, axis=1))
+    return bool((middle * n_components * [corpus.n_features, corpus.n_documents] > _MANY_TIMES * corpus.n_tokens).any())
 
 
 def _initialise(pool, seed):
-    """Annealed chains, at an h that a first chain has found; or if the corpus is large, random ones."""
+    """Annealed chains, at an h that a first chain has found; or if the corpus is large, random ones; and their sweeps."""
     corpus, n_sweeps, K = pool.corpus, pool.settings.n_tuning, pool.priors.n_components
     seeds = [random.child(seed, 2, c) for c in range(pool.n_chains)]
     if corpus.n_tokens <= _FEW_TOKENS:
         scout = GibbsChain.initialise_randomly(corpus, pool.priors, random.child(seed, 0))
         log_h = settle(scout, pool.settings.region, n_sweeps // 2, random.child(seed, 1)).log_h
-        return initialise_chains(corpus, _symmetric(log_h, corpus, K), seeds, ["anneal"] * len(seeds), pool.n_jobs)
+        priors, inits = _symmetric(log_h, corpus, K), ["anneal"] * len(seeds)
+        return initialise_chains(corpus, priors, seeds, inits, pool.n_jobs), n_sweeps // 2 + ANNEAL_SWEEPS * len(seeds)
     chains = [GibbsChain.initialise_randomly(corpus, pool.priors, each) for each in seeds]
-    return in_parallel(_swept, [(chain, round(_FIXED * n_sweeps)) for chain in chains], pool.n_jobs)
+    n_fixed = round(_FIXED * n_sweeps)
+    return in_parallel(_swept, [(chain, n_fixed) for chain in chains], pool.n_jobs), n_fixed * len(chains)
+
+
+def _say_cost(pool, seconds):
+    """State the expected cost, given the CPU seconds of one sweep of one chain."""
+    settings = pool.settings
+    # Settling, one or two rounds of burn-in, one or two stages on the grid, and the sweeps at the maximum.
+    least = (_STAGES * settings.n_tuning) * pool.n_chains
+    most = least + settings.max_iter * pool.n_chains
+    pool.say(
+        f"expected: {least} to {most} sweeps of {pool.corpus.n_tokens} tokens with {pool.n_chains} chains, about "
+        f"{least * seconds:.2g} to {most * seconds:.2g} CPU seconds; more if chains are in different modes"
+    )
+
+
+def _described(region):
+    (eta_low, eta_high), (alpha_low, alpha_high) = region
+    return f"doc_topic_prior {alpha_low:.3g} to {alpha_high:.3g}, topic_word_prior {eta_low:.3g} to {eta_high:.3g}"
 
 
 def _swept(chain, n_sweeps, stop):

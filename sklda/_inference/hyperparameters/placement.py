@@ -40,6 +40,11 @@ class Placement:
         return self.modes is not None and not self.modes.agree
 
     @property
+    def no_topics(self):
+        """Whether there are no topics to find."""
+        return self.modes is not None and self.modes.no_topics
+
+    @property
     def log_evidence(self):
         """Log evidence of every initialisation that was screened, in nats; empty if none was."""
         return np.empty(0) if self.modes is None else self.modes.log_evidence

@@ -1,0 +1,113 @@
+"""The kernel of chains on (h, z): its records, its streams, and its stop flag. Exactness: test_marginal_likelihood.py."""
+
+import numpy as np
+import pytest
+from enumeration import make_chain, make_corpus
+
+from sklda._inference.count_histograms import CountHistograms
+from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
+from sklda._inference.parallel import Stop, Stopped
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import GibbsChain
+
+V, K = 9, 3
+REGION = ((0.05, 10.0), (0.02, 5.0))
+
+
+def tempered(log_zeta=None, gain=None, shape=(5, 4), large_tables=True):
+    rng = np.random.default_rng(0)
+    corpus = make_corpus([rng.integers(V, size=n) for n in (0, 1, 5, 40, 7, 30)], V)
+    grid = Grid.over(corpus, K, REGION, shape)
+    if not large_tables:
+        grid.totals_table = None
+    if log_zeta is not None:
+        grid = grid.with_log_zeta(log_zeta)
+    chain = make_chain(corpus, Priors.make(1.0, 1.0, K, V), rng.integers(K, size=corpus.n_tokens))
+    return TemperedChain(chain, grid, np.random.default_rng(1), gain=gain)
+
+
+OPTIONS = {
+    "full Bayes": {},
+    "no table of totals": {"large_tables": False},
+    "serial tempering": {"log_zeta": np.arange(20.0).reshape(5, 4)},
+    "adapted": {"gain": 20.0},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_many_sweeps_in_one_call_are_those_of_many_calls(options):
+    one, many = tempered(**options), tempered(**options)
+    log_joints = one.sweeps(30)
+    for _ in range(30):
+        many.sweep()
+    assert (one.topics == many.topics).all()
+    assert one.prior_path == many.prior_path
+    np.testing.assert_allclose(one.log_zeta, many.log_zeta, rtol=1e-12)
+    assert log_joints[-1] == many.log_joint()
+    for name in ("at", "counts"):
+        first, second = (getattr(chain.observations, name) for chain in (one, many))
+        if name == "at":
+            assert (first == second).all()
+        else:
+            np.testing.assert_array_equal(first.log_joint([0.3], [0.2]), second.log_joint([0.3], [0.2]))
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_records_are_those_of_the_state(options):
+    chain = tempered(**options)
+    log_joints = chain.sweeps(7)
+    counts = CountHistograms.of(chain)
+    eta, alpha = np.array([0.01, 3.0]), np.array([7.0, 0.3])
+    np.testing.assert_allclose(chain.observations.counts[-1:].log_joint(eta, alpha), counts.log_joint(eta, alpha))
+    np.testing.assert_array_equal(chain.observations.counts.totals[-1], np.bincount(chain.topics, minlength=K))
+    plain = GibbsChain(chain.corpus, chain.priors, chain.state())
+    np.testing.assert_allclose(log_joints[-1], plain.log_joint(), rtol=1e-12)
+    for ours, theirs in zip(chain._parts, chain.grid.parts(counts), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    at = chain.observations.at
+    np.testing.assert_array_equal(chain.prior_path, np.stack([chain.grid.etas[at[:, 0]], chain.grid.alphas[at[:, 1]]], 1))
+    np.testing.assert_array_equal(plain.word_topic_counts, chain.word_topic_counts)
+
+
+def test_log_zeta_moves_by_the_conditional():
+    chain = tempered(gain=20.0)
+    chain.sweep()
+    n = chain.log_zeta.size
+    before = np.zeros(chain.grid.shape)
+    log_p = chain._parts[0][:, None] + chain._parts[1] - before
+    p = np.exp(log_p - log_p.max())
+    np.testing.assert_allclose(chain.log_zeta, (n * p / p.sum() - 1) / (20.0 + 1))
+
+
+def test_grid_points_are_drawn_from_their_conditional():
+    """Of a corpus of one token the conditional is known; chi-square of 19 degrees of freedom, level 1e-5."""
+    corpus = make_corpus([[0]], 2)
+    start = make_chain(corpus, Priors.make(1.0, 1.0, 2, 2), [0])
+    log_zeta = np.random.default_rng(0).normal(size=(5, 4))
+    chain = TemperedChain(
+        start, Grid.over(corpus, 2, REGION, (5, 4)).with_log_zeta(log_zeta), np.random.default_rng(2)
+    )
+    chain.sweeps(20_000)
+    seen = np.zeros((5, 4))
+    np.add.at(seen, tuple(chain.observations.at.T), 1)
+    # log p(w, z | h) = -log 4 for all h.
+    expected = np.exp(-log_zeta) / np.exp(-log_zeta).sum() * 20_000
+    assert ((seen - expected) ** 2 / expected).sum() < 60.0
+    assert ((seen - 1000) ** 2 / 1000).sum() > 60.0
+
+
+def test_a_flag_ends_the_call():
+    stop, chain = Stop(), tempered()
+    stop.flag[0] = 1
+    with pytest.raises(Stopped):
+        chain.sweeps(10**9 // 10**3, stop)
+
+
+def test_thinned_records():
+    chain, thinned = tempered(), tempered()
+    chain.sweeps(64)
+    for _ in range(4):
+        thinned.sweeps(16)
+        thinned.thin(10)
+    assert thinned.every == 8
+    np.testing.assert_array_equal(thinned.observations.counts.totals, chain.observations.counts.totals[7::8])
