@@ -44,21 +44,23 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     method : {"auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"}, default="auto"
         ``"serial_tempering"`` visits all points of a grid of h equally often (George & Doss 2018, section 2.3, with
         theta and phi integrated out); ``"full_bayes"`` visits them in proportion to their posterior (section 6).
-        ``"auto"`` makes equally many sweeps of both, which cost the same, and continues with the method of the smaller
-        Monte Carlo error of log h. ``"gibbs_em"`` and ``"variational_em"`` are for comparison: no theory ensures that
+        ``"auto"`` is full Bayes if short chains show that m(h) is far from zero in a narrow region only, where both
+        methods visit the same points. Otherwise it makes equally many sweeps of both, which cost the same, and continues
+        with the method of the smaller Monte Carlo error of log h. ``"gibbs_em"`` and ``"variational_em"`` are for comparison: no theory ensures that
         they find the maximum, and they give no m(h).
     n_tuning : int, default=None
         Sweeps of each chain in each of three stages: to find the grid, to tune, and (at least this many) at the maximum
-        at the end. None: 300; for more than 500,000 tokens, 1.5e8 divided by the number of tokens, but at least 50.
+        at the end. None: 67,000 divided by the square root of the number of tokens, between 40 and 200.
     max_iter : int, default=None
         Largest number of sweeps of each chain that estimate m(h) and its maximum. For Gibbs-EM, the number of sweeps
-        that learn h; for variational EM, the largest number of M-steps. None: 5000; for more than 200,000 tokens, 1e9
-        divided by the number of tokens, but at least 150. The EM methods have 1/5 of that.
+        that learn h; for variational EM, the largest number of M-steps. None: 6e7 divided by the number of tokens,
+        between 80 and 5000; for the EM methods, 2e8 divided by the number of tokens, between 30 and 1000.
     tol : float, default=0.1
         The chains end before `max_iter` when the Monte Carlo standard errors of log h are below this share of the
-        statistical ones, which more sweeps do not change. If chains agree and there are no `functionals`, m(h) itself
-        is estimated to twice this error, and the remaining sweeps are made at its maximum. 0: the chains end after
-        `max_iter` sweeps, all for m(h).
+        statistical ones, which more sweeps do not change, or below 0.01, one percent of a prior. They also end if more
+        sweeps cannot help, because the chains are in different modes of the topic assignments or the corpus has no
+        topics to find. If there are no `functionals`, m(h) itself is estimated to three times this error, and the
+        remaining sweeps are made at its maximum. 0: the chains end after `max_iter` sweeps, all for m(h).
     grid_shape : (int, int), default=(11, 11)
         Number of values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has
         three more values between neighbours.
@@ -79,8 +81,9 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         `doc_topic_prior` may be an array of shape (n_components,); an alpha is then learnt for every topic. The paper
         warns that a corpus contains too little information about so many priors.
     n_chains : int, default=4
-        Independent chains. If they disagree, twelve times as many initialisations are compared by the evidence of their
-        modes, and the chains begin again in the best modes.
+        Independent chains. If they disagree and the corpus is small enough, better modes of the topic assignments are
+        searched from every chain, by redrawing groups of topics, and the chains begin again in the modes of the highest
+        evidence.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from expected counts under each token's
         full conditional (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: from the counts of the draw.
@@ -112,11 +115,11 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         that a callback ended early.
     r_hat_, ess_ : ndarray of shape (2,)
         Split R-hat and effective number of draws of the posterior means of log alpha and of log eta given the topics.
-    mode_log_evidence_ : ndarray of shape (n_initialisations,)
-        log p(w | h) at one h by annealing from every initialisation, in nats. Empty if the chains agree at once or the
-        corpus is too large.
+    mode_log_evidence_ : ndarray of shape (n_chains,)
+        log p(w | h) at one h of the modes of the chains, after the search between modes, by annealing, in nats. Empty if
+        the chains agree at once or the corpus is too large.
     mode_log_evidence_std_ : float
-        Standard deviation of one run; NaN if there was none.
+        Standard error of one of these; NaN if there are none.
     components_ : ndarray of shape (n_components, n_features)
         Topic-word counts plus prior; normalised rows are `topic_word_`.
     topic_word_ : ndarray of shape (n_components, n_features)
@@ -144,8 +147,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     -----
     sklearn.exceptions.ConvergenceWarning
         If a prior's maximum lies at an edge of the region (the warning names it; the prior's errors are then infinite),
-        if chains disagree about h, if few initialisations have about the best evidence, or if a part of the grid was
-        not visited.
+        if chains disagree about h, or if a part of the grid was not visited.
 
     References
     ----------

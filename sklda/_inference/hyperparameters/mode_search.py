@@ -28,7 +28,7 @@ _TEMPERATURES, _RUNS = 200, 2
 # Standard errors by which the weights of modes are reduced after the search.
 _ERRORS = 1.0
 # There are no topics to find if K V eta or K D alpha is so many times the number of tokens.
-_MANY_TIMES = 10.0
+_SOME_TIMES = 3.0
 # Stages of `n_tuning` sweeps of every fit.
 _STAGES = 4
 
@@ -108,9 +108,9 @@ def search_modes(pool, seed):
 
 
 def _no_topics(found, corpus, n_components):
-    """Whether the priors are many times the counts: topics or documents are then nearly equal."""
-    middle = np.sqrt(np.prod(found.region, axis=1))
-    return bool((middle * n_components * [corpus.n_features, corpus.n_documents] > _MANY_TIMES * corpus.n_tokens).any())
+    """Whether the priors are certainly some times the counts: topics or documents are then nearly equal."""
+    least = np.array(found.region)[:, 0] * n_components * [corpus.n_features, corpus.n_documents]
+    return bool((least > _SOME_TIMES * corpus.n_tokens).any())
 
 
 def _initialise(pool, seed):
