@@ -111,15 +111,16 @@ class _Search:
         self.n_jobs, self.left, self.stop = n_jobs, max_sweeps, stop
         size = priors.n_components * (corpus.n_documents + corpus.n_features)
         self.n_temperatures = int(np.clip(size / _COUNTS_PER_TEMPERATURE, *_TEMPERATURES))
-        self.score_cost = GUIDE_SWEEPS + self.n_temperatures
+        # Annealing makes one sweep for each temperature and a last one.
+        self.score_cost = GUIDE_SWEEPS + self.n_temperatures + 1
 
     def run(self, topics):
         """The modes at which the search arrives from these topics."""
         n_kept = max(len(topics), _KEPT if self.priors.n_components > 1 else 1)
         # Weighing at the end is part of the budget.
-        weighing = GUIDE_SWEEPS + _RUNS * _LONGER * self.n_temperatures
+        weighing = GUIDE_SWEEPS + _RUNS * (_LONGER * self.n_temperatures + 1)
         self.left -= len(topics) * (weighing + self.score_cost)
-        if self.left < 0 or not self.corpus.n_tokens:
+        if self.left < 0:
             return [Mode(each) for each in topics]
         modes = self._scored([_Candidate(each) for each in topics], 0)
         modes.sort(key=lambda mode: -mode.score)
