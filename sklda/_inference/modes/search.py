@@ -11,6 +11,7 @@ from sklda._inference.modes.groups import choose_group, overlaps
 from sklda._inference.modes.redraw import REDRAW_SWEEPS, redraw
 from sklda._inference.parallel import NEVER_STOP, in_parallel
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain, checked_topics
+from sklda._inference.sampling.initialisation import check_exchangeable
 
 # Modes that are kept at least, and proposals in a round.
 _KEPT, _PROPOSALS = 4, 8
@@ -25,6 +26,8 @@ _SCORES = 4
 _PATIENCE, _RISE = 3, 3.0
 # At the end the modes are weighed by so many runs of so many times the temperatures.
 _RUNS, _LONGER = 3, 5
+# Sweeps of the default budget, between these bounds, and the tokens that they draw.
+_SWEEPS, _DRAWN_TOKENS = (4_000, 10_000), 1e9
 # A mode that is so many nats and so many standard errors below the best is given up.
 _BEHIND, _ERRORS = 10.0, 3.0
 
@@ -60,7 +63,7 @@ class _Candidate:
         return float(np.mean(self.scores[-_SCORES:]))
 
 
-def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=10_000, stop=None):
+def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None, stop=None):
     """Search for modes with more evidence than those of the given states.
 
     A group of two, three or four topics is chosen. Its tokens are taken out as a corpus of its own, as many topics are
@@ -79,9 +82,10 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=10_00
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
         Number of proposals at a time, as in joblib. The result does not depend on it.
-    max_sweeps : int, default=10000
-        The budget: sweeps over the whole corpus, of all starts together. Sweeps over a group count as their share of
-        the tokens. A temperature of annealing counts as one sweep, though it takes about twice the time.
+    max_sweeps : int, default=None
+        The budget: sweeps over the whole corpus, of all starts together. Sweeps over a group are counted as if they
+        were over the whole corpus. A temperature of annealing counts as one sweep, though it takes about twice the
+        time. None: 10,000; on corpora of more than 100,000 tokens as many as draw 10^9 tokens, but at least 4,000.
     stop : Stop, default=None
         For a search inside a task of `in_parallel`: the flag of that task. The proposals are then made one after the
         other in the calling thread, and the search ends with `Stopped` when the flag is up.
@@ -96,10 +100,11 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=10_00
     ValueError
         If the topics are not exchangeable, or if a state does not fit the corpus.
     """
-    if not priors.exchangeable:
-        raise ValueError("The search between modes redraws topics, so they must share their priors.")
+    check_exchangeable(priors, "The search between modes redraws groups of topics")
     topics = [state.topics if isinstance(state, ChainState) else state for state in states]
     topics = [checked_topics(each, corpus, priors.n_components) for each in topics]
+    if max_sweeps is None:
+        max_sweeps = int(np.clip(_DRAWN_TOKENS / max(corpus.n_tokens, 1), *_SWEEPS))
     return _Search(corpus, priors, seed, n_jobs, max_sweeps, stop).run(topics)
 
 
