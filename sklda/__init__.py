@@ -36,7 +36,7 @@ folder imports only from the folders above it in this list, and from the modules
         evidence     log p(w | K)        annealing  topic_labels  permanent  cgs_transition  chib  harmonic_mean
                      from all chains     estimates  combining
         modes        groups of topics    groups  redraw
-                     between modes       search  mode_evidence
+                     between modes       search  mode_evidence  initialisation
         hyperparameters  m(eta, alpha)   empirical_bayes  settings  chain_pool  serial_tempering  tempered_stages
                          its surface     marginal_likelihood  maximum  ellipse  convergence  extension  disagreement
                          modes of z      placement  mode_search  burn_in  subsampling

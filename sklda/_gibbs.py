@@ -10,10 +10,11 @@ from sklda._base import BaseLDA
 from sklda._callbacks import Progress
 from sklda._chain_results import ChainResults
 from sklda._inference import random
+from sklda._inference.modes.initialisation import INITS, initialise_chains
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import at_draws, sample_parameters
-from sklda._inference.sampling.initialisation import INITS, initialise_chains, weights_of_model
+from sklda._inference.sampling.initialisation import weights_of_model
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, run_chains
@@ -58,17 +59,21 @@ class GibbsLDA(BaseLDA):
         ``"grouped"``: phi and theta are drawn given z; then all tokens are drawn given phi and theta. The last two can
         need more sweeps to converge, and on small corpora a sweep takes longer. With all samplers but ``"collapsed"``,
         a single chain can use `n_jobs` cores.
-    init : {"random", "sequential", "anneal", "prune"}, array-like or fitted model, default="random"
+    init : {"random", "sequential", "anneal", "prune", "search"}, array-like or fitted model, default="random"
         Initialisation of the chains. It matters, because the posterior has modes that sweeps do not leave.
         ``"random"``: every token has a random topic. ``"sequential"``: every token is drawn given the tokens before it,
         with documents in random order (Griffiths & Steyvers 2004). This takes the time of a sweep and temporarily
         ``4 * n_components * n_features`` bytes, and saves many sweeps on large corpora with many topics. ``"anneal"``:
         300 additional sweeps, in which both priors decrease from ten times their values. ``"prune"``: 60 sweeps with
         twice as many topics; then the closest pair of topics is merged, with 15 sweeps after each merge, until there
-        are `n_components` topics. ``"prune"`` needs priors that are equal for all topics. An array has the topic of
-        every token, as `topic_assignments_`, or is a list of arrays, one for each document. A fitted model with
-        ``components_`` and ``transform`` has the same number of topics; the topic of a token is drawn from theta and
-        phi of the model. Wrap it in `sklearn.frozen.FrozenEstimator` for a search, because copies of it are not fitted.
+        are `n_components` topics. ``"search"``: the best mode that a search finds at the first priors. It redraws
+        groups of topics, and keeps the modes with the most evidence. Each chain has a search of its own, which makes at
+        most 10,000 sweeps; on corpora of more than 100,000 tokens, as many as draw 10^9 tokens, but at least 4,000.
+        Half of these sweeps are of annealing and take twice as long. ``"prune"`` and ``"search"`` need priors that are
+        equal for all topics. An array has the topic of every token, as `topic_assignments_`, or is a list of arrays,
+        one for each document. A fitted model with ``components_`` and ``transform`` has the same number of topics; the
+        topic of a token is drawn from theta and phi of the model. Wrap it in `sklearn.frozen.FrozenEstimator` for a
+        search, because copies of it are not fitted.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     tol : float, default=None

@@ -20,9 +20,9 @@ import warnings
 import numpy as np
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
+from sklda._inference.modes.initialisation import INITS
 from sklda._inference.parallel import Stop
 from sklda._inference.sampling.choice import SAMPLERS
-from sklda._inference.sampling.initialisation import INITS
 from sklda.datasets import load_docstrings
 
 # Seconds in which an interrupt must be heard, and in which threads that have been told to must have ended.

@@ -145,6 +145,7 @@ BAD = [
     ({"seed_words": {0: ["x"]}, "vocabulary": ["x", "x", *WORDS[2:]]}, ValueError, "vocabulary has 'x' twice"),
     ({"seed_words": {0: [1]}, "seed_strength": 1e12}, ValueError, "topic_word_prior"),
     ({"seed_words": {0: [1]}, "init": "prune"}, ValueError, "seed_words"),
+    ({"seed_words": {0: [1]}, "init": "search"}, ValueError, "init='search' redraws.*seed_words"),
     ({"seed_words": {0: [1]}, "n_components": 2**62}, ValueError, "topics are 32-bit numbers"),
 ]
 

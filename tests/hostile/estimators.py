@@ -10,7 +10,7 @@ from hostile.session import ESTIMATED
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
-INITS = ("random", "random", "random", "sequential", "anneal", "prune")
+INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
 EVIDENCE = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
 # More than any memory holds: to run out of it is right.
 HUGE = (10**15, 2**62, 10**30)

@@ -161,7 +161,7 @@ def evidence(draw, session):
         n_runs=n_runs,
         n_chains=n_chains,
         n_inner=draw.option(2, 5),
-        init=draw.option(None, *INITS),
+        init=draw.option(None, *INITS[:-1]),
         random_state=draw.seed(),
         n_jobs=draw.jobs(),
         refuse=_wrong(X),

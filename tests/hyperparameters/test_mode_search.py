@@ -7,9 +7,9 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.hyperparameters.burn_in import burn_in, settle
 from sklda._inference.hyperparameters.chain_pool import ChainPool
-from sklda._inference.modes.mode_evidence import log_mode_weights, mode_evidence
 from sklda._inference.hyperparameters.mode_search import search_modes
 from sklda._inference.hyperparameters.settings import Settings
+from sklda._inference.modes.mode_evidence import log_mode_weights, mode_evidence
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda.datasets import make_lda_corpus

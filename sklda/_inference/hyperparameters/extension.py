@@ -61,12 +61,16 @@ def extend(pool, placement):
     tol, most, done = settings.tol, settings.max_iter, min(settings.n_tuning, settings.max_iter)
     if tol > 0 and settings.tempering.is_default and not settings.functionals:
         tol, most = _ROUGH * tol, max(round(_PART * most), done)
-    while done < most and not pool.all_ended:
+    while done < settings.max_iter and not pool.all_ended:
         region = _uncut_region(pool)
         excess, steady, useful = _precision(pool, placement, tol) if tol > 0 else (np.inf, False, True)
-        n_sweeps = min(_missing_sweeps(done, excess if steady else np.inf), most - done)
+        # Sweeps at the maximum do not help chains that do not agree yet.
+        left = (most if steady or placement.separate_modes else settings.max_iter) - done
+        if left <= 0:
+            break
+        n_sweeps = min(_missing_sweeps(done, excess if steady else np.inf), left)
         if region != pool.grid.region:
-            n_sweeps = min(done, most - done)
+            n_sweeps = min(done, left)
             pool.temper(pool.new_grid(region, REFINEMENT), AT_MAXIMUM + done)
         elif (excess <= 1 and steady) or (done >= _LONG * settings.n_tuning and not useful):
             break

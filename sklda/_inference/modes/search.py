@@ -11,6 +11,7 @@ from sklda._inference.modes.groups import choose_group, overlaps
 from sklda._inference.modes.redraw import REDRAW_SWEEPS, redraw
 from sklda._inference.parallel import NEVER_STOP, in_parallel
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain, checked_topics
+from sklda._inference.sampling.initialisation import check_exchangeable
 
 # Modes that are kept at least, and proposals in a round.
 _KEPT, _PROPOSALS = 4, 8
@@ -18,13 +19,15 @@ _KEPT, _PROPOSALS = 4, 8
 _SETTLING_SWEEPS = 50
 # Temperatures of a score: one for so many counts of the model, K (D + V), between these bounds. Measured on C-2 and
 # whales, the mean of runs of 20 temperatures ranks modes as well as a longer run of the same cost.
-_COUNTS_PER_TEMPERATURE, _TEMPERATURES = 250, (20, 100)
-# The last scores of a mode, whose mean ranks it.
+_COUNTS_PER_TEMPERATURE, _TEMPERATURES = 600, (20, 100)
+# A mode is ranked by the mean of its last so many scores.
 _SCORES = 4
 # The search ends after so many rounds in which the best mode has not risen by so many nats.
 _PATIENCE, _RISE = 3, 3.0
 # At the end the modes are weighed by so many runs of so many times the temperatures.
-_RUNS, _LONGER = 3, 5
+_RUNS, _LONGER = 2, 8
+# Sweeps of the default budget, between these bounds, and the tokens that they draw.
+_SWEEPS, _DRAWN_TOKENS = (4_000, 10_000), 1e9
 # A mode that is so many nats and so many standard errors below the best is given up.
 _BEHIND, _ERRORS = 10.0, 3.0
 
@@ -60,7 +63,7 @@ class _Candidate:
         return float(np.mean(self.scores[-_SCORES:]))
 
 
-def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=10_000, stop=None):
+def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None, stop=None):
     """Search for modes with more evidence than those of the given states.
 
     A group of two, three or four topics is chosen. Its tokens are taken out as a corpus of its own, as many topics are
@@ -79,9 +82,10 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=10_00
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
         Number of proposals at a time, as in joblib. The result does not depend on it.
-    max_sweeps : int, default=10000
-        The budget: sweeps over the whole corpus, of all starts together. Sweeps over a group count as their share of
-        the tokens. A temperature of annealing counts as one sweep, though it takes about twice the time.
+    max_sweeps : int, default=None
+        The budget: sweeps over the whole corpus, of all starts together. Sweeps over a group are counted as if they
+        were over the whole corpus. A temperature of annealing counts as one sweep, though it takes about twice the
+        time. None: 10,000; on corpora of more than 100,000 tokens as many as draw 10^9 tokens, but at least 4,000.
     stop : Stop, default=None
         For a search inside a task of `in_parallel`: the flag of that task. The proposals are then made one after the
         other in the calling thread, and the search ends with `Stopped` when the flag is up.
@@ -96,10 +100,11 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=10_00
     ValueError
         If the topics are not exchangeable, or if a state does not fit the corpus.
     """
-    if not priors.exchangeable:
-        raise ValueError("The search between modes redraws topics, so they must share their priors.")
+    check_exchangeable(priors, "The search between modes redraws groups of topics")
     topics = [state.topics if isinstance(state, ChainState) else state for state in states]
     topics = [checked_topics(each, corpus, priors.n_components) for each in topics]
+    if max_sweeps is None:
+        max_sweeps = int(np.clip(_DRAWN_TOKENS / max(corpus.n_tokens, 1), *_SWEEPS))
     return _Search(corpus, priors, seed, n_jobs, max_sweeps, stop).run(topics)
 
 
@@ -111,37 +116,43 @@ class _Search:
         self.n_jobs, self.left, self.stop = n_jobs, max_sweeps, stop
         size = priors.n_components * (corpus.n_documents + corpus.n_features)
         self.n_temperatures = int(np.clip(size / _COUNTS_PER_TEMPERATURE, *_TEMPERATURES))
-        self.score_cost = GUIDE_SWEEPS + self.n_temperatures
+        # Annealing makes one sweep for each temperature and a last one.
+        self.score_cost = GUIDE_SWEEPS + self.n_temperatures + 1
 
     def run(self, topics):
-        """The modes at which the search arrives from these topics."""
-        n_kept = max(len(topics), _KEPT if self.priors.n_components > 1 else 1)
+        """The modes at which the search arrives from these topics, with their evidence."""
         # Weighing at the end is part of the budget.
-        weighing = GUIDE_SWEEPS + _RUNS * _LONGER * self.n_temperatures
+        weighing = _RUNS * (GUIDE_SWEEPS + _LONGER * self.n_temperatures + 1)
         self.left -= len(topics) * (weighing + self.score_cost)
-        if self.left < 0 or not self.corpus.n_tokens:
+        if self.left < 0:
             return [Mode(each) for each in topics]
         modes = self._scored([_Candidate(each) for each in topics], 0)
-        modes.sort(key=lambda mode: -mode.score)
-        number, since, best = 1, 0, modes[0].score
-        while self.priors.n_components > 1 and since < _PATIENCE and self._pay_for_round(n_kept):
-            modes = self._round(modes, n_kept, number)
-            since = 0 if modes[0].score > best + _RISE else since + 1
-            best = max(best, modes[0].score)
-            number += 1
+        number, since, best = 1, 0, max(mode.score for mode in modes)
+        while self.priors.n_components > 1 and since < _PATIENCE and self._pay(self.round_cost(len(modes))):
+            modes = self.round(modes, number)
+            now = max(mode.score for mode in modes)
+            since = 0 if now > best + _RISE else since + 1
+            best, number = max(best, now), number + 1
         return self._weighed(modes[: len(topics)], number)
 
-    def _pay_for_round(self, n_kept):
-        """Take the cost of a round from the budget, if that suffices."""
-        cost = _PROPOSALS * (REDRAW_SWEEPS + _SETTLING_SWEEPS + self.score_cost) + 2 * n_kept * self.score_cost
+    def _pay(self, cost):
+        """Take a cost from the budget, if that suffices."""
         if cost > self.left:
             return False
         self.left -= cost
         return True
 
-    def _round(self, modes, n_kept, number):
-        """The best of the modes and of the proposals from them."""
-        modes = self._scored(modes, number, 0)
+    def round_cost(self, n_modes):
+        """Sweeps of a round."""
+        proposals = _PROPOSALS * (REDRAW_SWEEPS + _SETTLING_SWEEPS + self.score_cost)
+        return proposals + 2 * max(n_modes, _KEPT) * self.score_cost
+
+    def round(self, modes, number):
+        """The best of the modes and of proposals from them, the best first."""
+        n_kept = max(len(modes), _KEPT)
+        young = [i for i, mode in enumerate(modes) if len(mode.scores) < _SCORES]
+        for i, mode in zip(young, self._scored([modes[i] for i in young], number, 0), strict=True):
+            modes[i] = mode
         modes.sort(key=lambda mode: -mode.score)
         proposals = self._proposed(modes, number)
         # A second score for those that may be kept, because the best of many scores is too high.
@@ -154,7 +165,7 @@ class _Search:
     def _scored(self, modes, *key):
         """The modes with one more score each, after the sweeps of the guide."""
         tasks = [
-            (self.corpus, self.priors, mode.topics, 0, self.n_temperatures, 1, random.child(self.seed, *key, 0, i))
+            (self.corpus, self.priors, mode.topics, 0, self.n_temperatures, 1, random.child(self.seed, *key, i))
             for i, mode in enumerate(modes)
         ]
         found = self._in_parallel(_weigh, tasks)
@@ -167,16 +178,25 @@ class _Search:
         """Proposals: half of them from the best mode, the others from the other modes in turn."""
         rng = np.random.default_rng(random.child(self.seed, number, 2))
         parents = [0 if i % 2 == 0 or len(modes) == 1 else 1 + i // 2 % (len(modes) - 1) for i in range(_PROPOSALS)]
-        tasks, chains = [], {}
-        for i, parent in enumerate(parents):
-            if parent not in chains:
-                state = ChainState(modes[parent].topics, random.stream(self.seed))
-                chain = GibbsChain(self.corpus, self.priors, state)
-                chains[parent] = overlaps(chain), chain.topic_totals
-            group = choose_group(*chains[parent], rng)
-            seed = random.child(self.seed, number, 3, i)
-            tasks.append((self.corpus, self.priors, modes[parent].topics, group, self.n_temperatures, seed))
+        known = {parent: self._overlaps(modes[parent].topics) for parent in dict.fromkeys(parents)}
+        groups = [choose_group(*known[parent], rng) for parent in parents]
+        tasks = [
+            (
+                self.corpus,
+                self.priors,
+                modes[parent].topics,
+                group,
+                self.n_temperatures,
+                random.child(self.seed, number, 3, i),
+            )
+            for i, (parent, group) in enumerate(zip(parents, groups, strict=True))
+        ]
         return [_Candidate(topics, list(scores)) for topics, scores, _ in self._in_parallel(_propose, tasks)]
+
+    def _overlaps(self, topics):
+        """Overlaps and totals of the topics."""
+        chain = GibbsChain(self.corpus, self.priors, ChainState(topics, random.stream(self.seed)))
+        return overlaps(chain), chain.topic_totals
 
     def _weighed(self, modes, number):
         """The modes with their evidence, the best first; those left behind are replaced by draws from the best."""
@@ -211,11 +231,13 @@ def _propose(corpus, priors, topics, group, n_temperatures, seed, stop):
 
 
 def _weigh(corpus, priors, topics, n_sweeps, n_temperatures, n_runs, seed, stop=NEVER_STOP):
-    """Topics after `n_sweeps` and those of the guide, log weights of annealing from there, and the ends of the runs."""
+    """Topics after `n_sweeps` and those of the guides, log weights of annealing from there, and the runs' ends."""
     chain = GibbsChain(corpus, priors, ChainState(topics, random.stream(random.child(seed, 0))))
     for _ in range(n_sweeps):
         chain.sweep(stop)
-    guide = Guide.from_chain(chain, stop=stop)
-    runs = [guided_ais(corpus, guide, n_temperatures, random.child(seed, 1, r), stop) for r in range(n_runs)]
+    runs = []
+    for r in range(n_runs):
+        guide = Guide.from_chain(chain, stop=stop)
+        runs.append(guided_ais(corpus, guide, n_temperatures, random.child(seed, 1, r), stop))
     ends = [run.state.topics.astype(np.int32) for run in runs]
     return chain.topics, np.array([run.log_weight for run in runs]), ends

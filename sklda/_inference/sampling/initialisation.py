@@ -52,14 +52,20 @@ def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain
     list of `kind`
         Their ``n_sweeps`` is 0.
     """
-    if any(isinstance(init, str) and init == "prune" for init in inits) and not priors.exchangeable:
+    if any(isinstance(init, str) and init == "prune" for init in inits):
+        check_exchangeable(priors, "init='prune' merges topics")
+    tasks = [(init, corpus, priors, seed, kind) for init, seed in zip(inits, seeds, strict=True)]
+    return in_parallel(_initialise, tasks, n_jobs)
+
+
+def check_exchangeable(priors, reason):
+    """Raise a ValueError if topics have different priors; `reason` says why they must not."""
+    if not priors.exchangeable:
         raise ValueError(
-            "init='prune' merges topics, so they must share their priors: "
+            f"{reason}, so they must share their priors: "
             "give doc_topic_prior as one number, topic_word_prior without a row per topic, and no seed_words, or use "
             "init='anneal'."
         )
-    tasks = [(init, corpus, priors, seed, kind) for init, seed in zip(inits, seeds, strict=True)]
-    return in_parallel(_initialise, tasks, n_jobs)
 
 
 def _initialise(init, corpus, priors, seed, kind, stop):

@@ -1,0 +1,44 @@
+"""Initialisation of chains, the search between modes included."""
+
+from sklda._inference import random
+from sklda._inference.modes.redraw import REDRAW_SWEEPS
+from sklda._inference.modes.search import improve_modes
+from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling import initialisation
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.initialisation import anneal, check_exchangeable
+
+INITS = (*initialisation.INITS, "search")
+
+
+def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain):
+    """Initialise chains with the same target.
+
+    Parameters
+    ----------
+    corpus, priors, seeds, n_jobs, kind
+        See `sklda._inference.sampling.initialisation.initialise_chains`. A search uses `n_jobs` workers itself.
+    inits : list
+        As there; or all are ``"search"``: every chain begins in the mode that a search of its own finds from an
+        annealed state.
+
+    Returns
+    -------
+    list of `kind`
+        Their ``n_sweeps`` is 0.
+    """
+    if not all(isinstance(init, str) and init == "search" for init in inits):
+        return initialisation.initialise_chains(corpus, priors, seeds, inits, n_jobs, kind)
+    check_exchangeable(priors, "init='search' redraws groups of topics")
+    tasks = [(corpus, priors, random.child(seed, 0)) for seed in seeds]
+    starts = in_parallel(_annealed, tasks, n_jobs)
+    found = [
+        improve_modes(corpus, priors, [start], seed=random.child(seed, 1), n_jobs=n_jobs)[0].topics
+        for start, seed in zip(starts, seeds, strict=True)
+    ]
+    states = [ChainState(z, random.stream(random.child(seed, 2))) for z, seed in zip(found, seeds, strict=True)]
+    return [kind(corpus, priors, state) for state in states]
+
+
+def _annealed(corpus, priors, seed, stop):
+    return anneal(corpus, priors, seed, stop, REDRAW_SWEEPS).topics
