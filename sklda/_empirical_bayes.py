@@ -58,8 +58,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     tol : float, default=0.1
         The chains end before `max_iter` when the Monte Carlo standard errors of log h are below this share of the
         statistical ones, which more sweeps do not change, or below 0.01, one percent of a prior. They also end if more
-        sweeps cannot help, because the chains are in different modes of the topic assignments or the corpus has no
-        topics to find. If there are no `functionals`, m(h) itself is estimated to three times this error, and the
+        sweeps cannot help, because the chains are in different modes of the topic assignments, the maximum lies at
+        an edge, or the corpus has no topics to find. If there are no `functionals`, m(h) itself is estimated to three times this error, and the
         remaining sweeps are made at its maximum. 0: the chains end after `max_iter` sweeps, all for m(h).
     grid_shape : (int, int), default=(11, 11)
         Number of values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has

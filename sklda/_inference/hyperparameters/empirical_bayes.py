@@ -156,7 +156,7 @@ def _conclude(pool, placement, method, n_left):
 
     pool.temper(pool.grid_at(maximum.h), AT_MAXIMUM)
     pool.sweep(pool.settings.n_tuning)
-    if not chains_disagree and pool.settings.tempering.is_default:
+    if not (chains_disagree or maximum.edges) and pool.settings.tempering.is_default:
         maximum = extend_at_maximum(pool, curve, maximum, search, n_left)
     found = MarginalLikelihoodEstimate(
         method=method,

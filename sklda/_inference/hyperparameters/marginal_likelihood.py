@@ -45,7 +45,7 @@ def conditional_means(draws, grid):
     word, doc = draws.word_part(grid.etas), draws.doc_part(grid.alphas)
     if grid.flat:
         word, doc = softmax(word, axis=1), softmax(doc, axis=1)
-        return word.T @ doc / len(draws), np.stack([word @ np.log(grid.etas), doc @ np.log(grid.alphas)], axis=1)
+        return _product(word, doc) / len(draws), np.stack([word @ np.log(grid.etas), doc @ np.log(grid.alphas)], axis=1)
     occupancy, log_h = np.zeros(grid.shape), np.empty((len(draws), 2))
     for part in _slices(len(draws), grid.log_zeta.size):
         p = word[part, :, None] + doc[part, None, :] - grid.log_zeta
@@ -123,6 +123,11 @@ def _batch_sums(terms, lengths, part):
     return np.concatenate(result)
 
 
+def _product(a, b):
+    """``a.T @ b``, not by threads of a linear algebra library: on small matrices they cost more than they save."""
+    return np.einsum("ni,nj->ij", a, b)
+
+
 def _slices(n, size):
     step = max(_AT_A_TIME // max(size, 1), 1)
     return [slice(start, start + step) for start in range(0, n, step)]
@@ -180,7 +185,7 @@ class Curve:
             parts.append(np.exp(part - top[:, None]))
             logs = logs + top
         with np.errstate(divide="ignore"):
-            return np.log((parts[0] * np.exp(logs - logs.max())[:, None]).T @ parts[1]) + logs.max()
+            return np.log(_product(parts[0] * np.exp(logs - logs.max())[:, None], parts[1])) + logs.max()
 
     def weights(self, eta, alpha):
         """The terms as shares of their sum, (n_draws, n_priors): weights of the draws under h."""
@@ -272,9 +277,10 @@ class Curve:
             gradient = [weights @ self.draws.word_part(eta, 1)[:, 0], weights @ self.draws.doc_part(alpha, 1)[:, 0]]
             return -total, -np.array(gradient)
 
-        found = minimize(
-            negative, np.log([etas[i], alphas[j]]), jac=True, bounds=bounds, options={"ftol": 1e-13, "gtol": 1e-7}
-        )
+        # Of the methods with bounds and a gradient, the one that starts no threads of a linear algebra library.
+        options = {"ftol": 1e-13, "gtol": 1e-7, "xtol": 1e-10}
+        start = np.log([etas[i], alphas[j]])
+        found = minimize(negative, start, jac=True, bounds=bounds, method="TNC", options=options)
         return np.clip(found.x, *bounds.T)
 
 
