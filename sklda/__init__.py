@@ -37,7 +37,8 @@ folder imports only from the folders above it in this list, and from the modules
                      from all chains     estimates  combining
         modes        groups of topics    groups  redraw
                      between modes       search  mode_evidence  initialisation
-        hyperparameters  m(eta, alpha)   empirical_bayes  settings  chain_pool  serial_tempering  tempered_stages
+        hyperparameters  m(eta, alpha)   empirical_bayes  settings  chain_pool  serial_tempering  observations
+                                         tempered_stages
                          its surface     marginal_likelihood  maximum  ellipse  convergence  extension  disagreement
                          modes of z      placement  mode_search  burn_in  subsampling
                      by EM               expectation_maximisation  em_chain  variational_em

@@ -45,8 +45,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         ``"serial_tempering"`` visits all points of a grid of h equally often (George & Doss 2018, section 2.3, with
         theta and phi integrated out); ``"full_bayes"`` visits them in proportion to their posterior (section 6).
         ``"auto"`` is full Bayes if short chains show that m(h) is far from zero in a narrow region only, where both
-        methods visit the same points. Otherwise it makes equally many sweeps of both, which cost the same, and continues
-        with the method of the smaller Monte Carlo error of log h. ``"gibbs_em"`` and ``"variational_em"`` are for comparison: no theory ensures that
+        methods visit the same points. Otherwise it makes equally many sweeps of both, which cost the same, and
+        continues with the method of the smaller Monte Carlo error of log h. ``"gibbs_em"`` and ``"variational_em"`` are for comparison: no theory ensures that
         they find the maximum, and they give no m(h).
     n_tuning : int, default=None
         Sweeps of each chain in each of three stages: to find the grid, to tune, and (at least this many) at the maximum
@@ -59,8 +59,9 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         The chains end before `max_iter` when the Monte Carlo standard errors of log h are below this share of the
         statistical ones, which more sweeps do not change, or below 0.01, one percent of a prior. They also end if more
         sweeps cannot help, because the chains are in different modes of the topic assignments, the maximum lies at
-        an edge, or the corpus has no topics to find. If there are no `functionals`, m(h) itself is estimated to three times this error, and the
-        remaining sweeps are made at its maximum. 0: the chains end after `max_iter` sweeps, all for m(h).
+        an edge, or the corpus has no topics to find. If there are no `functionals`, m(h) itself is estimated to three
+        times this error, and the remaining sweeps are made at its maximum. 0: the chains end after `max_iter` sweeps,
+        all for m(h).
     grid_shape : (int, int), default=(11, 11)
         Number of values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has
         three more values between neighbours.
@@ -92,8 +93,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 prints the expected cost, what was found after every stage, and about ten lines for each chain; 2 prints a line
-        for every sweep.
+        1 prints the expected cost, what was found after every stage, and about ten lines for each chain; 2 prints a
+        line for every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 
@@ -116,8 +117,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     r_hat_, ess_ : ndarray of shape (2,)
         Split R-hat and effective number of draws of the posterior means of log alpha and of log eta given the topics.
     mode_log_evidence_ : ndarray of shape (n_chains,)
-        log p(w | h) at one h of the modes of the chains, after the search between modes, by annealing, in nats. Empty if
-        the chains agree at once or the corpus is too large.
+        log p(w | h) at one h of the modes of the chains, after the search between modes, by annealing, in nats. Empty
+        if the chains agree at once or the corpus is too large.
     mode_log_evidence_std_ : float
         Standard error of one of these; NaN if there are none.
     components_ : ndarray of shape (n_components, n_features)

@@ -44,7 +44,10 @@ def fitted(X):
     ("estimator", "check"),
     [
         *estimator_checks_generator(EmpiricalBayesLDA(2, **SHORT)),
-        *(pytest.param(*pair, marks=pytest.mark.exhaustive) for pair in estimator_checks_generator(EmpiricalBayesLDA())),
+        *(
+            pytest.param(*pair, marks=pytest.mark.exhaustive)
+            for pair in estimator_checks_generator(EmpiricalBayesLDA())
+        ),
     ],
     ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else repr(value)[:20],
 )

@@ -23,10 +23,10 @@ from sklda._inference.hyperparameters.tempered_stages import (
     current_curve,
     current_maximum,
     full_bayes,
+    is_narrow,
     log_h_series,
     serial_tempering,
     stack_draws,
-    is_narrow,
     tempering_is_better,
 )
 from sklda._inference.priors import Priors

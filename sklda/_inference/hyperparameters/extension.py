@@ -123,8 +123,8 @@ def _precision(pool, placement, tol):
     useful = maximum.interior.any() and not (placement.separate_modes and _are_apart(curve, maximum))
     (eta, alpha), errors = maximum.h, np.sqrt(np.diag(maximum.monte_carlo)[::-1])
     pool.say(
-        f"{sum(curve.lengths)} draws of the priors: doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}; Monte Carlo "
-        f"errors of their logarithms {errors[0]:.2g} and {errors[1]:.2g}"
+        f"{sum(curve.lengths)} draws of the priors: doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}; "
+        f"Monte Carlo errors of their logarithms {errors[0]:.2g} and {errors[1]:.2g}"
     )
     return maximum.excess_error(tol), bool(steady), useful
 

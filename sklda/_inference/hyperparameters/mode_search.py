@@ -114,7 +114,7 @@ def _no_topics(found, corpus, n_components):
 
 
 def _initialise(pool, seed):
-    """Annealed chains, at an h that a first chain has found; or if the corpus is large, random ones; and their sweeps."""
+    """Annealed chains at an h that a first chain has found, or random ones if the corpus is large; and their sweeps."""
     corpus, n_sweeps, K = pool.corpus, pool.settings.n_tuning, pool.priors.n_components
     seeds = [random.child(seed, 2, c) for c in range(pool.n_chains)]
     if corpus.n_tokens <= _FEW_TOKENS:

@@ -226,9 +226,7 @@ class TemperedChain(GibbsChain):
         most_docs, most_words = len(grid.doc_table), len(grid.word_table)
         at, log_joints, totals = np.empty((n, 2), np.int32), np.empty(n), np.empty((n, K), np.int64)
         # Distinct positive numbers whose sum is at most N are fewer than the root of 2 N.
-        doc_lists, word_lists = (
-            np.empty((2, n * min(most, largest)), np.int32) for largest in (most_docs, most_words)
-        )
+        doc_lists, word_lists = (np.empty((2, n * min(most, largest)), np.int32) for largest in (most_docs, most_words))
         doc_ends, word_ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
         _tempered.sweeps(
             corpus.words,

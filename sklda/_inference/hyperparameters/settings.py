@@ -10,8 +10,8 @@ METHODS, EM_METHODS = ("serial_tempering", "full_bayes"), ("gibbs_em", "variatio
 
 # The box of (eta, alpha) that is searched if no region is given.
 WIDEST = (BOUNDS, BOUNDS)
-# Monte Carlo standard errors of log h below this are small enough, however small the statistical errors are: one percent
-# of a prior changes no topic.
+# Monte Carlo standard errors of log h below this are small enough, however small the statistical errors are: one
+# percent of a prior changes no topic.
 FINE_ENOUGH = 0.01
 # Largest number of times that zeta is tuned from zeta = 1, as in the paper.
 RESTARTS = 4
