@@ -6,8 +6,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp
 
 # Blocks of up to so many rows are summed exactly, which takes 15 ms at 14 rows and doubles with each row; larger blocks
-# by so many sampled permutations.
-_EXACT_ROWS, _SAMPLES = 14, 2000
+# by so many sampled permutations. A matrix of up to `_ONE_BLOCK` rows is not divided: that would take longer.
+_EXACT_ROWS, _SAMPLES, _ONE_BLOCK = 14, 2000, 8
 # Entries of the doubly stochastic matrix (between 0 and 1) below this are dropped; `log_permanent` bounds their effect.
 _NEGLIGIBLE = 1e-9
 # Sinkhorn's iterations: at most, and the difference of a row's sum from one at which they end.
@@ -17,10 +17,10 @@ _SINKHORN_STEPS, _SINKHORN_TOLERANCE = 200, 1e-6
 def log_permanent(log_weights, rng):
     """log of the sum over permutations s of prod_k exp(log_weights[k, s(k)]).
 
-    Columns are reordered until the heaviest permutation is the diagonal. Then the matrix is scaled until rows and
-    columns sum to one (Sinkhorn), which leaves the permanent up to a known factor; entries that are then negligible are
-    dropped, and the matrix falls into blocks. Small blocks are summed exactly over subsets, others by sequential
-    importance sampling.
+    Columns are reordered until the heaviest permutation is the diagonal. Then, if there are more than eight rows, the
+    matrix is scaled until rows and columns sum to one (Sinkhorn), which leaves the permanent up to a known factor;
+    entries that are then negligible are dropped, and the matrix falls into blocks. Small blocks are summed exactly over
+    subsets, others by sequential importance sampling.
 
     Parameters
     ----------
@@ -34,7 +34,10 @@ def log_permanent(log_weights, rng):
     error : float
         Bound on what the dropped entries add to `value`, plus the standard error of the sampling.
     """
-    scaled, log_scale = _doubly_stochastic(log_weights)
+    scaled, log_scale = _diagonally_dominant(log_weights)
+    if len(scaled) <= _ONE_BLOCK:
+        return _block(scaled, rng)[0] + log_scale, 0.0
+    scaled, log_scale = _doubly_stochastic(scaled, log_scale)
     negligible = scaled < _NEGLIGIBLE
     n_blocks, block = connected_components(~negligible, directed=True, connection="strong")
     value, variance = 0.0, 0.0
@@ -47,8 +50,8 @@ def log_permanent(log_weights, rng):
     return value + log_scale, float(np.log1p(dropped) + np.sqrt(variance))
 
 
-def _doubly_stochastic(log_weights):
-    """The matrix of weights with reordered columns, scaled to rows and columns that sum to one; and the log scale.
+def _diagonally_dominant(log_weights):
+    """The matrix of weights with reordered columns, scaled to a diagonal of ones and no larger entry; the log scale.
 
     exp(log scale) times the permanent of the scaled matrix is the permanent.
     """
@@ -61,7 +64,11 @@ def _doubly_stochastic(log_weights):
         previous, potential = potential, (relative + potential).max(axis=1)
         if (potential == previous).all():
             break
-    scaled, log_scale = np.exp(relative + potential - potential[:, None]), diagonal.sum()
+    return np.exp(relative + potential - potential[:, None]), diagonal.sum()
+
+
+def _doubly_stochastic(scaled, log_scale):
+    """The matrix scaled to rows and columns that sum to one, and the log scale."""
     for _ in range(_SINKHORN_STEPS):
         for axis in (1, 0):
             sums = scaled.sum(axis=axis, keepdims=True)
