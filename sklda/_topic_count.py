@@ -245,18 +245,18 @@ default=None
         seed = random.seed_sequence(self.random_state)
         progress = Progress(self, data, fitted_attributes=dict)
         common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
+        announce = progress.say if self.verbose else None
         lengths = self.evidence, self.n_temperatures, self.n_runs, self.n_inner
         if self.method == "scan":
             settings = Settings.for_scan(corpus, *lengths)
-            options = {"n_chains": self.n_chains, "max_sweeps": self.max_iter}
+            options = {"n_chains": self.n_chains, "max_sweeps": self.max_iter, "announce": announce}
             posterior, attributes = Scan(corpus, rule, prior, settings, **options, **common).run(), {}
         else:
             pmmh = PMMH(corpus, rule, prior, Settings.for_pmmh(*lengths), n_proposals=self.n_proposals, **common)
             posterior = pmmh.run()
             attributes = self._pmmh_attributes(pmmh)
+        chains = self._last_chains(corpus, posterior)
         self._warn(posterior, prior)
-
-        chains = posterior.draws[posterior.mode].chains(corpus, self.n_jobs)
         del reserved
         attributes |= self._trace_attributes(chains)
         attributes |= self._posterior_attributes(posterior)
@@ -273,6 +273,14 @@ default=None
         }
         progress.end(attributes)
         return attributes
+
+    def _last_chains(self, corpus, posterior):
+        """The chains at the mode after their last sweeps; after one sweep if Ctrl-C ends these."""
+        draws = posterior.draws[posterior.mode]
+        try:
+            return draws.chains(corpus, posterior.last_sweeps, self.n_jobs)
+        except KeyboardInterrupt:
+            return draws.chains(corpus, 1, self.n_jobs)
 
     def _check_evidence(self):
         """Warn of estimators that are not unbiased; refuse them with pmmh."""
@@ -328,7 +336,13 @@ default=None
         }
 
     def _warn(self, posterior, prior):
-        """Warn if the posterior is imprecise, or if its range may end too early."""
+        """Warn if the estimates ended early, if the posterior is imprecise, or if its range may end too early."""
+        if posterior.unfinished:
+            warn(
+                f"p(T | w) is that of the first {len(posterior.estimates)} estimates, because {posterior.unfinished}. "
+                "Its standard errors are larger than after a whole fit.",
+                ConvergenceWarning,
+            )
         imprecise = posterior.std > _LARGE_ERROR
         if imprecise.any():
             T = posterior.counts[imprecise]

@@ -7,8 +7,8 @@ import numpy as np
 
 from sklda._inference.topic_count.evidence_by_count import EvidenceTable
 
-# Neighbours among the first numbers of topics differ by at most this share of the smaller.
-_STEP = 1 / 8
+# Neighbours among the first numbers of topics differ by this share of the smaller, and by one at least.
+_STEP = 0.6
 # A number of topics is dropped when its log posterior plus three standard errors is so many nats below the best.
 _HOPELESS, _ERRORS = 20.0, 3
 # Numbers of topics below this posterior probability are negligible.
@@ -28,7 +28,7 @@ class Candidates:
     Attributes
     ----------
     by_count : dict of {int: CountEvidence}
-        Those without log weights had no runs, because no neighbour with runs was near the best.
+        Those without log weights have chains, but had no runs.
     """
 
     def __init__(self, log_prior, seed):
@@ -42,13 +42,13 @@ class Candidates:
 
     @property
     def counts(self):
-        """All numbers of topics, ascending."""
-        return sorted(self.by_count)
+        """All numbers of topics so far, ascending."""
+        return sorted(self.log_prior)
 
     @property
     def with_runs(self):
         """`by_count` of those with runs, by ascending number of topics."""
-        return {T: self.by_count[T] for T in self.counts if self.by_count[T].log_weights is not None}
+        return {T: each for T, each in sorted(self.by_count.items()) if each.log_weights is not None}
 
     def table(self):
         """`EvidenceTable` of the numbers of topics with runs."""
@@ -64,15 +64,27 @@ class Candidates:
         counts, upper, least = self._upper_bounds()
         return [T for T, value in zip(counts, upper, strict=True) if self.log_prior[T] + value > least]
 
-    def possible_between(self):
-        """Numbers of topics without runs that may be likely if they are as good as a neighbour, ascending."""
+    def between(self):
+        """One number of topics in each gap that may hide a likely one, ascending.
+
+        A gap lies between two neighbouring numbers of topics with runs. Those in it may be as good as the better of the
+        two. The middle one of those that may be likely then is returned.
+        """
         counts, upper, least = self._upper_bounds()
-        found = []
-        for T in sorted(self.by_count.keys() - set(counts)):
+        gaps = {}
+        for T in sorted(self.log_prior.keys() - set(counts)):
             above = bisect.bisect(counts, T)
-            if self.log_prior[T] + max(upper[above - 1 : above + 1]) > least:
-                found.append(T)
-        return found
+            if self.log_prior[T] + max(upper[max(above - 1, 0) : above + 1]) > least:
+                gaps.setdefault(above, []).append(T)
+        return [gap[len(gap) // 2] for gap in gaps.values()]
+
+    def may_be_larger(self, log_prior):
+        """Whether larger numbers of topics may be likely, if they are as good as the largest so far.
+
+        `log_prior` is the largest log p(T) among them.
+        """
+        _, upper, least = self._upper_bounds()
+        return log_prior + upper[-1] > least
 
     def likely(self):
         """Numbers of topics of more than negligible posterior probability, and all in between, ascending."""
