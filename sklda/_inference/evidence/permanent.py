@@ -10,8 +10,10 @@ from scipy.special import logsumexp
 _EXACT_ROWS, _SAMPLES = 14, 2000
 # Entries of the doubly stochastic matrix (between 0 and 1) below this are dropped; `log_permanent` bounds their effect.
 _NEGLIGIBLE = 1e-9
+# Matrices of up to so many rows are one block.
+_ONE_BLOCK = 6
 # Sinkhorn's iterations: at most, and the difference of a row's sum from one at which they end.
-_SINKHORN_STEPS, _SINKHORN_TOLERANCE = 200, 1e-6
+_SINKHORN_STEPS, _SINKHORN_TOLERANCE = 50, 1e-2
 
 
 def log_permanent(log_weights, rng):
@@ -34,6 +36,9 @@ def log_permanent(log_weights, rng):
     error : float
         Bound on what the dropped entries add to `value`, plus the standard error of the sampling.
     """
+    if len(log_weights) <= _ONE_BLOCK:
+        scaled, log_scale = _with_heaviest_diagonal(log_weights)
+        return _block(scaled, rng)[0] + log_scale, 0.0
     scaled, log_scale = _doubly_stochastic(log_weights)
     negligible = scaled < _NEGLIGIBLE
     n_blocks, block = connected_components(~negligible, directed=True, connection="strong")
@@ -47,10 +52,10 @@ def log_permanent(log_weights, rng):
     return value + log_scale, float(np.log1p(dropped) + np.sqrt(variance))
 
 
-def _doubly_stochastic(log_weights):
-    """The matrix of weights with reordered columns, scaled to rows and columns that sum to one; and the log scale.
+def _with_heaviest_diagonal(log_weights):
+    """The matrix of weights, scaled, with columns in an order in which no entry exceeds a diagonal of ones; log scale.
 
-    exp(log scale) times the permanent of the scaled matrix is the permanent.
+    exp(log scale) times the permanent of this matrix is the permanent.
     """
     log_weights = log_weights[:, linear_sum_assignment(log_weights, maximize=True)[1]]
     diagonal = np.diag(log_weights)
@@ -61,13 +66,20 @@ def _doubly_stochastic(log_weights):
         previous, potential = potential, (relative + potential).max(axis=1)
         if (potential == previous).all():
             break
-    scaled, log_scale = np.exp(relative + potential - potential[:, None]), diagonal.sum()
+    return np.exp(relative + potential - potential[:, None]), diagonal.sum()
+
+
+def _doubly_stochastic(log_weights):
+    """`_with_heaviest_diagonal`, scaled further to rows and columns that sum to about one."""
+    scaled, log_scale = _with_heaviest_diagonal(log_weights)
     for _ in range(_SINKHORN_STEPS):
-        for axis in (1, 0):
-            sums = scaled.sum(axis=axis, keepdims=True)
-            scaled, log_scale = scaled / sums, log_scale + np.log(sums).sum()
-        if np.abs(scaled.sum(axis=1) - 1).max() < _SINKHORN_TOLERANCE:
-            break
+        rows = scaled.sum(axis=1, keepdims=True)
+        log_scale += np.log(rows).sum()
+        if np.abs(rows - 1).max() < _SINKHORN_TOLERANCE:
+            return scaled / rows, log_scale
+        scaled = scaled / rows
+        columns = scaled.sum(axis=0)
+        scaled, log_scale = scaled / columns, log_scale + np.log(columns).sum()
     return scaled, log_scale
 
 

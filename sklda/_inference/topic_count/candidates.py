@@ -10,7 +10,7 @@ from sklda._inference.topic_count.evidence_by_count import EvidenceTable
 # Neighbours among the first numbers of topics differ by this share of the smaller, and by one at least.
 _STEP = 0.6
 # A number of topics is dropped when its log posterior plus three standard errors is so many nats below the best.
-_HOPELESS, _ERRORS = 20.0, 3
+_HOPELESS, _ERRORS = 12.0, 3
 # Numbers of topics below this posterior probability are negligible.
 _NEGLIGIBLE = 1e-3
 
@@ -33,12 +33,14 @@ class Candidates:
 
     def __init__(self, log_prior, seed):
         self.log_prior, self.seed, self.by_count = dict(log_prior), seed, {}
+        self._table = self._draws = None
 
     def __getitem__(self, T):
         return self.by_count[T]
 
     def __setitem__(self, T, evidence):
         self.by_count[T] = evidence
+        self._table = self._draws = None
 
     @property
     def counts(self):
@@ -52,23 +54,27 @@ class Candidates:
 
     def table(self):
         """`EvidenceTable` of the numbers of topics with runs."""
-        return EvidenceTable.of(self.with_runs)
+        if self._table is None:
+            self._table = EvidenceTable.of(self.with_runs)
+        return self._table
 
     def posterior_draws(self):
         """Draws of p(T | w) over the errors of the evidence, (n_draws, n_with_runs)."""
-        table = self.table()
-        return table.posterior_draws(self._log_prior(table.counts), self.seed)
+        if self._draws is None:
+            table = self.table()
+            self._draws = table.posterior_draws(self._log_prior(table.counts), self.seed)
+        return self._draws
 
     def possible(self):
         """Numbers of topics with runs that may be likely, ascending."""
         counts, upper, least = self._upper_bounds()
         return [T for T, value in zip(counts, upper, strict=True) if self.log_prior[T] + value > least]
 
-    def between(self):
-        """One number of topics in each gap that may hide a likely one, ascending.
+    def hidden(self):
+        """Lists of numbers of topics without runs that may be likely, ascending, one for each gap.
 
         A gap lies between two neighbouring numbers of topics with runs. Those in it may be as good as the better of the
-        two. The middle one of those that may be likely then is returned.
+        two.
         """
         counts, upper, least = self._upper_bounds()
         gaps = {}
@@ -76,7 +82,12 @@ class Candidates:
             above = bisect.bisect(counts, T)
             if self.log_prior[T] + max(upper[max(above - 1, 0) : above + 1]) > least:
                 gaps.setdefault(above, []).append(T)
-        return [gap[len(gap) // 2] for gap in gaps.values()]
+        return list(gaps.values())
+
+    def between(self, share):
+        """The middle one of each list of `hidden` with more members than `share` of it."""
+        middles = [(gap[len(gap) // 2], len(gap)) for gap in self.hidden()]
+        return [T for T, n in middles if n > share * T]
 
     def may_be_larger(self, log_prior):
         """Whether larger numbers of topics may be likely, if they are as good as the largest so far.

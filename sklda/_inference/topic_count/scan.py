@@ -26,6 +26,9 @@ _LARGEST_ERROR = 0.03
 # More chains are made, not longer runs, if the variance between chains is more than this many times the variance that
 # their runs explain.
 _CHAINS_DISAGREE = 2
+# Gaps between numbers of topics with runs, relative to these: wider ones that may hide a likely number get a look. After
+# each of these widths, longer runs exclude some numbers of topics.
+_GAPS = 1 / 8, 1 / 30, 0
 # Draws are kept for numbers of topics with at least this posterior probability.
 _LEAST_PROBABILITY = 1e-9
 # The largest share of the sweeps that the last ones take.
@@ -122,15 +125,17 @@ class Scan:
     def _run(self):
         self._first_look(sorted(self.prior.first))
         self._look_at_larger()
-        while some := self.candidates.between():
-            self._look(some)
-        # Longer runs would only tell more precisely that the range of a range without end should be longer.
-        if self.annealed and not (self.prior.open and self.candidates.mode() == self.prior.last):
+        for share in _GAPS:
+            while some := self.candidates.between(share):
+                self._look(some)
+            # Longer runs would only tell more precisely that a range without end should be longer.
+            if not self.annealed or (self.prior.open and self.candidates.mode() == self.prior.last):
+                return
             self._longer_runs()
-            self._better_chains(self._near_the_likely())
-            self._full_runs(self._likely())
-            while self.candidates.posterior_draws().std(axis=0).max() > _LARGEST_ERROR:
-                self._refine(self._likely())
+        self._better_chains(self._near_the_likely())
+        self._full_runs(self._likely())
+        while self.candidates.posterior_draws().std(axis=0).max() > _LARGEST_ERROR:
+            self._refine(self._likely())
 
     # Looks
 
@@ -173,15 +178,19 @@ class Scan:
     # Runs at likely numbers of topics
 
     def _longer_runs(self):
-        """Double the length of the runs while this excludes some numbers of topics."""
-        temperatures = max(self.look.temperatures)
-        possible = self.candidates.possible()
-        while len(possible) > 1 and 2 * temperatures < self.settings.n_temperatures:
-            temperatures, before = 2 * temperatures, possible
-            self._round(possible, [temperatures], upper=self.settings.method == "guided_ais")
-            possible = self.candidates.possible()
-            if possible == before:
+        """Double the length of the shortest runs while this excludes some numbers of topics, or runs differ in length.
+
+        Runs do not reach the full length here.
+        """
+        possible, before = self.candidates.possible(), None
+        while len(possible) > 1:
+            lengths = [self.candidates[T].temperatures for T in possible]
+            shortest = min(lengths)
+            if 2 * shortest >= self.settings.n_temperatures or (possible == before and shortest == max(lengths)):
                 break
+            short = [T for T, n in zip(possible, lengths, strict=True) if n == shortest]
+            self._round(short, [2 * shortest], upper=self.settings.method == "guided_ais")
+            before, possible = possible, self.candidates.possible()
 
     def _likely(self):
         """Likely numbers of topics and all in between, each with runs."""
@@ -323,6 +332,11 @@ class Scan:
             full[has_runs] = values
             return full
 
+        n_hidden = sum(map(len, self.candidates.hidden()))
+        if n_hidden and not unfinished:
+            unfinished = "larger numbers of topics than those allowed are likely"
+        if n_hidden:
+            unfinished += f", and {n_hidden} numbers of topics without estimates may be likely"
         kept = [int(T) for T in seen[probability > _LEAST_PROBABILITY]]
         left = self.max_sweeps - self.n_sweeps
         n_last = min(len(self.candidates[int(seen[np.argmax(probability)])].states), left)

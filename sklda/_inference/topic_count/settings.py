@@ -10,9 +10,9 @@ from sklda._inference.evidence.estimates import ANNEALED, SMALL_CORPUS, sweeps_o
 _TEMPERATURES, _TEMPERATURES_OF_SMALL = 300, 100
 # Temperatures and sweeps of initialisation of a look.
 _LOOK_TEMPERATURES, _LOOK_ANNEAL = 20, 100
-# Sweeps of a fit: the first number, or on a small corpus as many sweeps as draw the second number of tokens, in about 30
-# CPU seconds.
-_MAX_SWEEPS, _MAX_TOKENS = 50_000, 3 * 10**8
+# Sweeps of a fit by default: of a large corpus the least number; of smaller ones up to the largest number, as many as
+# draw so many tokens, in 60 to 150 CPU seconds; of small ones as many as draw a fifth of these.
+_LEAST_MAX_SWEEPS, _MAX_SWEEPS, _MAX_TOKENS = 10_000, 50_000, 15 * 10**8
 # The fewest sweeps of a scan: a look at one number of topics, and a last sweep.
 _LEAST_LOOK = 4
 LEAST_SWEEPS = _LEAST_LOOK + 1
@@ -133,4 +133,5 @@ def short_scan(settings, counts, n_sweeps):
 
 def default_max_sweeps(corpus):
     """Sweeps of a scan, by default at most."""
-    return max(_MAX_SWEEPS, _MAX_TOKENS // corpus.n_tokens)
+    n_sweeps = _MAX_TOKENS // corpus.n_tokens
+    return max(min(n_sweeps, _MAX_SWEEPS), n_sweeps // 5, _LEAST_MAX_SWEEPS)
