@@ -35,9 +35,11 @@ folder imports only from the folders above it in this list, and from the modules
                      in common           document_block  averages
         evidence     log p(w | K)        annealing  topic_labels  permanent  cgs_transition  chib  harmonic_mean
                      from all chains     estimates  combining
+        modes        groups of topics    groups  redraw
+                     between modes       search  mode_evidence
         hyperparameters  m(eta, alpha)   empirical_bayes  settings  chain_pool  serial_tempering  tempered_stages
                          its surface     marginal_likelihood  maximum  ellipse  convergence  extension  disagreement
-                         modes of z      placement  mode_search  burn_in  mode_evidence  subsampling
+                         modes of z      placement  mode_search  burn_in  subsampling
                      by EM               expectation_maximisation  em_chain  variational_em
         topic_count  p(T | w)            scan  candidates  evidence_by_count  pmmh  posterior
                      its models          count_prior  prior_rules  pruning  settings  cost

@@ -72,6 +72,10 @@ MUTATIONS = {
     "inspection/test_token_topics.py": {
         "test_new_tokens_follow_their_exact_distribution": "test_draws_with_another_prior_are_found",
     },
+    "modes/test_search.py": {
+        "test_the_search_leaves_a_bad_mode": "test_a_search_that_puts_nothing_back_stays_in_the_bad_mode",
+        "test_sweeps_stay_in_the_bad_mode": "test_the_search_leaves_a_bad_mode",
+    },
     "sampling/test_blocked.py": {
         "test_a_sweep_keeps_the_posterior": "test_a_dropped_prior_is_found",
         "test_a_sweep_keeps_the_posterior_of_three_topics": "test_the_theta_of_a_neighbour_is_found",

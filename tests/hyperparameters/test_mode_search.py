@@ -11,9 +11,9 @@ from sklda._inference.hyperparameters.burn_in import burn_in, settle
 from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.convergence import warn_of_missed_modes
 from sklda._inference.hyperparameters.maximum import Maximum
-from sklda._inference.hyperparameters.mode_evidence import log_mode_weights, mode_evidence
 from sklda._inference.hyperparameters.mode_search import ModeSearch, search_modes
 from sklda._inference.hyperparameters.settings import Settings
+from sklda._inference.modes.mode_evidence import log_mode_weights, mode_evidence
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda.datasets import make_lda_corpus

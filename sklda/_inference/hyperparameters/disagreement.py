@@ -7,7 +7,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.hyperparameters.marginal_likelihood import Curve
 from sklda._inference.hyperparameters.maximum import Maximum, maximum_of
-from sklda._inference.hyperparameters.mode_evidence import (
+from sklda._inference.modes.mode_evidence import (
     NEGLIGIBLE,
     can_tell_modes_apart,
     log_mode_weights,

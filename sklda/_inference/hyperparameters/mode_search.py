@@ -14,7 +14,7 @@ from sklda._inference import random
 from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.burn_in import SettledChain, burn_in, grid_around, settle, sweep_on_grid, union
 from sklda._inference.hyperparameters.marginal_likelihood import Curve
-from sklda._inference.hyperparameters.mode_evidence import (
+from sklda._inference.modes.mode_evidence import (
     NEGLIGIBLE,
     can_tell_modes_apart,
     log_mode_weights,
