@@ -16,6 +16,8 @@ _ENOUGH_FREEDOM = 30
 _BIAS_RATIO = 1.4
 # The standard error of that bias, relative to it, and common to all numbers of topics with runs of one length.
 _BIAS_STD = 0.25
+# Chains are in different modes if the variance between them is so many times that of a run, and so many nats squared.
+_DIFFERENT, _LEAST_DIFFERENCE = 2, 1
 # Draws over the errors of the evidence, so that the simulation error of a posterior probability is below 0.008.
 _N_DRAWS = 4000
 # The smallest variance whose logarithm is taken, in nats squared.
@@ -54,6 +56,18 @@ class CountEvidence:
     def with_chains(self, states):
         """The same with more chains, which have no runs yet."""
         return replace(self, states=[*self.states, *states])
+
+    def with_other_chains(self, states):
+        """The same with other chains in place of these; the runs are kept until the others have some."""
+        return replace(self, states=states)
+
+    @property
+    def in_different_modes(self):
+        """Whether the chains' values differ by more than the errors of single runs explain."""
+        if self.biases is None or len(self.biases) < 2:
+            return False
+        values = self.log_weights[:, 0] + self.biases
+        return values.var(ddof=1) > max(_DIFFERENT * self.biases.mean(), _LEAST_DIFFERENCE)
 
     def with_runs(self, found, temperatures):
         """The same after runs from all chains, or from the last ones.

@@ -5,6 +5,8 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.evidence import estimates
 from sklda._inference.evidence.combining import better_half_variance, chain_means
+from sklda._inference.modes.search import improve_modes
+from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS
 from sklda._inference.topic_count.candidates import Candidates, wide_apart
 from sklda._inference.topic_count.cost import cost_of_scan
@@ -29,6 +31,8 @@ _CHAINS_DISAGREE = 2
 # Gaps between numbers of topics with runs, relative to these: wider ones that may hide a likely number get a look. After
 # each of these widths, longer runs exclude some numbers of topics.
 _GAPS = 1 / 8, 1 / 30, 0
+# Sweeps of a search between the modes of one number of topics, at most and at least.
+_MODE_SWEEPS, _LEAST_MODE_SWEEPS = 10_000, 2_000
 # Draws are kept for numbers of topics with at least this posterior probability.
 _LEAST_PROBABILITY = 1e-9
 # The largest share of the sweeps that the last ones take.
@@ -133,6 +137,7 @@ class Scan:
                 return
             self._longer_runs()
         self._better_chains(self._near_the_likely())
+        self._search_modes(self._likely())
         self._full_runs(self._likely())
         while self.candidates.posterior_draws().std(axis=0).max() > _LARGEST_ERROR:
             self._refine(self._likely())
@@ -215,6 +220,26 @@ class Scan:
         for n in sorted(set(lengths.values())):
             own = [T for T in counts if lengths[T] == n]
             self._round(own, [n], upper=self.settings.method == "guided_ais")
+
+    def _search_modes(self, counts):
+        """Replace the chains of those of `counts` whose chains disagree by better modes, with runs as long as before."""
+        counts = [T for T in counts if T > 1 and self.candidates[T].in_different_modes]
+        budget = min(self.sweeps_left // (2 * max(len(counts), 1)), _MODE_SWEEPS)
+        if not counts or budget < _LEAST_MODE_SWEEPS:
+            return
+        for T in counts:
+            self._take(budget)
+            known, seed = self.candidates[T], random.child(self.seed, 5, self._n_rounds, T)
+            options = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "max_sweeps": budget}
+            modes = improve_modes(self.corpus, known.priors, known.states, **options)
+            states = [
+                ChainState(mode.topics, random.stream(random.child(seed, 1, c))).compact(T)
+                for c, mode in enumerate(modes)
+            ]
+            self.candidates[T] = known.with_other_chains(states)
+            self._end_stage(f"modes of {T} topics searched, {budget} sweeps at most")
+        for T in counts:
+            self._round([T], [self.candidates[T].temperatures], upper=self.settings.method == "guided_ais")
 
     def _full_runs(self, counts):
         """Runs of full length from all chains."""
