@@ -63,6 +63,10 @@ class CountPrior:
             wider, end = self._log_prior(end + 1, self._wider_end(end)), self._wider_end(end)
         return wider
 
+    def listed_after(self, last):
+        """log p(T) of those after `last` of a given range, up to 200, which results list even if nothing ran there."""
+        return {} if self.open else self._log_prior(last + 1, min(self.last, _LARGEST))
+
     def largest_after(self, last):
         """The largest log p(T) after `last`; with a scipy.stats distribution, of the next numbers of topics."""
         if self._given is None:

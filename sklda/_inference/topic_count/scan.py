@@ -9,18 +9,17 @@ from sklda._inference.modes.search import improve_modes
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS
 from sklda._inference.topic_count.candidates import Candidates, wide_apart
-from sklda._inference.topic_count.cost import cost_of_scan
+from sklda._inference.topic_count.cost import Budget, BudgetSpent, cost_of_scan
 from sklda._inference.topic_count.evidence_by_count import CountEvidence, variances
 from sklda._inference.topic_count.posterior import (
     ESTIMATE,
-    LAST_SWEEPS,
     ModelDraws,
     Posterior,
     credible_interval,
     standard_errors,
 )
 from sklda._inference.topic_count.pruning import first_count, prune, pruning_sweeps, start_annealed
-from sklda._inference.topic_count.settings import LEAST_SWEEPS, Look, default_max_sweeps, short_scan
+from sklda._inference.topic_count.settings import LEAST_LOOK, Look, short_scan
 
 # More runs are made while a posterior probability has a larger standard error than this. If the two best T differ by
 # three standard errors of their difference, it is 0.037.
@@ -35,14 +34,12 @@ _GAPS = 1 / 8, 1 / 30, 0
 _MODE_SWEEPS, _LEAST_MODE_SWEEPS = 10_000, 2_000
 # Draws are kept for numbers of topics with at least this posterior probability.
 _LEAST_PROBABILITY = 1e-9
-# The largest share of the sweeps that the last ones take.
-_LAST_SHARE = 1 / 5
 # Numbers of topics that a line of text names at most.
 _NAMED = 4
 
 
 class _Ended(Exception):
-    """A callback asked to stop, or the sweeps that are left do not suffice for the next runs. Its text says which."""
+    """A callback asked to stop."""
 
 
 class Scan:
@@ -74,8 +71,8 @@ class Scan:
         The evidence of each number of topics.
     trace : list of (int, int, int, float)
         Number of topics, chain, sweeps and log weight of every run.
-    n_sweeps : int
-        Sweeps so far, all chains together.
+    budget : Budget
+        Sweeps so far, and those that are left.
     """
 
     def __init__(
@@ -83,29 +80,16 @@ class Scan:
     ):
         self.corpus, self.rule, self.prior, self.settings = corpus, rule, prior, settings
         self.n_chains = n_chains
-        self.max_sweeps = default_max_sweeps(corpus) if max_sweeps is None else max_sweeps
-        if self.max_sweeps < LEAST_SWEEPS:
-            raise ValueError(
-                f"max_iter={max_sweeps} is too small: a look at one number of topics takes {LEAST_SWEEPS} sweeps. "
-                "Give max_iter=None, or thousands of sweeps."
-            )
+        self.budget = Budget(corpus, max_sweeps, n_chains, LEAST_LOOK + rule.learning_sweeps)
         self.seed, self.n_jobs, self.report, self.announce = seed, n_jobs, report, announce
         self.candidates = Candidates(prior.first, random.child(seed, 2))
         self.look = Look.of(settings, n_chains)
-        self.trace, self.n_sweeps, self._n_prunings, self._n_rounds = [], 0, 0, 0
+        self.trace, self._n_prunings, self._n_rounds = [], 0, 0
 
     @property
     def annealed(self):
         """Whether the method is annealing, whose estimates improve with more temperatures."""
         return self.settings.method in estimates.ANNEALED
-
-    @property
-    def sweeps_left(self):
-        """Sweeps that are left for the estimates; the others are the last sweeps of the chains at the mode."""
-        return self.max_sweeps - self.n_sweeps - self._last_sweeps()
-
-    def _last_sweeps(self):
-        return max(min(2 * self.n_chains * LAST_SWEEPS, int(_LAST_SHARE * self.max_sweeps)), 1)
 
     def run(self):
         """Estimate the evidence over the range, then more precisely at likely T.
@@ -118,7 +102,7 @@ class Scan:
         unfinished = ""
         try:
             self._run()
-        except _Ended as reason:
+        except (_Ended, BudgetSpent) as reason:
             unfinished = str(reason)
         except KeyboardInterrupt:
             if not self.candidates.with_runs:
@@ -146,16 +130,18 @@ class Scan:
 
     def _first_look(self, counts):
         """Chains for the first numbers of topics, and short runs at some of them."""
-        look, n_looks = self.look, len(wide_apart(counts))
-        sweeps = self.n_chains * pruning_sweeps(counts, self.rule) + n_looks * look.sweeps(self.corpus, self.settings)
+        some, most = wide_apart(counts), first_count(counts)
+        pruning = self.n_chains * pruning_sweeps(counts, self.rule)
+        looks = [(self.look.sweeps(self.corpus, self.settings), T) for T in some]
         if self.announce is not None:
-            self.announce(cost_of_scan(self.corpus, self.rule(first_count(counts)), sweeps, self.max_sweeps))
-        if sweeps <= self.sweeps_left // 2:
+            sweeps = pruning + sum(n for n, _ in looks)
+            self.announce(cost_of_scan(self.corpus, self.rule(most), sweeps, self.budget.limit))
+        if self.budget.cost((pruning, most), *looks) <= self.budget.left / 2:
             self._prune(counts, self.n_chains)
-            self._look(wide_apart(counts))
+            self._look(some)
         else:
-            share = self.sweeps_left - self.rule.learning_sweeps
-            self.look, some = short_scan(self.settings, wide_apart(counts), max(share, LEAST_SWEEPS - 1))
+            sweeps = int(self.budget.left / self.budget.cost((1, max(some))))
+            self.look, some = short_scan(self.settings, some, sweeps, self.rule.learning_sweeps)
             self._look(some)
 
     def _look_at_larger(self):
@@ -169,12 +155,12 @@ class Scan:
 
     def _look(self, counts):
         """Short runs at `counts`, as many of them as the sweeps that are left allow."""
-        new = [T for T in counts if T not in self.candidates.by_count]
         sweeps = self.look.sweeps(self.corpus, self.settings)
         start = self.look.n_chains * (self.look.anneal_sweeps + self.rule.learning_sweeps)
-        while sweeps * len(counts) + start * len(new) > self.sweeps_left and len(counts) > 1:
-            counts = counts[:-1]
-            new = [T for T in counts if T in new]
+        costs = [(sweeps + start * (T not in self.candidates.by_count), T) for T in counts]
+        n_allowed = sum(self.budget.cost(*costs[: n + 1]) <= self.budget.left for n in range(len(costs)))
+        counts = counts[: max(n_allowed, 1)]
+        new = [T for T in counts if T not in self.candidates.by_count]
         if new:
             self._anneal(new, self.look.n_chains, self.look.anneal_sweeps)
         options = self.look.options(self.settings)
@@ -224,11 +210,12 @@ class Scan:
     def _search_modes(self, counts):
         """Replace the chains of those of `counts` whose chains disagree by better modes, with runs as long as before."""
         counts = [T for T in counts if T > 1 and self.candidates[T].in_different_modes]
-        budget = min(self.sweeps_left // (2 * max(len(counts), 1)), _MODE_SWEEPS)
-        if not counts or budget < _LEAST_MODE_SWEEPS:
-            return
+        share = self.budget.left / (2 * max(len(counts), 1))
         for T in counts:
-            self._take(budget)
+            budget = int(min(share / self.budget.cost((1, T)), _MODE_SWEEPS))
+            if budget < _LEAST_MODE_SWEEPS:
+                return
+            self.budget.take((budget, T))
             known, seed = self.candidates[T], random.child(self.seed, 5, self._n_rounds, T)
             options = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "max_sweeps": budget}
             modes = improve_modes(self.corpus, known.priors, known.states, **options)
@@ -238,7 +225,6 @@ class Scan:
             ]
             self.candidates[T] = known.with_other_chains(states)
             self._end_stage(f"modes of {T} topics searched, {budget} sweeps at most")
-        for T in counts:
             self._round([T], [self.candidates[T].temperatures], upper=self.settings.method == "guided_ais")
 
     def _full_runs(self, counts):
@@ -278,7 +264,7 @@ class Scan:
 
     def _prune(self, counts, n_chains):
         """Add pruned chains for the numbers of topics `counts`."""
-        self._take(n_chains * pruning_sweeps(counts, self.rule))
+        self.budget.take((n_chains * pruning_sweeps(counts, self.rule), first_count(counts)))
         seeds = [random.child(self.seed, 0, self._n_prunings + p) for p in range(n_chains)]
         self._n_prunings += n_chains
         self._add_chains(counts, *prune(self.corpus, self.rule, counts, seeds, self.n_jobs))
@@ -286,7 +272,7 @@ class Scan:
 
     def _anneal(self, counts, n_chains, n_sweeps):
         """Add annealed chains for the numbers of topics `counts`. With few topics they find better modes."""
-        self._take(n_chains * len(counts) * (n_sweeps + self.rule.learning_sweeps))
+        self.budget.take(*((n_chains * (n_sweeps + self.rule.learning_sweeps), T) for T in counts))
         by_count = self.candidates.by_count
         n_known = [len(by_count[T].states) if T in by_count else 0 for T in counts]
         seeds = [
@@ -306,7 +292,7 @@ class Scan:
         options = {"method": self.settings.method, "n_inner": self.settings.n_inner, **options}
         by_count = {T: self.candidates[T].states[only] for T in counts}
         per_chain = estimates.sweeps_of_chain(self.corpus, temperatures=temperatures, **options)
-        self._take(sum(map(len, by_count.values())) * per_chain)
+        self.budget.take(*((len(states) * per_chain, T) for T, states in by_count.items()))
         targets = [
             estimates.Target(self.candidates[T].priors, states, random.child(self.seed, 1, self._n_rounds, T))
             for T, states in by_count.items()
@@ -324,12 +310,6 @@ class Scan:
         runs = f"{sweeps.count(longest)} x {longest} sweeps from each of {len(found[-1].states)} chains"
         self._end_stage(f"{_range(counts)}, {runs}")
 
-    def _take(self, n_sweeps):
-        """Count sweeps that are to be made; end the scan if they are too many."""
-        if n_sweeps > self.sweeps_left:
-            raise _Ended(f"max_iter={self.max_sweeps} sweeps do not suffice for the next {n_sweeps}")
-        self.n_sweeps += n_sweeps
-
     def _end_stage(self, text):
         known = bool(self.candidates.with_runs)
         if self.report(f"{text}{self._known() if known else ''}") and known:
@@ -343,13 +323,14 @@ class Scan:
         probability, std = draws.mean(axis=0), standard_errors(draws)
         named = [i for i in np.argsort(-probability)[:_NAMED] if probability[i] >= 0.01]
         words = ", ".join(f"{counts[i]} ({probability[i]:.2f} +- {std[i]:.2f})" for i in named)
-        return f"; {self.n_sweeps} sweeps so far; likely numbers of topics: {words}"
+        return f"; {self.budget.n_sweeps} sweeps so far; likely numbers of topics: {words}"
 
     def result(self, unfinished=""):
         """`Posterior` by the runs so far."""
         table, draws = self.candidates.table(), self.candidates.posterior_draws()
         seen, probability = table.counts, draws.mean(axis=0)
-        counts = np.array(self.candidates.counts)
+        counts = self.candidates.counts
+        counts = np.array(counts + sorted(self.prior.listed_after(counts[-1])))
         has_runs = np.isin(counts, seen)
 
         def of_all(values, elsewhere):
@@ -363,8 +344,8 @@ class Scan:
         if n_hidden:
             unfinished += f", and {n_hidden} numbers of topics without estimates may be likely"
         kept = [int(T) for T in seen[probability > _LEAST_PROBABILITY]]
-        left = self.max_sweeps - self.n_sweeps
-        n_last = min(len(self.candidates[int(seen[np.argmax(probability)])].states), left)
+        mode = int(seen[np.argmax(probability)])
+        n_last, last_sweeps = self.budget.last(len(self.candidates[mode].states))
         return Posterior(
             counts,
             of_all(probability, 0.0),
@@ -373,8 +354,8 @@ class Scan:
             *(of_all(values, np.nan) for values in (table.value, table.std, table.downward_bias)),
             np.array(self.trace, ESTIMATE),
             {T: self._model_draws(self.candidates[T], n_last) for T in kept},
-            self.n_sweeps,
-            min(left // n_last, LAST_SWEEPS),
+            self.budget.n_sweeps,
+            last_sweeps,
             unfinished,
         )
 

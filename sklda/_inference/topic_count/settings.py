@@ -10,12 +10,8 @@ from sklda._inference.evidence.estimates import ANNEALED, SMALL_CORPUS, sweeps_o
 _TEMPERATURES, _TEMPERATURES_OF_SMALL = 300, 100
 # Temperatures and sweeps of initialisation of a look.
 _LOOK_TEMPERATURES, _LOOK_ANNEAL = 20, 100
-# Sweeps of a fit by default: of a large corpus the least number; of smaller ones up to the largest number, as many as
-# draw so many tokens, in 60 to 150 CPU seconds; of small ones as many as draw a fifth of these.
-_LEAST_MAX_SWEEPS, _MAX_SWEEPS, _MAX_TOKENS = 10_000, 50_000, 15 * 10**8
-# The fewest sweeps of a scan: a look at one number of topics, and a last sweep.
-_LEAST_LOOK = 4
-LEAST_SWEEPS = _LEAST_LOOK + 1
+# The fewest sweeps of a look at one number of topics.
+LEAST_LOOK = 4
 # Sweeps for each number of topics from which on a short scan looks at one more.
 _SWEEPS_OF_ONE = 16
 
@@ -122,16 +118,15 @@ class Look:
         return self.n_chains * sweeps_of_chain(corpus, **self.options(settings))
 
 
-def short_scan(settings, counts, n_sweeps):
-    """A `Look` and some of `counts`, for a scan of so few sweeps that pruning would take them all."""
-    n_counts = min(len(counts), max(n_sweeps // _SWEEPS_OF_ONE, 1))
-    # What is left is for looks at numbers of topics between the best of these.
-    share = n_sweeps // n_counts if n_sweeps < 2 * _SWEEPS_OF_ONE * n_counts else n_sweeps // 2 // n_counts
+def short_scan(settings, counts, n_sweeps, start_sweeps):
+    """A `Look` and some of `counts`, for a scan of so few sweeps that pruning would take too many of them.
+
+    `start_sweeps` are taken at each number of topics before its look.
+    """
+    n_counts = min(len(counts), max(n_sweeps // (_SWEEPS_OF_ONE + start_sweeps), 1))
+    share = n_sweeps // n_counts - start_sweeps
+    if share >= 2 * _SWEEPS_OF_ONE:
+        # What is left is for looks at numbers of topics between the best of these.
+        share = max(share // 2, _SWEEPS_OF_ONE)
     chosen = sorted({counts[i * (len(counts) - 1) // max(n_counts - 1, 1)] for i in range(n_counts)})
     return Look.within(settings, share), chosen
-
-
-def default_max_sweeps(corpus):
-    """Sweeps of a scan, by default at most."""
-    n_sweeps = _MAX_TOKENS // corpus.n_tokens
-    return max(min(n_sweeps, _MAX_SWEEPS), n_sweeps // 5, _LEAST_MAX_SWEEPS)
