@@ -170,7 +170,9 @@ def uses_both(corpus, method):
     return method == "guided_ais" and corpus.n_tokens <= SMALL_CORPUS
 
 
-def sweeps_of_chain(corpus, method, temperatures, n_inner, *, also_prior_ais=True, upper=False, guide_sweeps=GUIDE_SWEEPS):
+def sweeps_of_chain(
+    corpus, method, temperatures, n_inner, *, also_prior_ais=True, upper=False, guide_sweeps=GUIDE_SWEEPS
+):
     """Sweeps over the corpus of one chain in `estimate`, with the same arguments."""
     if method not in ANNEALED:
         return len(temperatures) * n_inner

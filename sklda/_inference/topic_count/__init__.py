@@ -5,5 +5,6 @@
 - ``evidence_by_count``: log p(w | T) of each T with its errors. ``candidates``: which T may be likely.
 - ``scan``: estimates of the evidence over the range, more precise at likely T. ``pmmh``: pseudo-marginal
   Metropolis-Hastings over T.
-- ``settings``: lengths and numbers of runs. ``cost``: their seconds. ``posterior``: what both methods find, and draws from it.
+- ``settings``: lengths and numbers of runs. ``cost``: the budget of sweeps, and their seconds.
+- ``posterior``: what both methods find, and draws from it.
 """

@@ -12,8 +12,8 @@ from sklda._inference.topic_count.posterior import LAST_SWEEPS
 # Tokens of the part, which is a small share of a large corpus; sweeps over it, of which the fastest counts.
 _TOKENS, _SWEEPS = 20_000, 3
 
-# Budgets by default, in sweeps with 20 topics: of a large corpus the least; of smaller ones up to the largest, as many as
-# draw so many tokens, in 60 to 150 CPU seconds; of small ones as many as draw a fifth of these.
+# Budgets by default, in sweeps with 20 topics: of a large corpus the least; of smaller ones up to the largest, as many
+# as draw so many tokens, in 60 to 150 CPU seconds; of small ones as many as draw a fifth of these.
 _LEAST, _MOST, _MOST_TOKENS = 10_000, 50_000, 15 * 10**8
 # A sweep with T topics takes the time of (T + _FIXED) / (20 + _FIXED) sweeps with 20.
 _FIXED = 40

@@ -131,13 +131,16 @@ class EvidenceTable:
     def of(cls, by_count):
         """The table of a dict of `CountEvidence` by number of topics, ascending, all with runs."""
         rows = []
-        for evidence, within, freedom, others in zip(by_count.values(), *variances(by_count), strict=True):
+        for (T, evidence), within, freedom, others in zip(by_count.items(), *variances(by_count), strict=True):
             if evidence.biases is not None:
                 # Half the distance of two runs, one in either direction, is their bias and the variance of their mean.
                 moved = evidence.log_weights + evidence.biases[:, None]
                 value = combine_chains(evidence.log_weights, 0.0).value
-                (corrected, std, _), own = combine_chains(moved, 0.0, other_chains=others), evidence.biases.mean()
-                std = np.hypot(np.nan_to_num(std), np.sqrt(own / len(moved)))
+                corrected, std, _ = combine_chains(moved, 0.0, other_chains=others)
+                own = evidence.biases.mean()
+                # The distance is itself random: of a mean of b its variance is b. This is seldom below b.
+                variance = own + np.sqrt(own) + 1 if T > 1 else 0.0
+                std = np.hypot(np.nan_to_num(std), np.sqrt(variance / len(moved)))
                 bias, common = max(corrected - value, 0.0), _BIAS_STD * own
             else:
                 pooled = within if freedom else None

@@ -27,8 +27,8 @@ _LARGEST_ERROR = 0.03
 # More chains are made, not longer runs, if the variance between chains is more than this many times the variance that
 # their runs explain.
 _CHAINS_DISAGREE = 2
-# Gaps between numbers of topics with runs, relative to these: wider ones that may hide a likely number get a look. After
-# each of these widths, longer runs exclude some numbers of topics.
+# Gaps between numbers of topics with runs, relative to these: wider ones that may hide a likely number get a look.
+# After each of these widths, longer runs exclude some numbers of topics.
 _GAPS = 1 / 8, 1 / 30, 0
 # Sweeps of a search between the modes of one number of topics, at most and at least.
 _MODE_SWEEPS, _LEAST_MODE_SWEEPS = 10_000, 2_000
@@ -208,7 +208,7 @@ class Scan:
             self._round(own, [n], upper=self.settings.method == "guided_ais")
 
     def _search_modes(self, counts):
-        """Replace the chains of those of `counts` whose chains disagree by better modes, with runs as long as before."""
+        """Better modes for those of `counts` whose chains disagree, and runs from them as long as before."""
         counts = [T for T in counts if T > 1 and self.candidates[T].in_different_modes]
         share = self.budget.left / (2 * max(len(counts), 1))
         for T in counts:

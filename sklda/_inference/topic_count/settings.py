@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sklda._inference.evidence.annealing import GUIDE_SWEEPS
 from sklda._inference.evidence.estimates import ANNEALED, SMALL_CORPUS, sweeps_of_chain
 
-# Temperatures of an annealing run; on a small corpus annealing from the prior has ten times as many. A scan makes longer
-# runs if these do not suffice.
+# Temperatures of an annealing run; on a small corpus annealing from the prior has ten times as many. A scan makes
+# longer runs if these do not suffice.
 _TEMPERATURES, _TEMPERATURES_OF_SMALL = 300, 100
 # Temperatures and sweeps of initialisation of a look.
 _LOOK_TEMPERATURES, _LOOK_ANNEAL = 20, 100
