@@ -13,7 +13,7 @@ from sklda._inference.topic_count.posterior import LAST_SWEEPS
 _TOKENS, _SWEEPS = 20_000, 3
 
 # Budgets by default, in sweeps with 20 topics: of a large corpus the least; of smaller ones up to the largest, as many
-# as draw so many tokens, in 60 to 150 CPU seconds; of small ones as many as draw a fifth of these.
+# as draw so many tokens, in 60 to 150 CPU seconds; of small ones as many as draw two fifths of these.
 _LEAST, _MOST, _MOST_TOKENS = 10_000, 50_000, 15 * 10**8
 # A sweep with T topics takes the time of (T + _FIXED) / (20 + _FIXED) sweeps with 20.
 _FIXED = 40
@@ -51,7 +51,7 @@ class Budget:
     def __init__(self, corpus, max_sweeps, n_chains, least):
         self._given, self.n_sweeps = max_sweeps is not None, 0
         n_sweeps = _MOST_TOKENS // corpus.n_tokens
-        self.limit = max_sweeps if self._given else max(min(n_sweeps, _MOST), n_sweeps // 5, _LEAST)
+        self.limit = max_sweeps if self._given else max(min(n_sweeps, _MOST), 2 * n_sweeps // 5, _LEAST)
         if self.limit < least + 1:
             raise ValueError(
                 f"max_iter={max_sweeps} is too small: a look at one number of topics and the last sweep take "

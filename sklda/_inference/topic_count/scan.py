@@ -209,6 +209,9 @@ class Scan:
 
     def _search_modes(self, counts):
         """Better modes for those of `counts` whose chains disagree, and runs from them as long as before."""
+        # On a small corpus annealing from the prior finds all modes.
+        if estimates.uses_both(self.corpus, self.settings.method):
+            return
         counts = [T for T in counts if T > 1 and self.candidates[T].in_different_modes]
         share = self.budget.left / (2 * max(len(counts), 1))
         for T in counts:
