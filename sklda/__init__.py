@@ -43,7 +43,7 @@ folder imports only from the folders above it in this list, and from the modules
                          modes of z      placement  mode_search  burn_in  subsampling
                      by EM               expectation_maximisation  em_chain  variational_em
         topic_count  p(T | w)            scan  candidates  evidence_by_count  pmmh  posterior
-                     its models          count_prior  prior_rules  pruning  settings
+                     its models          count_prior  prior_rules  pruning  settings  cost
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
                      a lower bound       variational  variational_mixtures
     ---------------------------------------------------------------------------------------------------------------------

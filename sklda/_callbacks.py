@@ -77,15 +77,14 @@ class Progress:
 
     def stage(self, text):
         """A stage has ended; `text` describes it. Returns whether a callback asks to stop the fit."""
-        if self.estimator.verbose:
-            self._print(text)
+        self.say(text)
         stop = self.current_stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
         if not stop:
             self._begin_stage()
         return stop
 
     def say(self, text):
-        """Print a line about what is being done or has been found, if lines are printed."""
+        """Print a line if the estimator is verbose."""
         if self.estimator.verbose:
             self._print(text)
 

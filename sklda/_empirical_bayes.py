@@ -46,8 +46,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         theta and phi integrated out); ``"full_bayes"`` visits them in proportion to their posterior (section 6).
         ``"auto"`` is full Bayes if short chains show that m(h) is far from zero in a narrow region only, where both
         methods visit the same points. Otherwise it makes equally many sweeps of both, which cost the same, and
-        continues with the method of the smaller Monte Carlo error of log h. ``"gibbs_em"`` and ``"variational_em"`` are for comparison: no theory ensures that
-        they find the maximum, and they give no m(h).
+        continues with the method of the smaller Monte Carlo error of log h. ``"gibbs_em"`` and ``"variational_em"`` are
+        for comparison: no theory ensures that they find the maximum, and they give no m(h).
     n_tuning : int, default=None
         Sweeps of each chain in each of three stages: to find the grid, to tune, and (at least this many) at the maximum
         at the end. None: 67,000 divided by the square root of the number of tokens, between 40 and 200.

@@ -37,19 +37,21 @@ class TopicCountLDA(BaseLDA):
     states of two kinds of chains: pruned from more topics down to T, and annealed at T. The standard errors contain the
     differences between independent chains. There is a warning if they do not decide between numbers of topics.
 
+    Ctrl-C and callbacks end a fit early: the results are then those of the estimates so far, with a ConvergenceWarning.
+    If there are none yet, KeyboardInterrupt is raised and nothing is fitted.
+
     Parameters
     ----------
     min_components : int, default=2
         The smallest number of topics.
     max_components : int, default=None
-        The largest number of topics. None: 20, and while the end of the range may be likely, larger by half each time,
-        up to 200.
+        The largest number of topics. None: 200. Numbers above 20 are used only while larger ones may be likely.
     topic_count_prior : array-like of shape (max_components - min_components + 1,), scipy.stats distribution or None, \
 default=None
         p(T), up to a factor. None: uniform.
     method : {"scan", "pmmh"}, default="scan"
-        ``"scan"``: short runs at values of T that differ by up to an eighth, then at values between the best of them,
-        and long runs at likely T. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T (Chen & Doss 2018, section
+        ``"scan"``: short runs at a few values of T far apart, then at values between the best of them, and long runs at
+        likely T. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T (Chen & Doss 2018, section
         4.2), which proposes neighbours.
     evidence : str, default="guided_ais"
         How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"cgs_transition"`` is the estimator of Chen &
@@ -67,18 +69,20 @@ default=None
         the prunings.
     n_temperatures : int, default=None
         Sweeps of an annealing run at likely T. A scan makes longer runs if these do not decide which T is likely. None:
-        300, or 1,200 for a scan of up to 5,000 tokens.
+        300, or 100 for a scan of up to 5,000 tokens, where annealing from the prior makes ten times as many.
     n_runs : int, default=2
         Annealing runs from each chain at likely T.
     n_chains : int, default=2
         Pruned chains, and at likely T as many annealed ones. Annealed chains find better modes with few topics, pruned
-        chains with many. A scan makes more chains if they disagree.
+        chains with many. A scan searches for better modes, and makes more chains, if they disagree.
     n_inner : int, default=50
         Sweeps of one estimate, for kinds of `evidence` that do not anneal.
     max_iter : int, default=None
-        Sweeps over the corpus, all chains together, after which the scan begins no new round. Its first runs and one
-        round of `n_runs` runs are always made. None: 50,000, or with fewer than 6,000 tokens 3e8 divided by their
-        number.
+        The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
+        annealing in both directions, of searches between modes, and the last ones. If it does not allow the next runs,
+        the fit ends with the results so far and a warning. The smallest is 5, or 10 if priors are learnt. None: 1.5e9
+        divided by the number of tokens, but from 10,000 to 50,000; with fewer than 12,000 tokens, 6e8 divided by their
+        number; then a sweep with T topics counts as (T + 40) / 60. ``method="pmmh"`` does not use it.
     n_proposals : int, default=1000
         Proposals of ``method="pmmh"``.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -89,14 +93,14 @@ default=None
     n_jobs : int, default=None
         Chains or annealing runs that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 prints a line after every stage.
+        1 prints the expected sweeps and seconds at the start, and what is known after every stage.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 
     Attributes
     ----------
     topic_counts_ : ndarray of shape (n_counts,), int
-        The numbers of topics, ascending.
+        The numbers of topics, ascending; not those above 200 and above all that had runs.
     topic_count_posterior_ : ndarray of shape (n_counts,)
         p(T | w). With the scan, from `log_evidence_` plus `log_evidence_downward_bias_`, as a mean over their errors;
         with ``method="pmmh"``, the share of its steps.
@@ -112,7 +116,7 @@ default=None
         probability. NaN if there is no estimate: between unlikely numbers of topics, and at those that pmmh never
         proposed.
     log_evidence_std_ : ndarray of shape (n_counts,)
-        Its standard error, from the spread between runs and between chains.
+        Its standard error, from the spread between runs, in one or in both directions, and between chains.
     log_evidence_downward_bias_ : ndarray of shape (n_counts,)
         By how much `log_evidence_` is probably too low, because a few runs miss the rare weights that dominate the
         mean.
@@ -149,7 +153,8 @@ default=None
     n_iter_ : int
         Last sweeps of each chain at the mode, the columns of `log_joint_trace_`.
     n_sweeps_ : int
-        Sweeps over the corpus of the whole fit, all chains together.
+        Sweeps over the corpus of the whole fit, all chains together. A search between modes counts with all sweeps that
+        it was allowed.
     n_features_in_, feature_names_in_
         Number of words, and their names if X had string column names.
 
@@ -245,18 +250,18 @@ default=None
         seed = random.seed_sequence(self.random_state)
         progress = Progress(self, data, fitted_attributes=dict)
         common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
+        announce = progress.say if self.verbose else None
         lengths = self.evidence, self.n_temperatures, self.n_runs, self.n_inner
         if self.method == "scan":
             settings = Settings.for_scan(corpus, *lengths)
-            options = {"n_chains": self.n_chains, "max_sweeps": self.max_iter}
+            options = {"n_chains": self.n_chains, "max_sweeps": self.max_iter, "announce": announce}
             posterior, attributes = Scan(corpus, rule, prior, settings, **options, **common).run(), {}
         else:
             pmmh = PMMH(corpus, rule, prior, Settings.for_pmmh(*lengths), n_proposals=self.n_proposals, **common)
             posterior = pmmh.run()
             attributes = self._pmmh_attributes(pmmh)
+        chains = self._last_chains(corpus, posterior)
         self._warn(posterior, prior)
-
-        chains = posterior.draws[posterior.mode].chains(corpus, self.n_jobs)
         del reserved
         attributes |= self._trace_attributes(chains)
         attributes |= self._posterior_attributes(posterior)
@@ -273,6 +278,14 @@ default=None
         }
         progress.end(attributes)
         return attributes
+
+    def _last_chains(self, corpus, posterior):
+        """The chains at the mode after their last sweeps; after one sweep if Ctrl-C ends these."""
+        draws = posterior.draws[posterior.mode]
+        try:
+            return draws.chains(corpus, posterior.last_sweeps, self.n_jobs)
+        except KeyboardInterrupt:
+            return draws.chains(corpus, 1, self.n_jobs)
 
     def _check_evidence(self):
         """Warn of estimators that are not unbiased; refuse them with pmmh."""
@@ -328,7 +341,13 @@ default=None
         }
 
     def _warn(self, posterior, prior):
-        """Warn if the posterior is imprecise, or if its range may end too early."""
+        """Warn if the estimates ended early, if the posterior is imprecise, or if its range may end too early."""
+        if posterior.unfinished:
+            warn(
+                f"p(T | w) is that of the first {len(posterior.estimates)} estimates, because {posterior.unfinished}. "
+                "Its standard errors are larger than after a whole fit.",
+                ConvergenceWarning,
+            )
         imprecise = posterior.std > _LARGE_ERROR
         if imprecise.any():
             T = posterior.counts[imprecise]

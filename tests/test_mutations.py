@@ -30,6 +30,9 @@ MUTATIONS = {
         "test_p_hat_is_unbiased": "test_a_weight_taken_after_the_sweep_is_found",
         "test_p_hat_is_unbiased_with_priors_of_every_shape": "test_the_transition_back_is_not_the_transition",
         "test_a_few_temperatures_do_for_unbiasedness": "test_sweeps_under_a_guide_of_another_strength_are_found",
+        "test_annealing_back_is_unbiased_for_the_inverse": (
+            "test_a_weight_taken_after_the_sweep_is_found_on_the_way_back"
+        ),
         "test_topics_that_do_not_change_places": "test_topics_with_other_priors_must_not_change_places",
     },
     "evidence/test_estimates.py": {

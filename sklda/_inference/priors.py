@@ -50,10 +50,10 @@ def check_prior(prior, name, shapes):
     return values if values.ndim else float(values)
 
 
-def check_number_of_topics(n_components):
-    """Raise a ValueError if there are more topics than 32-bit numbers."""
+def check_number_of_topics(n_components, name="n_components"):
+    """Raise a ValueError if there are more topics than 32-bit numbers; `name` is the parameter that says so."""
     if n_components > _MOST_TOPICS:
-        raise ValueError(f"n_components={n_components} is more than {_MOST_TOPICS}: topics are 32-bit numbers.")
+        raise ValueError(f"{name}={n_components} is more than {_MOST_TOPICS}: topics are 32-bit numbers.")
 
 
 @dataclass(frozen=True, eq=False)

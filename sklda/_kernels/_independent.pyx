@@ -1,4 +1,4 @@
-"""Draw the topics of all tokens given theta and phi. Tokens are independent."""
+"""Topics of all tokens given theta and phi: draws of them, and their probability. Tokens are independent."""
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -37,4 +37,31 @@ def draw(
                 topics[i] = k
                 drawn = theta[k] * phi[k]
                 product = rescale(product * (drawn / total), &result)
+    return result + log(product)
+
+
+def log_probability(
+    const int32_t[::1] words,             # IN (N,)
+    const int64_t[::1] offsets,           # IN (D + 1,)
+    const double[:, ::1] doc_topic,       # IN (D, K): theta, positive
+    const double[:, ::1] word_topic,      # IN (V, K): phi by word, positive, each row up to a factor
+    const int32_t[::1] topics,            # IN (N,)
+):
+    """The log probability of `topics` if they were drawn by `draw`."""
+    cdef:
+        int64_t K = doc_topic.shape[1], d, i, k
+        double total, result = 0, product = 1
+        const double* theta
+        const double* phi
+
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            theta = &doc_topic[d, 0]
+            for i in range(offsets[d], offsets[d + 1]):
+                phi = &word_topic[words[i], 0]
+                total = 0
+                for k in range(K):
+                    total += theta[k] * phi[k]
+                if 0 <= topics[i] < K:
+                    product = rescale(product * (theta[topics[i]] * phi[topics[i]] / total), &result)
     return result + log(product)

@@ -61,7 +61,7 @@ ENTRIES = {
     "GibbsLDA.fit": lambda X: GibbsLDA(2, max_iter=2).fit(X),
     "GibbsLDA.fit_transform": lambda X: GibbsLDA(2, max_iter=2).fit_transform(X),
     "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2).fit(X),
-    "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_iter=2).fit(X),
+    "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_iter=5).fit(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),
     **{
         f"GibbsLDA.{name}": lambda X, name=name: getattr(GibbsLDA(2, max_iter=2).fit(GOOD), name)(X)

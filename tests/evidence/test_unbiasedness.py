@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from enumeration import CASES, DOCS, EXACT, Enumeration, make_chain, make_corpus, rising
 from enumeration import V as FOUR
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln, logsumexp, softmax
 
 from sklda._inference import random
 from sklda._inference.evidence import annealing, cgs_transition, topic_labels
@@ -110,6 +110,29 @@ def test_a_few_temperatures_do_for_unbiasedness(method):
     assert abs(score(method, FLAT, 3, n_runs=600, n_temperatures=4, n_inner=3)) < LIMIT
 
 
+def reverse_score(n_temperatures, n_runs):
+    """The standard score of 1 / p by `reverse_ais` from draws of the posterior, in the labels of the guide."""
+    exact = Enumeration(DOCS, FOUR, 2, 0.4, 0.3)
+    log_p, rng, found = logsumexp(exact.log_joint), np.random.default_rng(0), []
+    labels = np.array([[0, 1], [1, 0]])
+    for r in range(n_runs):
+        own = np.random.SeedSequence(0, spawn_key=(r,))
+        first, z = exact.states[rng.choice(len(exact.states), 2, p=exact.posterior)]
+        guide = annealing.Guide.from_chain(make_chain(exact.corpus, exact.priors, first, r))
+        strengths = guide.strengths(n_temperatures)
+        last = guide.path(strengths).priors_at(strengths[-1])
+        joint = [make_chain(exact.corpus, last, label[z]).log_joint() for label in labels]
+        z = labels[rng.choice(2, p=softmax(joint))][z]
+        state = make_chain(exact.corpus, exact.priors, z).state()
+        found.append(annealing.reverse_ais(exact.corpus, guide, n_temperatures, state, random.child(own, 1)))
+    return standard_score(np.exp(log_p - np.array(found)), 1.0)
+
+
+@pytest.mark.parametrize("n_temperatures", [1, 3, 30])
+def test_annealing_back_is_unbiased_for_the_inverse(n_temperatures):
+    assert abs(reverse_score(n_temperatures, 600)) < LIMIT
+
+
 # Faults that these tests find
 
 
@@ -185,6 +208,11 @@ def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
 
     monkeypatch.setattr(GibbsChain, "anneal", sweep_under_the_other)
     assert abs(score("guided_ais", FLAT, 3, n_temperatures=10)) > LIMIT
+
+
+def test_a_weight_taken_after_the_sweep_is_found_on_the_way_back(monkeypatch):
+    monkeypatch.setattr(GibbsChain, "anneal", _sweep_first)
+    assert abs(reverse_score(4, 1500)) > LIMIT
 
 
 def test_the_transition_back_is_not_the_transition(monkeypatch):

@@ -128,7 +128,7 @@ def topic_count(draw, session):
         "n_runs": draw.option(1, 2),
         "n_chains": draw.option(1, 2),
         "n_inner": draw.option(2, 2, 5),
-        "max_iter": draw.option(1, 1, 100),
+        "max_iter": draw.option(10, 20, 100),
         "n_proposals": draw.option(1, 2, 5),
         "point_estimate": draw.option("cgs_p", "cgs"),
     }

@@ -24,7 +24,7 @@ from sklda.datasets import make_lda_corpus
 
 FLAT = "three words, 1, 1"
 TINY = {"doc_topic_prior": 1.0, "topic_word_prior": 1.0, "random_state": 0}
-QUICK = {"n_temperatures": 8, "n_runs": 2, "max_iter": 50, "random_state": 0}
+QUICK = {"n_temperatures": 8, "n_runs": 2, "max_iter": 3000, "random_state": 0}
 ignore = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -319,7 +319,7 @@ def test_what_lies_between_likely_numbers_is_not_given_up():
     """Where short looks say that 5 and 7 topics are likely and 6 are not, 6 may yet be."""
     candidates = Candidates(dict.fromkeys(range(4, 9), 0.0), np.random.SeedSequence(0))
     for T, v in {4: -90.0, 5: 0.0, 6: -60.0, 7: 0.0, 8: -80.0}.items():
-        candidates[T] = CountEvidence(None, [], 20, np.array([[v], [v - 1]]), value_at_half=v)
+        candidates[T] = CountEvidence(None, [], 20, np.array([[v], [v - 1]]), biases=np.zeros(2))
     assert candidates.posterior_draws().mean(axis=0)[2] < 1e-9
     assert candidates.likely() == [5, 6, 7]
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp, ndtri, stdtrit
+from scipy.special import ndtri, stdtrit
 
 # All constants were set so that stated errors cover simulated ones (tests/evidence/test_combining.py).
 # Largest relative variance (of p, no unit) that a plain mean over normal log weights may have; above it the mean is
@@ -42,7 +42,15 @@ class Combined(NamedTuple):
 
 def chain_means(log_weights):
     """log of the mean over the runs of each chain, (n_chains,)."""
-    return logsumexp(log_weights, axis=1) - np.log(log_weights.shape[1])
+    return _log_mean_exp(log_weights)
+
+
+def _log_mean_exp(values):
+    """log of the mean of exp(values) over the last axis. The function of scipy.special is slow on small arrays."""
+    largest = values.max(axis=-1, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0)
+    with np.errstate(divide="ignore"):
+        return largest[..., 0] + np.log(np.exp(values - largest).mean(axis=-1))
 
 
 def without_failed_chains(log_weights):
@@ -77,7 +85,7 @@ def combine_chains(log_weights, variance=None, freedom=None, other_chains=()):
         the difference is the downward bias. It is 0 if the runs are enough.
     """
     n_chains, n_runs = log_weights.shape
-    value = logsumexp(log_weights) - np.log(log_weights.size)
+    value = _log_mean_exp(log_weights.ravel())
     log_weights = without_failed_chains(log_weights)
     log_share = np.log(len(log_weights) / n_chains)
     n_chains = len(log_weights)
@@ -97,7 +105,7 @@ def combine_chains(log_weights, variance=None, freedom=None, other_chains=()):
         # What runs do not explain is a difference of modes. It follows no normal law, so no correction is made for
         # modes that no chain found: each value is moved only by the share of the variance that runs explain.
         explained = within / between
-        best = logsumexp(by_chain + explained * (best - by_chain)) - np.log(n_chains)
+        best = _log_mean_exp(by_chain + explained * (best - by_chain))
         error = explained**2 * error + (1 - explained**2) * _modes_error(values, within) ** 2
     std = float(np.sqrt(error + correction_error**2))
     return Combined(float(value), std, float(max(best + log_share - value, 0.0)))
@@ -149,14 +157,13 @@ def _student_factor(freedom):
     return stdtrit(freedom, p) / ndtri(p)
 
 
+@lru_cache(maxsize=4096)
 def _log_mean_exp_std(n, variance):
     """Standard deviation of the log-mean-exp of n normal values.
 
     For a small variance it is that of their mean, for a large one that of their maximum.
     """
-    values = np.sqrt(variance) * _normal_sets(n)
-    largest = values.max(axis=1, keepdims=True)
-    return (largest[:, 0] + np.log(np.exp(values - largest).sum(axis=1))).std()
+    return float(_log_mean_exp(np.sqrt(variance) * _normal_sets(n)).std())
 
 
 @lru_cache(maxsize=32)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sklda._inference import random
-from sklda._inference.evidence.annealing import Guide, guided_ais, prior_ais
+from sklda._inference.evidence.annealing import GUIDE_SWEEPS, Guide, guided_ais, prior_ais, reverse_ais
 from sklda._inference.evidence.cgs_transition import cgs_transition
 from sklda._inference.evidence.chib import chib
 from sklda._inference.evidence.combining import combine_chains
@@ -61,12 +61,15 @@ class Estimates:
         The largest error of a sum over topic labels, in nats.
     states : list of ChainState
         The chains' states after the estimates.
+    upper : ndarray of shape (n_chains,) or None
+        Estimates of log p(w) by annealing back from the chains' states, which are too high rather than too low.
     """
 
     log_weights: np.ndarray
     ends: list
     label_error: float
     states: list
+    upper: np.ndarray = None
 
 
 def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_inner, init, seed, n_jobs=None):
@@ -100,7 +103,18 @@ def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_
     return value, float((std**2 + bias**2 + found.label_error**2) ** 0.5)
 
 
-def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=True, n_jobs=None):
+def estimate(
+    corpus,
+    targets,
+    *,
+    method,
+    temperatures,
+    n_inner,
+    also_prior_ais=True,
+    upper=False,
+    guide_sweeps=GUIDE_SWEEPS,
+    n_jobs=None,
+):
     """Estimates of the evidence of several targets, all chains in parallel.
 
     Parameters
@@ -116,6 +130,11 @@ def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=T
     also_prior_ais : bool, default=True
         Whether for up to 5,000 tokens annealing from the prior is run as well as the guided one, in ten times as many
         temperatures, and the larger mean is kept. Estimates are exactly unbiased only without it.
+    upper : bool, default=False
+        Whether guided annealing is also run back from the state of each chain, with as many temperatures as its longest
+        run.
+    guide_sweeps : int, default=20
+        Sweeps of a chain whose mean counts are the guide.
     n_jobs : int, default=None
 
     Returns
@@ -124,10 +143,20 @@ def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=T
         One for each target.
     """
     methods = {method: temperatures}
-    if also_prior_ais and sweeps_per_run(corpus, method, 1) > 1:
+    if also_prior_ais and uses_both(corpus, method):
         methods["ais"] = [_PRIOR_AIS_FACTOR * n for n in temperatures]
     tasks = [
-        (corpus, target.priors, state, each, lengths, n_inner, random.child(target.seed, METHODS.index(each), c))
+        (
+            corpus,
+            target.priors,
+            state,
+            each,
+            lengths,
+            n_inner,
+            random.child(target.seed, METHODS.index(each), c),
+            upper,
+            guide_sweeps,
+        )
         for target in targets
         for each, lengths in methods.items()
         for c, state in enumerate(target.states)
@@ -136,10 +165,23 @@ def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=T
     return [_larger([_gather([next(parts) for _ in target.states]) for _ in methods]) for target in targets]
 
 
-def sweeps_per_run(corpus, method, n_temperatures):
-    """Sweeps of a run of `estimate` with so many temperatures, annealing from the prior included."""
-    both = method == "guided_ais" and corpus.n_tokens <= SMALL_CORPUS
-    return n_temperatures * (1 + _PRIOR_AIS_FACTOR) if both else n_temperatures
+def uses_both(corpus, method):
+    """Whether `estimate` anneals from the prior as well as by the guide, by default."""
+    return method == "guided_ais" and corpus.n_tokens <= SMALL_CORPUS
+
+
+def sweeps_of_chain(
+    corpus, method, temperatures, n_inner, *, also_prior_ais=True, upper=False, guide_sweeps=GUIDE_SWEEPS
+):
+    """Sweeps over the corpus of one chain in `estimate`, with the same arguments."""
+    if method not in ANNEALED:
+        return len(temperatures) * n_inner
+    sweeps = sum(temperatures) + len(temperatures)
+    if method == "guided_ais":
+        sweeps += guide_sweeps + upper * max(temperatures)
+    if also_prior_ais and uses_both(corpus, method):
+        sweeps += _PRIOR_AIS_FACTOR * sum(temperatures) + len(temperatures)
+    return sweeps
 
 
 def _gather(chains):
@@ -149,29 +191,34 @@ def _gather(chains):
         [end for chain in chains for end in chain.ends],
         max(chain.label_error for chain in chains),
         [state for chain in chains for state in chain.states],
+        None if chains[0].upper is None else np.concatenate([chain.upper for chain in chains]),
     )
 
 
 def _larger(found):
-    """The `Estimates` with the largest mean, but with the chains' states of the first.
+    """The `Estimates` with the largest mean, but with the chains' states and `upper` of the first.
 
     By Markov's inequality no mean is likely to be far above p(w), but it may be far below: the larger one is closer.
     """
     best = max(found, key=lambda each: logsumexp(each.log_weights))
-    return Estimates(best.log_weights, best.ends, best.label_error, found[0].states)
+    return Estimates(best.log_weights, best.ends, best.label_error, found[0].states, found[0].upper)
 
 
-def _runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, stop):
+def _runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, upper, guide_sweeps, stop):
     """The `Estimates` of one chain."""
     chain = GibbsChain(corpus, priors, state)
     seeds = [random.child(seed, r) for r in range(len(temperatures))]
+    above = None
     if method in ANNEALED:
         guided = method == "guided_ais"
-        source = Guide.from_chain(chain, stop=stop) if guided else priors
+        source = Guide.from_chain(chain, guide_sweeps, stop) if guided else priors
         anneal = guided_ais if guided else prior_ais
         runs = [anneal(corpus, source, n, own, stop) for n, own in zip(temperatures, seeds, strict=True)]
         log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]
         label_error = max(run.label_error for run in runs)
+        if upper and guided:
+            own = random.child(seed, len(temperatures))
+            above = np.array([reverse_ais(corpus, source, max(temperatures), chain.state(), own, stop)])
     else:
         # With the chain's own stream, a second call would give the same estimates.
         chain.stream = random.stream(seed)
@@ -179,7 +226,7 @@ def _runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, s
         for own in seeds:
             log_weights.append(_along_chain(chain, method, n_inner, own, stop))
             ends.append(chain.state().compact(priors.n_components))
-    return Estimates(np.array([log_weights]), ends, label_error, [chain.state().compact(priors.n_components)])
+    return Estimates(np.array([log_weights]), ends, label_error, [chain.state().compact(priors.n_components)], above)
 
 
 def _along_chain(chain, method, n_inner, seed, stop):

@@ -6,21 +6,23 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp
 
 # Blocks of up to so many rows are summed exactly, which takes 15 ms at 14 rows and doubles with each row; larger blocks
-# by so many sampled permutations. A matrix of up to `_ONE_BLOCK` rows is not divided: that would take longer.
-_EXACT_ROWS, _SAMPLES, _ONE_BLOCK = 14, 2000, 8
+# by so many sampled permutations.
+_EXACT_ROWS, _SAMPLES = 14, 2000
 # Entries of the doubly stochastic matrix (between 0 and 1) below this are dropped; `log_permanent` bounds their effect.
 _NEGLIGIBLE = 1e-9
+# Matrices of up to so many rows are one block.
+_ONE_BLOCK = 6
 # Sinkhorn's iterations: at most, and the difference of a row's sum from one at which they end.
-_SINKHORN_STEPS, _SINKHORN_TOLERANCE = 200, 1e-6
+_SINKHORN_STEPS, _SINKHORN_TOLERANCE = 50, 1e-2
 
 
 def log_permanent(log_weights, rng):
     """log of the sum over permutations s of prod_k exp(log_weights[k, s(k)]).
 
-    Columns are reordered until the heaviest permutation is the diagonal. Then, if there are more than eight rows, the
-    matrix is scaled until rows and columns sum to one (Sinkhorn), which leaves the permanent up to a known factor;
-    entries that are then negligible are dropped, and the matrix falls into blocks. Small blocks are summed exactly over
-    subsets, others by sequential importance sampling.
+    Columns are reordered until the heaviest permutation is the diagonal. Then the matrix is scaled until rows and
+    columns sum to one (Sinkhorn), which leaves the permanent up to a known factor; entries that are then negligible are
+    dropped, and the matrix falls into blocks. Small blocks are summed exactly over subsets, others by sequential
+    importance sampling.
 
     Parameters
     ----------
@@ -34,10 +36,10 @@ def log_permanent(log_weights, rng):
     error : float
         Bound on what the dropped entries add to `value`, plus the standard error of the sampling.
     """
-    scaled, log_scale = _diagonally_dominant(log_weights)
-    if len(scaled) <= _ONE_BLOCK:
+    if len(log_weights) <= _ONE_BLOCK:
+        scaled, log_scale = _with_heaviest_diagonal(log_weights)
         return _block(scaled, rng)[0] + log_scale, 0.0
-    scaled, log_scale = _doubly_stochastic(scaled, log_scale)
+    scaled, log_scale = _doubly_stochastic(log_weights)
     negligible = scaled < _NEGLIGIBLE
     n_blocks, block = connected_components(~negligible, directed=True, connection="strong")
     value, variance = 0.0, 0.0
@@ -50,10 +52,10 @@ def log_permanent(log_weights, rng):
     return value + log_scale, float(np.log1p(dropped) + np.sqrt(variance))
 
 
-def _diagonally_dominant(log_weights):
-    """The matrix of weights with reordered columns, scaled to a diagonal of ones and no larger entry; the log scale.
+def _with_heaviest_diagonal(log_weights):
+    """The matrix of weights, scaled, with columns in an order in which no entry exceeds a diagonal of ones; log scale.
 
-    exp(log scale) times the permanent of the scaled matrix is the permanent.
+    exp(log scale) times the permanent of this matrix is the permanent.
     """
     log_weights = log_weights[:, linear_sum_assignment(log_weights, maximize=True)[1]]
     diagonal = np.diag(log_weights)
@@ -67,14 +69,17 @@ def _diagonally_dominant(log_weights):
     return np.exp(relative + potential - potential[:, None]), diagonal.sum()
 
 
-def _doubly_stochastic(scaled, log_scale):
-    """The matrix scaled to rows and columns that sum to one, and the log scale."""
+def _doubly_stochastic(log_weights):
+    """`_with_heaviest_diagonal`, scaled further to rows and columns that sum to about one."""
+    scaled, log_scale = _with_heaviest_diagonal(log_weights)
     for _ in range(_SINKHORN_STEPS):
-        for axis in (1, 0):
-            sums = scaled.sum(axis=axis, keepdims=True)
-            scaled, log_scale = scaled / sums, log_scale + np.log(sums).sum()
-        if np.abs(scaled.sum(axis=1) - 1).max() < _SINKHORN_TOLERANCE:
-            break
+        rows = scaled.sum(axis=1, keepdims=True)
+        log_scale += np.log(rows).sum()
+        if np.abs(rows - 1).max() < _SINKHORN_TOLERANCE:
+            return scaled / rows, log_scale
+        scaled = scaled / rows
+        columns = scaled.sum(axis=0)
+        scaled, log_scale = scaled / columns, log_scale + np.log(columns).sum()
     return scaled, log_scale
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from sklda._inference.topic_count.evidence_by_count import EvidenceTable
 
-# Neighbours among the first numbers of topics differ by at most this share of the smaller.
-_STEP = 1 / 8
+# Neighbours among the first numbers of topics differ by this share of the smaller, and by one at least.
+_STEP = 0.6
 # A number of topics is dropped when its log posterior plus three standard errors is so many nats below the best.
-_HOPELESS, _ERRORS = 20.0, 3
+_HOPELESS, _ERRORS = 12.0, 3
 # Numbers of topics below this posterior probability are negligible.
 _NEGLIGIBLE = 1e-3
 
@@ -28,51 +28,74 @@ class Candidates:
     Attributes
     ----------
     by_count : dict of {int: CountEvidence}
-        Those without log weights had no runs, because no neighbour with runs was near the best.
+        Those without log weights have chains, but had no runs.
     """
 
     def __init__(self, log_prior, seed):
         self.log_prior, self.seed, self.by_count = dict(log_prior), seed, {}
+        self._table = self._draws = None
 
     def __getitem__(self, T):
         return self.by_count[T]
 
     def __setitem__(self, T, evidence):
         self.by_count[T] = evidence
+        self._table = self._draws = None
 
     @property
     def counts(self):
-        """All numbers of topics, ascending."""
-        return sorted(self.by_count)
+        """All numbers of topics so far, ascending."""
+        return sorted(self.log_prior)
 
     @property
     def with_runs(self):
         """`by_count` of those with runs, by ascending number of topics."""
-        return {T: self.by_count[T] for T in self.counts if self.by_count[T].log_weights is not None}
+        return {T: each for T, each in sorted(self.by_count.items()) if each.log_weights is not None}
 
     def table(self):
         """`EvidenceTable` of the numbers of topics with runs."""
-        return EvidenceTable.of(self.with_runs)
+        if self._table is None:
+            self._table = EvidenceTable.of(self.with_runs)
+        return self._table
 
     def posterior_draws(self):
         """Draws of p(T | w) over the errors of the evidence, (n_draws, n_with_runs)."""
-        table = self.table()
-        return table.posterior_draws(self._log_prior(table.counts), self.seed)
+        if self._draws is None:
+            table = self.table()
+            self._draws = table.posterior_draws(self._log_prior(table.counts), self.seed)
+        return self._draws
 
     def possible(self):
         """Numbers of topics with runs that may be likely, ascending."""
         counts, upper, least = self._upper_bounds()
         return [T for T, value in zip(counts, upper, strict=True) if self.log_prior[T] + value > least]
 
-    def possible_between(self):
-        """Numbers of topics without runs that may be likely if they are as good as a neighbour, ascending."""
+    def hidden(self):
+        """Lists of numbers of topics without runs that may be likely, ascending, one for each gap.
+
+        A gap lies between two neighbouring numbers of topics with runs. Those in it may be as good as the better of the
+        two.
+        """
         counts, upper, least = self._upper_bounds()
-        found = []
-        for T in sorted(self.by_count.keys() - set(counts)):
+        gaps = {}
+        for T in sorted(self.log_prior.keys() - set(counts)):
             above = bisect.bisect(counts, T)
-            if self.log_prior[T] + max(upper[above - 1 : above + 1]) > least:
-                found.append(T)
-        return found
+            if self.log_prior[T] + max(upper[max(above - 1, 0) : above + 1]) > least:
+                gaps.setdefault(above, []).append(T)
+        return list(gaps.values())
+
+    def between(self, share):
+        """The middle one of each list of `hidden` with more members than `share` of it."""
+        middles = [(gap[len(gap) // 2], len(gap)) for gap in self.hidden()]
+        return [T for T, n in middles if n > share * T]
+
+    def may_be_larger(self, log_prior):
+        """Whether larger numbers of topics may be likely, if they are as good as the largest so far.
+
+        `log_prior` is the largest log p(T) among them.
+        """
+        _, upper, least = self._upper_bounds()
+        return log_prior + upper[-1] > least
 
     def likely(self):
         """Numbers of topics of more than negligible posterior probability, and all in between, ascending."""

@@ -11,9 +11,13 @@ from sklda._inference.evidence.combining import chain_means, combine_chains, wit
 NEIGHBOURS = 2
 # A variance between runs with fewer degrees of freedom is pooled with those of other numbers of topics.
 _ENOUGH_FREEDOM = 30
-# Ratio of the downward bias of short runs to the gain by the last doubling of their temperatures, and the standard
-# error of this ratio: between 1.0 and 1.8 on corpora of 2,400 to 600,000 tokens.
-_BIAS_RATIO, _BIAS_RATIO_STD = 1.4, 0.25
+# The downward bias of a single run is half the distance to a run back along its path. Without one, it is the gain by
+# the last doubling of the temperatures times this ratio, between 1.0 and 1.8 on corpora of 2,400 to 600,000 tokens.
+_BIAS_RATIO = 1.4
+# The standard error of that bias, relative to it, and common to all numbers of topics with runs of one length.
+_BIAS_STD = 0.25
+# Chains are in different modes if the variance between them is so many times that of a run, and so many nats squared.
+_DIFFERENT, _LEAST_DIFFERENCE = 2, 1
 # Draws over the errors of the evidence, so that the simulation error of a posterior probability is below 0.008.
 _N_DRAWS = 4000
 # The smallest variance whose logarithm is taken, in nats squared.
@@ -37,8 +41,8 @@ class CountEvidence:
         The states at the ends of the runs, chain by chain.
     label_error : float
         The largest error of a sum over topic labels, in nats.
-    value_at_half : float
-        Log evidence by runs with half as many temperatures; -inf if there were none.
+    biases : ndarray of shape (n_chains,) or None
+        If there is one run from each chain, the downward biases of these runs; None: not known.
     """
 
     priors: object
@@ -47,40 +51,61 @@ class CountEvidence:
     log_weights: np.ndarray = None
     ends: tuple = ()
     label_error: float = 0.0
-    value_at_half: float = -np.inf
+    biases: np.ndarray = None
 
     def with_chains(self, states):
         """The same with more chains, which have no runs yet."""
         return replace(self, states=[*self.states, *states])
 
+    def with_other_chains(self, states):
+        """The same with other chains in place of these; the runs are kept until the others have some."""
+        return replace(self, states=states)
+
+    @property
+    def in_different_modes(self):
+        """Whether the chains' values differ by more than the errors of single runs explain."""
+        if self.biases is None or len(self.biases) < 2:
+            return False
+        values = self.log_weights[:, 0] + self.biases
+        return values.var(ddof=1) > max(_DIFFERENT * self.biases.mean(), _LEAST_DIFFERENCE)
+
     def with_runs(self, found, temperatures):
         """The same after runs from all chains, or from the last ones.
 
-        Runs of all chains replace earlier ones. Runs of the last chains are added to those of the other chains.
+        Runs of all chains replace earlier ones. Runs of the last chains are added to those of the other chains, which
+        must have as many runs.
 
         Parameters
         ----------
         found : Estimates
         temperatures : list of int
-            Temperatures of the runs of each chain. The longest runs are used; shorter ones give `value_at_half`.
+            Temperatures of the runs of each chain. The longest runs are used; shorter ones give their bias.
         """
         full = np.array(temperatures) == max(temperatures)
-        log_weights = found.log_weights[:, full]
+        log_weights, biases = found.log_weights[:, full], self._biases(found, full)
         ends = tuple(end for end, is_full in zip(found.ends, np.tile(full, len(found.states)), strict=True) if is_full)
         n_others = len(self.states) - len(found.states)
-        if n_others:
-            return replace(
-                self,
-                states=[*self.states[:n_others], *found.states],
-                log_weights=np.concatenate([self.log_weights, log_weights]),
-                ends=(*self.ends, *ends),
-                label_error=max(self.label_error, found.label_error),
-            )
+        label_error = found.label_error
+        if n_others and self.log_weights is not None:
+            log_weights = np.concatenate([self.log_weights, log_weights])
+            ends, label_error = (*self.ends, *ends), max(self.label_error, label_error)
+            known = biases is not None and self.biases is not None
+            biases = np.concatenate([self.biases, biases]) if known else None
+        states = [*self.states[:n_others], *found.states]
+        return CountEvidence(self.priors, states, max(temperatures), log_weights, ends, label_error, biases)
+
+    def _biases(self, found, full):
+        """The biases of the longest runs, if each chain has one."""
+        if full.sum() > 1:
+            return None
+        value = found.log_weights[:, full][:, 0]
+        if found.upper is not None:
+            return np.maximum(found.upper - value, 0) / 2
         shorter = self.log_weights if full.all() else found.log_weights[:, ~full]
-        value_at_half = -np.inf if shorter is None else combine_chains(shorter).value
-        return CountEvidence(
-            self.priors, found.states, max(temperatures), log_weights, ends, found.label_error, value_at_half
-        )
+        if shorter is None:
+            return None
+        gained = combine_chains(value[:, None]).value - combine_chains(shorter).value
+        return np.full(len(value), _BIAS_RATIO * max(gained, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,12 +131,17 @@ class EvidenceTable:
     def of(cls, by_count):
         """The table of a dict of `CountEvidence` by number of topics, ascending, all with runs."""
         rows = []
-        for evidence, within, freedom, others in zip(by_count.values(), *variances(by_count), strict=True):
-            if evidence.log_weights.shape[1] == 1 and np.isfinite(evidence.value_at_half):
-                # A single short run has no variance. The gain by the last doubling of its length determines its bias.
-                value, std, _ = combine_chains(evidence.log_weights, 0.0, other_chains=others)
-                gained = max(value - evidence.value_at_half, 0.0)
-                bias, common = _BIAS_RATIO * gained, _BIAS_RATIO_STD * gained
+        for (T, evidence), within, freedom, others in zip(by_count.items(), *variances(by_count), strict=True):
+            if evidence.biases is not None:
+                # Half the distance of two runs, one in either direction, is their bias and the variance of their mean.
+                moved = evidence.log_weights + evidence.biases[:, None]
+                value = combine_chains(evidence.log_weights, 0.0).value
+                corrected, std, _ = combine_chains(moved, 0.0, other_chains=others)
+                own = evidence.biases.mean()
+                # The distance is itself random: of a mean of b its variance is b. This is seldom below b.
+                variance = own + np.sqrt(own) + 1 if T > 1 else 0.0
+                std = np.hypot(np.nan_to_num(std), np.sqrt(variance / len(moved)))
+                bias, common = max(corrected - value, 0.0), _BIAS_STD * own
             else:
                 pooled = within if freedom else None
                 value, std, bias = combine_chains(evidence.log_weights, pooled, other_chains=others)

@@ -14,7 +14,7 @@ from sklda._inference.sampling.run_chains import run_chains
 # Probability of the credible interval.
 _CREDIBLE = 0.95
 # Last sweeps of the chains at the number of topics chosen. The topics are those of the best chain.
-_LAST_SWEEPS = 50
+LAST_SWEEPS = 50
 
 # One estimate of the log evidence.
 ESTIMATE = np.dtype([("n_components", int), ("chain", int), ("n_sweeps", int), ("log_evidence", float)])
@@ -47,10 +47,10 @@ class ModelDraws:
         chain = next(after_sweeps(GibbsChain(corpus, self.priors, ChainState(end.topics, random.stream(seed)))))
         return chain.topics, *draw_parameters(chain, rng)
 
-    def chains(self, corpus, n_jobs=None):
-        """The chains after their last sweeps, with traces of these."""
+    def chains(self, corpus, n_sweeps=LAST_SWEEPS, n_jobs=None):
+        """The chains after `n_sweeps` last sweeps, with traces of these."""
         chains = [GibbsChain(corpus, self.priors, state) for state in self.states]
-        return run_chains(chains, _LAST_SWEEPS, n_jobs=n_jobs)
+        return run_chains(chains, n_sweeps, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +73,10 @@ class Posterior:
         For likely numbers of topics.
     n_sweeps : int
         Sweeps over the corpus, all chains together.
+    last_sweeps : int, default=50
+        Sweeps that are left for each chain at the mode, at most 50.
+    unfinished : str, default=""
+        Why the estimates ended before their end; empty if they did not.
     """
 
     counts: np.ndarray
@@ -85,6 +89,8 @@ class Posterior:
     estimates: np.ndarray
     draws: dict
     n_sweeps: int
+    last_sweeps: int = LAST_SWEEPS
+    unfinished: str = ""
 
     @property
     def mode(self):

@@ -42,6 +42,11 @@ class PriorRule:
         """The `Priors` of a number of topics."""
         return Priors.make(*self._values(n_components), n_components, self.n_features)
 
+    @property
+    def learning_sweeps(self):
+        """Sweeps of a chain in `learn`."""
+        return _M_STEPS if self.learns else 0
+
     def _values(self, n_components):
         """alpha and eta."""
         return tuple(

@@ -4,11 +4,13 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.evidence import estimates
-from sklda._inference.evidence.annealing import GUIDE_SWEEPS
 from sklda._inference.evidence.combining import better_half_variance, chain_means
-from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS, initialise_chains
+from sklda._inference.modes.search import improve_modes
+from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS
 from sklda._inference.topic_count.candidates import Candidates, wide_apart
-from sklda._inference.topic_count.evidence_by_count import NEIGHBOURS, CountEvidence, variances
+from sklda._inference.topic_count.cost import Budget, BudgetSpent, cost_of_scan
+from sklda._inference.topic_count.evidence_by_count import CountEvidence, variances
 from sklda._inference.topic_count.posterior import (
     ESTIMATE,
     ModelDraws,
@@ -16,22 +18,27 @@ from sklda._inference.topic_count.posterior import (
     credible_interval,
     standard_errors,
 )
-from sklda._inference.topic_count.pruning import first_count, prune, pruning_sweeps
-from sklda._inference.topic_count.settings import default_max_sweeps
+from sklda._inference.topic_count.pruning import first_count, prune, pruning_sweeps, start_annealed
+from sklda._inference.topic_count.settings import LEAST_LOOK, Look, short_scan
 
-# Temperatures of the first runs.
-_FIRST_TEMPERATURES = 20
 # More runs are made while a posterior probability has a larger standard error than this. If the two best T differ by
 # three standard errors of their difference, it is 0.037.
 _LARGEST_ERROR = 0.03
 # More chains are made, not longer runs, if the variance between chains is more than this many times the variance that
 # their runs explain.
 _CHAINS_DISAGREE = 2
+# Gaps between numbers of topics with runs, relative to these: wider ones that may hide a likely number get a look.
+# After each of these widths, longer runs exclude some numbers of topics.
+_GAPS = 1 / 8, 1 / 30, 0
+# Sweeps of a search between the modes of one number of topics, at most and at least.
+_MODE_SWEEPS, _LEAST_MODE_SWEEPS = 10_000, 2_000
 # Draws are kept for numbers of topics with at least this posterior probability.
 _LEAST_PROBABILITY = 1e-9
+# Numbers of topics that a line of text names at most.
+_NAMED = 4
 
 
-class _StopRequested(Exception):
+class _Ended(Exception):
     """A callback asked to stop."""
 
 
@@ -50,11 +57,13 @@ class Scan:
     n_chains : int
         Independent prunings, and at likely T as many annealed chains.
     max_sweeps : int or None
-        Sweeps after which no new round begins; None: the default for the corpus.
+        Largest number of sweeps over the corpus, last sweeps included; None: the default for the corpus.
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
     report : callable
         Called with a line of text after every stage. The scan ends if it returns True.
+    announce : callable, default=None
+        Called with a line of text about the cost, at the start.
 
     Attributes
     ----------
@@ -62,17 +71,20 @@ class Scan:
         The evidence of each number of topics.
     trace : list of (int, int, int, float)
         Number of topics, chain, sweeps and log weight of every run.
-    n_sweeps : int
-        Sweeps so far, all chains together.
+    budget : Budget
+        Sweeps so far, and those that are left.
     """
 
-    def __init__(self, corpus, rule, prior, settings, *, n_chains, max_sweeps, seed, n_jobs=None, report):
+    def __init__(
+        self, corpus, rule, prior, settings, *, n_chains, max_sweeps, seed, n_jobs=None, report, announce=None
+    ):
         self.corpus, self.rule, self.prior, self.settings = corpus, rule, prior, settings
         self.n_chains = n_chains
-        self.max_sweeps = default_max_sweeps(corpus) if max_sweeps is None else max_sweeps
-        self.seed, self.n_jobs, self.report = seed, n_jobs, report
+        self.budget = Budget(corpus, max_sweeps, n_chains, LEAST_LOOK + rule.learning_sweeps)
+        self.seed, self.n_jobs, self.report, self.announce = seed, n_jobs, report, announce
         self.candidates = Candidates(prior.first, random.child(seed, 2))
-        self.trace, self.n_sweeps, self._n_prunings, self._n_rounds = [], 0, 0, 0
+        self.look = Look.of(settings, n_chains)
+        self.trace, self._n_prunings, self._n_rounds = [], 0, 0
 
     @property
     def annealed(self):
@@ -85,93 +97,164 @@ class Scan:
         Returns
         -------
         Posterior
+            Also after Ctrl-C and after a callback asked to stop, if there are estimates.
         """
+        unfinished = ""
         try:
             self._run()
-        except _StopRequested:
-            pass
-        return self.result()
+        except (_Ended, BudgetSpent) as reason:
+            unfinished = str(reason)
+        except KeyboardInterrupt:
+            if not self.candidates.with_runs:
+                raise
+            unfinished = "the fit was interrupted"
+        return self.result(unfinished)
 
     def _run(self):
-        self._first_runs(sorted(self.prior.first))
-        while (last := max(self.candidates.counts)) in self.candidates.possible():
-            wider = self.prior.wider(last)
+        self._first_look(sorted(self.prior.first))
+        self._look_at_larger()
+        for share in _GAPS:
+            while some := self.candidates.between(share):
+                self._look(some)
+            # Longer runs would only tell more precisely that a range without end should be longer.
+            if not self.annealed or (self.prior.open and self.candidates.mode() == self.prior.last):
+                return
+            self._longer_runs()
+        self._better_chains(self._near_the_likely())
+        self._search_modes(self._likely())
+        self._full_runs(self._likely())
+        while self.candidates.posterior_draws().std(axis=0).max() > _LARGEST_ERROR:
+            self._refine(self._likely())
+
+    # Looks
+
+    def _first_look(self, counts):
+        """Chains for the first numbers of topics, and short runs at some of them."""
+        some, most = wide_apart(counts), first_count(counts)
+        pruning = self.n_chains * pruning_sweeps(counts, self.rule)
+        looks = [(self.look.sweeps(self.corpus, self.settings), T) for T in some]
+        if self.announce is not None:
+            sweeps = pruning + sum(n for n, _ in looks)
+            self.announce(cost_of_scan(self.corpus, self.rule(most), sweeps, self.budget.limit))
+        if self.budget.cost((pruning, most), *looks) <= self.budget.left / 2:
+            self._prune(counts, self.n_chains)
+            self._look(some)
+        else:
+            sweeps = int(self.budget.left / self.budget.cost((1, max(some))))
+            self.look, some = short_scan(self.settings, some, sweeps, self.rule.learning_sweeps)
+            self._look(some)
+
+    def _look_at_larger(self):
+        """Looks at larger and larger numbers of topics, while these may be likely."""
+        while self.candidates.may_be_larger(self.prior.largest_after(max(self.candidates.counts))):
+            wider = self.prior.wider(max(self.candidates.counts))
             if not wider:
                 break
             self.candidates.log_prior |= wider
-            self._first_runs(sorted(wider))
-        if self.annealed:
-            self._longer_runs()
-            self._full_runs(self._near_the_likely())
-            while self.candidates.posterior_draws().std(axis=0).max() > _LARGEST_ERROR:
-                if not self._refine(self.candidates.likely()):
-                    break
+            self._look([max(wider)])
 
-    def _first_runs(self, counts):
-        """Chains for new numbers of topics, and first runs: at some of them, then at all that may be likely."""
-        self._prune(counts, self.n_chains)
-        if not self.annealed:
-            self._round(counts, [0] * self.settings.n_runs)
-            return
-        first = min(_FIRST_TEMPERATURES, self.settings.n_temperatures)
-        some = wide_apart(counts)
-        while some:
-            self._round(some, [max(first // 2, 1), first])
-            some = self.candidates.possible_between()
+    def _look(self, counts):
+        """Short runs at `counts`, as many of them as the sweeps that are left allow."""
+        sweeps = self.look.sweeps(self.corpus, self.settings)
+        start = self.look.n_chains * (self.look.anneal_sweeps + self.rule.learning_sweeps)
+        costs = [(sweeps + start * (T not in self.candidates.by_count), T) for T in counts]
+        n_allowed = sum(self.budget.cost(*costs[: n + 1]) <= self.budget.left for n in range(len(costs)))
+        counts = counts[: max(n_allowed, 1)]
+        new = [T for T in counts if T not in self.candidates.by_count]
+        if new:
+            self._anneal(new, self.look.n_chains, self.look.anneal_sweeps)
+        options = self.look.options(self.settings)
+        self._round(counts, options.pop("temperatures"), **options)
+
+    # Runs at likely numbers of topics
 
     def _longer_runs(self):
-        """Double the length of the runs while this excludes some numbers of topics."""
-        temperatures = min(_FIRST_TEMPERATURES, self.settings.n_temperatures)
-        possible = self.candidates.possible()
-        while 2 * temperatures < self.settings.n_temperatures:
-            temperatures, before = 2 * temperatures, possible
-            self._round(possible, [temperatures])
-            possible = self.candidates.possible()
-            if possible == before:
+        """Double the length of the shortest runs while this excludes some numbers of topics, or runs differ in length.
+
+        Runs do not reach the full length here.
+        """
+        possible, before = self.candidates.possible(), None
+        while len(possible) > 1:
+            lengths = [self.candidates[T].temperatures for T in possible]
+            shortest = min(lengths)
+            if 2 * shortest >= self.settings.n_temperatures or (possible == before and shortest == max(lengths)):
                 break
+            short = [T for T, n in zip(possible, lengths, strict=True) if n == shortest]
+            self._round(short, [2 * shortest], upper=self.settings.method == "guided_ais")
+            before, possible = possible, self.candidates.possible()
+
+    def _likely(self):
+        """Likely numbers of topics and all in between, each with runs."""
+        likely = self.candidates.likely()
+        if hidden := [T for T in likely if T not in self.candidates.with_runs]:
+            self._look(hidden)
+        return likely
 
     def _near_the_likely(self):
-        """Likely numbers of topics, a neighbour on either side, and the neighbours that give the errors of the mode.
-
-        Short runs may miss a likely T next to others.
-        """
-        counts, likely = self.candidates.counts, self.candidates.likely()
-        mode = counts.index(self.candidates.mode())
-        first = min(mode - NEIGHBOURS, counts.index(likely[0]) - 1)
-        last = max(mode + NEIGHBOURS, counts.index(likely[-1]) + 1)
+        """Likely numbers of topics and a neighbour on either side, because short runs may miss a likely T."""
+        counts, likely = self.candidates.counts, self._likely()
+        first, last = counts.index(likely[0]) - 1, counts.index(likely[-1]) + 1
         return counts[max(first, 0) : last + 1]
 
+    def _better_chains(self, counts):
+        """Annealed chains, pruned ones where there are none, and runs as long as before from all of them."""
+        annealed = [T for T in counts if T not in self.prior.first]
+        if annealed:
+            self._prune(annealed, self.n_chains)
+        self._anneal(counts, self.n_chains, ANNEAL_SWEEPS)
+        lengths = {T: max(self.candidates[T].temperatures, max(self.look.temperatures)) for T in counts}
+        for n in sorted(set(lengths.values())):
+            own = [T for T in counts if lengths[T] == n]
+            self._round(own, [n], upper=self.settings.method == "guided_ais")
+
+    def _search_modes(self, counts):
+        """Better modes for those of `counts` whose chains disagree, and runs from them as long as before."""
+        # On a small corpus annealing from the prior finds all modes.
+        if estimates.uses_both(self.corpus, self.settings.method):
+            return
+        counts = [T for T in counts if T > 1 and self.candidates[T].in_different_modes]
+        share = self.budget.left / (2 * max(len(counts), 1))
+        for T in counts:
+            budget = int(min(share / self.budget.cost((1, T)), _MODE_SWEEPS))
+            if budget < _LEAST_MODE_SWEEPS:
+                return
+            self.budget.take((budget, T))
+            known, seed = self.candidates[T], random.child(self.seed, 5, self._n_rounds, T)
+            options = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "max_sweeps": budget}
+            modes = improve_modes(self.corpus, known.priors, known.states, **options)
+            states = [
+                ChainState(mode.topics, random.stream(random.child(seed, 1, c))).compact(T)
+                for c, mode in enumerate(modes)
+            ]
+            self.candidates[T] = known.with_other_chains(states)
+            self._end_stage(f"modes of {T} topics searched, {budget} sweeps at most")
+            self._round([T], [self.candidates[T].temperatures], upper=self.settings.method == "guided_ais")
+
     def _full_runs(self, counts):
-        """Annealed chains, and runs of full length from all chains."""
-        self._anneal(counts, self.n_chains)
+        """Runs of full length from all chains."""
         self._round(counts, [self.settings.n_temperatures] * self.settings.n_runs)
 
     def _refine(self, likely):
-        """Make more chains if they disagree, otherwise longer runs; return False if `max_sweeps` does not allow it.
+        """Make more chains if they disagree, otherwise longer runs.
 
         Dropped numbers of topics that are likely after all, by better estimates of others, get full runs first.
         """
-        if self.n_sweeps > self.max_sweeps:
-            return False
         n_runs = self.settings.n_runs
         dropped = [T for T in likely if self.candidates[T].temperatures < self.settings.n_temperatures]
         if dropped:
+            self._better_chains(dropped)
             self._full_runs(dropped)
-            return True
+            return
         temperatures = max(self.candidates[T].temperatures for T in likely)
-        n_chains = max(len(self.candidates[T].states) for T in likely)
-        disagree = self._chains_disagree(likely)
-        n_temperatures = temperatures if disagree else 2 * temperatures
-        sweeps = estimates.sweeps_per_run(self.corpus, self.settings.method, n_runs * n_temperatures)
-        if self.n_sweeps + len(likely) * n_chains * sweeps > self.max_sweeps:
-            return False
-        if disagree:
+        if self._chains_disagree(likely):
+            n_chains = max(len(self.candidates[T].states) for T in likely)
             self._prune(likely, n_chains // 2)
-            self._anneal(likely, n_chains - n_chains // 2)
-            self._round(likely, [temperatures] * n_runs, slice(-n_chains, None))
+            self._anneal(likely, n_chains - n_chains // 2, ANNEAL_SWEEPS)
+            for n in sorted({self.candidates[T].temperatures for T in likely}):
+                own = [T for T in likely if self.candidates[T].temperatures == n]
+                self._round(own, [n] * n_runs, only=slice(-n_chains, None))
         else:
-            self._round(likely, [n_temperatures] * n_runs)
-        return True
+            self._round(likely, [2 * temperatures] * n_runs)
 
     def _chains_disagree(self, counts):
         """Whether the variance between chains is larger than their runs explain."""
@@ -180,59 +263,77 @@ class Scan:
         between, _ = better_half_variance([chain_means(with_runs[T].log_weights) for T in counts])
         return between > _CHAINS_DISAGREE * within / self.settings.n_runs
 
+    # Chains and runs
+
     def _prune(self, counts, n_chains):
         """Add pruned chains for the numbers of topics `counts`."""
+        self.budget.take((n_chains * pruning_sweeps(counts, self.rule), first_count(counts)))
         seeds = [random.child(self.seed, 0, self._n_prunings + p) for p in range(n_chains)]
         self._n_prunings += n_chains
-        priors, states = prune(self.corpus, self.rule, counts, seeds, self.n_jobs)
+        self._add_chains(counts, *prune(self.corpus, self.rule, counts, seeds, self.n_jobs))
+        self._end_stage(f"{n_chains} chains pruned from {first_count(counts)} topics to {min(counts)}")
+
+    def _anneal(self, counts, n_chains, n_sweeps):
+        """Add annealed chains for the numbers of topics `counts`. With few topics they find better modes."""
+        self.budget.take(*((n_chains * (n_sweeps + self.rule.learning_sweeps), T) for T in counts))
+        by_count = self.candidates.by_count
+        n_known = [len(by_count[T].states) if T in by_count else 0 for T in counts]
+        seeds = [
+            [random.child(self.seed, 4, n + c, T) for c in range(n_chains)]
+            for T, n in zip(counts, n_known, strict=True)
+        ]
+        self._add_chains(counts, *start_annealed(self.corpus, self.rule, counts, seeds, n_sweeps, self.n_jobs))
+        self._end_stage(f"{n_chains} annealed chains for {_range(counts)}")
+
+    def _add_chains(self, counts, priors, states):
         for T in counts:
             known = self.candidates.by_count.get(T) or CountEvidence(priors[T], [])
             self.candidates[T] = known.with_chains(states[T])
-        self.n_sweeps += n_chains * pruning_sweeps(counts)
-        self._end_stage(f"{n_chains} chains pruned from {first_count(counts)} topics to {min(counts)}")
 
-    def _anneal(self, counts, n_chains):
-        """Add annealed chains for the numbers of topics `counts`. With few topics they find better modes."""
-        for T in counts:
-            known = self.candidates[T]
-            seeds = [random.child(self.seed, 4, len(known.states) + c, T) for c in range(n_chains)]
-            chains = initialise_chains(self.corpus, known.priors, seeds, ["anneal"] * n_chains, self.n_jobs)
-            self.candidates[T] = known.with_chains([chain.state().compact(T) for chain in chains])
-        self.n_sweeps += n_chains * len(counts) * ANNEAL_SWEEPS
-        self._end_stage(f"{n_chains} annealed chains for {_range(counts)}")
-
-    def _round(self, counts, temperatures, only=slice(None)):
+    def _round(self, counts, temperatures, *, only=slice(None), **options):
         """Make runs for the numbers of topics `counts`, from all chains, or from the chains `only`."""
-        targets = []
-        for T in counts:
-            known, seed = self.candidates[T], random.child(self.seed, 1, self._n_rounds, T)
-            targets.append(estimates.Target(known.priors, known.states[only], seed))
+        options = {"method": self.settings.method, "n_inner": self.settings.n_inner, **options}
+        by_count = {T: self.candidates[T].states[only] for T in counts}
+        per_chain = estimates.sweeps_of_chain(self.corpus, temperatures=temperatures, **options)
+        self.budget.take(*((len(states) * per_chain, T) for T, states in by_count.items()))
+        targets = [
+            estimates.Target(self.candidates[T].priors, states, random.child(self.seed, 1, self._n_rounds, T))
+            for T, states in by_count.items()
+        ]
         self._n_rounds += 1
-        method, n_inner = self.settings.method, self.settings.n_inner
-        options = {"method": method, "temperatures": temperatures, "n_inner": n_inner, "n_jobs": self.n_jobs}
-        found = estimates.estimate(self.corpus, targets, **options)
-        sweeps = [n or n_inner for n in temperatures]
+        found = estimates.estimate(self.corpus, targets, temperatures=temperatures, n_jobs=self.n_jobs, **options)
+        sweeps = [n or options["n_inner"] for n in temperatures]
         for T, each in zip(counts, found, strict=True):
             known = self.candidates[T]
             first = len(known.states) - len(each.states)
             for c, row in enumerate(each.log_weights, start=first):
                 self.trace += [(T, c, n, log_weight) for n, log_weight in zip(sweeps, row, strict=True)]
-            own = estimates.sweeps_per_run(self.corpus, method, sum(sweeps)) + GUIDE_SWEEPS
-            self.n_sweeps += len(each.states) * own
             self.candidates[T] = known.with_runs(each, temperatures)
         longest = max(sweeps)
         runs = f"{sweeps.count(longest)} x {longest} sweeps from each of {len(found[-1].states)} chains"
         self._end_stage(f"{_range(counts)}, {runs}")
 
     def _end_stage(self, text):
-        if self.report(text) and self.candidates.with_runs:
-            raise _StopRequested
+        known = bool(self.candidates.with_runs)
+        if self.report(f"{text}{self._known() if known else ''}") and known:
+            raise _Ended("a callback stopped the fit")
 
-    def result(self):
+    # Results
+
+    def _known(self):
+        """The most likely numbers of topics so far, in words."""
+        draws, counts = self.candidates.posterior_draws(), list(self.candidates.with_runs)
+        probability, std = draws.mean(axis=0), standard_errors(draws)
+        named = [i for i in np.argsort(-probability)[:_NAMED] if probability[i] >= 0.01]
+        words = ", ".join(f"{counts[i]} ({probability[i]:.2f} +- {std[i]:.2f})" for i in named)
+        return f"; {self.budget.n_sweeps} sweeps so far; likely numbers of topics: {words}"
+
+    def result(self, unfinished=""):
         """`Posterior` by the runs so far."""
         table, draws = self.candidates.table(), self.candidates.posterior_draws()
         seen, probability = table.counts, draws.mean(axis=0)
-        counts = np.array(self.candidates.counts)
+        counts = self.candidates.counts
+        counts = np.array(counts + sorted(self.prior.listed_after(counts[-1])))
         has_runs = np.isin(counts, seen)
 
         def of_all(values, elsewhere):
@@ -240,7 +341,14 @@ class Scan:
             full[has_runs] = values
             return full
 
-        kept = [(int(T), self.candidates[T]) for T in seen[probability > _LEAST_PROBABILITY]]
+        n_hidden = sum(map(len, self.candidates.hidden()))
+        if n_hidden and not unfinished:
+            unfinished = "larger numbers of topics than those allowed are likely"
+        if n_hidden:
+            unfinished += f", and {n_hidden} numbers of topics without estimates may be likely"
+        kept = [int(T) for T in seen[probability > _LEAST_PROBABILITY]]
+        mode = int(seen[np.argmax(probability)])
+        n_last, last_sweeps = self.budget.last(len(self.candidates[mode].states))
         return Posterior(
             counts,
             of_all(probability, 0.0),
@@ -248,9 +356,19 @@ class Scan:
             credible_interval(seen, probability),
             *(of_all(values, np.nan) for values in (table.value, table.std, table.downward_bias)),
             np.array(self.trace, ESTIMATE),
-            {T: ModelDraws(each.priors, each.states, each.ends, each.log_weights.ravel()) for T, each in kept},
-            self.n_sweeps,
+            {T: self._model_draws(self.candidates[T], n_last) for T in kept},
+            self.budget.n_sweeps,
+            last_sweeps,
+            unfinished,
         )
+
+    @staticmethod
+    def _model_draws(each, n_chains):
+        """`ModelDraws` of the best `n_chains` chains with runs."""
+        n_runs = len(each.log_weights)
+        best = np.argsort(-chain_means(each.log_weights), kind="stable")[:n_chains]
+        states = [each.states[c] for c in sorted(best)] if n_chains < len(each.states) else each.states
+        return ModelDraws(each.priors, states[: max(n_runs, n_chains)], each.ends, each.log_weights.ravel())
 
 
 def _range(counts):
