@@ -211,8 +211,9 @@ class TemperedChain(GibbsChain):
         if not self._in_kernel:
             return super().sweeps(n_sweeps, stop)
         V, width = self.word_topic_counts.shape
-        # As many as take about a tenth of a second.
-        cost = width * (self.corpus.n_tokens + V) + len(self.topic_totals) * sum(self.grid.shape)
+        # As many as take about a tenth of a second, by the weights that they compute. A token and a log-gamma function
+        # cost as much as some more weights.
+        cost = (width + 32) * (self.corpus.n_tokens + V) + 32 * len(self.topic_totals) * sum(self.grid.shape)
         step, log_joints = max(BLOCK_WEIGHTS // cost, 1), []
         for first in range(0, n_sweeps, step):
             stop()
