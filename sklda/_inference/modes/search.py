@@ -10,7 +10,7 @@ from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.modes.groups import choose_group, overlaps
 from sklda._inference.modes.redraw import REDRAW_SWEEPS, redraw
 from sklda._inference.parallel import NEVER_STOP, in_parallel
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain, checked_topics
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain, checked_topics, compact_topics
 from sklda._inference.sampling.initialisation import check_exchangeable
 
 # Modes that are kept at least, and proposals in a round.
@@ -54,7 +54,7 @@ class Mode:
 
 @dataclass(eq=False)
 class _Candidate:
-    """A mode during the search, and its last scores."""
+    """A mode during the search: topics in the smallest integer type, and its scores."""
 
     topics: np.ndarray
     scores: list = field(default_factory=list)
@@ -213,10 +213,10 @@ class _Search:
         found, best, copies = [], order[0], 0
         for c in order:
             if values[best] - values[c] > _BEHIND + _ERRORS * np.sqrt(2) * std:
-                found.append(Mode(ends[best][copies % _RUNS], values[best], std))
+                found.append(Mode(ends[best][copies % _RUNS].astype(np.int32), values[best], std))
                 copies += 1
             else:
-                found.append(Mode(topics[c], values[c], std))
+                found.append(Mode(topics[c].astype(np.int32), values[c], std))
         return found
 
     def _in_parallel(self, function, tasks):
@@ -240,5 +240,5 @@ def _weigh(corpus, priors, topics, n_sweeps, n_temperatures, n_runs, seed, stop=
     for r in range(n_runs):
         guide = Guide.from_chain(chain, _GUIDE_SWEEPS, stop)
         runs.append(guided_ais(corpus, guide, n_temperatures, random.child(seed, 1, r), stop))
-    ends = [run.state.topics.astype(np.int32) for run in runs]
-    return chain.topics, np.array([run.log_weight for run in runs]), ends
+    topics = compact_topics(chain.topics, priors.n_components)
+    return topics, np.array([run.log_weight for run in runs]), [run.state.topics for run in runs]
