@@ -159,7 +159,7 @@ def test_an_interrupt_of_the_last_sweeps(X, monkeypatch):
         return chains(draws, corpus, n_sweeps, n_jobs)
 
     monkeypatch.setattr(ModelDraws, "chains", interrupted)
-    lda = TopicCountLDA(2, 4, **PRIORS, random_state=0).fit(X)
+    lda = TopicCountLDA(2, 4, max_iter=3000, **PRIORS, random_state=0).fit(X)
     assert calls == [50, 1]
     assert lda.n_iter_ == 1
 
@@ -190,7 +190,7 @@ def test_a_callback_that_stops(X):
 
 @ignore
 def test_verbose_says_the_cost_and_what_is_known(X, capsys):
-    TopicCountLDA(2, 6, **PRIORS, verbose=1, random_state=0).fit(X)
+    TopicCountLDA(2, 6, **PRIORS, n_temperatures=21, verbose=1, random_state=0).fit(X)
     first, *lines = capsys.readouterr().out.splitlines()
     words = (
         r"2400 tokens; the first look takes (\d+) sweeps, about [\d.e-]+ s; the whole fit at most (\d+) sweeps, about"
@@ -213,7 +213,7 @@ def test_too_many_topics_are_refused(X):
 
 @ignore
 def test_a_long_range_takes_bounded_work(X):
-    lda = TopicCountLDA(2, 2**31 - 20, **PRIORS, random_state=0).fit(X)
+    lda = TopicCountLDA(2, 2**31 - 20, max_iter=10_000, **PRIORS, random_state=0).fit(X)
     assert lda.n_components_ == 3
     assert len(lda.topic_counts_) <= 199
 
@@ -236,7 +236,7 @@ def test_the_first_part_of_a_range():
 
 def test_wide_apart():
     assert wide_apart(list(range(2, 21))) == [2, 3, 4, 6, 9, 14, 20]
-    assert wide_apart([1, 2, 3, 4]) == [1, 3, 4]
+    assert wide_apart([1, 2, 3, 4]) == [1, 2, 3, 4]
     assert wide_apart([5]) == [5]
 
 
@@ -269,12 +269,12 @@ def test_the_errors_of_looks_are_calibrated(n_chains):
         errors = []
         for _ in range(150):
             by_count = {}
-            for T in range(2, 7):
+            for T in range(2, 5):
                 found = rng.standard_normal((2, n_chains)) * np.sqrt(2 * bias) + np.array([[-bias], [bias]])
                 runs = estimates.Estimates(found[0][:, None], [None] * n_chains, 0.0, [None] * n_chains, found[1])
                 by_count[T] = CountEvidence(None, [None] * n_chains).with_runs(runs, [20])
             table = EvidenceTable.of(by_count)
-            errors.append([table.corrected[2], table.own_std[2], table.value[2]])
+            errors.append([table.corrected[1], table.own_std[1], table.value[1]])
         corrected, std, value = np.array(errors).T
         assert (np.abs(corrected) < 2 * std).mean() > 0.85
         assert np.median(std) < 6 * np.sqrt(bias / n_chains) + 1
@@ -305,11 +305,11 @@ def test_modes_are_searched_where_chains_disagree(X, monkeypatch):
     # Annealing from the prior does this on a small corpus.
     assert not searched
     X = 3 * X
-    lda = TopicCountLDA(3, 3, **PRIORS, max_iter=10_000, random_state=0).fit(X)
+    lda = TopicCountLDA(3, 3, **PRIORS, n_temperatures=50, max_iter=6000, random_state=0).fit(X)
     assert searched == [(3, 4)]
-    assert lda.n_sweeps_ <= 10_000
+    assert lda.n_sweeps_ <= 6000
     monkeypatch.setattr(CountEvidence, "in_different_modes", False)
-    other = TopicCountLDA(3, 3, **PRIORS, max_iter=10_000, random_state=0).fit(X)
+    other = TopicCountLDA(3, 3, **PRIORS, n_temperatures=50, max_iter=6000, random_state=0).fit(X)
     assert len(searched) == 1
     error = np.hypot(lda.log_evidence_std_, other.log_evidence_std_)[0]
     assert abs(lda.log_evidence_[0] - other.log_evidence_[0]) < 5 * error

@@ -30,6 +30,8 @@ _CHAINS_DISAGREE = 2
 # Gaps between numbers of topics with runs, relative to these: wider ones that may hide a likely number get a look.
 # After each of these widths, longer runs exclude some numbers of topics.
 _GAPS = 1 / 8, 1 / 30, 0
+# Runs are at most shorter than so many times those of a look, before larger numbers of topics get a look.
+_LONGER = 10
 # Sweeps of a search between the modes of one number of topics, at most and at least.
 _MODE_SWEEPS, _LEAST_MODE_SWEEPS = 10_000, 2_000
 # Draws are kept for numbers of topics with at least this posterior probability.
@@ -145,8 +147,14 @@ class Scan:
             self._look(some)
 
     def _look_at_larger(self):
-        """Looks at larger and larger numbers of topics, while these may be likely."""
+        """Looks at larger and larger numbers of topics, while these may be likely.
+
+        If the largest is worse than another one, but by less than its error, longer runs at both come first.
+        """
         while self.candidates.may_be_larger(self.prior.largest_after(max(self.candidates.counts))):
+            last, mode = max(self.candidates.with_runs), self.candidates.mode()
+            if self.annealed and mode < last and self._double([mode, last], _LONGER * max(self.look.temperatures)):
+                continue
             wider = self.prior.wider(max(self.candidates.counts))
             if not wider:
                 break
@@ -175,13 +183,19 @@ class Scan:
         """
         possible, before = self.candidates.possible(), None
         while len(possible) > 1:
-            lengths = [self.candidates[T].temperatures for T in possible]
-            shortest = min(lengths)
-            if 2 * shortest >= self.settings.n_temperatures or (possible == before and shortest == max(lengths)):
+            equal = len({self.candidates[T].temperatures for T in possible}) == 1
+            if (possible == before and equal) or not self._double(possible, self.settings.n_temperatures):
                 break
-            short = [T for T, n in zip(possible, lengths, strict=True) if n == shortest]
-            self._round(short, [2 * shortest], upper=self.settings.method == "guided_ais")
             before, possible = possible, self.candidates.possible()
+
+    def _double(self, counts, limit):
+        """Double the length of the shortest runs of `counts`; return False if it would not stay below `limit`."""
+        shortest = min(self.candidates[T].temperatures for T in counts)
+        if 2 * shortest >= min(limit, self.settings.n_temperatures):
+            return False
+        short = [T for T in counts if self.candidates[T].temperatures == shortest]
+        self._round(short, [2 * shortest], upper=self.settings.method == "guided_ais")
+        return True
 
     def _likely(self):
         """Likely numbers of topics and all in between, each with runs."""
