@@ -254,6 +254,21 @@ def test_gaps_are_searched_where_a_likely_number_may_hide():
     assert candidates.may_be_larger(1000.0)
 
 
+def test_larger_numbers_are_not_searched_where_the_evidence_falls():
+    def may_be_larger(values, log_prior=0.0):
+        candidates = Candidates(dict.fromkeys(range(2, 60), 0.0), np.random.SeedSequence(0))
+        for T, v in zip((8, 14, 20, 32, 52), values, strict=True):
+            # Chains that are far apart, so that the largest may be as good as the best by its error.
+            candidates[T] = CountEvidence(None, [], 20, np.array([[v], [v - 200]]), biases=np.full(2, 100.0))
+        return candidates.may_be_larger(log_prior)
+
+    assert not may_be_larger([-900, -400, 0, -200, -300])
+    assert may_be_larger([-900, -400, 0, -200, -300], log_prior=1.0)
+    assert may_be_larger([-900, -400, 0, -200, -150])
+    assert may_be_larger([-900, -400, 0, -50, -300])
+    assert may_be_larger([-900, -400, -100, 0, -300])
+
+
 # Looks
 
 
@@ -280,6 +295,17 @@ def test_the_errors_of_looks_are_calibrated(n_chains):
         assert np.median(std) < 6 * np.sqrt(bias / n_chains) + 1
         # The value alone is as far too low as the bias.
         assert (np.abs(value) < 2 * std).mean() < 0.85 or bias == 1
+
+
+def test_more_runs_are_added_chain_by_chain():
+    first = estimates.Estimates(np.array([[-1.0, -2.0], [-3.0, -4.0]]), list("abcd"), 0.1, ["s", "t"])
+    more = estimates.Estimates(np.array([[-5.0], [-6.0]]), list("ef"), 0.2, ["u", "v"])
+    known = CountEvidence(None, ["q", "r"]).with_runs(first, [20, 20]).with_more_runs(more)
+    assert known.log_weights.tolist() == [[-1, -2, -5], [-3, -4, -6]]
+    assert "".join(known.ends) == "abecdf"
+    assert known.states == ["u", "v"]
+    assert known.temperatures == 20
+    assert known.label_error == 0.2
 
 
 def test_chains_in_different_modes_are_seen():
