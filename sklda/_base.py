@@ -67,7 +67,8 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         Returns
         -------
         self : estimator
-            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before; but
+            `TopicCountLDA` keeps the results so far after Ctrl-C.
 
         Raises
         ------

@@ -1,9 +1,10 @@
 """Ctrl-C at random moments of fits and scores: `make interrupts`, or ``python tests/interrupts.py -h``.
 
 For every case: KeyboardInterrupt comes out within half a second, the estimator is as it was before, no thread is left,
-nothing is printed, and the interpreter ends. A case is a process of its own, which sends itself one SIGINT in every
-call; the logarithm of the moment is uniform, from a millisecond on. Where other work takes the cores, wall seconds say
-little: what counts is the smaller of the wall and of the CPU seconds of all threads, and that nothing hangs.
+nothing is printed, and the interpreter ends. `TopicCountLDA` has no results yet then. A case is a process of
+its own, which sends itself one SIGINT in every call; the logarithm of the moment is uniform, from a millisecond on.
+Where other work takes the cores, wall seconds say little: what counts is the smaller of the wall and of the CPU seconds
+of all threads, and that nothing hangs.
 """
 
 import argparse

@@ -92,10 +92,25 @@ class Candidates:
     def may_be_larger(self, log_prior):
         """Whether larger numbers of topics may be likely, if they are as good as the largest so far.
 
-        `log_prior` is the largest log p(T) among them.
+        `log_prior` is the largest log p(T) among them. If the log posterior clearly falls already, they are not.
         """
-        _, upper, least = self._upper_bounds()
-        return log_prior + upper[-1] > least
+        counts, upper, least = self._upper_bounds()
+        if log_prior + upper[-1] <= least:
+            return False
+        return log_prior > self.log_prior[counts[-1]] or not self._falls()
+
+    def _falls(self):
+        """Whether the log posterior falls twice in a row up to the largest number of topics.
+
+        The first fall, from the best one, is larger than the error of its bias and than what makes a number hopeless.
+        """
+        table = self.table()
+        log_posterior = self._log_prior(table.counts) + table.corrected
+        best = np.argmax(log_posterior)
+        if best > len(log_posterior) - 3:
+            return False
+        common = abs(table.common_std[-2] - table.common_std[best])
+        return log_posterior[-1] < log_posterior[-2] < log_posterior[best] - _HOPELESS - common
 
     def likely(self):
         """Numbers of topics of more than negligible posterior probability, and all in between, ascending."""

@@ -7,8 +7,9 @@ from scipy.special import logsumexp
 
 from sklda._inference.evidence.combining import chain_means, combine_chains, without_failed_chains
 
-# The variance between chains is estimated with the chains of so many neighbours on either side.
-NEIGHBOURS = 2
+# The variance between chains is estimated with the chains of so many neighbours on either side, if the larger of two
+# numbers of topics is at most so many times the smaller one, plus the last number.
+_NEIGHBOURS, _NEAR, _NEAR_PLUS = 2, 1.25, 2
 # A variance between runs with fewer degrees of freedom is pooled with those of other numbers of topics.
 _ENOUGH_FREEDOM = 30
 # The downward bias of a single run is half the distance to a run back along its path. Without one, it is the gain by
@@ -93,6 +94,27 @@ class CountEvidence:
             biases = np.concatenate([self.biases, biases]) if known else None
         states = [*self.states[:n_others], *found.states]
         return CountEvidence(self.priors, states, max(temperatures), log_weights, ends, label_error, biases)
+
+    def with_more_runs(self, found):
+        """The same with more runs, as long as these, from all chains."""
+        n_chains = len(self.states)
+        ends = [
+            end
+            for old, new in zip(
+                np.array_split(np.arange(len(self.ends)), n_chains),
+                np.array_split(np.arange(len(found.ends)), n_chains),
+                strict=True,
+            )
+            for end in (*(self.ends[i] for i in old), *(found.ends[i] for i in new))
+        ]
+        return replace(
+            self,
+            states=found.states,
+            log_weights=np.concatenate([self.log_weights, found.log_weights], axis=1),
+            ends=tuple(ends),
+            label_error=max(self.label_error, found.label_error),
+            biases=None,
+        )
 
     def _biases(self, found, full):
         """The biases of the longest runs, if each chain has one."""
@@ -204,7 +226,8 @@ def variances(by_count):
             within[here] = np.where(few, _power_law(counts[here], own, free), own)
             freedom[here] = np.where(few, free.sum(), 0)
     for i, T in enumerate(counts):
-        near = [j for j in range(i - NEIGHBOURS, i + NEIGHBOURS + 1) if 0 <= j < len(counts) and j != i]
+        near = [j for j in range(i - _NEIGHBOURS, i + _NEIGHBOURS + 1) if 0 <= j < len(counts) and j != i]
+        near = [j for j in near if max(T, counts[j]) <= _NEAR * min(T, counts[j]) + _NEAR_PLUS]
         others.append([chain_means(log_weights[j]) for j in near if min(T, counts[j]) > 1])
     return within, freedom, others
 

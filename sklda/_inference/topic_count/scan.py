@@ -22,14 +22,19 @@ from sklda._inference.topic_count.pruning import first_count, prune, pruning_swe
 from sklda._inference.topic_count.settings import LEAST_LOOK, Look, short_scan
 
 # More runs are made while a posterior probability has a larger standard error than this. If the two best T differ by
-# three standard errors of their difference, it is 0.037.
-_LARGEST_ERROR = 0.03
+# three standard errors of their difference, it is 0.037; if by two and a half, 0.05.
+_LARGEST_ERROR = 0.05
 # More chains are made, not longer runs, if the variance between chains is more than this many times the variance that
 # their runs explain.
 _CHAINS_DISAGREE = 2
+# More runs are made, not longer ones, if the variance between runs is below this, in nats squared: then twice as many
+# halve the variance of their mean, at half the cost of runs that are twice as long.
+_LITTLE = 0.5
 # Gaps between numbers of topics with runs, relative to these: wider ones that may hide a likely number get a look.
 # After each of these widths, longer runs exclude some numbers of topics.
 _GAPS = 1 / 8, 1 / 30, 0
+# Runs are at most shorter than so many times those of a look, before larger numbers of topics get a look.
+_LONGER = 3
 # Sweeps of a search between the modes of one number of topics, at most and at least.
 _MODE_SWEEPS, _LEAST_MODE_SWEEPS = 10_000, 2_000
 # Draws are kept for numbers of topics with at least this posterior probability.
@@ -145,8 +150,14 @@ class Scan:
             self._look(some)
 
     def _look_at_larger(self):
-        """Looks at larger and larger numbers of topics, while these may be likely."""
+        """Looks at larger and larger numbers of topics, while these may be likely.
+
+        If the largest is worse than another one, but by less than its error, longer runs at both come first.
+        """
         while self.candidates.may_be_larger(self.prior.largest_after(max(self.candidates.counts))):
+            last, mode = max(self.candidates.with_runs), self.candidates.mode()
+            if self.annealed and mode < last and self._double([mode, last], _LONGER * max(self.look.temperatures)):
+                continue
             wider = self.prior.wider(max(self.candidates.counts))
             if not wider:
                 break
@@ -175,13 +186,19 @@ class Scan:
         """
         possible, before = self.candidates.possible(), None
         while len(possible) > 1:
-            lengths = [self.candidates[T].temperatures for T in possible]
-            shortest = min(lengths)
-            if 2 * shortest >= self.settings.n_temperatures or (possible == before and shortest == max(lengths)):
+            equal = len({self.candidates[T].temperatures for T in possible}) == 1
+            if (possible == before and equal) or not self._double(possible, self.settings.n_temperatures):
                 break
-            short = [T for T, n in zip(possible, lengths, strict=True) if n == shortest]
-            self._round(short, [2 * shortest], upper=self.settings.method == "guided_ais")
             before, possible = possible, self.candidates.possible()
+
+    def _double(self, counts, limit):
+        """Double the length of the shortest runs of `counts`; return False if it would not stay below `limit`."""
+        shortest = min(self.candidates[T].temperatures for T in counts)
+        if 2 * shortest >= min(limit, self.settings.n_temperatures):
+            return False
+        short = [T for T in counts if self.candidates[T].temperatures == shortest]
+        self._round(short, [2 * shortest], upper=self.settings.method == "guided_ais")
+        return True
 
     def _likely(self):
         """Likely numbers of topics and all in between, each with runs."""
@@ -235,33 +252,37 @@ class Scan:
         self._round(counts, [self.settings.n_temperatures] * self.settings.n_runs)
 
     def _refine(self, likely):
-        """Make more chains if they disagree, otherwise longer runs.
+        """Make more chains if they disagree, otherwise more runs if they vary little, otherwise longer runs.
 
         Dropped numbers of topics that are likely after all, by better estimates of others, get full runs first.
         """
-        n_runs = self.settings.n_runs
         dropped = [T for T in likely if self.candidates[T].temperatures < self.settings.n_temperatures]
         if dropped:
             self._better_chains(dropped)
             self._full_runs(dropped)
             return
         temperatures = max(self.candidates[T].temperatures for T in likely)
-        if self._chains_disagree(likely):
+        within, disagree = self._chains_disagree(likely)
+        if disagree:
             n_chains = max(len(self.candidates[T].states) for T in likely)
             self._prune(likely, n_chains // 2)
             self._anneal(likely, n_chains - n_chains // 2, ANNEAL_SWEEPS)
-            for n in sorted({self.candidates[T].temperatures for T in likely}):
-                own = [T for T in likely if self.candidates[T].temperatures == n]
-                self._round(own, [n] * n_runs, only=slice(-n_chains, None))
+            for T, known in [(T, self.candidates[T]) for T in likely]:
+                runs = [known.temperatures] * known.log_weights.shape[1]
+                self._round([T], runs, only=slice(-n_chains, None))
+        elif within < _LITTLE:
+            for T, known in [(T, self.candidates[T]) for T in likely]:
+                self._round([T], [known.temperatures] * known.log_weights.shape[1], more=True)
         else:
-            self._round(likely, [2 * temperatures] * n_runs)
+            self._round(likely, [2 * temperatures] * self.settings.n_runs)
 
     def _chains_disagree(self, counts):
-        """Whether the variance between chains is larger than their runs explain."""
+        """The variance between runs, and whether the variance between chains is larger than it explains."""
         with_runs = self.candidates.with_runs
         within = variances(with_runs)[0][np.isin(list(with_runs), counts)].mean()
         between, _ = better_half_variance([chain_means(with_runs[T].log_weights) for T in counts])
-        return between > _CHAINS_DISAGREE * within / self.settings.n_runs
+        n_runs = np.mean([with_runs[T].log_weights.shape[1] for T in counts])
+        return within, between > _CHAINS_DISAGREE * within / n_runs
 
     # Chains and runs
 
@@ -290,8 +311,11 @@ class Scan:
             known = self.candidates.by_count.get(T) or CountEvidence(priors[T], [])
             self.candidates[T] = known.with_chains(states[T])
 
-    def _round(self, counts, temperatures, *, only=slice(None), **options):
-        """Make runs for the numbers of topics `counts`, from all chains, or from the chains `only`."""
+    def _round(self, counts, temperatures, *, only=slice(None), more=False, **options):
+        """Make runs for the numbers of topics `counts`, from all chains, or from the chains `only`.
+
+        They take the place of shorter runs of these chains, or with `more` are added to runs as long.
+        """
         options = {"method": self.settings.method, "n_inner": self.settings.n_inner, **options}
         by_count = {T: self.candidates[T].states[only] for T in counts}
         per_chain = estimates.sweeps_of_chain(self.corpus, temperatures=temperatures, **options)
@@ -308,7 +332,7 @@ class Scan:
             first = len(known.states) - len(each.states)
             for c, row in enumerate(each.log_weights, start=first):
                 self.trace += [(T, c, n, log_weight) for n, log_weight in zip(sweeps, row, strict=True)]
-            self.candidates[T] = known.with_runs(each, temperatures)
+            self.candidates[T] = known.with_more_runs(each) if more else known.with_runs(each, temperatures)
         longest = max(sweeps)
         runs = f"{sweeps.count(longest)} x {longest} sweeps from each of {len(found[-1].states)} chains"
         self._end_stage(f"{_range(counts)}, {runs}")
