@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import softmax
 
 from sklda._inference import random
 from sklda._inference.hyperparameters.marginal_likelihood import Curve
@@ -10,13 +11,15 @@ from sklda._inference.hyperparameters.maximum import Maximum, maximum_of
 from sklda._inference.modes.mode_evidence import (
     NEGLIGIBLE,
     can_tell_modes_apart,
-    log_mode_weights,
     mode_evidence,
 )
 from sklda._inference.priors import Priors
 
-# Modes are weighed with this many times the temperatures of the first runs, and by this many runs.
-_LONGER, _RUNS = 1, 3
+# Modes are weighed by so many runs from every chain. Their temperatures: as many as draw so many tokens, but between
+# these two.
+_RUNS, _TOKENS, _TEMPERATURES = 3, 8e7, (200, 1000)
+# Normal errors of the evidence over which weights are averaged.
+_SIMULATED = 4000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,7 @@ def weigh_modes(pool, curve, maximum):
     WeightedModes
     """
     chains, search, K = pool.observed, pool.search_region, pool.priors.n_components
-    n_temperatures = _LONGER * pool.settings.n_tuning
+    n_temperatures = int(np.clip(_TOKENS / max(pool.corpus.n_tokens * len(chains) * _RUNS, 1), *_TEMPERATURES))
     own = [curve.of_chain(c) for c in range(len(chains))]
     peaks = np.array([each.maximise(search) for each in own])
     heights = _log_values(own, np.exp(peaks))
@@ -66,11 +69,18 @@ def weigh_modes(pool, curve, maximum):
         found = mode_evidence(chains, priors, n_temperatures, _RUNS, random.child(pool.seed, 2), pool.n_jobs)
         # The weight of a mode is its evidence at its own best h.
         at_maximum = _log_values(own, [maximum.h] * len(own))
-        log_weights = log_mode_weights(found.value + heights - at_maximum, found.std)
+        log_weights = _averaged_log_weights(found.value + heights - at_maximum, found.std)
     log_weights[log_weights < np.log(NEGLIGIBLE)] = -np.inf
     weighted = Curve(curve.draws, curve.log_denominators, curve.lengths, log_weights - heights)
     maximum = maximum_of(weighted, search)
     return WeightedModes(log_weights, weighted, _with_spread(maximum, peaks, log_weights))
+
+
+def _averaged_log_weights(log_evidence, std):
+    """Log weights of modes, 0 for the largest: the mean of their posterior probabilities over errors of the evidence."""
+    errors = np.random.default_rng(0).standard_normal((_SIMULATED, len(log_evidence))) * std
+    log_weights = np.log(softmax(log_evidence + errors, axis=1).mean(axis=0))
+    return log_weights - log_weights.max()
 
 
 def _log_values(curves, where):
