@@ -136,9 +136,7 @@ class LabelChain:
         self.n_draws += 1
         if self.plan.method == "cgs":
             self.pair_sums += self.pair_counts
-            numbers = np.repeat(self.open_topics.numbers, self.corpus.lengths)
-            places = np.repeat(self.open_topics.offsets[:-1], self.corpus.lengths) + self.choices
-            self.doc_sums += np.bincount(places[numbers > 0], minlength=len(self.doc_sums))
+            self.doc_sums += self.doc_counts()
             return
         for first, last in self._blocks:
             stop()
@@ -165,14 +163,22 @@ class LabelChain:
             opened.pair_offsets, self.pair_counts, self.topic_totals, priors.word, priors.pair, priors.totals
         )
 
+    def doc_counts(self):
+        """n_dk of every document and open topic, int64."""
+        places, has_topics = self._open_places()
+        return np.bincount(places[has_topics], minlength=len(self.open_topics.topics))
+
     def topics(self):
         """The topic of every token, int32 (n_tokens,); -1 in documents without open topics."""
-        opened = self.open_topics
-        has_topics = np.repeat(opened.numbers, self.corpus.lengths) > 0
-        places = np.repeat(opened.offsets[:-1], self.corpus.lengths) + self.choices
+        places, has_topics = self._open_places()
         topics = np.full(self.corpus.n_tokens, -1, np.int32)
-        topics[has_topics] = opened.topics[places[has_topics]]
+        topics[has_topics] = self.open_topics.topics[places[has_topics]]
         return topics
+
+    def _open_places(self):
+        """Positions of the tokens' topics among the open topics of all documents, and whether a token has a topic."""
+        opened, lengths = self.open_topics, self.corpus.lengths
+        return np.repeat(opened.offsets[:-1], lengths) + self.choices, np.repeat(opened.numbers, lengths) > 0
 
     def _structure(self):
         """The first arguments of the kernels."""
@@ -189,12 +195,3 @@ class LabelChain:
     def _priors(self):
         return self.priors.doc, self.priors.word, self.priors.pair, self.priors.totals
 
-
-def mean_counts(chains):
-    """Means over draws and chains of n_dk and m_kv, in the order of the open topics and of the pairs.
-
-    Topics are anchored to labels, so chains can be averaged too. Shared topics are anchored by nothing: see
-    `anchored_chains`.
-    """
-    n_draws = sum(chain.n_draws for chain in chains)
-    return [sum(getattr(chain, name) for chain in chains) / n_draws for name in ("doc_sums", "pair_sums")]
