@@ -161,7 +161,7 @@ def models(corpora, options):
             with stopwatch() as taken:
                 scores = lda.decision_function(Xt)
             measures = ranking_measures(scores, Yt, Y)
-            f1 = set_measures(lda.predict(Xt), Yt)
+            f1 = set_measures(top_labels(scores, lda._label_counts(Xt, Xt.shape[0])), Yt)
             ranks.append([name, score, *shown(measures.values()), f"{taken['cpu']:.1f}"])
             sets.append([name, score, *shown(f1)])
             found.append({"model": name, "score": score, **measures, "f1": f1, "seconds": taken["cpu"]})
@@ -252,8 +252,8 @@ def speed(corpora, options):
             seconds[name].append(taken["cpu"])
     found = {name: corpus.n_tokens / np.median(each) for name, each in seconds.items()}
     several = np.repeat(opened.numbers, corpus.lengths) > 1
-    say(f"\n{corpus.n_tokens:,} tokens, {Y.sum(axis=1).mean():.2f} labels a document; {several.mean():.0%} of the tokens")
-    say("are in documents with several labels")
+    say(f"\n{corpus.n_tokens:,} tokens, {Y.sum(axis=1).mean():.2f} labels a document")
+    say(f"{several.mean():.0%} of the tokens are in documents with several labels")
     table("training", ["", "million tokens a CPU second"], [[k, f"{v / 1e6:.1f}"] for k, v in found.items()])
     return {"tokens_per_second": found, "share_with_several_labels": float(several.mean())}
 

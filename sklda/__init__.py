@@ -14,7 +14,7 @@ folder imports only from the folders above it in this list, and from the modules
                      for searches        _scorers
                      their arguments     _models  _checks
       inspection     what they read      _view  _ranking  _distances  _groups  _axes
-                     tables              _records  _tables  _tokens  _hierarchy  _pyldavis
+                     tables              _records  _tables  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      plots               _topic_shares  _topic_words  _documents  _similarity  _collections
                                          _convergence  _marginal_likelihood  _topic_count

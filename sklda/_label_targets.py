@@ -103,7 +103,7 @@ def _indicator(y):
                 "sklearn.preprocessing.MultiLabelBinarizer makes one from lists of labels."
             )
         y = y.astype(float)
-    matrix = sp.csr_array(y)
+    matrix = sp.csr_array(y, copy=True)
     matrix.sum_duplicates()
     bad = (matrix.data != 0) & (matrix.data != 1)
     if bad.any():

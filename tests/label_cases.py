@@ -69,5 +69,3 @@ def make_case(name="symmetric", n_shared=0):
     """The enumeration of DOCS and LABELS, and alpha and eta."""
     alpha, eta = priors_for(name, 3 + n_shared)
     return LabelEnumeration(DOCS, LABELS, 3, n_shared, V, alpha, eta), alpha, eta
-
-

@@ -79,4 +79,6 @@ def test_a_broken_sweep_is_found(wrong):
         if wrong == "counts":
             chain.topic_totals[0] += 5
 
-    assert smallest_p(ALPHA * (1 + (wrong == "alpha")), ETA * (1 + 2 * (wrong == "eta")), break_it, N_DRAWS // 2) < ALARM
+    assert (
+        smallest_p(ALPHA * (1 + (wrong == "alpha")), ETA * (1 + 2 * (wrong == "eta")), break_it, N_DRAWS // 2) < ALARM
+    )

@@ -87,7 +87,9 @@ def test_the_sampler_of_label_tokens_is_exact():
     assert smallest_p(priors[:, :2], exact_priors[:2]) > ALARM
 
 
-@pytest.mark.parametrize("wrong", [{"strength": 1.0}, {"label_topics": (LABEL_TOPICS, GAMMA[::-1].copy())}, {"n_label_tokens": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"strength": 1.0}, {"label_topics": (LABEL_TOPICS, GAMMA[::-1].copy())}, {"n_label_tokens": 0}]
+)
 def test_another_prior_of_label_tokens_is_found(wrong):
     found, _ = many(lambda corpus, seed: dependency(corpus, seed, **wrong))
     assert smallest_p(found, exact_dependency()[0]) < ALARM
@@ -135,4 +137,8 @@ def test_a_document_does_not_depend_on_the_others():
 def test_sets_of_labels():
     scores = np.array([[0.1, 0.5, 0.4], [0.3, 0.3, 0.2], [0.0, 0.0, 0.0]])
     assert top_labels(scores, np.array([2, 1, 0])).tolist() == [[False, True, True], [True, False, False], [False] * 3]
-    assert top_documents(scores, np.array([1, 2, 0])).T.tolist() == [[False, True, False], [True, True, False], [False] * 3]
+    assert top_documents(scores, np.array([1, 2, 0])).T.tolist() == [
+        [False, True, False],
+        [True, True, False],
+        [False] * 3,
+    ]

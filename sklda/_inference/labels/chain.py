@@ -194,4 +194,3 @@ class LabelChain:
 
     def _priors(self):
         return self.priors.doc, self.priors.word, self.priors.pair, self.priors.totals
-

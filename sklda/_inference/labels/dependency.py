@@ -60,9 +60,7 @@ def fold_in_with_dependency(
     )
     how = float(strength), n_label_tokens, n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in
     how += (ESTIMATES.index(estimate),)
-    tasks = (
-        (rows, corpus.offsets, keys, block, *shared, how) for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS)
-    )
+    tasks = ((rows, corpus.offsets, keys, block, *shared, how) for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS))
     parts = in_parallel(_fold_in_block, tasks, n_jobs)
     empty = np.zeros((0, len(topic_word)))
     counts, priors = zip(*parts, strict=True) if parts else ([empty], [empty])
