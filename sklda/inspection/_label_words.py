@@ -141,11 +141,13 @@ class DocumentLabelsDisplay:
         TypeError
             If the estimator is no `LabeledLDA`.
         ValueError
-            If `document` is not a row of X.
+            If `document` is not a row of X, or has no words.
         """
         found = _labelled_view(estimator, X, feature_names)
         document = row_of(document, found.counts.shape[0])
         theta, own = found.doc_topic[document], found.counts[[document]]
+        if not own.nnz:
+            raise ValueError(f"document {document} has no words to show.")
         chosen = largest(theta, check_count(n_labels, "n_labels"))
         chosen = chosen[theta[chosen] > 0]
         weights = theta[:, None] * found.topic_word[:, own.indices]
