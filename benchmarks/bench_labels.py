@@ -145,7 +145,8 @@ def shown(values):
 def models(corpora, options):
     X, Y, Xt, Yt = corpora
     found, ranks, sets = [], [], []
-    for name, parameters in MODELS.items():
+    for name in options.models:
+        parameters = MODELS[name]
         weights = options.dependency if "Dependency" in name else options.weights
         lda = LabeledLDA(
             topic_word_prior=options.eta,
@@ -156,7 +157,7 @@ def models(corpora, options):
             random_state=0,
             **parameters,
         ).fit(X, Y)
-        for score in ("proportions", "shares", "unnormalized"):
+        for score in options.scores:
             lda.set_params(ranking_score=score)
             with stopwatch() as taken:
                 scores = lda.decision_function(Xt)
@@ -268,6 +269,8 @@ def main():
     parser.add_argument("--fold-in", type=int, default=60, help="sweeps over a test document")
     parser.add_argument("--weights", type=float, nargs=2, default=(50, 30), help="label_weight and even_weight")
     parser.add_argument("--dependency", type=float, nargs=2, default=(50, 30), help="the same for Dependency-LDA")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
+    parser.add_argument("--scores", nargs="+", default=["proportions", "shares", "unnormalized"])
     parser.add_argument("--C", type=float, default=1.0, help="of the logistic regression")
     parser.add_argument("--repeats", type=int, default=31)
     parser.add_argument("--peers", action="store_true", help="measure tomotopy too")
