@@ -27,8 +27,9 @@ from sklda._label_targets import read_targets
 
 _LABEL_PRIORS = ("uniform", "frequency", "dependency")
 _LABEL_COUNTS = ("meta", "calibrated", "proportional")
-# Sweeps of the chains over the labels, for label_prior="dependency".
-_LABEL_TOPIC_SWEEPS = 200
+# For label_prior="dependency": the sweeps of the chains over the labels, and alpha and eta of topics of labels, as in the
+# experiments of Rubin et al. (2012).
+_LABEL_TOPIC_SWEEPS, _LABEL_TOPIC_PRIORS = 200, {"doc_topic_prior": 0.01, "topic_word_prior": 1.0}
 
 
 class LabeledLDA(LabelClassifier):
@@ -322,13 +323,11 @@ class LabeledLDA(LabelClassifier):
         if self.label_prior != "dependency":
             return {}
         states = [np.random.Generator(np.random.PCG64(random.child(seed, c))) for c in range(self.n_chains)]
-        # The priors of Rubin et al.: the topics of labels are vague, and a document has few of them.
         models = [
             GibbsLDA(
                 self.n_label_topics,
                 learn_priors=False,
-                doc_topic_prior=1 / self.n_label_topics,
-                topic_word_prior=1.0,
+                **_LABEL_TOPIC_PRIORS,
                 max_iter=_LABEL_TOPIC_SWEEPS,
                 n_draws=1,
                 random_state=state,

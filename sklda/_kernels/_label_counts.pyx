@@ -1,4 +1,4 @@
-"""Counts of the pairs of a word and a topic that can occur (see _labeled.pyx), and log p(w, z | alpha, eta) from them."""
+"""Counts of the pairs of a word and a topic that can occur (see _labeled.pyx), and log p(w, z | alpha, eta)."""
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
@@ -17,7 +17,7 @@ def find_places(
     int32_t[::1] places,                  # OUT: positions in `pairs`
 ):
     """For every distinct word of every document, find the pairs of the word and the open topics of the document."""
-    cdef int64_t d, i, l, low, high, middle, at = 0
+    cdef int64_t d, i, j, low, high, middle, at = 0
     cdef int32_t k
     with nogil:
         for d in range(offsets.shape[0] - 1):
@@ -25,8 +25,8 @@ def find_places(
                 if i > offsets[d] and words[i] == words[i - 1]:
                     continue
                 low = pair_offsets[words[i]]
-                for l in range(open_offsets[d], open_offsets[d + 1]):
-                    k, high = open_topics[l], pair_offsets[words[i] + 1] - 1
+                for j in range(open_offsets[d], open_offsets[d + 1]):
+                    k, high = open_topics[j], pair_offsets[words[i] + 1] - 1
                     while low < high:
                         middle = (low + high) // 2
                         if pairs[middle] < k:
@@ -72,7 +72,7 @@ def documents(
 ):
     """log p(z | alpha)."""
     cdef:
-        int64_t d, i, l, n
+        int64_t d, i, j, n
         double total, result = 0, product = 1
         int32_t own
     with nogil:
@@ -82,8 +82,8 @@ def documents(
                 # With one open topic the probability is 1.
                 continue
             total = 0
-            for l in range(open_offsets[d], open_offsets[d + 1]):
-                total += alpha[open_topics[l]]
+            for j in range(open_offsets[d], open_offsets[d + 1]):
+                total += alpha[open_topics[j]]
             memset(&scratch_counts[0], 0, n * sizeof(int32_t))
             for i in range(offsets[d], offsets[d + 1]):
                 own = choices[i]

@@ -1,15 +1,16 @@
 """Topic proportions of documents whose prior depends on topics of labels: the test samplers of Dependency-LDA.
 
-A document has proportions theta' of topics of labels, and label tokens c_j with topics z'_j. Its prior of the label k is
-alpha_k = base_k + strength * (share of k in the label tokens). The words are as in LDA, given alpha (Rubin et al. 2012).
+A document has proportions theta' of topics of labels, and label tokens c_j with topics z'_j. Its prior of the label k
+is alpha_k = base_k + strength * (share of k in the label tokens). Given alpha, the words are as in LDA (Rubin et al.
+2012).
 
 With label tokens, all of z, c and z' are drawn from their full conditionals. If token j is taken out, and step is
 strength / (number of label tokens),
 
     p(c_j = k | z'_j, rest)  ∝  phi'_tk  G(n_k + alpha_k + step) G(alpha_k) / (G(n_k + alpha_k) G(alpha_k + step)),
 
-where G is the Gamma function and n_k the number of words with label k. Without label tokens the words' own labels take
-their place, and the expected share of k given theta' replaces the share in label tokens: this is the fast approximation.
+where G is the Gamma function and n_k the number of words with label k. In the fast approximation, the labels of the
+words take the place of label tokens, and the expected share of k given theta' that of their share.
 """
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -67,7 +68,7 @@ cdef inline void draw_label(Labels* own, int64_t j, const int32_t* counts, uint6
     for k in range(own.L):
         own.running[k] = 0
         if counts[k] > 0:
-            own.running[k] = (log_gamma_ratio(own.prior[k] + step, counts[k]) - log_gamma_ratio(own.prior[k], counts[k]))
+            own.running[k] = log_gamma_ratio(own.prior[k] + step, counts[k]) - log_gamma_ratio(own.prior[k], counts[k])
             if own.running[k] > largest:
                 largest = own.running[k]
     for k in range(own.L):

@@ -50,16 +50,16 @@ cdef inline double weigh(
 ) noexcept nogil:
     """Running sums of the weights of the open topics, from the counts as they are; their total."""
     cdef:
-        int64_t l
+        int64_t j
         double total = 0, eta = 0
     if doc.place_prior == NULL:
         eta = doc.word_prior[word]
-    for l in range(doc.n):
+    for j in range(doc.n):
         if doc.place_prior != NULL:
-            eta = doc.place_prior[places[l]]
-        total += ((doc.counts[l] + doc.alpha[doc.topics[l]]) * (pair_counts[places[l]] + eta)
-                  * doc.inverse[doc.topics[l]])
-        doc.running[l] = total
+            eta = doc.place_prior[places[j]]
+        total += ((doc.counts[j] + doc.alpha[doc.topics[j]]) * (pair_counts[places[j]] + eta)
+                  * doc.inverse[doc.topics[j]])
+        doc.running[j] = total
     return total
 
 
@@ -151,7 +151,7 @@ def expected_counts(
 ):
     """Add the full conditional of every token to the counts (Papanikolaou et al. 2017, equations 33 and 41)."""
     cdef:
-        int64_t K = totals.shape[0], d, i, k, l, row
+        int64_t K = totals.shape[0], d, i, k, j, row
         int32_t own
         const int32_t* at
         double* inverse = &scratch_double[0]
@@ -181,20 +181,20 @@ def expected_counts(
                 # The weight of the token's own topic comes from counts without the token.
                 weigh_others(&doc, words[i], at, &pair_counts[0], own)
                 rest = stay
-                for l in range(doc.n):
-                    rest += doc.running[l]
-                for l in range(doc.n):
-                    share = (stay if l == own else doc.running[l]) / rest
-                    doc_sums[row + l] += share
-                    pair_sums[at[l]] += share
+                for j in range(doc.n):
+                    rest += doc.running[j]
+                for j in range(doc.n):
+                    share = (stay if j == own else doc.running[j]) / rest
+                    doc_sums[row + j] += share
+                    pair_sums[at[j]] += share
 
 
 cdef inline void weigh_others(
     const Open* doc, int32_t word, const int32_t* places, const int32_t* pair_counts, int32_t own,
 ) noexcept nogil:
     """The weights of the open topics except `own`, which has zero."""
-    cdef int64_t l
-    for l in range(doc.n):
-        doc.running[l] = ((doc.counts[l] + doc.alpha[doc.topics[l]])
-                          * (pair_counts[places[l]] + eta_of(doc, word, places[l])) * doc.inverse[doc.topics[l]])
+    cdef int64_t j
+    for j in range(doc.n):
+        doc.running[j] = ((doc.counts[j] + doc.alpha[doc.topics[j]])
+                          * (pair_counts[places[j]] + eta_of(doc, word, places[j])) * doc.inverse[doc.topics[j]])
     doc.running[own] = 0
