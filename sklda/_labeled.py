@@ -302,11 +302,10 @@ class LabeledLDA(LabelClassifier):
         totals = np.asarray(counts.sum(axis=0)).ravel()
         shared_odds = totals[n_labels:] / max(totals[:n_labels].sum(), 1)
         weights = self.label_weight, self.even_weight
-        prior = label_prior(frequency, weights, shared_odds)
-        base = label_prior(frequency, (0, sum(weights)), shared_odds)
-        if self.label_prior == "uniform":
-            prior = base
-        base[:n_labels] = self.even_weight / n_labels
+        even = label_prior(frequency, (0, sum(weights)), shared_odds)
+        prior = even if self.label_prior == "uniform" else label_prior(frequency, weights, shared_odds)
+        # The part of alpha that does not depend on the document.
+        base = np.concatenate([np.full(n_labels, self.even_weight / n_labels), even[n_labels:]])
         return traces | {
             "doc_topic_prior_": np.clip(prior, SMALLEST, LARGEST),
             "_base_prior_": np.clip(base, SMALLEST, LARGEST),

@@ -99,6 +99,22 @@ def test_scores_rank_labels(labelled, label_prior, ranking_score):
         np.testing.assert_array_equal(scores, lda.transform(X[80:]))
 
 
+@pytest.mark.parametrize("n_shared", [0, 2])
+@pytest.mark.parametrize("label_prior", ["uniform", "frequency", "dependency"])
+def test_the_prior_of_new_documents(labelled, label_prior, n_shared):
+    X, Y = labelled
+    Y = np.column_stack([Y, np.zeros(120, int)])
+    lda = make(label_prior=label_prior, label_weight=7, even_weight=3, n_shared=n_shared).fit(X, Y)
+    expected = np.full(5, 2.0) if label_prior == "uniform" else 7 * Y.sum(axis=0) / Y.sum() + 3 / 5
+    np.testing.assert_allclose(lda.doc_topic_prior_[:5], expected)
+    shares = lda.topic_share_
+    np.testing.assert_allclose(lda.doc_topic_prior_[5:], 10 * shares[5:] / shares[:5].sum())
+    if label_prior != "dependency":
+        np.testing.assert_allclose(lda.transform(np.zeros((1, 20)), normalize=False)[0], lda.doc_topic_prior_)
+    else:
+        np.testing.assert_allclose(lda._base_prior_[:5], 3 / 5)
+
+
 @pytest.mark.parametrize("sampler", ["fast", "gibbs"])
 def test_dependency_knows_which_labels_occur_together(sampler):
     """Labels 0 and 1 always occur together, but the words of a document are those of 0."""
