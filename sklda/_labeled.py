@@ -27,8 +27,8 @@ from sklda._label_targets import read_targets
 
 _LABEL_PRIORS = ("uniform", "frequency", "dependency")
 _LABEL_COUNTS = ("meta", "calibrated", "proportional")
-# For label_prior="dependency": the sweeps of the chains over the labels, and alpha and eta of topics of labels, as in the
-# experiments of Rubin et al. (2012).
+# For label_prior="dependency": the sweeps of the chains over the labels, and the priors of the topics of labels, as in
+# the experiments of Rubin et al. (2012).
 _LABEL_TOPIC_SWEEPS, _LABEL_TOPIC_PRIORS = 200, {"doc_topic_prior": 0.01, "topic_word_prior": 1.0}
 
 
