@@ -74,7 +74,7 @@ class LabeledLDA(LabelClassifier):
     dependency_sampler : {"fast", "gibbs"}, default="fast"
         The sampler of new documents for ``label_prior="dependency"``. ``"gibbs"`` draws label tokens from their exact
         full conditionals; their number is the rounded mean number of labels in the fit. ``"fast"`` is an approximation
-        of Rubin et al.: the labels of the words take the place of label tokens. It predicts better and costs less.
+        of Rubin et al.: the labels of the words take the place of label tokens. It predicts better.
     ranking_score : {"proportions", "shares", "cgs", "unnormalized"}, default="proportions"
         What `decision_function` returns, and what `predict` uses. ``"proportions"``: the posterior mean of theta from
         full conditionals, as `transform`. ``"cgs"``: the same from the counts of draws. ``"shares"``: the expected
