@@ -126,6 +126,16 @@ def test_a_pickled_chain_continues_with_the_same_draws():
     assert copy.n_draws == chain.n_draws == 2
 
 
+def test_results_before_the_first_draw_do_not_change_the_chain():
+    truth, alpha, eta = make_case()
+    chain = truth.chain(alpha, eta, START)
+    doc, pair = mean_counts([chain], 3)
+    assert doc.sum() == pytest.approx(7)
+    assert pair.sum() == pytest.approx(7)
+    assert chain.n_draws == 0
+    assert not chain.doc_sums.any()
+
+
 def test_documents_without_open_topics_do_not_count():
     corpus = make_corpus([[0, 1], [1, 1], []], 2)
     opened = OpenTopics.make(corpus, indicator([[], [1], [0]], 2), 0)

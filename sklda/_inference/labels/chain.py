@@ -100,6 +100,11 @@ class LabelChain:
         )
         return type(self), (self.corpus, self.open_topics, self.priors, self.plan, state)
 
+    def copy(self):
+        """A chain that continues with the same draws and shares no array that changes."""
+        kind, arguments = self.__reduce__()
+        return kind(*arguments)
+
     def set_choices(self, choices):
         """Set the topics of all tokens, and count them."""
         self.choices = np.array(choices, np.int32)

@@ -31,7 +31,8 @@ def mean_counts(chains, n_labels):
     reference = None
     for chain in chains:
         if chain.n_draws == 0:
-            # A callback ended the chain early, or sees it before its first draw.
+            # A callback ended the chain early, or sees it before its first draw: the present state, in a copy.
+            chain = chain.copy()
             chain.add_draw()
         own = [chain.doc_sums, chain.pair_sums]
         if n_shared > 1:
