@@ -3,17 +3,18 @@
 The package has three layers. A module imports only from its own layer and from lower ones. Inside ``_inference``, a
 folder imports only from the folders above it in this list, and from the modules in the first line::
 
-    sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound
+    sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
                      their results       _chain_results
                      their progress      _callbacks
                      collections         _collections  _labels
+                     labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
                      of K, of topics     _evidence  _coherence
                      for searches        _scorers
                      their arguments     _models  _checks
       inspection     what they read      _view  _ranking  _distances  _groups  _axes
-                     tables              _records  _tables  _tokens  _hierarchy  _pyldavis
+                     tables              _records  _tables  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      plots               _topic_shares  _topic_words  _documents  _similarity  _collections
                                          _convergence  _marginal_likelihood  _topic_count
@@ -46,6 +47,8 @@ folder imports only from the folders above it in this list, and from the modules
                      its models          count_prior  prior_rules  pruning  settings  cost
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
                      a lower bound       variational  variational_mixtures
+        labels       labels              open_topics  chain  fitting  label_topics
+                     their prediction    dependency  selection
     ---------------------------------------------------------------------------------------------------------------------
       _kernels       Cython, no GIL, arrays in and arrays out
 
@@ -60,6 +63,7 @@ from sklda._compound import CompoundLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._inference.sampling.point_estimates import point_estimates
+from sklda._labeled import LabeledLDA
 from sklda._topic_count import TopicCountLDA
 
 __version__ = version("sklda")
@@ -67,6 +71,7 @@ __all__ = [
     "CompoundLDA",
     "EmpiricalBayesLDA",
     "GibbsLDA",
+    "LabeledLDA",
     "TopicCountLDA",
     "datasets",
     "inspection",

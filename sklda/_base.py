@@ -160,6 +160,10 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """alpha of the documents of a corpus, (1 or n_documents, n_components)."""
         return np.broadcast_to(np.float64(self.doc_topic_prior_), (1, len(self.components_))).copy()
 
+    def _known_topics(self):
+        """phi for the held-out functions: an array, or an object of which columns are taken."""
+        return self.topic_word_
+
     @property
     def topic_word_(self):
         """Topics as distributions over words: ndarray of shape (n_components, n_features). Rows sum to one."""
@@ -319,7 +323,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         corpus = self._corpus(X, reset=False)
         log_likelihood = log_likelihoods(
             corpus,
-            self.topic_word_,
+            self._known_topics(),
             self._doc_prior(corpus, **metadata),
             seed=random.child(np.random.SeedSequence(self._fold_in_seed_), 1),
             n_jobs=self.n_jobs,
@@ -368,7 +372,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         float
         """
         with np.errstate(over="ignore"):
-            return float(np.exp(-self.score(X)))
+            return float(np.exp(-mean_per_token(*self._score_samples(X))))
 
     @property
     def _n_features_out(self):

@@ -1,6 +1,6 @@
 """Print hashes of the results of every estimator, sampler, initialisation and method, at fixed seeds.
 
-Usage: python tests/fingerprints.py [gibbs] [compound] [empirical_bayes] [topic_count] [metrics]
+Usage: python tests/fingerprints.py [gibbs] [compound] [labels] [empirical_bayes] [topic_count] [metrics]
 
 It prints one line for each fit or computation: its name, a hash of all results, and a hash of each result. Compare the
 output of two versions of the package with ``diff``: equal lines mean results that are equal bit for bit. Hashes depend
@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, point_estimates
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import (
     compare_topic_models,
@@ -108,6 +108,17 @@ def compound():
             yield f"CompoundLDA, {method}, learn_priors={learn}", attributes(lda) | found
 
 
+def labels():
+    """LabeledLDA with each prior of new documents."""
+    X, Y = SIMULATED, np.eye(3, dtype=int)[np.arange(40) % 3] | (np.arange(40) % 4 == 0)[:, None]
+    for label_prior in ("uniform", "frequency", "dependency"):
+        for sampler in ("fast", "gibbs") if label_prior == "dependency" else ("fast",):
+            options = {"label_prior": label_prior, "dependency_sampler": sampler, "n_label_topics": 2, "n_shared": 1}
+            lda = LabeledLDA(n_chains=2, n_draws=3, label_count=2, **options, **SEED).fit(X, Y)
+            found = {"scores": lda.decision_function(NEW), "labels": lda.predict(NEW)}
+            yield f"LabeledLDA, {label_prior}, {sampler}", attributes(lda) | found
+
+
 def empirical_bayes():
     """EmpiricalBayesLDA by each method."""
     grid = {"n_tuning": 20, "max_iter": 80, "grid_shape": (5, 4), "n_chains": 2, "tol": 0.0}
@@ -177,7 +188,7 @@ def metrics():
         yield f"point_estimates, {method}", dict(found)
 
 
-PARTS = (gibbs, compound, empirical_bayes, topic_count, metrics)
+PARTS = (gibbs, compound, labels, empirical_bayes, topic_count, metrics)
 
 
 def main(names):

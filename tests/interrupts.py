@@ -20,7 +20,7 @@ import warnings
 
 import numpy as np
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
 from sklda._inference.modes.initialisation import INITS
 from sklda._inference.parallel import Stop
 from sklda._inference.sampling.choice import SAMPLERS
@@ -57,8 +57,28 @@ def fit(make):
     def case(n_jobs):
         X, labels = corpus()
         lda = make(n_jobs)
+        if isinstance(lda, LabeledLDA):
+            return lda, lambda: lda.fit(X, several_labels(labels))
         call = (lambda: lda.fit(X, collections=labels)) if isinstance(lda, CompoundLDA) else lambda: lda.fit(X)
         return lda, call
+
+    return case
+
+
+def several_labels(labels):
+    """An indicator matrix in which every document has its label and the next."""
+    Y = np.eye(labels.max() + 1, dtype=int)
+    return (Y + np.roll(Y, 1, axis=1))[labels]
+
+
+def labelled(work, **parameters):
+    """A case: predictions of labels, given a short fit."""
+
+    def case(n_jobs):
+        X, labels = corpus()
+        parameters_of_fit = {"n_chains": 2, "burn_in": 2, "n_draws": 1, "n_jobs": n_jobs, "random_state": 0}
+        lda = LabeledLDA(**parameters_of_fit, **parameters).fit(X, several_labels(labels))
+        return lda, lambda: work(lda, X)
 
     return case
 
@@ -122,6 +142,17 @@ CASES = {
             lambda n_jobs, method=method: CompoundLDA(20, method=method, n_chains=2, max_iter=10**5, n_jobs=n_jobs)
         )
         for method in ("augmented", "langevin", "variational")
+    },
+    "LabeledLDA": fit(lambda n_jobs: LabeledLDA(n_shared=2, n_draws=10**6, n_jobs=n_jobs)),
+    "LabeledLDA transform": labelled(lambda lda, X: lda.transform(X), fold_in_iter=10_000),
+    **{
+        f"LabeledLDA dependency {sampler}": labelled(
+            lambda lda, X: lda.decision_function(X),
+            fold_in_iter=10_000,
+            label_prior="dependency",
+            dependency_sampler=sampler,
+        )
+        for sampler in ("fast", "gibbs")
     },
     "transform": scored(lambda lda, X, n_jobs: lda.transform(X), fold_in_iter=10_000),
     "short transforms": scored(lambda lda, X, n_jobs: [lda.transform(X[:100]) for _ in range(1000)]),

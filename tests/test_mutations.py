@@ -80,6 +80,17 @@ MUTATIONS = {
         "test_the_search_leaves_a_bad_mode": "test_a_search_that_puts_nothing_back_stays_in_the_bad_mode",
         "test_sweeps_stay_in_the_bad_mode": "test_the_search_leaves_a_bad_mode",
     },
+    "labels/test_chain.py": {
+        "test_one_sweep_has_the_exact_transition": "test_a_wrong_count_and_a_dropped_prior_are_found",
+        "test_with_all_labels_open_the_chain_has_the_posterior_of_lda": ITSELF,
+    },
+    "labels/test_geweke.py": {
+        "test_sweeps_and_new_words_keep_the_joint_distribution": "test_a_broken_sweep_is_found",
+    },
+    "labels/test_prediction.py": {
+        "test_the_sampler_of_label_tokens_is_exact": "test_another_prior_of_label_tokens_is_found",
+        "test_estimates_with_a_fixed_prior_are_exact": ITSELF,
+    },
     "sampling/test_blocked.py": {
         "test_a_sweep_keeps_the_posterior": "test_a_dropped_prior_is_found",
         "test_a_sweep_keeps_the_posterior_of_three_topics": "test_the_theta_of_a_neighbour_is_found",

@@ -126,6 +126,32 @@ cdef inline void sweep(Document* doc) noexcept nogil:
         draw(doc, i, NULL)
 
 
+cdef inline void averaged_sweep(
+    Document* doc, int estimate, const float* scale, float* token, float* soft, double* sums,
+) noexcept nogil:
+    """Sweep, and add to `sums` (K,) the draw's estimate of n_k: see the constants of _fold_in.pyx.
+
+    `scale` has the factor by which the row of a word was divided; only WEIGHTS uses it and `token`.
+    """
+    cdef:
+        int64_t i, k
+        double factor
+    memset(soft, 0, doc.P * sizeof(float))
+    for i in range(doc.n):
+        if estimate == 2:
+            memset(token, 0, doc.P * sizeof(float))
+            factor = draw(doc, i, token) * scale[doc.rows[i]]
+            for k in range(doc.K):
+                sums[k] += token[k] * factor
+        else:
+            draw(doc, i, soft if estimate == 0 else NULL)
+    for k in range(doc.K):
+        if estimate == 0:
+            sums[k] += soft[k]
+        elif estimate == 1:
+            sums[k] += doc.counts[k]
+
+
 cdef inline double rescale(double product, double* log_sum) noexcept nogil:
     """Move a product that runs out of range into its logarithm."""
     if product > 1e200 or product < 1e-200:

@@ -8,6 +8,7 @@ from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
 from sklda.inspection._hierarchy import topic_hierarchy
+from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay, PosteriorExpectationDisplay
 from sklda.inspection._pyldavis import to_pyldavis
 from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityDisplay
@@ -20,6 +21,7 @@ from sklda.inspection._topic_words import TopicWordsDisplay
 __all__ = [
     "CollectionTopicsDisplay",
     "ConvergenceDisplay",
+    "DocumentLabelsDisplay",
     "MarginalLikelihoodDisplay",
     "PosteriorExpectationDisplay",
     "TopicCountDisplay",
@@ -30,6 +32,7 @@ __all__ = [
     "TopicSimilarityDisplay",
     "TopicWordsDisplay",
     "document_table",
+    "label_words",
     "similarity_table",
     "to_arviz",
     "to_pyldavis",

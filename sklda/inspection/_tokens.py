@@ -33,8 +33,9 @@ def token_topics(model, X, *, document=None, feature_names=None, document_names=
     -------
     pandas.DataFrame, or list of dict if pandas is not installed
         A row for every token, document by document, in ascending order of columns of X. Columns ``document``, ``word``
-        and ``topic``; -1 for a word that no topic has. With `document` also ``topic_0``, ``topic_1``, ...: the
-        probability of each topic given the words, and given the topics of all other tokens where the model has these.
+        and ``topic``; -1 for a word that no topic has. For `LabeledLDA` also ``label``, the name of the topic. With
+        `document` also ``topic_0``, ``topic_1``, ...: the probability of each topic given the words, and given the
+        topics of all other tokens where the model has these.
 
     Raises
     ------
@@ -50,7 +51,8 @@ def token_topics(model, X, *, document=None, feature_names=None, document_names=
     - X is the X of the fit, and the model has ``topic_assignments_``: the topics are those of the last draw. With
       counts that do not include the token, its full conditional is proportional to ``(n_dk + alpha_k)
       (m_kv + eta_kv) / (m_k + sum_v eta_kv)``. In `CompoundLDA` alpha is ``doc_concentration_`` times the posterior
-      mean of the mixture of the document's collection.
+      mean of the mixture of the document's collection. In `LabeledLDA` only the labels of the document have a
+      probability.
     - Other documents, and an estimator of this package: the topics are a draw given ``topic_word_`` (phi), by the
       sweeps of `transform`. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw of a
       document depends only on the seed of the fit and on its words.
@@ -74,18 +76,26 @@ def token_topics(model, X, *, document=None, feature_names=None, document_names=
     if document is None:
         chosen, conditional = slice(None), {}
     else:
-        document = _row(document, corpus.n_documents)
+        document = row_of(document, corpus.n_documents)
         chosen = slice(*corpus.offsets[document : document + 2])
         probability = tokens.conditional(document)
         conditional = {f"topic_{k}": probability[:, k] for k in range(found.n_topics)}
-    return frame(
-        {
-            "document": [names[d] for d in corpus.token_documents[chosen]],
-            "word": [found.words[v] for v in corpus.words[chosen]],
-            "topic": tokens.topics[chosen],
-        }
-        | conditional
-    )
+    columns = {
+        "document": [names[d] for d in corpus.token_documents[chosen]],
+        "word": [found.words[v] for v in corpus.words[chosen]],
+        "topic": tokens.topics[chosen],
+    }
+    if hasattr(found.model, "label_names_"):
+        labels = topic_labels(found.model)
+        # The last name is that of topic -1.
+        columns["label"] = [[*labels, ""][k] for k in columns["topic"]]
+    return frame(columns | conditional)
+
+
+def topic_labels(model):
+    """Names of the topics of a `LabeledLDA`: its labels, then the shared topics."""
+    names, n_topics = model.label_names_.tolist(), model.topic_share_.size
+    return names + [f"shared {s}" for s in range(n_topics - len(names))]
 
 
 class Tokens:
@@ -134,6 +144,16 @@ class Tokens:
         alpha = np.asarray(model.doc_topic_prior_, dtype=np.float64)
         return np.broadcast_to(alpha, (1, self.view.n_topics)).copy()
 
+    def _alpha_of(self, d):
+        """alpha of document d, (n_components,); 0 for topics that are not open to it."""
+        model = self.view.model
+        if self.kind == "state" and hasattr(model, "doc_label_"):
+            alpha, opened = np.zeros(self.view.n_topics), model.doc_label_[[d]].indices
+            alpha[opened] = model._training_prior_[opened]
+            return alpha
+        alpha = self._alpha()
+        return alpha[d if len(alpha) > 1 else 0]
+
     def conditional(self, d):
         """The full conditionals of the tokens of document d, (n_tokens, n_components). Rows sum to one, or to zero."""
         own = slice(*self.corpus.offsets[d : d + 2])
@@ -145,9 +165,8 @@ class Tokens:
         if self.kind == "likeliest":
             weights *= self.view.doc_topic[d]
         else:
-            alpha = self._alpha()
             counts = np.bincount(self.topics[own][self.topics[own] >= 0], minlength=self.view.n_topics)
-            others = np.tile(counts + alpha[d if len(alpha) > 1 else 0], (len(words), 1))
+            others = np.tile(counts + self._alpha_of(d), (len(words), 1))
             has_topic = np.flatnonzero(topics >= 0)
             others[has_topic, topics[has_topic]] -= 1
             weights *= others
@@ -160,11 +179,13 @@ class Tokens:
             return self.view.topic_word[:, words].T.copy()
         K, V = self.view.topic_word.shape
         distinct, index = np.unique(words, return_inverse=True)
-        same = np.isin(self.corpus.words, distinct)
+        # Documents without open topics do not count.
+        same = np.isin(self.corpus.words, distinct) & (self.topics >= 0)
         rows = np.searchsorted(distinct, self.corpus.words[same])
         counts = np.bincount(rows * K + self.topics[same], minlength=len(distinct) * K).reshape(-1, K)[index]
-        totals = np.tile(np.bincount(self.topics, minlength=K), (len(words), 1))
-        pair = np.arange(len(words)), topics
+        totals = np.tile(np.bincount(self.topics[self.topics >= 0], minlength=K), (len(words), 1))
+        has_topic = np.flatnonzero(topics >= 0)
+        pair = has_topic, topics[has_topic]
         counts[pair] -= 1
         totals[pair] -= 1
         eta = np.broadcast_to(np.asarray(self.view.model.topic_word_prior_, dtype=np.float64), (K, V))
@@ -177,7 +198,8 @@ def likeliest(view, d, words):
     return np.where(weights.max(axis=0, initial=0) > 0, weights.argmax(axis=0), -1).astype(np.int32)
 
 
-def _row(document, n_documents):
+def row_of(document, n_documents):
+    """`document` as a row number, after checks."""
     if not isinstance(document, Integral) or isinstance(document, bool):
         raise TypeError(f"document must be an int, got {document!r}.")
     if not 0 <= document < n_documents:

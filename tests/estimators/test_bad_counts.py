@@ -9,7 +9,7 @@ from refusals import ALPHA, FITTED, GOOD, PHI, TEXTS, make, refuse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics, point_estimates
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics, point_estimates
 from sklda._inference.corpus import Corpus
 
 TFIDF = TfidfVectorizer().fit_transform(TEXTS).sorted_indices()
@@ -56,6 +56,7 @@ def test_no_matrix(X, same):
     refuse(make(), X, ValueError, "Expected 2D array, got scalar array instead", same)
 
 
+LABELS = [[1, 0], [1, 1]]
 # Every public function and method that takes counts.
 ENTRIES = {
     "GibbsLDA.fit": lambda X: GibbsLDA(2, max_iter=2).fit(X),
@@ -63,6 +64,7 @@ ENTRIES = {
     "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2).fit(X),
     "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_iter=5).fit(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),
+    "LabeledLDA.fit": lambda X: LabeledLDA(n_chains=1, burn_in=1, n_draws=1).fit(X, LABELS),
     **{
         f"GibbsLDA.{name}": lambda X, name=name: getattr(GibbsLDA(2, max_iter=2).fit(GOOD), name)(X)
         for name in ("transform", "score", "score_samples", "perplexity")
@@ -70,6 +72,10 @@ ENTRIES = {
     **{
         f"CompoundLDA.{name}": lambda X, name=name: getattr(CompoundLDA(2, max_iter=2).fit(GOOD), name)(X)
         for name in ("transform", "score", "score_samples", "perplexity")
+    },
+    **{
+        f"LabeledLDA.{name}": lambda X, name=name: getattr(LabeledLDA(n_chains=1, n_draws=1).fit(GOOD, LABELS), name)(X)
+        for name in ("transform", "predict", "decision_function", "score_samples", "perplexity")
     },
     "point_estimates": lambda X: point_estimates(X, np.zeros(7, int)),
     "compare_topic_models": lambda X: metrics.compare_topic_models(X, (PHI, ALPHA), (PHI[::-1], ALPHA)),

@@ -1,10 +1,11 @@
 """joblib's Dask backend, with two worker processes: the same results as threads give, bit for bit."""
 
 import joblib
+import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._inference.sampling.choice import SAMPLERS
 from sklda._inference.sampling.threaded import ThreadedChain
 from sklda.metrics import (
@@ -109,3 +110,14 @@ def test_evidence(on_dask, counts, method):
 )
 def test_other_estimators(on_dask, counts, lda):
     assert on_dask(lambda: results(clone(lda).fit(counts[:40])))
+
+
+def test_labels(on_dask, counts):
+    y = np.eye(3, dtype=int)[np.arange(150) % 3] + np.array([1, 0, 0])
+    lda = LabeledLDA(n_chains=2, burn_in=2, n_draws=2, label_prior="dependency", n_label_topics=2, random_state=0)
+
+    def found():
+        lda.fit(counts, np.minimum(y, 1))
+        return lda.components_, lda.log_joint_trace_, lda.decision_function(counts), lda.predict(counts)
+
+    assert on_dask(found)

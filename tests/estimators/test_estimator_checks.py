@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.fixes import parse_version
 
-from sklda import CompoundLDA, GibbsLDA, TopicCountLDA
+from sklda import CompoundLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 
 if parse_version(sklearn.__version__) < parse_version("1.7"):
     EXPECTED = {
@@ -28,6 +28,8 @@ ESTIMATORS = [
     CompoundLDA(2, max_iter=5, method="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
     CompoundLDA(2, max_iter=5, method="variational", learn_priors=True),
     TopicCountLDA(1, 3, n_temperatures=4, n_runs=2, max_iter=50),
+    LabeledLDA(),
+    LabeledLDA(n_shared=1, n_chains=2, n_jobs=2, label_prior="dependency", ranking_score="shares", label_count=1),
 ]
 
 

@@ -6,15 +6,15 @@ An input is a number: ``case(seed, number)`` draws it, the same every time. `val
 
 from functools import partial
 
-from hostile import estimators, functions
+from hostile import estimators, functions, labels
 from hostile.session import Session, Violation
 from hostile.values import Draw
 
 __all__ = ["CASES", "Session", "Violation", "case"]
 
-CASES = estimators.CASES | functions.CASES
+CASES = estimators.CASES | functions.CASES | labels.CASES
 # Estimators have the most states and options.
-_POPULATION = [*CASES, *["GibbsLDA"] * 5, *["CompoundLDA"] * 3, "EmpiricalBayesLDA", "TopicCountLDA"]
+_POPULATION = [*CASES, *["GibbsLDA"] * 5, *["CompoundLDA"] * 3, "EmpiricalBayesLDA", "TopicCountLDA", "LabeledLDA"]
 
 
 def case(seed, number):

@@ -4,6 +4,7 @@ import os
 import re
 import traceback
 import warnings
+from pathlib import Path
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -106,6 +107,9 @@ def show(value):
         text = f"{type(value).__name__} {value.shape} {value.dtype} {' '.join(parts)}"
     elif isinstance(value, np.ndarray):
         text += f" {value.dtype} {value.shape}"
+    elif isinstance(value, Path):
+        # The name of its folder is different every time.
+        text = value.name
     text = re.sub(" at 0x[0-9a-fA-F]+", "", " ".join(str(text).split()))
     return text if len(text) <= 400 else text[:400] + " ..."
 

@@ -23,7 +23,7 @@ def word_rows(corpus, topic_word):
         The largest entries; 0 if the word has probability 0 in all topics.
     """
     present, rows = np.unique(corpus.words, return_inverse=True)
-    columns = np.asarray(topic_word)[:, present].astype(np.float64)
+    columns = topic_word[:, present].astype(np.float64)
     largest = columns.max(axis=0, initial=0)
     word_topic = np.zeros((len(present), padded(len(columns))), np.float32)
     word_topic[:, : len(columns)] = (columns / np.where(largest > 0, largest, 1)).T

@@ -6,8 +6,11 @@ from sklda._inference.held_out.document_block import BLOCK_DOCUMENTS, prior_of_b
 from sklda._inference.parallel import in_parallel
 from sklda._kernels import LANES, _fold_in
 
+# What is averaged over the sweeps.
+ESTIMATES = ("cgs_p", "cgs", "unnormalized")
 
-def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None):
+
+def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None, n_burn_in=None, estimate="cgs_p"):
     """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by Gibbs sampling with phi fixed.
 
     The full conditionals are averaged over the last two thirds of the sweeps (Papanikolaou et al. 2017, equation 33
@@ -26,22 +29,29 @@ def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None)
         64 bits. The stream of a document depends only on it and on the document's words.
     n_jobs : int, default=None
         Number of blocks of 64 documents at a time, as in joblib. Results do not depend on it.
+    n_burn_in : int, default=None
+        Number of sweeps that are not averaged. None: a third.
+    estimate : {"cgs_p", "cgs", "unnormalized"}, default="cgs_p"
+        ``"cgs"``: the counts of the draws are averaged. ``"unnormalized"``: phi_kw (n_dk + alpha_k), summed over tokens
+        without the normalisation of the full conditional; it weighs each token by its probability given the document
+        and is no estimate of n_dk.
 
     Returns
     -------
     ndarray of shape (n_documents, n_components)
     """
     keys = corpus.document_keys(seed)
-    rows, word_topic, _ = word_rows(corpus, topic_word)
+    rows, word_topic, largest = word_rows(corpus, topic_word)
+    how = n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in, ESTIMATES.index(estimate)
     tasks = (
-        (rows, corpus.offsets, keys, block, word_topic, doc_topic_prior, n_sweeps)
+        (rows, corpus.offsets, keys, block, word_topic, largest.astype(np.float32), doc_topic_prior, how)
         for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     )
     parts = in_parallel(_fold_in_block, tasks, n_jobs)
     return np.concatenate(parts) if parts else np.zeros((0, len(topic_word)))
 
 
-def _fold_in_block(rows, offsets, keys, block, word_topic, doc_topic_prior, n_sweeps, stop):
+def _fold_in_block(rows, offsets, keys, block, word_topic, scale, doc_topic_prior, how, stop):
     first, last = block
     own = slice(offsets[first], offsets[last])
     offsets = offsets[first : last + 1] - offsets[first]
@@ -54,11 +64,11 @@ def _fold_in_block(rows, offsets, keys, block, word_topic, doc_topic_prior, n_sw
         keys[first:last],
         word_topic,
         doc_topic_prior,
-        n_sweeps,
-        n_sweeps // 3,
+        *how,
+        scale,
         result,
         np.empty(max(int(np.diff(offsets).max()), 1), np.int32),
-        np.empty((2, width), np.float32),
+        np.empty((3, width), np.float32),
         np.empty(width, np.int32),
         np.empty(width // LANES),
         stop.flag,

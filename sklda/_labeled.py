@@ -1,0 +1,369 @@
+"""LabeledLDA: topics that are labels, for documents with several labels or one."""
+
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from sklda._base import BaseLDA
+from sklda._callbacks import Progress
+from sklda._gibbs import GibbsLDA
+from sklda._inference import random
+from sklda._inference.labels.chain import LabelChain, Plan
+from sklda._inference.labels.dependency import SAMPLERS
+from sklda._inference.labels.fitting import document_shares, mean_counts, sample_parameters
+from sklda._inference.labels.label_topics import label_prior
+from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
+from sklda._inference.priors import LARGEST, SMALLEST
+from sklda._inference.sampling.point_estimates import METHODS
+from sklda._inference.sampling.run_chains import run_chains
+from sklda._label_classifier import RANKING_SCORES, LabelClassifier
+from sklda._label_targets import read_targets
+
+_LABEL_PRIORS = ("uniform", "frequency", "dependency")
+_LABEL_COUNTS = ("meta", "calibrated", "proportional")
+# For label_prior="dependency": the sweeps of the chains over the labels, and the priors of the topics of labels, as in
+# the experiments of Rubin et al. (2012).
+_LABEL_TOPIC_SWEEPS, _LABEL_TOPIC_PRIORS = 200, {"doc_topic_prior": 0.01, "topic_word_prior": 1.0}
+
+
+class LabeledLDA(LabelClassifier):
+    """Labelled LDA: a classifier for documents with several labels or one, whose topics are the labels.
+
+    Each label is a topic, and the topic of a word is one of the labels of its document. So the fit finds the words of
+    each label, also if most documents have several labels. Labels of new documents are predicted with the topics fixed
+    and all labels allowed. `label_prior` chooses between Labeled LDA, Prior-LDA and Dependency-LDA.
+
+    Parameters
+    ----------
+    n_shared : int, default=0
+        Number of further topics that all documents have, for words that belong to no label. With shared topics,
+        documents without labels are used too; otherwise they are left out.
+    doc_topic_prior : float or array-like of shape (n_labels + n_shared,), default=None
+        alpha in the fit: the Dirichlet parameter per topic of the proportions of a document's labels. None: ``50 /
+        n_labels``.
+    topic_word_prior : float or array-like of shape (n_features,) or (n_labels + n_shared, n_features), default=0.1
+        eta, the Dirichlet parameter per word of the topics. Both priors must lie between 1e-12 and 1e12.
+    burn_in : int, default=50
+        Number of sweeps over the corpus in each chain before the draws.
+    n_draws : int, default=10
+        Number of draws of each chain. Labels anchor the topics, so the results are means over draws and chains.
+    draw_every : int, default=5
+        Number of sweeps between two draws.
+    n_chains : int, default=5
+        Number of independent chains. With several shared topics, those of different chains are matched before the
+        average. With ``label_prior="dependency"`` it is also the number of chains of topics of labels.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        Estimate of the topics from each draw. ``"cgs_p"``: expected counts under the full conditional of each token
+        (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw.
+    label_prior : {"uniform", "frequency", "dependency"}, default="frequency"
+        alpha of new documents. It has a part with the sum `label_weight`, and a part with the sum `even_weight` that is
+        the same for all labels. ``"uniform"`` (Labeled LDA): the first part is the same for all labels, too.
+        ``"frequency"`` (Prior-LDA): it is proportional to the frequency of the label in the fit (equation 59).
+        ``"dependency"`` (Dependency-LDA): it depends on the document, through topics of labels, which contain which
+        labels occur together.
+    label_weight, even_weight : float, default=50.0, 30.0
+        The sums of the two parts of alpha. Rubin et al. use 100 and 1 for Dependency-LDA on data with few labels.
+    n_label_topics : int, default=20
+        Number of topics of labels. They come from a `GibbsLDA` of `y`, in which labels take the place of words.
+    dependency_sampler : {"fast", "gibbs"}, default="fast"
+        The sampler of new documents for ``label_prior="dependency"``. ``"gibbs"`` draws label tokens from their exact
+        full conditionals; their number is the rounded mean number of labels in the fit. ``"fast"`` is an approximation
+        of Rubin et al.: the labels of the words take the place of label tokens. It predicts better.
+    ranking_score : {"proportions", "shares", "cgs", "unnormalized"}, default="proportions"
+        What `decision_function` returns, and what `predict` uses. ``"proportions"``: the posterior mean of theta from
+        full conditionals, as `transform`. ``"cgs"``: the same from the counts of draws. ``"shares"``: the expected
+        share of the words that have the label, plus its share of alpha; unlike theta it weighs both equally whatever
+        the length of the document. ``"unnormalized"``: phi_kw (n_dk + alpha_k), summed over the words w; it weighs each
+        word by its probability given the document, and estimates no parameter of the model.
+    label_count : {"meta", "calibrated", "proportional"}, int or regressor, default="meta"
+        Number of labels that `predict` returns; only used if `y` is an indicator matrix. ``"meta"``: a regression of
+        the number of labels on the words, here a ridge regression on tf-idf weights. A scikit-learn regressor can be
+        given; it is fitted to the sparse matrix of counts. ``"proportional"``: the rounded mean number of labels in the
+        fit. An int: this number. ``"calibrated"``: each label gets the documents with the highest scores, as many as
+        its frequency in the fit times the number of documents. Then predictions depend on all documents of X.
+    fold_in_iter : int, default=30
+        Number of sweeps over a new document, of which the last two thirds are averaged.
+    n_jobs : int, default=None
+        Number of chains, or of blocks of 64 new documents, at a time. Results do not depend on it.
+    verbose : int, default=0
+        1 prints about ten lines for each chain, 2 a line for each sweep.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        With an int, the results of `fit` and of predictions after it are reproducible.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        The sorted labels; for an indicator matrix, the numbers of its columns.
+    label_names_ : ndarray of str of shape (n_labels,)
+        Column names of the indicator matrix, or the labels as strings.
+    multilabel_ : bool
+        Whether `y` was an indicator matrix.
+    label_frequency_ : ndarray of shape (n_labels,)
+        Share of the documents with labels that have this label.
+    n_unlabeled_ : int
+        Number of documents without labels. Without shared topics they were left out.
+    components_ : ndarray of shape (n_labels + n_shared, n_features)
+        Counts of words in labels and shared topics plus eta. A label without documents has only eta. It is computed at
+        every access; the fit keeps the counts that are not zero.
+    topic_word_ : ndarray of shape (n_labels + n_shared, n_features)
+        Labels and shared topics as distributions over words.
+    doc_label_ : csr_array of shape (n_documents, n_labels + n_shared)
+        Proportions of the training documents, given their labels. Rows of documents that were left out are empty.
+    doc_topic_ : ndarray of shape (n_documents, n_labels + n_shared)
+        The same as a dense array, computed at every access. A document that was left out has the proportions of the
+        prior.
+    doc_topic_prior_ : ndarray of shape (n_labels + n_shared,)
+        alpha of new documents; with ``label_prior="dependency"``, of a document with mean frequencies of labels. Shared
+        topics have the same share of alpha as of the words of the fit.
+    topic_word_prior_ : float or ndarray
+        eta.
+    topic_share_ : ndarray of shape (n_labels + n_shared,)
+        Share of the tokens of the fit in each topic.
+    label_topics_ : ndarray of shape (n_chains, n_label_topics, n_labels)
+        Topics of labels. Only with ``label_prior="dependency"``.
+    label_count_regressor_ : estimator
+        The regression of the number of labels. Only with a `label_count` that needs it.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        The topic of every token in the last draw of the best chain, document by document; -1 in documents that were
+        left out.
+    log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
+        log p(w, z | alpha, eta) after every sweep, in nats, of the documents that were used.
+    n_iter_ : int
+        Number of sweeps of the longest chain.
+    n_burn_in_ : int
+        Number of sweeps before the draws.
+    best_chain_ : int
+        Index of the chain with the highest mean log joint over the last half of its sweeps.
+    n_features_in_ : int
+        Size of the vocabulary.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words. Only if X has column names that are all strings.
+
+    Notes
+    -----
+    With one label per document the topics have the closed form of multinomial naive Bayes with Dirichlet priors.
+
+    The time of a sweep is proportional to the number of tokens times the labels of their documents, and the memory to
+    the number of labels of all documents and of the pairs of a word and a label that can occur. Results of `transform`
+    and `decision_function` are dense matrices of documents and labels.
+
+    References
+    ----------
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
+
+    Ramage, Hall, Nallapati & Manning (2009). Labeled LDA: a supervised topic model for credit attribution in
+    multi-labeled corpora. EMNLP.
+
+    Ramage, Manning & Dumais (2011). Partially labeled topic models for interpretable text mining. KDD.
+
+    Rubin, Chambers, Smyth & Steyvers (2012). Statistical topic models for multi-label document classification. Machine
+    Learning 88.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklda import LabeledLDA
+    >>> texts = ["apple banana apple", "engine wheel", "apple banana engine wheel", "banana banana", "wheel engine"]
+    >>> y = [[1, 0], [0, 1], [1, 1], [1, 0], [0, 1]]
+    >>> model = make_pipeline(CountVectorizer(), LabeledLDA(label_weight=1, even_weight=1, random_state=0))
+    >>> model.fit(texts, y).predict(["banana apple banana", "wheel wheel engine"]).tolist()
+    [[1, 0], [0, 1]]
+    """
+
+    _parameter_constraints = {
+        **BaseLDA._parameter_constraints,
+        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "n_shared": [Interval(Integral, 0, None, closed="left")],
+        "burn_in": [Interval(Integral, 0, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "draw_every": [Interval(Integral, 1, None, closed="left")],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "point_estimate": [StrOptions(set(METHODS))],
+        "label_prior": [StrOptions(set(_LABEL_PRIORS))],
+        "label_weight": [Interval(Real, 0, LARGEST, closed="both")],
+        "even_weight": [Interval(Real, 0, LARGEST, closed="both")],
+        "n_label_topics": [Interval(Integral, 1, None, closed="left")],
+        "dependency_sampler": [StrOptions(set(SAMPLERS))],
+        "ranking_score": [StrOptions(set(RANKING_SCORES))],
+        "label_count": [
+            StrOptions(set(_LABEL_COUNTS)),
+            Interval(Integral, 1, None, closed="left"),
+            HasMethods(["fit", "predict"]),
+        ],
+    }
+    del _parameter_constraints["n_components"]
+
+    def __init__(
+        self,
+        *,
+        n_shared=0,
+        doc_topic_prior=None,
+        topic_word_prior=0.1,
+        burn_in=50,
+        n_draws=10,
+        draw_every=5,
+        n_chains=5,
+        point_estimate="cgs_p",
+        label_prior="frequency",
+        label_weight=50.0,
+        even_weight=30.0,
+        n_label_topics=20,
+        dependency_sampler="fast",
+        ranking_score="proportions",
+        label_count="meta",
+        fold_in_iter=30,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_shared = n_shared
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.burn_in = burn_in
+        self.n_draws = n_draws
+        self.draw_every = draw_every
+        self.n_chains = n_chains
+        self.point_estimate = point_estimate
+        self.label_prior = label_prior
+        self.label_weight = label_weight
+        self.even_weight = even_weight
+        self.n_label_topics = n_label_topics
+        self.dependency_sampler = dependency_sampler
+        self.ranking_score = ranking_score
+        self.label_count = label_count
+        self.fold_in_iter = fold_in_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _fit(self, corpus, data):
+        targets = read_targets(data["y"], corpus.n_documents, type(self).__name__)
+        if self.label_weight + self.even_weight == 0:
+            raise ValueError("label_weight and even_weight are both 0: one of them must be positive.")
+        labels = targets.indicator
+        is_labelled = np.diff(labels.indptr) > 0
+        n_used = corpus.lengths[is_labelled].sum() if self.n_shared == 0 else corpus.n_tokens
+        if not is_labelled.any() or not n_used:
+            raise ValueError(
+                f"y has {labels.nnz} labels, and documents with labels have {corpus.lengths[is_labelled].sum()} "
+                "tokens: there is nothing to fit. Documents without labels are used only if n_shared is positive."
+            )
+        n_labels = labels.shape[1]
+        opened = OpenTopics.make(corpus, labels, self.n_shared)
+        alpha = 50 / n_labels if self.doc_topic_prior is None else self.doc_topic_prior
+        priors = LabelPriors.make(alpha, self.topic_word_prior, opened)
+        seed = random.seed_sequence(self.random_state)
+        plan = Plan(self.burn_in, self.draw_every, self.point_estimate)
+        chains = [
+            LabelChain.initialise(corpus, opened, priors, plan, random.child(seed, 0, c)) for c in range(self.n_chains)
+        ]
+        known = {
+            "classes_": targets.classes,
+            "label_names_": targets.names,
+            "multilabel_": targets.is_multilabel,
+            "label_frequency_": np.bincount(labels.indices, minlength=n_labels) / is_labelled.sum(),
+            "n_unlabeled_": int((~is_labelled).sum()),
+            "topic_word_prior_": _copied(self.topic_word_prior),
+            "n_burn_in_": self.burn_in,
+            "_sparse_labels_": targets.is_sparse,
+            "_fold_in_seed_": random.key(random.child(seed, 1)),
+            "_fingerprint_": corpus.fingerprint,
+        }
+        numbers = np.diff(labels.indptr)[is_labelled]
+        known["_numbers_of_labels_"] = int(numbers.min()), float(numbers.mean()), int(numbers.max())
+
+        def fitted(chains):
+            return known | self._chain_attributes(chains, known["label_frequency_"])
+
+        n_sweeps = self.burn_in + self.n_draws * self.draw_every
+        progress = Progress(self, data, fitted, len(chains), n_sweeps)
+        chains = run_chains(chains, n_sweeps, n_jobs=self.n_jobs, listener=progress)
+        known |= self._dependency_attributes(labels[is_labelled], numbers, random.child(seed, 2))
+        known |= self._label_count_attributes(corpus, is_labelled, numbers, targets.is_multilabel)
+        progress.end(chains)
+        return fitted(chains)
+
+    def _chain_attributes(self, chains, frequency):
+        """Fitted attributes from chains."""
+        n_labels = len(frequency)
+        doc_counts, pair_counts = mean_counts(chains, n_labels)
+        traces = self._trace_attributes(chains)
+        chain = chains[traces["best_chain_"]]
+        opened = chain.open_topics
+        counts = opened.pair_matrix(pair_counts)
+        totals = np.asarray(counts.sum(axis=0)).ravel()
+        shared_odds = totals[n_labels:] / max(totals[:n_labels].sum(), 1)
+        weights = self.label_weight, self.even_weight
+        even = label_prior(frequency, (0, sum(weights)), shared_odds)
+        prior = even if self.label_prior == "uniform" else label_prior(frequency, weights, shared_odds)
+        # The part of alpha that does not depend on the document.
+        base = np.concatenate([np.full(n_labels, self.even_weight / n_labels), even[n_labels:]])
+        return traces | {
+            "doc_topic_prior_": np.clip(prior, SMALLEST, LARGEST),
+            "_base_prior_": np.clip(base, SMALLEST, LARGEST),
+            "_training_prior_": chain.priors.doc.copy(),
+            "_word_topic_counts_": counts,
+            "doc_label_": document_shares(chain, doc_counts),
+            "topic_share_": totals / totals.sum(),
+            "topic_assignments_": chain.topics(),
+            "_kept_chain_": chain.__reduce__(),
+        }
+
+    def _dependency_attributes(self, labels, numbers, seed):
+        """Topics of labels, one set for each chain: their draws cannot be averaged."""
+        if self.label_prior != "dependency":
+            return {}
+        states = [np.random.Generator(np.random.PCG64(random.child(seed, c))) for c in range(self.n_chains)]
+        models = [
+            GibbsLDA(
+                self.n_label_topics,
+                learn_priors=False,
+                **_LABEL_TOPIC_PRIORS,
+                max_iter=_LABEL_TOPIC_SWEEPS,
+                n_draws=1,
+                random_state=state,
+            ).fit(sp.csr_matrix(labels, dtype=np.int64))
+            for state in states
+        ]
+        return {
+            "label_topics_": np.array([model.topic_word_ for model in models]),
+            "_n_label_tokens_": max(int(np.rint(numbers.mean())), 1),
+        }
+
+    def _label_count_attributes(self, corpus, is_labelled, numbers, is_multilabel):
+        """The regression of the number of labels on the words."""
+        if not is_multilabel or self.label_count in ("calibrated", "proportional"):
+            return {}
+        if isinstance(self.label_count, Integral):
+            return {}
+        given = make_pipeline(TfidfTransformer(sublinear_tf=True), Ridge())
+        regressor = given if isinstance(self.label_count, str) else clone(self.label_count)
+        counts = corpus.to_counts()[is_labelled].astype(np.float64)
+        return {"label_count_regressor_": regressor.fit(counts, numbers.astype(np.float64))}
+
+    @property
+    def doc_topic_(self):
+        """Proportions of the training documents, given their labels, as a dense array; see `doc_label_`."""
+        if not hasattr(self, "doc_label_"):
+            raise AttributeError(f"{type(self).__name__} is not fitted.")
+        theta = self.doc_label_.toarray()
+        left_out = np.diff(self.doc_label_.indptr) == 0
+        theta[left_out] = self.doc_topic_prior_ / self.doc_topic_prior_.sum()
+        return theta
+
+    def _sample_posterior(self, n_samples, seed):
+        kind, arguments = self._kept_chain_
+        return sample_parameters(kind(*arguments), self.topic_word_prior_, n_samples, seed)
+
+
+def _copied(prior):
+    """A prior as an attribute: a float, or a copy of an array."""
+    return np.array(prior, dtype=np.float64) if np.ndim(prior) else float(prior)

@@ -1,0 +1,199 @@
+"""Which words speak for which label: a table of labels, and a plot of the words of a document."""
+
+import numpy as np
+
+from sklda.inspection._axes import plain_text, pyplot
+from sklda.inspection._ranking import check_count, chosen_topics, largest
+from sklda.inspection._records import frame
+from sklda.inspection._tokens import row_of, topic_labels
+from sklda.inspection._view import document_labels, view
+
+
+def label_words(model, *, labels=None, n_words=10, feature_names=None):
+    """The words that speak for each label.
+
+    Words are ordered by the expected number of their tokens with the label, times the logarithm of phi_kv / p(v). So a
+    word is high if it is frequent in the label and more frequent there than in the corpus.
+
+    Parameters
+    ----------
+    model : LabeledLDA, or pipeline or search that ends in one
+        Fitted.
+    labels : sequence of int, default=None
+        Numbers of labels, as in ``classes_`` of an indicator matrix; numbers from ``n_labels`` on are shared topics.
+        None: all.
+    n_words : int, default=10
+        Number of words of each label.
+    feature_names : sequence of str of length n_features, default=None
+        Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+
+    Returns
+    -------
+    pandas.DataFrame, or list of dict if pandas is not installed
+        A row for each label and word, with columns ``label`` and ``word``; ``count``, the expected number of tokens of
+        the word that have the label; ``share``, this number divided by that of all tokens of the word; ``probability``,
+        phi_kv. A label has fewer rows if fewer words were seen with it.
+
+    Raises
+    ------
+    TypeError
+        If the model is no `LabeledLDA`.
+
+    Examples
+    --------
+    >>> from sklda import LabeledLDA
+    >>> from sklda.inspection import label_words
+    >>> model = LabeledLDA(random_state=0).fit([[3, 1, 0], [0, 1, 3]], ["fruit", "car"])
+    >>> table = label_words(model, n_words=1, feature_names=["apple", "big", "wheel"])
+    >>> [(str(label), str(word)) for label, word in zip(table["label"], table["word"])]
+    [('car', 'wheel'), ('fruit', 'apple')]
+    """
+    found = _labelled_view(model, None, feature_names)
+    counts = found.model._word_topic_counts_.toarray().T
+    totals = counts.sum(axis=0)
+    names, rows = topic_labels(found.model), []
+    n_words = check_count(n_words, "n_words")
+    for k in range(found.n_topics) if labels is None else chosen_topics(labels, found.share, found.n_topics):
+        seen = np.flatnonzero(counts[k])
+        gain = counts[k, seen] * (np.log(found.topic_word[k, seen]) - np.log(totals[seen] / totals.sum()))
+        rows += [(k, v) for v in seen[largest(gain, min(n_words, len(seen)))]]
+    k, v = np.array(rows, dtype=int).reshape(-1, 2).T
+    return frame(
+        {
+            "label": [names[each] for each in k],
+            "word": [found.words[each] for each in v],
+            "count": counts[k, v],
+            "share": counts[k, v] / totals[v],
+            "probability": found.topic_word[k, v],
+        }
+    )
+
+
+class DocumentLabelsDisplay:
+    """The words of a document, and the labels for which they speak.
+
+    Use `from_estimator` to make one.
+
+    Parameters
+    ----------
+    words : list of str
+        The words shown.
+    labels : list of str
+        The labels shown.
+    tokens : ndarray of shape (n_words, n_labels)
+        Expected number of tokens of every word that have each label.
+    proportions : ndarray of shape (n_labels,)
+        Proportions of the labels in the document.
+    title : str, default=""
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklda import LabeledLDA
+    >>> from sklda.inspection import DocumentLabelsDisplay
+    >>> X = [[3, 1, 0], [0, 1, 3], [2, 1, 2]]
+    >>> model = LabeledLDA(random_state=0).fit(X, [[1, 0], [0, 1], [1, 1]])
+    >>> DocumentLabelsDisplay.from_estimator(model, X, document=2).tokens.shape
+    (3, 2)
+    """
+
+    def __init__(self, words, labels, tokens, proportions, title=""):
+        self.words, self.labels, self.tokens = words, labels, tokens
+        self.proportions, self.title = proportions, title
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, *, document, n_labels=5, n_words=20, feature_names=None, document_names=None, ax=None
+    ):
+        """Plot the words and labels of a document.
+
+        Parameters
+        ----------
+        estimator : LabeledLDA, or pipeline or search that ends in one
+            Fitted.
+        X : array-like, sparse matrix, or whatever a pipeline takes
+            Documents. For the X of the fit, only the labels of the document speak.
+        document : int
+            Row of X.
+        n_labels : int, default=5
+            Number of labels, those with the highest proportions.
+        n_words : int, default=20
+            Number of words, those with the most tokens that have one of these labels.
+        feature_names : sequence of str of length n_features, default=None
+            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        document_names : sequence of n_documents str, default=None
+            None: row numbers.
+        ax : matplotlib Axes, default=None
+            None: a new figure.
+
+        Returns
+        -------
+        DocumentLabelsDisplay
+
+        Raises
+        ------
+        TypeError
+            If the estimator is no `LabeledLDA`.
+        ValueError
+            If `document` is not a row of X, or has no words.
+        """
+        found = _labelled_view(estimator, X, feature_names)
+        document = row_of(document, found.counts.shape[0])
+        theta, own = found.doc_topic[document], found.counts[[document]]
+        if not own.nnz:
+            raise ValueError(f"document {document} has no words to show.")
+        chosen = largest(theta, check_count(n_labels, "n_labels"))
+        chosen = chosen[theta[chosen] > 0]
+        weights = theta[:, None] * found.topic_word[:, own.indices]
+        tokens = (own.data * weights / weights.sum(axis=0))[chosen].T
+        shown = largest(tokens.sum(axis=1), check_count(n_words, "n_words"))
+        names = topic_labels(found.model)
+        return cls(
+            [found.words[v] for v in own.indices[shown]],
+            [names[k] for k in chosen],
+            tokens[shown],
+            theta[chosen],
+            f"document {document_labels(document_names, found.counts.shape[0])[document]}",
+        ).plot(ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw a row for every word and a column for every label.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None: a new figure.
+
+        Returns
+        -------
+        DocumentLabelsDisplay
+        """
+        if ax is None:
+            size = 2.2 + 1.1 * len(self.labels), 1.2 + 0.22 * max(len(self.words), 1)
+            ax = pyplot().subplots(figsize=size, layout="constrained")[1]
+        image = ax.imshow(self.tokens, cmap="Blues", vmin=0, aspect="auto")
+        ax.set_yticks(range(len(self.words)), [plain_text(word, 24) for word in self.words])
+        names = [
+            f"{plain_text(name, 24)}\n{share:.0%}" for name, share in zip(self.labels, self.proportions, strict=True)
+        ]
+        ax.set_xticks(range(len(names)), names)
+        ax.xaxis.tick_top()
+        ax.tick_params(length=0)
+        ax.set_xlabel(plain_text(self.title, 60))
+        ax.figure.colorbar(image, ax=ax, label="expected tokens with the label")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _labelled_view(model, X, feature_names):
+    """The view of a `LabeledLDA`."""
+    found = view(model, X, feature_names)
+    if not hasattr(found.model, "label_names_"):
+        raise TypeError(f"{type(found.model).__name__} has no labels: give a fitted LabeledLDA.")
+    return found

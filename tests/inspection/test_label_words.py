@@ -1,0 +1,122 @@
+"""Which words speak for which label: tables and the display."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sklda import GibbsLDA, LabeledLDA
+from sklda.inspection import (
+    ConvergenceDisplay,
+    DocumentLabelsDisplay,
+    document_table,
+    label_words,
+    to_arviz,
+    token_topics,
+    topic_table,
+)
+
+WORDS = ["apple", "banana", "engine", "the", "wheel"]
+X = np.array([[4, 2, 0, 3, 0], [0, 0, 3, 2, 3], [2, 2, 1, 2, 2], [0, 0, 0, 5, 0]])
+Y = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    import pandas as pd
+
+    lda = LabeledLDA(doc_topic_prior=0.5, topic_word_prior=0.1, random_state=0)
+    return lda.fit(X, pd.DataFrame(Y, columns=["fruit", "car"]))
+
+
+def test_words_of_labels(fitted):
+    table = label_words(fitted, n_words=2, feature_names=WORDS)
+    assert table["label"].tolist() == ["fruit", "fruit", "car", "car"]
+    assert set(table["word"]) == {"apple", "banana", "engine", "wheel"}
+    for row in table.to_dict("records"):
+        k, v = ["fruit", "car"].index(row["label"]), WORDS.index(row["word"])
+        counts = fitted.components_[:, v] - 0.1
+        np.testing.assert_allclose([row["count"], row["share"]], [counts[k], counts[k] / counts.sum()])
+        assert row["probability"] == fitted.topic_word_[k, v]
+    # The document without labels does not count.
+    everything = label_words(fitted, n_words=100, feature_names=WORDS)
+    assert everything["count"].sum() == pytest.approx(X[:3].sum())
+    assert label_words(fitted, labels=[1], n_words=1, feature_names=WORDS)["label"].tolist() == ["car"]
+
+
+def test_shared_topics_have_names():
+    lda = LabeledLDA(n_shared=2, n_draws=2, random_state=0).fit(X, ["a", "b", "a", "b"])
+    assert set(label_words(lda)["label"]) == {"a", "b", "shared 0", "shared 1"}
+
+
+def test_other_models_have_no_labels(fitted):
+    for call in (label_words, lambda model: DocumentLabelsDisplay.from_estimator(model, X, document=0)):
+        with pytest.raises(TypeError, match="GibbsLDA has no labels: give a fitted LabeledLDA"):
+            call(GibbsLDA(2, max_iter=2).fit(X))
+
+
+def test_tokens_have_labels_of_their_document(fitted):
+    table = token_topics(fitted, X, feature_names=WORDS)
+    assert set(table["label"][table["document"] == "0"]) == {"fruit"}
+    assert set(table["label"][table["document"] == "1"]) == {"car"}
+    assert set(table["label"][table["document"] == "3"]) == {""}
+    one = token_topics(fitted, X, document=0)
+    assert (one["topic_0"] == 1).all()
+    both = token_topics(fitted, X, document=2)
+    np.testing.assert_allclose(both["topic_0"] + both["topic_1"], 1)
+    # The full conditional of the first token, by its formula.
+    z, words = fitted.topic_assignments_, np.repeat(np.tile(np.arange(5), 4), X.ravel())
+    documents = np.repeat(np.repeat(np.arange(4), 5), X.ravel())
+    first = int(np.flatnonzero(documents == 2)[0])
+    rest = np.arange(len(z)) != first
+    n = np.array([(rest & (documents == 2) & (z == k)).sum() for k in range(2)])
+    m = np.array([(rest & (words == words[first]) & (z == k)).sum() for k in range(2)])
+    totals = np.array([(rest & (z == k)).sum() for k in range(2)])
+    weights = (n + 0.5) * (m + 0.1) / (totals + 0.5)
+    assert both["topic_0"][0] == pytest.approx(weights[0] / weights.sum())
+    assert (token_topics(fitted, X, document=3).filter(like="topic_").to_numpy()[:, 1:] == 0).all()
+
+
+def test_tokens_of_new_documents_may_have_any_label(fitted):
+    table = token_topics(fitted, X[2:] + 1, feature_names=WORDS)
+    assert set(table["label"]) == {"fruit", "car"}
+
+
+def test_the_display(fitted):
+    display = DocumentLabelsDisplay.from_estimator(fitted, X, document=2, feature_names=WORDS)
+    assert display.tokens.sum() == pytest.approx(X[2].sum())
+    assert sorted(display.words) == WORDS
+    np.testing.assert_allclose(display.proportions, np.sort(fitted.doc_topic_[2])[::-1])
+    assert [label.get_text().split("\n")[0] for label in display.ax_.get_xticklabels()] == display.labels
+    # Given its labels, a document has only these.
+    assert DocumentLabelsDisplay.from_estimator(fitted, X, document=0).labels == ["fruit"]
+    new = DocumentLabelsDisplay.from_estimator(fitted, X + 1, document=0, n_words=3, n_labels=1)
+    assert new.tokens.shape == (3, 1)
+    with pytest.raises(ValueError, match="document 0 has no words to show"):
+        DocumentLabelsDisplay.from_estimator(fitted, np.zeros((1, 5), int), document=0)
+    with pytest.raises(ValueError, match="document must lie between 0 and 3, got 4"):
+        DocumentLabelsDisplay.from_estimator(fitted, X, document=4)
+    plt.close("all")
+
+
+def test_texts():
+    pipe = make_pipeline(CountVectorizer(), LabeledLDA(label_weight=1, even_weight=1, random_state=0))
+    texts = ["apple apple banana", "engine wheel", "apple wheel"]
+    pipe.fit(texts, [[1, 0], [0, 1], [1, 1]])
+    assert label_words(pipe, n_words=1)["word"].iloc[0] == "apple"
+    assert DocumentLabelsDisplay.from_estimator(pipe, texts, document=2).words == ["apple", "wheel"]
+    plt.close("all")
+
+
+def test_other_tables_and_plots(fitted):
+    np.testing.assert_array_equal(document_table(fitted, X).filter(regex=r"^topic_\d+$"), fitted.doc_topic_)
+    assert set(topic_table(fitted, X, n_words=2)["topic"]) == {0, 1}
+    display = ConvergenceDisplay.from_estimator(fitted)
+    assert len(display.lines_) == 5
+    plt.close("all")
+
+
+def test_traces_for_arviz(fitted):
+    pytest.importorskip("arviz_base")
+    assert to_arviz(fitted) is not None

@@ -1,0 +1,165 @@
+"""The sampler of labelled LDA against enumeration, and its expected counts."""
+
+import pickle
+
+import numpy as np
+import pytest
+from enumeration import DOCS as OPEN_DOCS
+from enumeration import Enumeration, chi_square_p, make_corpus
+from label_cases import PRIORS, LabelEnumeration, indicator, make_case
+from sklearn.naive_bayes import MultinomialNB
+
+from sklda import LabeledLDA
+from sklda._inference.labels.chain import LabelChain, Plan
+from sklda._inference.labels.fitting import mean_counts
+from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
+
+ALARM = 1e-5
+# One allowed state of the seven tokens.
+START = (0, 0, 0, 2, 2, 1, 2)
+
+
+def one_sweep_p(truth, alpha, eta, n_draws=40_000, break_it=lambda chain: None, start=START):
+    """p-value of single sweeps from `start` against the exact transition."""
+    chain = truth.chain(alpha, eta, start)
+    choices = chain.choices.copy()
+    draws = np.empty((n_draws, len(start)), np.int32)
+    for draw in draws:
+        chain.set_choices(choices)
+        break_it(chain)
+        chain.sweep()
+        draw[:] = chain.topics()
+    return chi_square_p(truth.frequencies(draws), truth.transition(start))
+
+
+@pytest.mark.parametrize("n_shared", [0, 1])
+@pytest.mark.parametrize("name", PRIORS)
+def test_one_sweep_has_the_exact_transition(name, n_shared):
+    assert one_sweep_p(*make_case(name, n_shared)) > ALARM
+
+
+def miscount_pairs(chain):
+    chain.pair_counts[:5] += 1
+
+
+def miscount_topic(chain):
+    chain.topic_totals[0] += 3
+
+
+@pytest.mark.parametrize("wrong", [miscount_pairs, miscount_topic, *list(PRIORS)[1:]])
+def test_a_wrong_count_and_a_dropped_prior_are_found(wrong):
+    truth, alpha, eta = make_case("symmetric" if callable(wrong) else wrong)
+    break_it = wrong if callable(wrong) else lambda chain: None
+    assert one_sweep_p(truth, np.mean(alpha), np.mean(eta), 40_000, break_it) < ALARM
+
+
+@pytest.mark.parametrize("kind", ["labels", "shared topics"])
+def test_with_all_labels_open_the_chain_has_the_posterior_of_lda(kind):
+    n_labels = 2 if kind == "labels" else 1
+    labels = [[*range(n_labels)]] * 3
+    truth = Enumeration(OPEN_DOCS, 4, 2, 0.4, 0.3)
+    own = LabelEnumeration(OPEN_DOCS, labels, n_labels, 2 - n_labels, 4, 0.4, 0.3)
+    priors = own.chain(0.4, 0.3, [0] * 7).priors
+    draws = []
+    for seed in np.random.SeedSequence(1).spawn(4000):
+        chain = LabelChain.initialise(truth.corpus, own.opened, priors, Plan(10**9, 1, "cgs_p"), seed)
+        for _ in range(20):
+            chain.sweep()
+        draws.append(chain.topics())
+    assert chi_square_p(truth.frequencies(draws), truth.posterior) > ALARM
+    other = Enumeration(OPEN_DOCS, 4, 2, 0.8, 0.3)
+    assert chi_square_p(truth.frequencies(draws), other.posterior) < ALARM
+
+
+@pytest.mark.parametrize("n_shared", [0, 2])
+@pytest.mark.parametrize("name", PRIORS)
+def test_the_mean_of_expected_counts_is_the_exact_mean(name, n_shared):
+    """Summed over all states, with their probabilities."""
+    truth, alpha, eta = make_case(name, n_shared)
+    states = np.flatnonzero(truth.posterior)
+    chain = truth.chain(alpha, eta, truth.states[states[0]])
+    doc, pair = np.zeros_like(chain.doc_sums), np.zeros_like(chain.pair_sums)
+    for i in states:
+        chain.set_choices(truth.choices(truth.states[i]))
+        chain.doc_sums[:], chain.pair_sums[:] = 0, 0
+        chain.add_draw()
+        doc += truth.posterior[i] * chain.doc_sums
+        pair += truth.posterior[i] * chain.pair_sums
+    exact_doc, exact_pair = (np.tensordot(truth.posterior, each, 1) for each in (truth.n_dk, truth.m_kv))
+    np.testing.assert_allclose(truth.opened.document_matrix(doc).toarray(), exact_doc, atol=1e-12)
+    np.testing.assert_allclose(truth.opened.pair_matrix(pair).toarray().T, exact_pair, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_the_log_joint(name):
+    truth, alpha, eta = make_case(name, 1)
+    states = np.flatnonzero(truth.posterior)[::5]
+    chain = truth.chain(alpha, eta, truth.states[states[0]])
+    found = []
+    for i in states:
+        chain.set_choices(truth.choices(truth.states[i]))
+        found.append(chain.log_joint())
+    # The normalisers of the two differ by what the closed topics would add.
+    difference = np.array(found) - truth.log_joint[states]
+    np.testing.assert_allclose(difference, difference[0], atol=1e-10)
+
+
+def test_one_label_per_document_is_naive_bayes():
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(0.7, (60, 30)), rng.integers(4, size=60)
+    lda = LabeledLDA(topic_word_prior=0.25, random_state=0).fit(X, y)
+    bayes = MultinomialNB(alpha=0.25).fit(X, y)
+    np.testing.assert_allclose(np.log(lda.topic_word_), bayes.feature_log_prob_, rtol=1e-12)
+    np.testing.assert_array_equal(lda.doc_topic_, np.eye(4)[y])
+
+
+def test_a_pickled_chain_continues_with_the_same_draws():
+    truth, alpha, eta = make_case("eta per topic and word", 2)
+    chain = truth.chain(alpha, eta, START)
+    chain.add_draw()
+    copy = pickle.loads(pickle.dumps(chain))
+    for each in (chain, copy):
+        each.sweep()
+        each.add_draw()
+    np.testing.assert_array_equal(copy.choices, chain.choices)
+    np.testing.assert_array_equal(copy.pair_sums, chain.pair_sums)
+    assert copy.n_draws == chain.n_draws == 2
+
+
+def test_results_before_the_first_draw_do_not_change_the_chain():
+    truth, alpha, eta = make_case()
+    chain = truth.chain(alpha, eta, START)
+    doc, pair = mean_counts([chain], 3)
+    assert doc.sum() == pytest.approx(7)
+    assert pair.sum() == pytest.approx(7)
+    assert chain.n_draws == 0
+    assert not chain.doc_sums.any()
+
+
+def test_documents_without_open_topics_do_not_count():
+    corpus = make_corpus([[0, 1], [1, 1], []], 2)
+    opened = OpenTopics.make(corpus, indicator([[], [1], [0]], 2), 0)
+    priors = LabelPriors.make(0.5, 0.5, opened)
+    chain = LabelChain.initialise(corpus, opened, priors, Plan(0, 1, "cgs"), np.random.SeedSequence(0))
+    chain.sweep()
+    assert chain.topics().tolist() == [-1, -1, 1, 1]
+    assert chain.topic_totals.tolist() == [0, 2]
+    assert chain.doc_sums.tolist() == [2, 0]
+
+
+def test_shared_topics_are_matched_before_chains_are_averaged():
+    truth, alpha, eta = make_case("symmetric", 2)
+    a, b = (truth.chain(alpha, eta, truth.states[np.flatnonzero(truth.posterior)[0]]) for _ in range(2))
+    rng = np.random.default_rng(0)
+    a.doc_sums[:], a.pair_sums[:] = rng.random(len(a.doc_sums)), rng.random(len(a.pair_sums))
+    for sums, other, topics in (
+        (a.doc_sums, b.doc_sums, truth.opened.topics),
+        (a.pair_sums, b.pair_sums, truth.opened.pairs),
+    ):
+        shared = topics >= 3
+        other[:] = sums
+        other[shared] = sums[shared].reshape(-1, 2)[:, ::-1].ravel()
+    a.n_draws = b.n_draws = 1
+    doc, pair = mean_counts([a, b], 3)
+    np.testing.assert_allclose(doc, a.doc_sums)
+    np.testing.assert_allclose(pair, a.pair_sums)
