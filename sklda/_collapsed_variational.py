@@ -24,7 +24,120 @@ from sklda._inference.variational.stream import Stream, initial_counts
 
 
 class CollapsedVariationalLDA(BaseLDA):
-    """Latent Dirichlet allocation by collapsed variational Bayes (CVB0), for whole corpora and for streams."""
+    """Latent Dirichlet allocation by collapsed variational Bayes (CVB0), for corpora and for streams of documents.
+
+    Each distinct word of a document has a distribution of its topic, given the expected counts of all other tokens. The
+    method is deterministic after the first distributions. `fit` takes a corpus, `partial_fit` a chunk of a stream.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics, K.
+    learn_priors : {"asymmetric", "symmetric"} or bool, default="asymmetric"
+        Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
+        ``"symmetric"``: one alpha and one eta. There is an M-step every five passes over a corpus, from the fifth on,
+        or every ten chunks of a stream, from the expected counts. If X of `fit` has fewer than 1,000 tokens, priors
+        that are None are 0.1. A stream begins with ``1 / n_components`` and learns after 1,000 tokens. True is the same
+        as ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
+    doc_topic_prior : float or array-like of shape (n_components,), default=None
+        alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed.
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
+        eta, the Dirichlet parameter per word of the topics. A given eta is not changed. Both priors must lie between
+        1e-12 and 1e12.
+    learning_method : {"batch", "online"}, default="batch"
+        The method of `fit`. ``"batch"``: CVB0. It stores all distributions in single precision: ``4 * n_components``
+        bytes, with `n_components` rounded up to a multiple of 16, for every distinct word of every document. If the
+        computer has less memory, the fit fails at once. ``"online"``: SCVB0, as `partial_fit`, in passes over the
+        documents in random order. It stores ``8 * n_components * n_features`` bytes for the topics, and a chunk.
+    learning_decay : float, default=0.7
+        Chunk t of a stream moves the topics by the step ``(learning_offset + t) ** -learning_decay``. Between 0.5 and 1
+        the topics converge. With a smaller decay they
+        follow a stream that changes.
+    learning_offset : float, default=10.0
+        At least 1. A larger offset makes the first steps smaller.
+    max_iter : int, default=50
+        Number of passes over the corpus in `fit`. A few are enough for ``"online"``.
+    batch_size : int, default=128
+        Number of documents of a chunk. `partial_fit` cuts larger inputs.
+    evaluate_every : int, default=-1
+        Passes between two evaluations of the perplexity of the corpus. Not positive: there are none.
+    total_samples : float, default=1e6
+        Number of documents of the stream, for `partial_fit`. The counts in `components_` are those of this number of
+        documents, so it is also the weight of the words relative to `topic_word_prior`.
+    perp_tol : float, default=0.1
+        The passes end if the perplexity changes by less between two evaluations.
+    mean_change_tol : float, default=1e-3
+        With fixed topics, in `transform` and in chunks, the updates of a document end if the mean absolute change of
+        its topic counts, over topics, is smaller.
+    max_doc_update_iter : int, default=100
+        The largest number of these updates.
+    n_jobs : int, default=None
+        Number of threads. Results do not depend on it.
+    verbose : int, default=0
+        If positive, the memory of the distributions and every pass are printed.
+    random_state : int, RandomState instance, Generator or None, default=None
+        For the first distributions and the order of the documents. `transform` is deterministic.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Expected topic-word counts plus prior. `topic_word_` has the normalised rows.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        Topics as distributions over words.
+    doc_topic_ : ndarray of shape (n_documents, n_components)
+        Topic proportions of the documents of `fit`. `partial_fit` deletes it.
+    doc_topic_prior_, topic_word_prior_ : float or ndarray
+        alpha and eta, learnt or given.
+    bound_ : float
+        Perplexity of the corpus of `fit` from `doc_topic_` and `topic_word_`. It is not a bound: the name is that of
+        scikit-learn. `partial_fit` deletes it.
+    perplexity_trace_ : ndarray of shape (n_evaluations,)
+        The perplexities at `evaluate_every`. `partial_fit` deletes it.
+    n_iter_ : int
+        Number of passes over the corpus of `fit`.
+    n_batch_iter_ : int
+        Number of chunks so far. The documents of a batch fit count as chunks of `batch_size`.
+    n_features_in_ : int
+        Size of the vocabulary.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words. Only if X has column names that are all strings.
+
+    Notes
+    -----
+    With expected counts that do not include one token of word v in document d, the distribution of its topic is
+
+    .. math::
+
+        \\gamma_{dvk} \\propto
+        (n_{dk} + \\alpha_k) \\frac{m_{kv} + \\eta_{kv}}{m_k + \\sum_v \\eta_{kv}}.
+
+    In a stream, the topics stay fixed within a chunk and do not contain its documents, so only the counts of the
+    document exclude the token. There is no lower bound of log p(w): the updates keep only the zero-order term of an
+    expectation.
+
+    References
+    ----------
+    Asuncion, Welling, Smyth & Teh (2009). On smoothing and inference for topic models. UAI.
+
+    Foulds, Boyles, DuBois, Smyth & Welling (2013). Stochastic collapsed variational Bayesian inference for latent
+    Dirichlet allocation. KDD.
+
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklda import CollapsedVariationalLDA
+    >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
+    >>> X = CountVectorizer().fit_transform(texts)
+    >>> lda = CollapsedVariationalLDA(2, random_state=0).fit(X)
+    >>> theta = lda.transform(X)
+    >>> theta.shape, (theta.argmax(axis=1) == theta[0].argmax()).tolist()
+    ((4, 2), [True, True, False, False])
+    >>> lda.partial_fit(X[:2]).n_batch_iter_
+    2
+    """
 
     _parameter_constraints = {
         **{name: value for name, value in BaseLDA._parameter_constraints.items() if name != "fold_in_iter"},
@@ -118,18 +231,19 @@ class CollapsedVariationalLDA(BaseLDA):
             "bound_": perplexity(model.corpus, theta, topics(model)),
             "perplexity_trace_": np.array(trace),
             "n_iter_": model.n_sweeps,
+            "_lengths_": model.corpus.lengths,
             "_fold_in_seed_": random.key(random.child(seed, 1)),
         }
 
     def _topics(self, counts, priors, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
-        asymmetric = self._kind_of_learning() == "asymmetric" if self.doc_topic_prior is None else None
-        as_array = asymmetric if asymmetric is not None else np.ndim(self.doc_topic_prior) > 0
-        eta = priors.topic_word() if np.ndim(self.topic_word_prior) == 2 else priors.word
+        given, alpha = self.doc_topic_prior, priors.doc[0]
+        as_array = np.ndim(given) > 0 if given is not None else self._kind_of_learning() == "asymmetric"
+        eta = self.topic_word_prior
         return {
             "components_": counts + priors.topic_word(),
-            "doc_topic_prior_": priors.doc[0].copy() if as_array else float(priors.doc[0, 0]),
-            "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(self.topic_word_prior) else float(eta[0]),
+            "doc_topic_prior_": alpha.copy() if as_array else float(alpha[0]),
+            "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(priors.word[0]),
             "n_batch_iter_": position["n_chunks"],
             "_position_": position,
         }
@@ -148,7 +262,7 @@ class CollapsedVariationalLDA(BaseLDA):
 
         with_team(self._n_threads(), work)
         # The documents of an earlier fit do not belong to the new topics.
-        for name in ("doc_topic_", "bound_", "perplexity_trace_"):
+        for name in ("doc_topic_", "bound_", "perplexity_trace_", "_lengths_"):
             vars(self).pop(name, None)
         vars(self).update(self._topics(stream.counts, stream.priors, stream.position()), _fold_in_seed_=key)
         return self
@@ -158,7 +272,8 @@ class CollapsedVariationalLDA(BaseLDA):
         seed, K = random.seed_sequence(self.random_state), self.n_components
         given = (1 / K if prior is None else prior for prior in (self.doc_topic_prior, self.topic_word_prior))
         priors = Priors.make(*given, K, corpus.n_features)
-        counts = initial_counts(corpus, priors, self.total_samples, random.child(seed, 0))
+        first = corpus.take(np.arange(min(self.batch_size, corpus.n_documents)))
+        counts = initial_counts(first, priors, self.total_samples, random.child(seed, 0))
         return random.key(random.child(seed, 1)), self._stream(counts, priors, self._learner(priors))
 
     def _resumed(self, corpus):
@@ -204,7 +319,30 @@ class CollapsedVariationalLDA(BaseLDA):
         return min(effective_n_jobs(self.n_jobs), cpu_count())
 
     def transform(self, X, *, normalize=True):
-        """Topic proportions of documents, given the topics."""
+        """Topic proportions of documents, given the topics of the fit.
+
+        The method is CVB0 with fixed topics. It is deterministic, and the row of a document does not depend on the
+        other rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        normalize : bool, default=True
+            Whether rows sum to one. Otherwise they are expected topic counts plus `doc_topic_prior_`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            The row of a document without words is the prior mean.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit` and `partial_fit`.
+        ValueError
+            If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
+        """
         return self._proportions(X, normalize)
 
     def _expected_counts(self, corpus, alpha):
@@ -223,4 +361,6 @@ class CollapsedVariationalLDA(BaseLDA):
                 "sample_posterior draws the topic proportions of the documents of fit, and partial_fit keeps no "
                 "documents. Call fit."
             )
-        return draw_dirichlets((self._doc_parameter_, self.components_), n_samples, np.random.default_rng(seed))
+        sizes = self._lengths_ + np.sum(np.broadcast_to(self.doc_topic_prior_, len(self.components_)))
+        parameters = self.doc_topic_ * sizes[:, None], self.components_
+        return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))

@@ -16,7 +16,6 @@ from sklda._inference.compound.priors import Hyperparameters, document_prior
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
-from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.warn import warn
 from sklda._labels import encode

@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import (
     compare_topic_models,
@@ -108,6 +108,17 @@ def compound():
             yield f"CompoundLDA, {method}, learn_priors={learn}", attributes(lda) | found
 
 
+def collapsed_variational():
+    """CollapsedVariationalLDA by each method, and as a stream."""
+    for method in ("batch", "online"):
+        for learn in (False, True):
+            options = {"learning_method": method, "learn_priors": learn, "max_iter": 6, "evaluate_every": 3, **SEED}
+            lda = CollapsedVariationalLDA(4, **options).fit(SIMULATED)
+            yield f"CollapsedVariationalLDA, {method}, learn_priors={learn}", attributes(lda) | applied(lda)
+    lda = CollapsedVariationalLDA(4, total_samples=500, batch_size=20, **SEED).partial_fit(SIMULATED)
+    yield "CollapsedVariationalLDA, chunks", attributes(lda) | applied(lda)
+
+
 def empirical_bayes():
     """EmpiricalBayesLDA by each method."""
     grid = {"n_tuning": 20, "max_iter": 80, "grid_shape": (5, 4), "n_chains": 2, "tol": 0.0}
@@ -177,7 +188,7 @@ def metrics():
         yield f"point_estimates, {method}", dict(found)
 
 
-PARTS = (gibbs, compound, empirical_bayes, topic_count, metrics)
+PARTS = (gibbs, collapsed_variational, compound, empirical_bayes, topic_count, metrics)
 
 
 def main(names):

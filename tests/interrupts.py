@@ -19,7 +19,7 @@ import warnings
 
 import numpy as np
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
 from sklda._inference.parallel import Stop
 from sklda._inference.sampling.choice import SAMPLERS
 from sklda._inference.sampling.initialisation import INITS
@@ -115,6 +115,17 @@ CASES = {
         )
         for method in ("auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em")
     },
+    **{
+        f"CollapsedVariationalLDA {method}": fit(
+            lambda n_jobs, method=method: CollapsedVariationalLDA(
+                20, learning_method=method, max_iter=10**6, n_jobs=n_jobs
+            )
+        )
+        for method in ("batch", "online")
+    },
+    "CollapsedVariationalLDA, chunks": fit(
+        lambda n_jobs: _Stream(CollapsedVariationalLDA(20, batch_size=20, n_jobs=n_jobs))
+    ),
     "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, n_temperatures=1000, n_jobs=n_jobs)),
     **{
         f"CompoundLDA {method}": fit(
@@ -147,6 +158,15 @@ class _Often:
     def fit(self, X):
         while True:
             self.estimator.fit(X)
+
+
+class _Stream(_Often):
+    """Gets the same chunk again and again."""
+
+    def fit(self, X):
+        self.estimator.partial_fit(X)
+        while True:
+            self.estimator.partial_fit(X)
 
 
 class Unlike(AssertionError):

@@ -34,7 +34,7 @@ def update_documents(
 ):
     """One CVB0 update of every word of some documents, in order. m_k is brought up to date after every document."""
     cdef:
-        int64_t P = own.shape[1], K = topic_totals.shape[0], d, i, j, k, s, v
+        int64_t P = own.shape[1], K = topic_totals.shape[0], d, i, j, k, v, _s
         bint wide = wider_vectors()
         float* expected = &scratch[0, 0]
         float* totals = &scratch[1, 0]
@@ -60,7 +60,7 @@ def update_documents(
             if new:
                 for i in range(offsets[d], offsets[d + 1]):
                     add_scaled(&changes[rows[i], 0], &own[i, 0], repeats[i], P)
-            for s in range(n_updates):
+            for _s in range(n_updates):
                 for i in range(offsets[d], offsets[d + 1]):
                     if load(&stop[0]):
                         break
@@ -73,7 +73,9 @@ def update_documents(
                     etas = &topic_prior[v, 0] if topic_prior.shape[0] else NULL
                     eta = word_prior[v] if word_prior.shape[0] else 0
                     if wide:
-                        cvb0_update_wide(&own[i, 0], &word_topic[v, 0], &changes[v, 0], &document, eta, etas, repeats[i])
+                        cvb0_update_wide(
+                            &own[i, 0], &word_topic[v, 0], &changes[v, 0], &document, eta, etas, repeats[i]
+                        )
                     else:
                         cvb0_update(&own[i, 0], &word_topic[v, 0], &changes[v, 0], &document, eta, etas, repeats[i])
             for k in range(K):
@@ -97,7 +99,7 @@ def infer_documents(
 ):
     """Expected topic counts of documents by CVB0 with fixed topics."""
     cdef:
-        int64_t P = own.shape[1], K = doc_topic.shape[1], d, i, k, first, n, s
+        int64_t P = own.shape[1], K = doc_topic.shape[1], d, i, k, first, n, _s
         bint wide = wider_vectors()
         float* expected = &scratch[0, 0]
         float* before = &scratch[1, 0]
@@ -109,7 +111,7 @@ def infer_documents(
             memset(expected, 0, P * sizeof(float))
             for i in range(n):
                 cvb0_first(&own[i, 0], &word_topic[rows[first + i], 0], &alpha[0], expected, repeats[first + i], P)
-            for s in range(n_updates):
+            for _s in range(n_updates):
                 for k in range(K):
                     before[k] = expected[k]
                 for i in range(n):

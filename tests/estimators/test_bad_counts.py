@@ -9,7 +9,15 @@ from refusals import ALPHA, FITTED, GOOD, PHI, TEXTS, make, refuse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics, point_estimates
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    TopicCountLDA,
+    metrics,
+    point_estimates,
+)
 from sklda._inference.corpus import Corpus
 
 TFIDF = TfidfVectorizer().fit_transform(TEXTS).sorted_indices()
@@ -62,6 +70,10 @@ ENTRIES = {
     "GibbsLDA.fit_transform": lambda X: GibbsLDA(2, max_iter=2).fit_transform(X),
     "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2).fit(X),
     "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_iter=2).fit(X),
+    "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
+    "CollapsedVariationalLDA.partial_fit": lambda X: CollapsedVariationalLDA(2).partial_fit(X),
+    "CollapsedVariationalLDA.partial_fit, later": lambda X: CollapsedVariationalLDA(2).partial_fit(GOOD).partial_fit(X),
+    "CollapsedVariationalLDA.transform": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(GOOD).transform(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),
     **{
         f"GibbsLDA.{name}": lambda X, name=name: getattr(GibbsLDA(2, max_iter=2).fit(GOOD), name)(X)

@@ -68,9 +68,8 @@ def split_histogram(means, largest):
     means = np.minimum(means, largest)
     below = means.astype(np.int64)
     above = means - below
-    histogram = np.bincount(below, 1 - above, largest + 1) + np.bincount(
-        np.minimum(below + 1, largest), above, largest + 1
-    )
+    histogram = np.bincount(below, 1 - above, largest + 1)
+    histogram += np.bincount(np.minimum(below + 1, largest), above, largest + 1)
     histogram[0] = 0
     return histogram
 
