@@ -101,7 +101,7 @@ def test_learnt_priors_are_close_to_those_of_the_corpus():
         ratio = np.sort(lda.doc_topic_prior_) / alpha
         assert (ratio > 0.8).all()
         assert (ratio < 1.8).all()
-        assert abs(np.log(lda.topic_word_prior_ / 0.1)) < 0.2
+        assert 0.08 < lda.topic_word_prior_ < 0.18
         symmetric = clone(lda).set_params(learn_priors="symmetric").fit(corpus.data)
         assert type(symmetric.doc_topic_prior_) is float
         assert 0.05 < symmetric.doc_topic_prior_ < 0.8
@@ -118,7 +118,9 @@ def test_priors_of_every_shape(counts, method):
         assert np.array_equal(lda.doc_topic_prior_, alpha)
         assert np.array_equal(lda.topic_word_prior_, given)
         np.testing.assert_allclose(
-            lda.components_.sum(), counts.sum() + np.broadcast_to(given, (4, 60)).sum(), rtol=1e-3
+            lda.components_.sum(),
+            counts.sum() + np.broadcast_to(given, (4, 60)).sum(),
+            rtol=1e-6 if method == "batch" else 0.02,
         )
         lda.partial_fit(counts)
         assert np.array_equal(lda.topic_word_prior_, given)
@@ -203,7 +205,7 @@ def test_chunks_are_cut_at_batch_size(counts):
     parts = make(total_samples=150)
     for first in range(0, 150, 20):
         parts.partial_fit(counts[first : first + 20])
-    np.testing.assert_allclose(parts.components_, whole.components_, rtol=1e-6)
+    np.testing.assert_allclose(parts.components_, whole.components_, rtol=1e-4)
     assert parts.n_batch_iter_ == whole.n_batch_iter_ == 8
 
 

@@ -19,8 +19,8 @@ from sklda._kernels import _collapsed_variational
 _BLOCK_DOCUMENTS, _GROUP_BLOCKS = 32, 16
 # The factor of the stored counts below which they are multiplied by it.
 _SMALLEST_SCALE = 1e-6
-# The first counts of a stream: their sum as a share of the tokens, and the shape of their Gamma distribution. On a corpus
-# of 780,000 tokens with 100 topics, shares of 1 and shapes of 1 and 100 were worse after a pass.
+# The first counts of a stream: their sum as a share of the tokens, and the shape of their Gamma distribution. On a
+# corpus of 780,000 tokens with 100 topics, a share of 1 and shapes of 1 and 100 were worse after a pass.
 _FIRST_SHARE, _FIRST_SHAPE = 0.1, 10.0
 # Chunks between two M-steps, and the number of last documents from which alpha is learnt.
 _LEARN_EVERY, _LEARN_DOCUMENTS = 10, 2000
