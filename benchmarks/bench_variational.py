@@ -144,7 +144,7 @@ class Gibbs(Sklda):
 class Topica:
     """A new fit for every point, of twice as many sweeps: the model does not continue."""
 
-    name = "topica"
+    name, sampler = "topica, Gibbs", "sparse"
 
     def __init__(self, X, n_topics, seed):
         rows = (slice(*X.indptr[row : row + 2]) for row in range(X.shape[0]))
@@ -156,8 +156,9 @@ class Topica:
 
         n_topics = self.shape[0]
         self.sweeps *= 2
-        self.model = LDA(n_topics, alpha=ALPHA, beta=ETA, seed=self.seed)
-        self.model.fit(self.documents, iters=self.sweeps, num_threads=1)
+        priors = {"alpha_sum": ALPHA * n_topics, "beta": ETA, "optimize_interval": 0}
+        self.model = LDA(n_topics, **priors, seed=self.seed, sampler=self.sampler)
+        self.model.fit(self.documents, iters=self.sweeps, num_threads=1, keep_theta_draws=False)
 
     def topics(self):
         found = np.empty(self.shape)
@@ -165,7 +166,11 @@ class Topica:
         return found
 
 
-MODELS = {each.name: each for each in (CVB0, SCVB0, BatchVB, OnlineVB, Gensim, Topica, Gibbs)}
+class TopicaCVB0(Topica):
+    name, sampler = "topica, CVB0", "cvb0"
+
+
+MODELS = {each.name: each for each in (CVB0, SCVB0, BatchVB, OnlineVB, Gensim, Topica, TopicaCVB0, Gibbs)}
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
@@ -197,7 +202,7 @@ def curve(kind, train, test, n_topics, seconds, seed):
         model.step()
         now = time.process_time() - before
         # A library without continuation begins again: its time is that of the last fit.
-        spent = now if kind is Topica else spent + now
+        spent = now if issubclass(kind, Topica) else spent + now
         if spent >= due:
             weights = np.maximum(model.topics(), 1e-12)
             phi = weights / weights.sum(axis=1, keepdims=True)
@@ -307,12 +312,12 @@ def main():
                 if "curves" in options.parts:
                     order = np.random.default_rng(0).permutation(X.shape[0])
                     train, test = X[order[HELD_OUT:]], X[order[:HELD_OUT]]
-                    curves = {
-                        each: curve(MODELS[each], train, test, K, options.seconds, options.seed)
-                        for each in options.models
-                    }
+                    curves = figures[f"{name}, {K}, curves"] = {}
+                    for each in options.models:
+                        curves[each] = curve(MODELS[each], train, test, K, options.seconds, options.seed)
+                        if options.json:
+                            options.json.write_text(json.dumps(figures, indent=1))
                     show_curves(f"{name}, K = {K}", curves, options.seconds)
-                    figures[f"{name}, {K}, curves"] = curves
                 if options.json:
                     options.json.write_text(json.dumps(figures, indent=1))
     if options.json:

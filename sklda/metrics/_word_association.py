@@ -48,9 +48,9 @@ def word_association(model, cue, *, vocabulary=None):
         p(w \\mid c) = \\sum_k \\phi_{kw} \\, p(k \\mid c), \\quad p(k \\mid c) \\propto \\alpha_k \\phi_{kc}.
 
     The paper has equal alpha. If phi is not known but has a Dirichlet distribution given counts, the mean of
-    :math:`\\phi_{kw} \\phi_{kc}` for two different words is the product of their means times s / (s + 1), where s is the
-    sum of the counts and of eta in topic k. So means of phi may be used for topics of more than a few tokens. They come
-    from counts (``point_estimate="cgs"``) or from expected counts (``"cgs_p"``).
+    :math:`\\phi_{kw} \\phi_{kc}` for two different words is the product of their means times s / (s + 1), where s is
+    the sum of the counts and of eta in topic k. So means of phi may be used for topics of more than a few tokens. They
+    come from counts (``point_estimate="cgs"``) or from expected counts (``"cgs_p"``).
 
     References
     ----------

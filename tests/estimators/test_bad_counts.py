@@ -71,8 +71,6 @@ ENTRIES = {
     "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2).fit(X),
     "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_iter=2).fit(X),
     "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
-    "CollapsedVariationalLDA.partial_fit": lambda X: CollapsedVariationalLDA(2).partial_fit(X),
-    "CollapsedVariationalLDA.partial_fit, later": lambda X: CollapsedVariationalLDA(2).partial_fit(GOOD).partial_fit(X),
     "CollapsedVariationalLDA.transform": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(GOOD).transform(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),
     **{

@@ -4,7 +4,7 @@ import joblib
 import pytest
 from sklearn.base import clone
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda._inference.sampling.choice import SAMPLERS
 from sklda._inference.sampling.threaded import ThreadedChain
 from sklda.metrics import (
@@ -101,7 +101,6 @@ def test_evidence(on_dask, counts, method):
 @pytest.mark.parametrize(
     "lda",
     [
-        CollapsedVariationalLDA(3, max_iter=6, n_jobs=2, random_state=0),
         CompoundLDA(3, n_chains=2, max_iter=6, random_state=0),
         EmpiricalBayesLDA(3, n_chains=2, n_tuning=20, max_iter=20, grid_shape=(5, 5), random_state=0),
         TopicCountLDA(2, 3, n_temperatures=10, n_runs=2, random_state=0),
