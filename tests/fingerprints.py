@@ -23,6 +23,7 @@ from sklda.metrics import (
     log_evidence,
     predictive_perplexity,
     topic_coherence,
+    word_association,
 )
 
 SIMULATED = make_lda_corpus(40, 60, 3, doc_length=(0, 40), topic_word_prior=0.2, random_state=0).data
@@ -183,6 +184,7 @@ def metrics():
         found = log_evidence(SMALL, 2, method=method, n_temperatures=20, n_chains=2, n_inner=5, **SEED)
         yield f"log_evidence, {method}", {"estimate": found}
     yield "topic_coherence", {"value": topic_coherence(SIMULATED, lda)}
+    yield "word_association", {"value": word_association(lda, [0, 1])}
     for method in ("cgs_p", "cgs"):
         found = point_estimates(SIMULATED, lda.topic_assignments_, n_components=3, method=method)
         yield f"point_estimates, {method}", dict(found)

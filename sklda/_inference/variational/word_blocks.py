@@ -57,7 +57,7 @@ def word_blocks(corpus, *, n_entries=None, n_documents=None):
     if n_documents is not None:
         edges = np.arange(0, corpus.n_documents, n_documents)
     else:
-        edges = np.searchsorted(offsets, np.arange(0, offsets[-1], n_entries), side="right") - 1
+        edges = np.searchsorted(offsets, np.arange(n_entries, offsets[-1], n_entries), side="right") - 1
     edges = np.unique(np.concatenate([[0], edges, [corpus.n_documents]]))
     blocks = []
     for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
