@@ -153,6 +153,34 @@ def test_verbose_says_the_memory_and_every_pass(counts, capsys):
     assert "pass 2 of 2: perplexity" in said
 
 
+class StopAfter:
+    """A callback of scikit-learn that ends the fit after some passes."""
+
+    def __init__(self, n_passes):
+        self.left, self.fitted = n_passes, None
+
+    def setup(self, estimator, context):
+        pass
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        self.left -= context.task_name == "stage"
+        self.fitted = fitted_estimator
+        return context.task_name == "stage" and self.left == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_callback_ends_the_fit(counts, same_fit, method):
+    pytest.importorskip("sklearn.callback")
+    callback = StopAfter(3)
+    lda = make(learning_method=method, max_iter=50).set_callbacks(callback).fit(counts)
+    assert lda.n_iter_ == 3
+    assert callback.fitted.bound_ == lda.bound_
+    lda.set_callbacks()
+    assert same_fit(lda, make(learning_method=method, max_iter=3).fit(counts))
+
+
 def test_a_fit_that_needs_too_much_memory_says_the_alternative(same):
     X = sp.csr_array(np.ones((2000, 2000), int))
     lda = make(n_components=4_000_000)
@@ -166,8 +194,8 @@ def test_better_than_variational_bayes():
     X, _ = load_docstrings(return_X_y=True)
     train, test = X[::2], X[1::20]
     priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01, "random_state": 0}
-    vb = LatentDirichletAllocation(30, max_iter=30, **priors).fit(train)
-    ours = CollapsedVariationalLDA(30, max_iter=30, **priors).fit(train)
+    vb = LatentDirichletAllocation(15, max_iter=15, **priors).fit(train)
+    ours = CollapsedVariationalLDA(15, max_iter=15, **priors).fit(train)
     theirs = clone(ours).set_params(max_iter=1).fit(train)
     theirs.components_ = vb.components_
     assert ours.score(test) > theirs.score(test) + 0.05
