@@ -48,7 +48,7 @@ class CollapsedVariationalLDA(BaseLDA):
         The method of `fit`. ``"batch"``: CVB0. It stores all distributions in single precision: ``4 * n_components``
         bytes, with `n_components` rounded up to a multiple of 16, for every distinct word of every document. If the
         computer has less memory, the fit fails at once. ``"online"``: SCVB0, as `partial_fit`, in passes over the
-        documents in random order. It stores ``8 * n_components * n_features`` bytes for the topics, and a chunk.
+        documents in random order. It needs about four arrays of ``8 * n_components * n_features`` bytes, and a chunk.
     learning_decay : float, default=0.7
         Chunk t of a stream moves the topics by the step ``(learning_offset + t) ** -learning_decay``. Between 0.5 and 1
         the topics converge. With a smaller decay they
