@@ -4,13 +4,15 @@ The package has three layers. A module imports only from its own layer and from 
 folder imports only from the folders above it in this list, and from the modules in the first line::
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
+    sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound
+                                          _collapsed_variational
                      their results       _chain_results
                      their progress      _callbacks
                      collections         _collections  _labels
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
-                     of K, of topics     _evidence  _coherence
+                     of K, of topics     _evidence  _coherence  _word_association
                      for searches        _scorers
                      their arguments     _models  _checks
       inspection     what they read      _view  _ranking  _distances  _groups  _axes
@@ -29,6 +31,8 @@ folder imports only from the folders above it in this list, and from the modules
                      in common           threaded  blocked  choice  initialisation  run_chains
                      priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  draws  matching
+        variational  CVB0                batch  passes  stream  fixed_topics
+                     in common           word_blocks  prior_learning
         held_out     theta               fold_in  token_topics
                      log p(w_d | phi)    log_likelihoods  ais  left_to_right  particle_filter  chib  exact
                      of hidden tokens    document_completion
@@ -59,6 +63,7 @@ attributes.
 from importlib.metadata import version
 
 from sklda import datasets, inspection, metrics
+from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
@@ -68,6 +73,7 @@ from sklda._topic_count import TopicCountLDA
 
 __version__ = version("sklda")
 __all__ = [
+    "CollapsedVariationalLDA",
     "CompoundLDA",
     "EmpiricalBayesLDA",
     "GibbsLDA",

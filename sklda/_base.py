@@ -230,7 +230,12 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         self._validate_params()
         corpus = self._corpus(X, reset=False)
         alpha = self._doc_prior(corpus, **metadata)
-        theta = alpha + fold_in(
+        theta = alpha + self._expected_counts(corpus, alpha)
+        return theta / theta.sum(axis=1, keepdims=True) if normalize else theta
+
+    def _expected_counts(self, corpus, alpha):
+        """Expected topic counts of documents given the topics, (n_documents, n_components)."""
+        return fold_in(
             corpus,
             self.topic_word_,
             alpha,
@@ -238,7 +243,6 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             seed=self._fold_in_seed_,
             n_jobs=self.n_jobs,
         )
-        return theta / theta.sum(axis=1, keepdims=True) if normalize else theta
 
     def sample_posterior(self, n_samples=1, random_state=None):
         """Draws of the topic proportions of the training documents and of the topics, given the words.

@@ -14,6 +14,7 @@ from sklda._inference.compound import driver
 from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import Hyperparameters, document_prior
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.warn import warn
@@ -261,13 +262,9 @@ class CompoundLDA(CollectionLDA):
     def _sample_posterior(self, n_samples, seed):
         if self._model_.method != "variational":
             return super()._sample_posterior(n_samples, seed)
-        state, rng = self._chain_states_[self.best_chain_], np.random.default_rng(seed)
+        state = self._chain_states_[self.best_chain_]
         parameters = state.doc_topic, state.topic_word_parameter
-        samples = tuple(np.empty((n_samples, *each.shape), np.float32) for each in parameters)
-        for each, parameter in zip(samples, parameters, strict=True):
-            for sample in each:
-                sample[:] = np.exp(random.log_dirichlet(rng, parameter))
-        return samples
+        return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
 
     def _check_unchanged(self, corpus, labels, collections):
         """Refuse to continue if X, the collections or the parameters are not those of the previous fit."""

@@ -14,6 +14,7 @@ import warnings
 import numpy as np
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, point_estimates
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import (
     compare_topic_models,
@@ -23,6 +24,7 @@ from sklda.metrics import (
     log_evidence,
     predictive_perplexity,
     topic_coherence,
+    word_association,
 )
 
 SIMULATED = make_lda_corpus(40, 60, 3, doc_length=(0, 40), topic_word_prior=0.2, random_state=0).data
@@ -117,6 +119,15 @@ def labels():
             lda = LabeledLDA(n_chains=2, n_draws=3, label_count=2, **options, **SEED).fit(X, Y)
             found = {"scores": lda.decision_function(NEW), "labels": lda.predict(NEW)}
             yield f"LabeledLDA, {label_prior}, {sampler}", attributes(lda) | found
+def collapsed_variational():
+    """CollapsedVariationalLDA by each method, and as a stream."""
+    for method in ("batch", "online"):
+        for learn in (False, True):
+            options = {"learning_method": method, "learn_priors": learn, "max_iter": 6, "evaluate_every": 3, **SEED}
+            lda = CollapsedVariationalLDA(4, **options).fit(SIMULATED)
+            yield f"CollapsedVariationalLDA, {method}, learn_priors={learn}", attributes(lda) | applied(lda)
+    lda = CollapsedVariationalLDA(4, total_samples=500, batch_size=20, **SEED).partial_fit(SIMULATED)
+    yield "CollapsedVariationalLDA, chunks", attributes(lda) | applied(lda)
 
 
 def empirical_bayes():
@@ -183,12 +194,14 @@ def metrics():
         found = log_evidence(SMALL, 2, method=method, n_temperatures=20, n_chains=2, n_inner=5, **SEED)
         yield f"log_evidence, {method}", {"estimate": found}
     yield "topic_coherence", {"value": topic_coherence(SIMULATED, lda)}
+    yield "word_association", {"value": word_association(lda, [0, 1])}
     for method in ("cgs_p", "cgs"):
         found = point_estimates(SIMULATED, lda.topic_assignments_, n_components=3, method=method)
         yield f"point_estimates, {method}", dict(found)
 
 
 PARTS = (gibbs, compound, labels, empirical_bayes, topic_count, metrics)
+PARTS = (gibbs, collapsed_variational, compound, empirical_bayes, topic_count, metrics)
 
 
 def main(names):

@@ -20,8 +20,12 @@ import warnings
 
 import numpy as np
 
+<<<<<<< HEAD
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
 from sklda._inference.modes.initialisation import INITS
+=======
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
+>>>>>>> refs/heads/cvb
 from sklda._inference.parallel import Stop
 from sklda._inference.sampling.choice import SAMPLERS
 from sklda.datasets import load_docstrings
@@ -136,6 +140,17 @@ CASES = {
         )
         for method in ("auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em")
     },
+    **{
+        f"CollapsedVariationalLDA {method}": fit(
+            lambda n_jobs, method=method: CollapsedVariationalLDA(
+                20, learning_method=method, max_iter=10**6, n_jobs=n_jobs
+            )
+        )
+        for method in ("batch", "online")
+    },
+    "CollapsedVariationalLDA, chunks": fit(
+        lambda n_jobs: _Stream(CollapsedVariationalLDA(20, batch_size=20, n_jobs=n_jobs))
+    ),
     "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, n_temperatures=1000, n_jobs=n_jobs)),
     **{
         f"CompoundLDA {method}": fit(
@@ -179,6 +194,15 @@ class _Often:
     def fit(self, X):
         while True:
             self.estimator.fit(X)
+
+
+class _Stream(_Often):
+    """Gets the same chunk again and again."""
+
+    def fit(self, X):
+        self.estimator.partial_fit(X)
+        while True:
+            self.estimator.partial_fit(X)
 
 
 class Unlike(AssertionError):

@@ -237,7 +237,7 @@ def test_kernels_choose_a_topic_whatever_the_weights():
 FLUSHED = """
     import ctypes, math, struct, sys
     import numpy as np
-    from sklda import CompoundLDA
+    from sklda import CollapsedVariationalLDA, CompoundLDA
     from sklda._inference.sampling.grouped import GroupedChain
     from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
     from sklda._inference.sampling.collapsed import GibbsChain
@@ -291,6 +291,12 @@ FLUSHED = """
             expected = fold_in(corpus, phi, alpha, n_sweeps=4, seed=1)
             assert np.allclose(expected.sum(axis=1), corpus.lengths, rtol=1e-3)
             lda = GibbsLDA(K, doc_topic_prior=alpha[0], topic_word_prior=prior(V), max_iter=3, random_state=0).fit(X)
+            for method in ("batch", "online"):
+                cvb = CollapsedVariationalLDA(K, doc_topic_prior=alpha[0], topic_word_prior=prior((K, V)), max_iter=3,
+                                              learning_method=method, random_state=0).fit(X)
+                for theta in (cvb.doc_topic_, cvb.partial_fit(X).transform(X)):
+                    assert np.allclose(theta.sum(axis=1), 1) and (theta >= 0).all()
+                assert np.isfinite(cvb.components_).all() and (cvb.components_ > 0).all()
             leave_one_out_score(X, lda, n_draws=10, n_temperatures=3, random_state=0)
             if 1 < K < 20:
                 CompoundLDA(K, topic_word_prior=prior(V), max_iter=4, random_state=0).fit(

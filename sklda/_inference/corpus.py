@@ -111,6 +111,13 @@ class Corpus(Aligned):
         digest.update(self.words)
         return digest.hexdigest()
 
+    def take(self, documents):
+        """The corpus of some documents, in the order of their indices."""
+        lengths = self.lengths[documents]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        shifts = np.repeat(self.offsets[documents] - offsets[:-1], lengths)
+        return Corpus(self.words[np.arange(offsets[-1]) + shifts], offsets, self.n_features)
+
     def document_keys(self, seed):
         """A 64-bit seed for every document, computed from `seed` and the document's words; uint64 (n_documents,)."""
         keys = np.empty(self.n_documents, np.uint64)

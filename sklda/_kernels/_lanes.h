@@ -85,7 +85,7 @@ static inline void add_products(const float *restrict a, const float *restrict b
 
 /* One CVB0 update of a word: remove its repeats from the expected counts, compute its distribution own, and add the
  * repeats again. */
-static inline void cvb0_word(float *restrict own, const float *restrict row, float *restrict expected,
+ALWAYS_INLINE void cvb0_word(float *restrict own, const float *restrict row, float *restrict expected,
                              const float *restrict prior, float repeats, int64_t width)
 {
     float acc[LANES] = {0};

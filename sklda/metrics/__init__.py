@@ -18,6 +18,7 @@ from sklda.metrics._scorers import (
     make_held_out_scorer,
     neg_ais_perplexity_scorer,
 )
+from sklda.metrics._word_association import word_association
 
 __all__ = [
     "compare_topic_models",
@@ -32,4 +33,5 @@ __all__ = [
     "predictive_perplexity",
     "topic_coherence",
     "topic_diversity",
+    "word_association",
 ]

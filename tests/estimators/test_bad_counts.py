@@ -10,6 +10,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics, point_estimates
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    TopicCountLDA,
+    metrics,
+    point_estimates,
+)
 from sklda._inference.corpus import Corpus
 
 TFIDF = TfidfVectorizer().fit_transform(TEXTS).sorted_indices()
@@ -63,6 +72,9 @@ ENTRIES = {
     "GibbsLDA.fit_transform": lambda X: GibbsLDA(2, max_iter=2).fit_transform(X),
     "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2).fit(X),
     "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_iter=5).fit(X),
+    "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_iter=2).fit(X),
+    "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
+    "CollapsedVariationalLDA.transform": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(GOOD).transform(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),
     "LabeledLDA.fit": lambda X: LabeledLDA(n_chains=1, burn_in=1, n_draws=1).fit(X, LABELS),
     **{

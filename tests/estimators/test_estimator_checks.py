@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.fixes import parse_version
 
 from sklda import CompoundLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, TopicCountLDA
 
 if parse_version(sklearn.__version__) < parse_version("1.7"):
     EXPECTED = {
@@ -24,6 +25,8 @@ ESTIMATORS = [
     GibbsLDA(),
     GibbsLDA(2, max_iter=5, n_chains=2, n_jobs=2, point_estimate="cgs"),
     GibbsLDA(3, max_iter=5, doc_topic_prior=0.1, topic_word_prior=2),
+    CollapsedVariationalLDA(max_iter=5),
+    CollapsedVariationalLDA(3, learning_method="online", max_iter=2, batch_size=7, learn_priors=False, n_jobs=2),
     CompoundLDA(max_iter=20),
     CompoundLDA(2, max_iter=5, method="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
     CompoundLDA(2, max_iter=5, method="variational", learn_priors=True),

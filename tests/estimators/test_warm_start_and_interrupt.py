@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 
 def make(**parameters):
@@ -80,6 +80,10 @@ WAYS = {
         ],
     ),
     "TopicCountLDA": (COUNT, [{"method": "pmmh"}, {"topic_word_prior": 0.1}, {"min_components": 2}]),
+    "CollapsedVariationalLDA": (
+        CollapsedVariationalLDA(3, max_iter=3, random_state=0),
+        [{"learning_method": "online"}, {"evaluate_every": 1}, {"learn_priors": False}],
+    ),
     "CompoundLDA": (
         COMPOUND,
         [

@@ -15,6 +15,14 @@ __all__ = ["CASES", "Session", "Violation", "case"]
 CASES = estimators.CASES | functions.CASES | labels.CASES
 # Estimators have the most states and options.
 _POPULATION = [*CASES, *["GibbsLDA"] * 5, *["CompoundLDA"] * 3, "EmpiricalBayesLDA", "TopicCountLDA", "LabeledLDA"]
+_POPULATION = [
+    *CASES,
+    *["GibbsLDA"] * 5,
+    *["CollapsedVariationalLDA"] * 2,
+    *["CompoundLDA"] * 3,
+    "EmpiricalBayesLDA",
+    "TopicCountLDA",
+]
 
 
 def case(seed, number):

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from hostile.corpora import draw_counts
 from hostile.session import ESTIMATED
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
 INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
@@ -58,6 +58,9 @@ def _initial_state(draw, X, K):
     )
 
 
+OTHER_FEATURES = "other features than the fit"
+
+
 class _Model:
     """A fitted model with any topics and topic proportions."""
 
@@ -88,6 +91,28 @@ def compound(draw, session):
         "warm_start": draw.option(False, False, True),
     }
     _live(draw, session, CompoundLDA, X, options, labelled=True)
+
+
+def collapsed_variational(draw, session):
+    X = draw_counts(draw)
+    V, K = _features(X), min(draw.n_components(), 272)
+    options = {
+        "n_components": draw.option(K),
+        "learn_priors": draw.option("asymmetric", "symmetric", False, True),
+        "doc_topic_prior": draw.pick([draw.prior([(K,)]), None]),
+        "topic_word_prior": draw.pick([draw.prior([(V,), (K, V)] if draw.chance(0.3) else []), None]),
+        "learning_method": draw.option("batch", "online"),
+        "learning_decay": draw.option(0.7, 0.0, 1.0, 0.5),
+        "learning_offset": draw.option(10.0, 1.0, 1e6),
+        "max_iter": draw.option(1, 2, 12),
+        "batch_size": draw.option(128, 1, 2, 10**9),
+        "evaluate_every": draw.option(-1, 0, 1, 2),
+        "total_samples": draw.option(1e6, 1, 1e-3, 1e12),
+        "perp_tol": draw.option(0.1, 0.0, 1e9),
+        "mean_change_tol": draw.option(1e-3, 0.0, 1e9),
+        "max_doc_update_iter": draw.option(1, 2, 100),
+    }
+    _live(draw, session, CollapsedVariationalLDA, X, options)
 
 
 def empirical_bayes(draw, session):
@@ -137,6 +162,7 @@ def topic_count(draw, session):
 
 CASES = {
     "GibbsLDA": gibbs,
+    "CollapsedVariationalLDA": collapsed_variational,
     "CompoundLDA": compound,
     "EmpiricalBayesLDA": empirical_bayes,
     "TopicCountLDA": topic_count,
@@ -153,7 +179,9 @@ def _largest_share(doc_topic, topic_word):
 
 def _live(draw, session, kind, X, options, labelled=False):
     """Construct, perhaps ask too early, fit, ask, fit again."""
-    options |= {"fold_in_iter": draw.option(1, 2, 3), "n_jobs": draw.jobs(), "random_state": draw.seed()}
+    options |= {"n_jobs": draw.jobs(), "random_state": draw.seed()}
+    if kind is not CollapsedVariationalLDA:
+        options["fold_in_iter"] = draw.option(1, 2, 3)
     K = options.get("n_components")
     huge = (MemoryError,) if isinstance(K, int) and K in HUGE else ()
     estimator = session.call(kind, **options)
@@ -195,6 +223,17 @@ def _check_fit(session, estimator, clean):
     session.require(estimator.components_ >= 0, "components_ is not negative")
     session.distribution(phi, (K, V), "topic_word_")
     session.distribution(estimator.doc_topic_, (D, K), "doc_topic_")
+    if isinstance(estimator, CollapsedVariationalLDA):
+        eta = np.broadcast_to(estimator.topic_word_prior_, (K, V))
+        session.require(
+            np.isclose(estimator.components_.sum(), clean.sum() + eta.sum(), rtol=1e-4)
+            or estimator.learning_method == "online",
+            "topic-word counts add up",
+        )
+        session.require(estimator.bound_ >= 1 - 1e-6, "bound_ is a perplexity")
+        for name in ("doc_topic_prior_", "topic_word_prior_", "bound_", "perplexity_trace_"):
+            session.finite(getattr(estimator, name), name)
+        return
     trace = estimator.log_joint_trace_
     if getattr(estimator, "tol", None) is not None and type(estimator) is GibbsLDA:
         # Chains that end early leave NaN behind them.
@@ -257,7 +296,7 @@ def _ask(draw, session, estimator, X, labels):
     other = X if draw.chance(0.4) else draw_counts(draw, n_features=V if same else None)
     refuse = other.refuse
     if refuse is None and other.clean is not None and other.clean.shape[1] != V:
-        refuse = "other features than the fit"
+        refuse = OTHER_FEATURES
     if labels and other is not X:
         known = [None, *estimator.collections_.tolist()]
         size = len(other.clean) if other.clean is not None else 2
@@ -311,8 +350,21 @@ def _pickle(draw, session, estimator, X, refuse, labels, sizes):
     session.require(len(names) == sizes[1], "a name for every topic")
 
 
+def _next_chunk(draw, session, estimator, X, refuse):
+    """A chunk of a stream."""
+    # Unlike the X of a fit, a chunk may be empty.
+    found = session.call(estimator.partial_fit, X.given, refuse=refuse if refuse == OTHER_FEATURES else None)
+    if found is not None:
+        session.finite(found.components_, "components_")
+        session.distribution(found.topic_word_, found.components_.shape, "topic_word_")
+        for name in ("doc_topic_prior_", "topic_word_prior_"):
+            session.finite(getattr(found, name), name)
+
+
 def _own(draw, session, estimator, X, refuse, labels, sizes):
     """Questions that only this estimator answers."""
+    if isinstance(estimator, CollapsedVariationalLDA):
+        return _next_chunk(draw, session, estimator, X, refuse)
     if isinstance(estimator, EmpiricalBayesLDA):
         _around_the_maximum(draw, session, estimator)
     elif isinstance(estimator, TopicCountLDA):

@@ -182,6 +182,12 @@ def coherence(draw, session):
         if value is not None:
             session.require(0 < value <= 1, f"diversity is a share, got {value}")
         return
+    if draw.chance(0.3):
+        cue = draw.mostly([0, V - 1, [0, V - 1], []], [V, -1, 1.5, "x", [None], None])
+        value = session.call(metrics.word_association, draw.pick([phi, (phi, 0.5)]), cue)
+        if value is not None:
+            session.distribution(value, np.shape(value), "p(w | cue)")
+        return
     method, each = draw.option("npmi", "umass"), draw.chance(0.5)
     value = session.call(
         metrics.topic_coherence,

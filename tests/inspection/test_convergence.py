@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda._inference.diagnostics import effective_draws, r_hat
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import ConvergenceDisplay, to_arviz
@@ -120,6 +120,8 @@ def test_bad_input(fitted, call):
     variational = CompoundLDA(2, method="variational", max_iter=2, random_state=0).fit(CORPUS)
     with pytest.raises(TypeError, match="CompoundLDA has no chains here: give a fitted estimator that samples topics"):
         call(variational)
+    with pytest.raises(TypeError, match="CollapsedVariationalLDA has no chains here"):
+        call(CollapsedVariationalLDA(2, max_iter=2).fit(CORPUS))
     with pytest.raises(ValueError, match="quantity must be one of log_joint, squared_shares; got 'theta'"):
         ConvergenceDisplay.from_estimator(fitted, quantity="theta")
 

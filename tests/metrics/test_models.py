@@ -50,6 +50,7 @@ SCORES = {
     ),
     "topic_coherence": lambda X, model, as_input: metrics.topic_coherence(as_input(X), model),
     "topic_diversity": lambda X, model, as_input: metrics.topic_diversity(model, n_words=5),
+    "word_association": lambda X, model, as_input: metrics.word_association(model, [0, 1]),
     "held_out_curve": lambda X, model, as_input: metrics.held_out_curve(as_input(X), model, **FEW).score,
     "leave_one_out_score": lambda X, model, as_input: (
         metrics.leave_one_out_score(as_input(X), model, n_draws=10, documents=[0], **FEW).score

@@ -5,6 +5,7 @@ import pytest
 from enumeration import DOCS, Enumeration, K, V, make_corpus
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.draws import posterior_moments
@@ -194,6 +195,8 @@ def test_samples_use_draws_at_equal_distances(gibbs, n_samples):
 OTHERS = {
     "augmented": CompoundLDA(3, max_iter=10, random_state=0),
     "langevin": CompoundLDA(3, method="langevin", max_iter=10, random_state=0),
+    "cvb0": CollapsedVariationalLDA(3, max_iter=10, random_state=0),
+    "scvb0": CollapsedVariationalLDA(3, learning_method="online", max_iter=3, random_state=0),
     "variational": CompoundLDA(3, method="variational", max_iter=10, random_state=0),
     "gibbs_em": EmpiricalBayesLDA(3, method="gibbs_em", n_tuning=2, max_iter=20, random_state=0),
     "variational_em": EmpiricalBayesLDA(3, method="variational_em", max_iter=20, random_state=0),
@@ -219,8 +222,12 @@ def test_samples_of_other_estimators(corpus, name):
         np.testing.assert_array_equal(getattr(lda, key), value)
 
 
-def test_samples_of_variational_topics_have_their_moments(corpus):
-    lda = CompoundLDA(3, method="variational", max_iter=30, random_state=0).fit(corpus)
+@pytest.mark.parametrize(
+    "kind",
+    [CompoundLDA(3, method="variational", max_iter=30, random_state=0), CollapsedVariationalLDA(3, random_state=0)],
+)
+def test_samples_of_variational_topics_have_their_moments(corpus, kind):
+    lda = kind.fit(corpus)
     draws = lda.sample_posterior(2000, random_state=0)
     np.testing.assert_allclose(draws.doc_topic.mean(axis=0), lda.doc_topic_, atol=5.5 * 0.5 / np.sqrt(2000))
     np.testing.assert_allclose(draws.topic_word.mean(axis=0), lda.topic_word_, atol=5.5 * 0.5 / np.sqrt(2000))
@@ -232,7 +239,7 @@ def test_bad_numbers_of_samples(gibbs, n_samples, error):
         gibbs.sample_posterior(n_samples)
 
 
-@pytest.mark.parametrize("name", ["augmented", "variational", "gibbs_em"])
+@pytest.mark.parametrize("name", ["augmented", "variational", "cvb0", "gibbs_em"])
 def test_more_samples_than_memory(corpus, gibbs, name):
     for lda in (gibbs, OTHERS[name].fit(corpus)):
         with pytest.raises(MemoryError, match="allocate"):
@@ -241,6 +248,7 @@ def test_more_samples_than_memory(corpus, gibbs, name):
 
 def test_no_samples_before_the_fit():
     for kind in (GibbsLDA, CompoundLDA, EmpiricalBayesLDA, LabeledLDA, TopicCountLDA):
+    for kind in (GibbsLDA, CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, TopicCountLDA):
         with pytest.raises(Exception, match="fit"):
             kind().sample_posterior()
 

@@ -22,3 +22,17 @@ def draw_parameters(chain, rng):
     theta = np.exp(random.log_dirichlet(rng, chain.doc_topic_counts() + priors.doc))
     phi = np.exp(random.log_dirichlet(rng, chain.word_topic_counts[:, :K].T + priors.topic_word()))
     return theta, phi
+
+
+def draw_dirichlets(parameters, n_samples, rng):
+    """Draws from Dirichlet distributions, one for each row of each array of parameters.
+
+    Returns
+    -------
+    tuple of ndarray of shape (n_samples, *shape of the parameters), float32
+    """
+    samples = tuple(np.empty((n_samples, *each.shape), np.float32) for each in parameters)
+    for each, parameter in zip(samples, parameters, strict=True):
+        for sample in each:
+            sample[:] = np.exp(random.log_dirichlet(rng, parameter))
+    return samples

@@ -1,0 +1,366 @@
+"""CollapsedVariationalLDA: topics by collapsed variational Bayes, from a corpus or from a stream of documents."""
+
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import cpu_count, effective_n_jobs
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from sklda._base import BaseLDA, _all_or_nothing
+from sklda._callbacks import Progress
+from sklda._inference import random
+from sklda._inference.corpus import Corpus
+from sklda._inference.parallel import with_team
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.parameters import draw_dirichlets
+from sklda._inference.sampling.prior_learning import KINDS, PriorLearning, prior_settings
+from sklda._inference.variational.batch import Batch
+from sklda._inference.variational.fixed_topics import infer, perplexity
+from sklda._inference.variational.passes import OnlinePasses, make_passes, proportions, topics
+from sklda._inference.variational.prior_learning import Learner
+from sklda._inference.variational.stream import Stream, initial_counts
+
+
+class CollapsedVariationalLDA(BaseLDA):
+    """Latent Dirichlet allocation by collapsed variational Bayes (CVB0), for corpora and for streams of documents.
+
+    Each distinct word of a document has a distribution of its topic, given the expected counts of all other tokens. The
+    method is deterministic after the first distributions. `fit` takes a corpus, `partial_fit` a chunk of a stream.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics, K.
+    learn_priors : {"asymmetric", "symmetric"} or bool, default="asymmetric"
+        Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
+        ``"symmetric"``: one alpha and one eta. There is an M-step every five passes over a corpus, from the fifth on,
+        or every ten chunks of a stream, from the expected counts. If X of `fit` has fewer than 1,000 tokens, priors
+        that are None are 0.1. A stream begins with ``1 / n_components`` and learns after 1,000 tokens. True is the same
+        as ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
+    doc_topic_prior : float or array-like of shape (n_components,), default=None
+        alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed.
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
+        eta, the Dirichlet parameter per word of the topics. A given eta is not changed. Both priors must lie between
+        1e-12 and 1e12.
+    learning_method : {"batch", "online"}, default="batch"
+        The method of `fit`. ``"batch"``: CVB0. It stores all distributions in single precision: ``4 * n_components``
+        bytes, with `n_components` rounded up to a multiple of 16, for every distinct word of every document. If the
+        computer has less memory, the fit fails at once. ``"online"``: SCVB0, as `partial_fit`, in passes over the
+        documents in random order. It needs about four arrays of ``8 * n_components * n_features`` bytes, and a chunk.
+    learning_decay : float, default=0.7
+        Chunk t of a stream moves the topics by the step ``(learning_offset + t) ** -learning_decay``. Between 0.5 and 1
+        the topics converge. With a smaller decay they
+        follow a stream that changes.
+    learning_offset : float, default=10.0
+        At least 1. A larger offset makes the first steps smaller.
+    max_iter : int, default=50
+        Number of passes over the corpus in `fit`. A few are enough for ``"online"``.
+    batch_size : int, default=128
+        Number of documents of a chunk. `partial_fit` cuts larger inputs.
+    evaluate_every : int, default=-1
+        Passes between two evaluations of the perplexity of the corpus. Not positive: there are none.
+    total_samples : float, default=1e6
+        Number of documents of the stream, for `partial_fit`. The counts in `components_` are those of this number of
+        documents, so it is also the weight of the words relative to `topic_word_prior`.
+    perp_tol : float, default=0.1
+        The passes end if the perplexity changes by less between two evaluations.
+    mean_change_tol : float, default=1e-3
+        With fixed topics, in `transform` and in chunks, the updates of a document end if the mean absolute change of
+        its topic counts, over topics, is smaller.
+    max_doc_update_iter : int, default=100
+        The largest number of these updates.
+    n_jobs : int, default=None
+        Number of threads. Results do not depend on it.
+    verbose : int, default=0
+        If positive, the memory of the distributions and every pass are printed.
+    random_state : int, RandomState instance, Generator or None, default=None
+        For the first distributions and the order of the documents. `transform` is deterministic.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Expected topic-word counts plus prior. `topic_word_` has the normalised rows.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        Topics as distributions over words.
+    doc_topic_ : ndarray of shape (n_documents, n_components)
+        Topic proportions of the documents of `fit`. `partial_fit` deletes it.
+    doc_topic_prior_, topic_word_prior_ : float or ndarray
+        alpha and eta, learnt or given.
+    bound_ : float
+        Perplexity of the corpus of `fit` from `doc_topic_` and `topic_word_`. It is not a bound: the name is that of
+        scikit-learn. `partial_fit` deletes it.
+    perplexity_trace_ : ndarray of shape (n_evaluations,)
+        The perplexities at `evaluate_every`. `partial_fit` deletes it.
+    n_iter_ : int
+        Number of passes over the corpus of `fit`.
+    n_batch_iter_ : int
+        Number of chunks so far. The documents of a batch fit count as chunks of `batch_size`.
+    n_features_in_ : int
+        Size of the vocabulary.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words. Only if X has column names that are all strings.
+
+    Notes
+    -----
+    With expected counts that do not include one token of word v in document d, the distribution of its topic is
+
+    .. math::
+
+        \\gamma_{dvk} \\propto
+        (n_{dk} + \\alpha_k) \\frac{m_{kv} + \\eta_{kv}}{m_k + \\sum_v \\eta_{kv}}.
+
+    In a stream, the topics stay fixed within a chunk and do not contain its documents, so only the counts of the
+    document exclude the token. There is no lower bound of log p(w): the updates keep only the zero-order term of an
+    expectation.
+
+    References
+    ----------
+    Asuncion, Welling, Smyth & Teh (2009). On smoothing and inference for topic models. UAI.
+
+    Foulds, Boyles, DuBois, Smyth & Welling (2013). Stochastic collapsed variational Bayesian inference for latent
+    Dirichlet allocation. KDD.
+
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklda import CollapsedVariationalLDA
+    >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
+    >>> X = CountVectorizer().fit_transform(texts)
+    >>> lda = CollapsedVariationalLDA(2, random_state=0).fit(X)
+    >>> theta = lda.transform(X)
+    >>> theta.shape, (theta.argmax(axis=1) == theta[0].argmax()).tolist()
+    ((4, 2), [True, True, False, False])
+    >>> lda.partial_fit(X[:2]).n_batch_iter_
+    2
+    """
+
+    _parameter_constraints = {
+        **{name: value for name, value in BaseLDA._parameter_constraints.items() if name != "fold_in_iter"},
+        "learn_priors": [StrOptions(set(KINDS)), "boolean"],
+        "learning_method": [StrOptions({"batch", "online"})],
+        "learning_decay": [Interval(Real, 0, 1, closed="both")],
+        "learning_offset": [Interval(Real, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "evaluate_every": [Integral],
+        "total_samples": [Interval(Real, 0, None, closed="neither")],
+        "perp_tol": [Interval(Real, 0, None, closed="left")],
+        "mean_change_tol": [Interval(Real, 0, None, closed="left")],
+        "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        learn_priors="asymmetric",
+        doc_topic_prior=None,
+        topic_word_prior=None,
+        learning_method="batch",
+        learning_decay=0.7,
+        learning_offset=10.0,
+        max_iter=50,
+        batch_size=128,
+        evaluate_every=-1,
+        total_samples=1e6,
+        perp_tol=0.1,
+        mean_change_tol=1e-3,
+        max_doc_update_iter=100,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.learn_priors = learn_priors
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learning_method = learning_method
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.evaluate_every = evaluate_every
+        self.total_samples = total_samples
+        self.perp_tol = perp_tol
+        self.mean_change_tol = mean_change_tol
+        self.max_doc_update_iter = max_doc_update_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _fit(self, corpus, data):
+        seed = random.seed_sequence(self.random_state)
+        given = self._kind_of_learning(), self.doc_topic_prior, self.topic_word_prior
+        priors, learning = prior_settings(*given, None, self.n_components, corpus)
+        learner = None if learning is None else Learner(learning, priors)
+        if self.learning_method == "batch":
+            model = Batch(corpus, priors, random.child(seed, 0), learner)
+            if self.verbose:
+                print(f"[{type(self).__name__}] the distributions of topics take {model.n_bytes / 1e6:.1f} MB")
+        else:
+            counts = initial_counts(corpus, priors, corpus.n_documents, random.child(seed, 0))
+            stream = self._stream(counts, priors, learner, total_samples=corpus.n_documents)
+            model = OnlinePasses(corpus, stream, self.batch_size, random.child(seed, 2))
+        # The model for callbacks while the fit runs.
+        progress = Progress(self, data, lambda _: self._fitted(model, seed, []))
+        trace = with_team(
+            self._n_threads(),
+            lambda team: make_passes(
+                model,
+                self.max_iter,
+                team,
+                after_pass=progress.stage,
+                evaluate_every=self.evaluate_every,
+                tolerance=self.perp_tol,
+            ),
+        )
+        progress.end(model)
+        return self._fitted(model, seed, trace)
+
+    def _fitted(self, model, seed, trace):
+        """The fitted attributes after passes over a corpus."""
+        theta = proportions(model, self.n_jobs)
+        position = model.position(self.batch_size)
+        return self._topics(model.counts, model.priors, position) | {
+            "doc_topic_": theta,
+            "bound_": perplexity(model.corpus, theta, topics(model)),
+            "perplexity_trace_": np.array(trace),
+            "n_iter_": model.n_sweeps,
+            "_lengths_": model.corpus.lengths,
+            "_fold_in_seed_": random.key(random.child(seed, 1)),
+        }
+
+    def _topics(self, counts, priors, position):
+        """The fitted attributes of the topics, of the priors and of the place in the stream."""
+        given, alpha = self.doc_topic_prior, priors.doc[0]
+        as_array = np.ndim(given) > 0 if given is not None else self._kind_of_learning() == "asymmetric"
+        eta = self.topic_word_prior
+        return {
+            "components_": counts + priors.topic_word(),
+            "doc_topic_prior_": alpha.copy() if as_array else float(alpha[0]),
+            "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(priors.word[0]),
+            "n_batch_iter_": position["n_chunks"],
+            "_position_": position,
+        }
+
+    @_all_or_nothing
+    def partial_fit(self, X, y=None):
+        """Move the topics towards those of a chunk of a stream of documents."""
+        self._validate_params()
+        known = hasattr(self, "components_")
+        corpus = Corpus.from_counts(X, partial(validate_data, self, reset=not known, ensure_min_samples=0))
+        key, stream = self._resumed(corpus) if known else self._begun(corpus)
+
+        def work(team):
+            for first, last in corpus.blocks(n_documents=self.batch_size):
+                stream.step(corpus.take(np.arange(first, last)), team)
+
+        with_team(self._n_threads(), work)
+        # The documents of an earlier fit do not belong to the new topics.
+        for name in ("doc_topic_", "bound_", "perplexity_trace_", "_lengths_"):
+            vars(self).pop(name, None)
+        vars(self).update(self._topics(stream.counts, stream.priors, stream.position()), _fold_in_seed_=key)
+        return self
+
+    def _begun(self, corpus):
+        """The key of the documents' seeds, and a stream with random topics."""
+        seed, K = random.seed_sequence(self.random_state), self.n_components
+        given = (1 / K if prior is None else prior for prior in (self.doc_topic_prior, self.topic_word_prior))
+        priors = Priors.make(*given, K, corpus.n_features)
+        first = corpus.take(np.arange(min(self.batch_size, corpus.n_documents)))
+        counts = initial_counts(first, priors, self.total_samples, random.child(seed, 0))
+        return random.key(random.child(seed, 1)), self._stream(counts, priors, self._learner(priors))
+
+    def _resumed(self, corpus):
+        """The same for the stream of the earlier calls."""
+        if self.n_components != len(self.components_):
+            raise ValueError(
+                f"partial_fit continues with the {len(self.components_)} topics that it has, but n_components is now "
+                f"{self.n_components}. Clone the estimator to begin again."
+            )
+        position = dict(self._position_)
+        priors = Priors.make(self.doc_topic_prior_, self.topic_word_prior_, self.n_components, corpus.n_features)
+        # Counts of a corpus of another size become those of `total_samples` documents.
+        counts = np.maximum(self.components_ - priors.topic_word(), 0)
+        counts *= self.total_samples / position.pop("total_samples")
+        return self._fold_in_seed_, self._stream(counts, priors, self._learner(priors), **position)
+
+    def _stream(self, counts, priors, learner, **position):
+        return Stream(
+            counts,
+            priors,
+            decay=self.learning_decay,
+            offset=self.learning_offset,
+            n_updates=self.max_doc_update_iter,
+            tolerance=self.mean_change_tol,
+            learner=learner,
+            **{"total_samples": self.total_samples} | position,
+        )
+
+    def _learner(self, priors):
+        """How the stream learns priors; None if it does not."""
+        kind, given = self._kind_of_learning(), (self.doc_topic_prior, self.topic_word_prior)
+        if not kind or None not in [None if prior is None else True for prior in given]:
+            return None
+        return Learner(PriorLearning(kind, *given), priors)
+
+    def _kind_of_learning(self):
+        """`learn_priors` as a str, or False."""
+        if isinstance(self.learn_priors, str):
+            return self.learn_priors
+        return KINDS[0] if self.learn_priors else False
+
+    def _n_threads(self):
+        return min(effective_n_jobs(self.n_jobs), cpu_count())
+
+    def transform(self, X, *, normalize=True):
+        """Topic proportions of documents, given the topics of the fit.
+
+        The method is CVB0 with fixed topics. It is deterministic, and the row of a document does not depend on the
+        other rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        normalize : bool, default=True
+            Whether rows sum to one. Otherwise they are expected topic counts plus `doc_topic_prior_`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            The row of a document without words is the prior mean.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit` and `partial_fit`.
+        ValueError
+            If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
+        """
+        return self._proportions(X, normalize)
+
+    def _expected_counts(self, corpus, alpha):
+        return infer(
+            corpus,
+            self.topic_word_,
+            alpha[0],
+            n_updates=self.max_doc_update_iter,
+            tolerance=self.mean_change_tol,
+            n_jobs=self.n_jobs,
+        )
+
+    def _sample_posterior(self, n_samples, seed):
+        if not hasattr(self, "doc_topic_"):
+            raise ValueError(
+                "sample_posterior draws the topic proportions of the documents of fit, and partial_fit keeps no "
+                "documents. Call fit."
+            )
+        sizes = self._lengths_ + np.sum(np.broadcast_to(self.doc_topic_prior_, len(self.components_)))
+        parameters = self.doc_topic_ * sizes[:, None], self.components_
+        return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))

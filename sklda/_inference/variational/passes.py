@@ -1,0 +1,98 @@
+"""Passes over a corpus in memory: by CVB0, or by SCVB0 in chunks of documents in random order."""
+
+import numpy as np
+
+from sklda._inference import random
+from sklda._inference.variational.fixed_topics import infer, perplexity
+
+
+class OnlinePasses:
+    """Passes of a `Stream` over a corpus, with the interface of `Batch`.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    stream : Stream
+    chunk_documents : int
+        Number of documents of a chunk.
+    seed : numpy.random.SeedSequence
+        Of the orders of the documents.
+    """
+
+    def __init__(self, corpus, stream, chunk_documents, seed):
+        self.corpus, self.stream, self.chunk_documents, self.seed = corpus, stream, chunk_documents, seed
+        self.n_sweeps = 0
+
+    @property
+    def priors(self):
+        return self.stream.priors
+
+    @property
+    def counts(self):
+        """m_kv, (n_components, n_features)."""
+        return self.stream.counts
+
+    def initialise(self, team):
+        """The stream has its first topics already."""
+
+    def sweep(self, team):
+        """One pass over the documents."""
+        order = np.random.default_rng(random.child(self.seed, self.n_sweeps)).permutation(self.corpus.n_documents)
+        for first in range(0, len(order), self.chunk_documents):
+            self.stream.step(self.corpus.take(order[first : first + self.chunk_documents]), team)
+        self.n_sweeps += 1
+
+    def doc_topic(self, n_jobs=None):
+        """Expected counts n_dk given the present topics, (n_documents, n_components)."""
+        settings = {"n_updates": self.stream.n_updates, "tolerance": self.stream.tolerance}
+        return infer(self.corpus, topics(self), self.priors.doc[0], **settings, n_jobs=n_jobs)
+
+    def position(self, chunk_documents):
+        """The place in the stream, from which `partial_fit` continues."""
+        return self.stream.position()
+
+
+def topics(model):
+    """phi of a `Batch` or of `OnlinePasses`, (n_components, n_features)."""
+    topic_word = model.counts + model.priors.topic_word()
+    return topic_word / topic_word.sum(axis=1, keepdims=True)
+
+
+def proportions(model, n_jobs=None):
+    """theta of the documents, (n_documents, n_components)."""
+    theta = model.doc_topic(n_jobs) + model.priors.doc
+    return theta / theta.sum(axis=1, keepdims=True)
+
+
+def make_passes(model, n_passes, team, *, after_pass, evaluate_every=0, tolerance=0.0):
+    """Make passes over the corpus.
+
+    Parameters
+    ----------
+    model : Batch or OnlinePasses
+    n_passes : int
+    team : Team
+    after_pass : callable
+        Takes a text after every pass, and returns whether to stop.
+    evaluate_every : int, default=0
+        Passes between two evaluations of the perplexity of the corpus. Not positive: there are none.
+    tolerance : float, default=0
+        The passes end if the perplexity changes by less.
+
+    Returns
+    -------
+    list of float
+        The perplexities.
+    """
+    trace = []
+    model.initialise(team)
+    for n in range(1, n_passes + 1):
+        model.sweep(team)
+        text, converged = f"pass {n} of {n_passes}", False
+        if evaluate_every > 0 and n % evaluate_every == 0:
+            trace.append(perplexity(model.corpus, proportions(model), topics(model)))
+            text += f": perplexity {trace[-1]:.6g}"
+            converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tolerance
+        if after_pass(text) or converged:
+            break
+    return trace

@@ -1,0 +1,80 @@
+"""Priors learnt from expected counts: the M-step of Gibbs-EM, with whole numbers in place of expected counts.
+
+An expected count n is the mean of a count, which is a whole number. The M-step takes it as the whole number below n or
+the one above, with the probabilities that give the mean n. For n below one this is the exact distribution of a count
+that is 0 or 1. log Gamma(n + alpha) at the mean itself would prefer large alphas, because it is much smaller than the
+mean of the log between two whole numbers.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sklda._inference.count_histograms import CountHistograms, Histograms
+from sklda._inference.gibbs_em import Statistics
+
+
+class Learner:
+    """Learns the priors of one model.
+
+    Parameters
+    ----------
+    learning : PriorLearning
+    priors : Priors
+        The initial priors.
+    """
+
+    def __init__(self, learning, priors):
+        self.learning, self.shape = learning, priors.shape
+        self.m_step, self.log_h = learning.m_step(), np.log(learning.values(priors))
+
+    def statistics(self, doc_topic, lengths, word_topic, topic_totals):
+        """`Statistics` for the M-step.
+
+        Parameters
+        ----------
+        doc_topic : ndarray of shape (n_documents, n_components)
+            Expected counts n_dk.
+        lengths : ndarray of shape (n_documents,)
+        word_topic : ndarray of shape (n_features, at least n_components)
+            m_kv; the other columns are zero.
+        topic_totals : ndarray of shape (n_components,)
+            m_k.
+        """
+        by_topic = [split_histogram(column, int(lengths.max(initial=0))) for column in doc_topic.T]
+        by_topic = csr_array(np.array(by_topic))
+        counts = CountHistograms(
+            self.shape[1],
+            _histograms(np.bincount(lengths[lengths > 0])),
+            _histograms(by_topic.sum(axis=0)),
+            _histograms(split_histogram(word_topic.ravel(), int(np.ceil(word_topic.max())))),
+            topic_totals[None],
+        )
+        return Statistics(counts, by_topic if self.m_step.per_topic else None)
+
+    def maximise(self, statistics):
+        """Do an M-step and return the new priors."""
+        self.log_h = self.m_step.maximum([statistics], self.log_h)
+        return self.learning.priors(np.exp(self.log_h), *self.shape)
+
+
+def split_histogram(means, largest):
+    """How often each whole number occurs if every mean is split between the two whole numbers next to it.
+
+    Returns
+    -------
+    ndarray of shape (largest + 1,)
+        The entry of 0 is 0, because zero counts do not change the likelihood.
+    """
+    means = np.minimum(means, largest)
+    below = means.astype(np.int64)
+    above = means - below
+    histogram = np.bincount(below, 1 - above, largest + 1)
+    histogram += np.bincount(np.minimum(below + 1, largest), above, largest + 1)
+    histogram[0] = 0
+    return histogram
+
+
+def _histograms(histogram):
+    """`Histograms` of one draw, with weights that need not be whole numbers."""
+    (values,) = np.nonzero(histogram)
+    return Histograms(values, histogram[values], np.array([0, len(values)]))

@@ -1,0 +1,82 @@
+"""Documents as their distinct words with counts, in blocks that do not depend on the number of threads."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklda._inference.parallel import Aligned
+from sklda._inference.priors import padded
+
+
+@dataclass(frozen=True, eq=False)
+class WordBlock(Aligned):
+    """The distinct words of consecutive documents.
+
+    Attributes
+    ----------
+    documents : (int, int)
+        The first document, and the one after the last.
+    words : ndarray of shape (n_words,)
+        The words of the block in ascending order.
+    rows : ndarray of shape (n_entries,), int32
+        For every distinct word of every document, its index in `words`.
+    repeats : ndarray of shape (n_entries,), float32
+        Its count.
+    offsets : ndarray of shape (n_documents + 1,), int64
+        Document d of the block has the entries ``offsets[d]`` to ``offsets[d + 1]``.
+    """
+
+    documents: tuple
+    words: np.ndarray
+    rows: np.ndarray
+    repeats: np.ndarray
+    offsets: np.ndarray
+
+    @property
+    def n_entries(self):
+        return len(self.rows)
+
+    @property
+    def n_documents(self):
+        return len(self.offsets) - 1
+
+    @property
+    def most_distinct(self):
+        """The largest number of distinct words in a document."""
+        return max(int(np.diff(self.offsets).max(initial=0)), 1)
+
+
+def word_blocks(corpus, *, n_entries=None, n_documents=None):
+    """Blocks of about `n_entries` entries, or of exactly `n_documents` documents; a list of `WordBlock`."""
+    new = np.ones(corpus.n_tokens + 1, bool)
+    new[1:-1] = corpus.words[1:] != corpus.words[:-1]
+    new[corpus.offsets] = True
+    starts = np.flatnonzero(new)
+    offsets = np.searchsorted(starts, corpus.offsets)
+    words, repeats = corpus.words[starts[:-1]], np.diff(starts).astype(np.float32)
+    if n_documents is not None:
+        edges = np.arange(0, corpus.n_documents, n_documents)
+    else:
+        edges = np.searchsorted(offsets, np.arange(n_entries, offsets[-1], n_entries), side="right") - 1
+    edges = np.unique(np.concatenate([[0], edges, [corpus.n_documents]]))
+    blocks = []
+    for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        own = slice(offsets[first], offsets[last])
+        present, rows = np.unique(words[own], return_inverse=True)
+        present, rows = present.astype(np.int64), rows.astype(np.int32)
+        blocks.append(WordBlock((first, last), present, rows, repeats[own], offsets[first : last + 1] - offsets[first]))
+    return blocks
+
+
+def padded_alpha(priors):
+    """alpha as the kernels take it, float32 (width,), zero in the padding."""
+    alpha = np.zeros(padded(priors.n_components), np.float32)
+    alpha[: priors.n_components] = priors.doc[0]
+    return alpha
+
+
+def word_prior_rows(priors, words):
+    """eta of some words as the kernels take it: (n_words,) and (n_words, width), float32; one of them is empty."""
+    if len(priors.topic):
+        return np.empty(0, np.float32), priors.topic[words]
+    return priors.word[words].astype(np.float32), priors.topic

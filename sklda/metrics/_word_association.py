@@ -1,0 +1,106 @@
+"""Association of words: the probability of a word given that another word of the same topic was seen."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_array
+
+from sklda._inference.priors import check_prior
+from sklda._inference.sampling.seed_words import columns_of
+from sklda.metrics._models import topic_weights, unwrap
+
+
+def word_association(model, cue, *, vocabulary=None):
+    """Probability of every word given a cue word of the same topic, p(w | cue).
+
+    Parameters
+    ----------
+    model : estimator, pipeline, or array-like of shape (n_components, n_features)
+        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
+        topics, not negative; or a pair of these weights and alpha, a float or an array of shape (n_components,).
+    cue : int, str, or sequence of these
+        The cue words, as columns or as words.
+    vocabulary : array-like of n_features str, or dict of {str: int}, default=None
+        Words of the columns, if a cue is a str: ``get_feature_names_out()`` or ``vocabulary_`` of a vectorizer. None:
+        the names of the features that the model was fitted with.
+
+    Returns
+    -------
+    ndarray of shape (n_features,) or (n_cues, n_features)
+        Rows sum to one. The cue itself has a probability, too. A cue that no topic has gives the mean of the topics by
+        alpha.
+
+    Raises
+    ------
+    ValueError
+        If the topics are not a matrix of finite values that are not negative, a cue is out of range or not in the
+        vocabulary, or its name is given and names are not known.
+    TypeError
+        If a cue is neither a word nor a number, or the model has no topics.
+
+    Notes
+    -----
+    The cue is the first word of a document, and the other word has the topic of the cue (Griffiths, Steyvers &
+    Tenenbaum 2007; Papanikolaou et al. 2017, equation 57):
+
+    .. math::
+
+        p(w \\mid c) = \\sum_k \\phi_{kw} \\, p(k \\mid c), \\quad p(k \\mid c) \\propto \\alpha_k \\phi_{kc}.
+
+    The paper has equal alpha. If phi is not known but has a Dirichlet distribution given counts, the mean of
+    :math:`\\phi_{kw} \\phi_{kc}` for two different words is the product of their means times s / (s + 1), where s is
+    the sum of the counts and of eta in topic k. So means of phi may be used for topics of more than a few tokens. They
+    come from counts (``point_estimate="cgs"``) or from expected counts (``"cgs_p"``).
+
+    References
+    ----------
+    Griffiths, Steyvers & Tenenbaum (2007). Topics in semantic representation. Psychological Review 114.
+
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
+
+    Examples
+    --------
+    >>> from sklda.metrics import word_association
+    >>> topic_word = [[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]]
+    >>> word_association(topic_word, 1).round(2)
+    array([0.4 , 0.34, 0.16, 0.1 ])
+    >>> word_association(topic_word, "pear", vocabulary=["apple", "pear", "bolt", "nut"]).round(2)
+    array([0.4 , 0.34, 0.16, 0.1 ])
+    """
+    weights, alpha = topic_weights(None, model)[0], 1.0
+    inner = model[1] if isinstance(model, tuple) else getattr(unwrap(model)[0], "doc_topic_prior_", None)
+    weights = check_array(weights, dtype=np.float64, ensure_non_negative=True, input_name="topic_word")
+    sums = weights.sum(axis=1, keepdims=True)
+    if not sums.all():
+        k = int(np.argmin(sums))
+        raise ValueError(f"topic_word[{k}] has no positive weight: it is no distribution over words.")
+    phi = weights / sums
+    if inner is not None:
+        alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
+    names = vocabulary if vocabulary is not None else getattr(unwrap(model)[0], "feature_names_in_", None)
+    names = None if names is None else columns_of(names, phi.shape[1])
+    single = isinstance(cue, (str, Integral))
+    if not single and not np.iterable(cue):
+        raise TypeError(f"cue must be a word, a column, or a sequence of these, got {cue!r}.")
+    columns = [_column(each, phi.shape[1], names) for each in ([cue] if single else cue)]
+    topics = np.broadcast_to(alpha, len(phi)) * phi[:, columns].T
+    # A cue that no topic has says nothing of the topic.
+    topics[topics.sum(axis=1) == 0] = alpha
+    found = topics / topics.sum(axis=1, keepdims=True) @ phi
+    return found[0] if single else found
+
+
+def _column(cue, n_features, names):
+    """The column of a cue word."""
+    if isinstance(cue, str):
+        if names is None:
+            raise ValueError(f"The cue {cue!r} is a word, but the words of the columns are not known: give vocabulary.")
+        if cue not in names:
+            raise ValueError(f"The cue {cue!r} is not in the vocabulary.")
+        return int(names[cue])
+    if not isinstance(cue, Integral) or isinstance(cue, bool):
+        raise TypeError(f"cue must have words or numbers of columns, got {cue!r}.")
+    if not 0 <= cue < n_features:
+        raise ValueError(f"cue has column {cue}; the topics have {n_features} columns.")
+    return int(cue)
