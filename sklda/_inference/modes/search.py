@@ -124,7 +124,7 @@ class _Search:
         """The modes at which the search arrives from these topics, with their evidence."""
         # Weighing at the end is part of the budget.
         weighing = _RUNS * (_GUIDE_SWEEPS + _LONGER * self.n_temperatures + 1)
-        self.left -= len(topics) * (weighing + self.score_cost)
+        self.left -= len(topics) * self.score_cost + max(len(topics), _KEPT) * weighing
         if self.left < 0:
             return [Mode(each) for each in topics]
         modes = self._scored([_Candidate(each) for each in topics], 0)
@@ -134,7 +134,7 @@ class _Search:
             now = max(mode.score for mode in modes)
             since = 0 if now > best + _RISE else since + 1
             best, number = max(best, now), number + 1
-        return self._weighed(modes[: len(topics)], number)
+        return self._weighed(modes, number)[: len(topics)]
 
     def _pay(self, cost):
         """Take a cost from the budget, if that suffices."""
