@@ -287,7 +287,10 @@ def test_what_is_out_of_the_question_is_passed_over(X):
     lda = TopicCountLDA(10, 30, **options).fit(X[:90])
     assert lda.topic_counts_.tolist() == list(range(10, 31))
     passed_over = np.isnan(lda.log_evidence_)
-    assert lda.topic_counts_[passed_over].tolist() == [17, 19, 21, 23, 25, 26, 28, 29]
+    # Looks at 10, 16 and 20, and then at what lies between the best.
+    assert set(lda.topic_counts_[~passed_over]) >= {10, 16, 20}
+    assert 19 in lda.topic_counts_[passed_over]
+    assert passed_over.sum() > 8
     for values in (lda.topic_count_posterior_, lda.topic_count_posterior_std_):
         assert (values[passed_over] == 0).all()
     # Not so where the prior makes up for the evidence.
