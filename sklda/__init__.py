@@ -4,7 +4,6 @@ The package has three layers. A module imports only from its own layer and from 
 folder imports only from the folders above it in this list, and from the modules in the first line::
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
-    sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound
                                           _collapsed_variational
                      their results       _chain_results
                      their progress      _callbacks

@@ -13,8 +13,15 @@ import warnings
 
 import numpy as np
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, point_estimates
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+    point_estimates,
+)
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import (
     compare_topic_models,
@@ -119,6 +126,8 @@ def labels():
             lda = LabeledLDA(n_chains=2, n_draws=3, label_count=2, **options, **SEED).fit(X, Y)
             found = {"scores": lda.decision_function(NEW), "labels": lda.predict(NEW)}
             yield f"LabeledLDA, {label_prior}, {sampler}", attributes(lda) | found
+
+
 def collapsed_variational():
     """CollapsedVariationalLDA by each method, and as a stream."""
     for method in ("batch", "online"):
@@ -200,8 +209,7 @@ def metrics():
         yield f"point_estimates, {method}", dict(found)
 
 
-PARTS = (gibbs, compound, labels, empirical_bayes, topic_count, metrics)
-PARTS = (gibbs, collapsed_variational, compound, empirical_bayes, topic_count, metrics)
+PARTS = (gibbs, collapsed_variational, compound, labels, empirical_bayes, topic_count, metrics)
 
 
 def main(names):

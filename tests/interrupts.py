@@ -20,12 +20,8 @@ import warnings
 
 import numpy as np
 
-<<<<<<< HEAD
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
 from sklda._inference.modes.initialisation import INITS
-=======
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
->>>>>>> refs/heads/cvb
 from sklda._inference.parallel import Stop
 from sklda._inference.sampling.choice import SAMPLERS
 from sklda.datasets import load_docstrings

@@ -9,12 +9,12 @@ from refusals import ALPHA, FITTED, GOOD, PHI, TEXTS, make, refuse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics, point_estimates
 from sklda import (
     CollapsedVariationalLDA,
     CompoundLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
+    LabeledLDA,
     TopicCountLDA,
     metrics,
     point_estimates,
@@ -72,7 +72,6 @@ ENTRIES = {
     "GibbsLDA.fit_transform": lambda X: GibbsLDA(2, max_iter=2).fit_transform(X),
     "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2).fit(X),
     "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_iter=5).fit(X),
-    "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_iter=2).fit(X),
     "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
     "CollapsedVariationalLDA.transform": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(GOOD).transform(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),

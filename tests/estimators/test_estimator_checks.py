@@ -11,8 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.fixes import parse_version
 
-from sklda import CompoundLDA, GibbsLDA, LabeledLDA, TopicCountLDA
-from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 
 if parse_version(sklearn.__version__) < parse_version("1.7"):
     EXPECTED = {

@@ -14,7 +14,6 @@ __all__ = ["CASES", "Session", "Violation", "case"]
 
 CASES = estimators.CASES | functions.CASES | labels.CASES
 # Estimators have the most states and options.
-_POPULATION = [*CASES, *["GibbsLDA"] * 5, *["CompoundLDA"] * 3, "EmpiricalBayesLDA", "TopicCountLDA", "LabeledLDA"]
 _POPULATION = [
     *CASES,
     *["GibbsLDA"] * 5,
@@ -22,6 +21,7 @@ _POPULATION = [
     *["CompoundLDA"] * 3,
     "EmpiricalBayesLDA",
     "TopicCountLDA",
+    "LabeledLDA",
 ]
 
 

@@ -5,8 +5,7 @@ import pytest
 from refusals import FITTED, GOOD, PHI
 from sklearn.exceptions import NotFittedError
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
 
 
 def test_perplexity_of_hidden_words():
@@ -58,8 +57,9 @@ def test_components_that_are_no_topics(components):
             call()
 
 
-@pytest.mark.parametrize("cls", [GibbsLDA, EmpiricalBayesLDA, TopicCountLDA, CompoundLDA, LabeledLDA])
-@pytest.mark.parametrize("cls", [GibbsLDA, EmpiricalBayesLDA, TopicCountLDA, CompoundLDA, CollapsedVariationalLDA])
+@pytest.mark.parametrize(
+    "cls", [GibbsLDA, EmpiricalBayesLDA, TopicCountLDA, CompoundLDA, LabeledLDA, CollapsedVariationalLDA]
+)
 def test_models_that_are_not_fitted(cls):
     for call in (
         lambda model: metrics.predictive_perplexity(GOOD, GOOD, model),

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from enumeration import DOCS, Enumeration, K, V, make_corpus
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.draws import posterior_moments
@@ -247,8 +246,7 @@ def test_more_samples_than_memory(corpus, gibbs, name):
 
 
 def test_no_samples_before_the_fit():
-    for kind in (GibbsLDA, CompoundLDA, EmpiricalBayesLDA, LabeledLDA, TopicCountLDA):
-    for kind in (GibbsLDA, CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, TopicCountLDA):
+    for kind in (GibbsLDA, CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, LabeledLDA, TopicCountLDA):
         with pytest.raises(Exception, match="fit"):
             kind().sample_posterior()
 

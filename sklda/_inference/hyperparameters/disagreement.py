@@ -77,7 +77,7 @@ def weigh_modes(pool, curve, maximum):
 
 
 def _averaged_log_weights(log_evidence, std):
-    """Log weights of modes, 0 for the largest: the mean of their posterior probabilities over errors of the evidence."""
+    """Log weights of modes, 0 for the largest: means of their posterior probabilities over errors of the evidence."""
     errors = np.random.default_rng(0).standard_normal((_SIMULATED, len(log_evidence))) * std
     log_weights = np.log(softmax(log_evidence + errors, axis=1).mean(axis=0))
     return log_weights - log_weights.max()
