@@ -88,7 +88,7 @@ class Scan:
         self.budget = Budget(corpus, max_sweeps, n_chains, LEAST_LOOK + rule.learning_sweeps)
         self.seed, self.n_jobs, self.report, self.announce = seed, n_jobs, report, announce
         self.candidates = Candidates(prior.first, random.child(seed, 2))
-        self.look = Look.of(settings, n_chains)
+        self.look = Look.of(corpus, settings, n_chains)
         self.trace, self._n_prunings, self._n_rounds = [], 0, 0
 
     @property
@@ -197,8 +197,13 @@ class Scan:
         if 2 * shortest >= min(limit, self.settings.n_temperatures):
             return False
         short = [T for T in counts if self.candidates[T].temperatures == shortest]
-        self._round(short, [2 * shortest], upper=self.settings.method == "guided_ais")
+        self._round_like_look(short, 2 * shortest)
         return True
+
+    def _round_like_look(self, counts, n_temperatures):
+        """Runs as those of a look, but with so many temperatures."""
+        n_runs = 1 if self.look.upper or self.settings.method != "guided_ais" else len(self.look.temperatures)
+        self._round(counts, [n_temperatures] * n_runs, upper=self.look.upper)
 
     def _likely(self):
         """Likely numbers of topics and all in between, each with runs."""
@@ -214,19 +219,22 @@ class Scan:
         return counts[max(first, 0) : last + 1]
 
     def _better_chains(self, counts):
-        """Annealed chains, pruned ones where there are none, and runs as long as before from all of them."""
+        """Annealed chains, pruned ones where there are none, and runs as long as before from all of them.
+
+        On a small corpus annealing from the prior needs no better chains.
+        """
+        if estimates.uses_both(self.corpus, self.settings.method):
+            return
         annealed = [T for T in counts if T not in self.prior.first]
         if annealed:
             self._prune(annealed, self.n_chains)
         self._anneal(counts, self.n_chains, ANNEAL_SWEEPS)
         lengths = {T: max(self.candidates[T].temperatures, max(self.look.temperatures)) for T in counts}
         for n in sorted(set(lengths.values())):
-            own = [T for T in counts if lengths[T] == n]
-            self._round(own, [n], upper=self.settings.method == "guided_ais")
+            self._round_like_look([T for T in counts if lengths[T] == n], n)
 
     def _search_modes(self, counts):
         """Better modes for those of `counts` whose chains disagree, and runs from them as long as before."""
-        # On a small corpus annealing from the prior finds all modes.
         if estimates.uses_both(self.corpus, self.settings.method):
             return
         counts = [T for T in counts if T > 1 and self.candidates[T].in_different_modes]
@@ -245,7 +253,7 @@ class Scan:
             ]
             self.candidates[T] = known.with_other_chains(states)
             self._end_stage(f"modes of {T} topics searched, {budget} sweeps at most")
-            self._round([T], [self.candidates[T].temperatures], upper=self.settings.method == "guided_ais")
+            self._round_like_look([T], self.candidates[T].temperatures)
 
     def _full_runs(self, counts):
         """Runs of full length from all chains."""

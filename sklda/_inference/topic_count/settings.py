@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from sklda._inference.evidence.annealing import GUIDE_SWEEPS
-from sklda._inference.evidence.estimates import ANNEALED, SMALL_CORPUS, sweeps_of_chain
+from sklda._inference.evidence.estimates import ANNEALED, SMALL_CORPUS, sweeps_of_chain, uses_both
 
 # Temperatures of an annealing run; on a small corpus annealing from the prior has ten times as many. A scan makes
 # longer runs if these do not suffice.
 _TEMPERATURES, _TEMPERATURES_OF_SMALL = 300, 100
-# Temperatures and sweeps of initialisation of a look.
-_LOOK_TEMPERATURES, _LOOK_ANNEAL = 20, 100
+# Temperatures of a look, those on a small corpus, and sweeps of its initialisation.
+_LOOK_TEMPERATURES, _SMALL_LOOK_TEMPERATURES, _LOOK_ANNEAL = 20, 50, 100
 # The fewest sweeps of a look at one number of topics.
 LEAST_LOOK = 4
 # Sweeps for each number of topics from which on a short scan looks at one more.
@@ -64,7 +64,7 @@ class Look:
     n_inner : int
         Sweeps of one estimate, for methods that do not anneal.
     guide_sweeps : int
-    also_prior_ais : bool
+    also_prior_ais, upper : bool
         See `estimates.estimate`.
     """
 
@@ -74,18 +74,23 @@ class Look:
     n_inner: int
     guide_sweeps: int = GUIDE_SWEEPS
     also_prior_ais: bool = True
+    upper: bool = False
 
     @classmethod
-    def of(cls, settings, n_chains):
+    def of(cls, corpus, settings, n_chains):
         """The look with these settings."""
         n = min(_LOOK_TEMPERATURES, settings.n_temperatures)
-        if settings.method == "guided_ais":
+        if uses_both(corpus, settings.method):
+            # Annealing from the prior has small errors, which two runs tell.
+            temperatures = (min(_SMALL_LOOK_TEMPERATURES, settings.n_temperatures),) * 2
+        elif settings.method == "guided_ais":
             temperatures = (n,)
         elif settings.method in ANNEALED:
             temperatures = (max(n // 2, 1), n)
         else:
             temperatures = (0,) * settings.n_runs
-        return cls(n_chains, _LOOK_ANNEAL, temperatures, settings.n_inner)
+        upper = settings.method == "guided_ais" and len(temperatures) == 1
+        return cls(n_chains, _LOOK_ANNEAL, temperatures, settings.n_inner, upper=upper)
 
     @classmethod
     def within(cls, settings, n_sweeps):
@@ -100,7 +105,9 @@ class Look:
         else:
             inner = min(inner, max(n_sweeps // 2, 2))
             temperatures, used = (0,), inner
-        return cls(1, min(n_sweeps - used, _LOOK_ANNEAL), temperatures, inner, guide, False)
+        return cls(
+            1, min(n_sweeps - used, _LOOK_ANNEAL), temperatures, inner, guide, False, settings.method == "guided_ais"
+        )
 
     def options(self, settings):
         """Arguments of `estimates.estimate` and of `estimates.sweeps_of_chain`."""
@@ -109,7 +116,7 @@ class Look:
             "temperatures": list(self.temperatures),
             "n_inner": self.n_inner,
             "also_prior_ais": self.also_prior_ais,
-            "upper": settings.method == "guided_ais",
+            "upper": self.upper,
             "guide_sweeps": self.guide_sweeps,
         }
 
