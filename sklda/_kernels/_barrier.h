@@ -5,24 +5,29 @@
 
 #include <stdint.h>
 
-#if defined(_MSC_VER) && !defined(__clang__)
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #define YIELD_CORE() SwitchToThread()
-static inline int32_t add_one(int32_t *p) { return InterlockedIncrement((volatile LONG *)p); }
-static inline int32_t load(const int32_t *p) { return InterlockedCompareExchange((volatile LONG *)p, 0, 0); }
-static inline void store(int32_t *p, int32_t value) { InterlockedExchange((volatile LONG *)p, value); }
+#define SPIN() YieldProcessor()
 #else
 #include <sched.h>
 #define YIELD_CORE() sched_yield()
-static inline int32_t add_one(int32_t *p) { return __atomic_add_fetch(p, 1, __ATOMIC_ACQ_REL); }
-static inline int32_t load(const int32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
-static inline void store(int32_t *p, int32_t value) { __atomic_store_n(p, value, __ATOMIC_RELEASE); }
-#endif
-
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__x86_64__)
 #define SPIN() __builtin_ia32_pause()
 #else
 #define SPIN() ((void)0)
+#endif
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+static inline int32_t add_one(int32_t *p) { return __atomic_add_fetch(p, 1, __ATOMIC_ACQ_REL); }
+static inline int32_t load(const int32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+static inline void store(int32_t *p, int32_t value) { __atomic_store_n(p, value, __ATOMIC_RELEASE); }
+#else
+static inline int32_t add_one(int32_t *p) { return InterlockedIncrement((volatile LONG *)p); }
+static inline int32_t load(const int32_t *p) { return InterlockedCompareExchange((volatile LONG *)p, 0, 0); }
+static inline void store(int32_t *p, int32_t value) { InterlockedExchange((volatile LONG *)p, value); }
 #endif
 
 /* Number of reads before a waiting thread yields its core. */

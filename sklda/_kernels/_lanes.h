@@ -16,7 +16,8 @@
 #define PREFETCH(p) __builtin_prefetch(p)
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define SELDOM __attribute__((noinline, cold)) static
-#if defined(__x86_64__)
+/* Not on Windows: GCC does not align vectors of 32 bytes on its stack, and Clang does not find the processor's name. */
+#if defined(__x86_64__) && !defined(_WIN32)
 #define WIDE_VECTORS
 #endif
 #else
