@@ -25,6 +25,7 @@ folder imports only from the folders above it in this list, and from the modules
       _inference     corpora             corpus  counts  arguments
                      priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
                      execution           random  parallel  warn
+                     annotations         types
                      convergence         diagnostics
         sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed
                      in common           threaded  blocked  choice  initialisation  run_chains

@@ -3,8 +3,10 @@
 from abc import ABC, abstractmethod
 from functools import partial, wraps
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Bunch, check_scalar
 from sklearn.utils._param_validation import Interval
@@ -21,6 +23,7 @@ from sklda._inference.priors import Priors
 from sklda._inference.sampling.draws import after_sweeps, sample_parameters
 from sklda._inference.sampling.point_estimates import estimate_counts
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
+from sklda._inference.types import Counts, Seed
 
 
 def _all_or_nothing(fit):
@@ -54,7 +57,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     @_all_or_nothing
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: Counts, y: Any = None) -> Self:
         """Find topics in a corpus.
 
         Parameters
@@ -165,11 +168,11 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         return self.topic_word_
 
     @property
-    def topic_word_(self):
+    def topic_word_(self) -> np.ndarray:
         """Topics as distributions over words: ndarray of shape (n_components, n_features). Rows sum to one."""
         return self.components_ / self.components_.sum(axis=1, keepdims=True)
 
-    def fit_transform(self, X, y=None, *, normalize=True):
+    def fit_transform(self, X: Counts, y: Any = None, *, normalize: bool = True) -> np.ndarray:
         """Find topics in a corpus and return the topic proportions of its documents.
 
         Parameters
@@ -196,7 +199,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """
         return self.fit(X, y).transform(X, normalize=normalize)
 
-    def transform(self, X, *, normalize=True):
+    def transform(self, X: Counts, *, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics of the fit.
 
         The method is Gibbs sampling with fixed topics. The full conditional of each token is averaged over the last two
@@ -244,7 +247,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             n_jobs=self.n_jobs,
         )
 
-    def sample_posterior(self, n_samples=1, random_state=None):
+    def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the topic proportions of the training documents and of the topics, given the words.
 
         theta and phi are drawn from their Dirichlet distributions given draws of the topics of all tokens. All draws
@@ -274,7 +277,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         theta, phi = self._sample_posterior(n_samples, random.seed_sequence(random_state))
         return Bunch(doc_topic=theta, topic_word=phi)
 
-    def to_arviz(self):
+    def to_arviz(self) -> Any:
         """The traces of the chains after the burn-in, for ArviZ.
 
         Returns
@@ -294,7 +297,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         chain.restart_stream(random.child(seed, 0))
         return sample_parameters(after_sweeps(chain), n_samples, np.random.default_rng(random.child(seed, 1)))
 
-    def score_samples(self, X):
+    def score_samples(self, X: Counts) -> np.ndarray:
         """Held-out log-likelihood of documents, log p(w_d | phi, alpha).
 
         The method is one run of guided annealed importance sampling with 100 temperatures.
@@ -334,7 +337,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         )[0]
         return log_likelihood, corpus.lengths
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Mean held-out log-likelihood per token, in nats. Greater is better.
 
         It is a mean per token, so that scores of folds of different sizes can be compared.
@@ -361,9 +364,10 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             If X is not a matrix of counts with the features of the fit, X has no token, all tokens have weight zero,
             or a weight is negative or not finite.
         """
-        return mean_per_token(*self._score_samples(X), sample_weight)
+        log_likelihood, lengths = self._score_samples(X)
+        return mean_per_token(log_likelihood, lengths, sample_weight)
 
-    def perplexity(self, X):
+    def perplexity(self, X: Counts) -> float:
         """Held-out perplexity, ``exp(-score(X))``. Smaller is better.
 
         Parameters

@@ -18,7 +18,7 @@ except ImportError:
         def call_on_fit_task_end(self, **kwargs):
             return False
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         def _init_callback_context(self, **kwargs):
             return _NoContext()
 

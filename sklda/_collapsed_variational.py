@@ -2,9 +2,11 @@
 
 from functools import partial
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
@@ -16,6 +18,7 @@ from sklda._inference.parallel import with_team
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.prior_learning import KINDS, PriorLearning, prior_settings
+from sklda._inference.types import Counts, Seed
 from sklda._inference.variational.batch import Batch
 from sklda._inference.variational.fixed_topics import infer, perplexity
 from sklda._inference.variational.passes import OnlinePasses, make_passes, proportions, topics
@@ -156,25 +159,25 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        learn_priors="asymmetric",
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        learning_method="batch",
-        learning_decay=0.7,
-        learning_offset=10.0,
-        max_iter=50,
-        batch_size=128,
-        evaluate_every=-1,
-        total_samples=1e6,
-        perp_tol=0.1,
-        mean_change_tol=1e-3,
-        max_doc_update_iter=100,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        learn_priors: Literal["asymmetric", "symmetric"] | bool = "asymmetric",
+        doc_topic_prior: ArrayLike | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        learning_method: Literal["batch", "online"] = "batch",
+        learning_decay: float = 0.7,
+        learning_offset: float = 10.0,
+        max_iter: int = 50,
+        batch_size: int = 128,
+        evaluate_every: int = -1,
+        total_samples: float = 1e6,
+        perp_tol: float = 0.1,
+        mean_change_tol: float = 1e-3,
+        max_doc_update_iter: int = 100,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.learn_priors = learn_priors
         self.doc_topic_prior = doc_topic_prior
@@ -249,7 +252,7 @@ class CollapsedVariationalLDA(BaseLDA):
         }
 
     @_all_or_nothing
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: Counts, y: Any = None) -> Self:
         """Move the topics towards those of a chunk of a stream of documents."""
         self._validate_params()
         known = hasattr(self, "components_")
@@ -263,8 +266,8 @@ class CollapsedVariationalLDA(BaseLDA):
         with_team(self._n_threads(), work)
         # The documents of an earlier fit do not belong to the new topics.
         for name in ("doc_topic_", "bound_", "perplexity_trace_", "_lengths_"):
-            vars(self).pop(name, None)
-        vars(self).update(self._topics(stream.counts, stream.priors, stream.position()), _fold_in_seed_=key)
+            self.__dict__.pop(name, None)
+        self.__dict__.update(self._topics(stream.counts, stream.priors, stream.position()), _fold_in_seed_=key)
         return self
 
     def _begun(self, corpus):
@@ -318,7 +321,7 @@ class CollapsedVariationalLDA(BaseLDA):
     def _n_threads(self):
         return min(effective_n_jobs(self.n_jobs), cpu_count())
 
-    def transform(self, X, *, normalize=True):
+    def transform(self, X: Counts, *, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics of the fit.
 
         The method is CVB0 with fixed topics. It is deterministic, and the row of a document does not depend on the

@@ -1,12 +1,16 @@
 """The methods of an estimator whose documents come in collections."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA, _all_or_nothing
 from sklda._callbacks import with_callbacks
 from sklda._inference.compound.priors import document_prior
 from sklda._inference.held_out.averages import mean_per_token
+from sklda._inference.types import Counts
 from sklda._labels import as_list, check_length, listed
 
 
@@ -18,7 +22,7 @@ class CollectionLDA(BaseLDA):
 
     @_all_or_nothing
     @with_callbacks
-    def fit(self, X, y=None, *, collections=None):
+    def fit(self, X: Counts, y: Any = None, *, collections: ArrayLike | None = None) -> Self:
         """Find topics in a corpus, and the mixture of every collection.
 
         Parameters
@@ -46,7 +50,9 @@ class CollectionLDA(BaseLDA):
         """
         return self._find_topics(X, y, collections=collections)
 
-    def fit_transform(self, X, y=None, *, collections=None, normalize=True):
+    def fit_transform(
+        self, X: Counts, y: Any = None, *, collections: ArrayLike | None = None, normalize: bool = True
+    ) -> np.ndarray:
         """Find topics, and return the topic proportions: ``fit(X, collections=c).transform(X, collections=c)``.
 
         Parameters
@@ -66,7 +72,7 @@ class CollectionLDA(BaseLDA):
         """
         return self.fit(X, y, collections=collections).transform(X, collections=collections, normalize=normalize)
 
-    def transform(self, X, *, collections=None, normalize=True):
+    def transform(self, X: Counts, *, collections: ArrayLike | None = None, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics and mixtures found.
 
         Parameters
@@ -92,7 +98,7 @@ class CollectionLDA(BaseLDA):
         """
         return self._proportions(X, normalize, collections=collections)
 
-    def score_samples(self, X, *, collections=None):
+    def score_samples(self, X: Counts, *, collections: ArrayLike | None = None) -> np.ndarray:
         """Held-out log-likelihood of documents, log p(w_d | phi, gamma pi_j), by guided annealed importance sampling.
 
         Parameters
@@ -109,7 +115,9 @@ class CollectionLDA(BaseLDA):
         """
         return self._score_samples(X, collections=collections)[0]
 
-    def score(self, X, y=None, sample_weight=None, *, collections=None):
+    def score(
+        self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None, *, collections: ArrayLike | None = None
+    ) -> float:
         """Mean held-out log-likelihood per token, in nats; greater is better.
 
         Parameters
@@ -127,9 +135,10 @@ class CollectionLDA(BaseLDA):
         -------
         float
         """
-        return mean_per_token(*self._score_samples(X, collections=collections), sample_weight)
+        log_likelihood, lengths = self._score_samples(X, collections=collections)
+        return mean_per_token(log_likelihood, lengths, sample_weight)
 
-    def perplexity(self, X, *, collections=None):
+    def perplexity(self, X: Counts, *, collections: ArrayLike | None = None) -> float:
         """Held-out perplexity, ``exp(-score(X))``: smaller is better.
 
         Parameters
@@ -146,7 +155,7 @@ class CollectionLDA(BaseLDA):
         with np.errstate(over="ignore"):
             return float(np.exp(-self.score(X, collections=collections)))
 
-    def document_prior(self, collections):
+    def document_prior(self, collections: ArrayLike) -> np.ndarray:
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
 
         Parameters

@@ -2,8 +2,10 @@
 
 import copy
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
@@ -17,6 +19,7 @@ from sklda._inference.priors import Priors
 from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
+from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda._labels import encode
 
@@ -173,24 +176,24 @@ class CompoundLDA(CollectionLDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        collection_topic_prior=1.0,
-        doc_concentration=None,
-        topic_word_prior=None,
-        method="augmented",
-        learn_priors=False,
-        max_iter=500,
-        burn_in=None,
-        point_estimate="cgs_p",
-        n_chains=1,
-        draw_every=None,
-        fold_in_iter=30,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        collection_topic_prior: ArrayLike = 1.0,
+        doc_concentration: float | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        method: Literal["augmented", "langevin", "variational"] = "augmented",
+        learn_priors: bool = False,
+        max_iter: int = 500,
+        burn_in: int | None = None,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        n_chains: int = 1,
+        draw_every: int | None = None,
+        fold_in_iter: int = 30,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.collection_topic_prior = collection_topic_prior
         self.doc_concentration = doc_concentration

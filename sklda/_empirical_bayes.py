@@ -1,9 +1,11 @@
 """EmpiricalBayesLDA: priors by maximum marginal likelihood, with their errors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
@@ -24,6 +26,7 @@ from sklda._inference.hyperparameters.settings import (
 from sklda._inference.priors import LARGEST, SMALLEST
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
+from sklda._inference.types import Seed
 from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of, turned
 
 
@@ -183,25 +186,25 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        method="auto",
-        n_tuning=None,
-        max_iter=None,
-        tol=0.1,
-        grid_shape=(11, 11),
-        region=None,
-        functionals=None,
-        tempering=None,
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        n_chains=4,
-        point_estimate="cgs_p",
-        fold_in_iter=30,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        method: Literal["auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"] = "auto",
+        n_tuning: int | None = None,
+        max_iter: int | None = None,
+        tol: float = 0.1,
+        grid_shape: tuple[int, int] = (11, 11),
+        region: ArrayLike | None = None,
+        functionals: dict[str, Callable[..., float]] | None = None,
+        tempering: dict[str, Any] | Literal["paper"] | None = None,
+        doc_topic_prior: ArrayLike | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        n_chains: int = 4,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        fold_in_iter: int = 30,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.method = method
         self.n_tuning = n_tuning

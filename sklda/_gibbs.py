@@ -1,9 +1,12 @@
 """GibbsLDA: topics by Gibbs sampling, with learnt or fixed priors."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._base import BaseLDA
@@ -19,6 +22,7 @@ from sklda._inference.sampling.point_estimates import METHODS, check_assignments
 from sklda._inference.sampling.prior_learning import KINDS, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
+from sklda._inference.types import Counts, Model, Seed
 
 
 class GibbsLDA(BaseLDA):
@@ -229,29 +233,29 @@ class GibbsLDA(BaseLDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        learn_priors="asymmetric",
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        seed_words=None,
-        seed_strength=1.0,
-        vocabulary=None,
-        sampler="collapsed",
-        init="random",
-        max_iter=500,
-        tol=None,
-        n_draws=15,
-        draw_every=10,
-        point_estimate="cgs_p",
-        n_chains=1,
-        fold_in_iter=30,
-        warm_start=False,
-        snapshot_every=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        learn_priors: Literal["asymmetric", "symmetric"] | bool = "asymmetric",
+        doc_topic_prior: ArrayLike | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        seed_words: dict[int, Sequence[str | int]] | None = None,
+        seed_strength: float = 1.0,
+        vocabulary: ArrayLike | dict[str, int] | None = None,
+        sampler: Literal["collapsed", "partitioned", "grouped", "partially_collapsed"] = "collapsed",
+        init: Literal["random", "sequential", "anneal", "prune", "search"] | ArrayLike | Model = "random",
+        max_iter: int = 500,
+        tol: float | None = None,
+        n_draws: int = 15,
+        draw_every: int = 10,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        n_chains: int = 1,
+        fold_in_iter: int = 30,
+        warm_start: bool = False,
+        snapshot_every: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.learn_priors = learn_priors
         self.doc_topic_prior = doc_topic_prior
@@ -275,7 +279,14 @@ class GibbsLDA(BaseLDA):
         self.random_state = random_state
 
     @classmethod
-    def from_assignments(cls, X, topic_assignments, *, n_components=None, **parameters):
+    def from_assignments(
+        cls,
+        X: Counts,
+        topic_assignments: ArrayLike | Sequence[ArrayLike],
+        *,
+        n_components: int | None = None,
+        **parameters: Any,
+    ) -> Self:
         """A fitted estimator from topic assignments, as any Gibbs sampler for LDA draws them.
 
         Parameters
@@ -324,8 +335,8 @@ class GibbsLDA(BaseLDA):
             learning.begin(chain).learn_from_present_draw(chain)
         chain.record()
         chain.keep_draw(1)
-        vars(lda).update(ChainResults(lda, [chain]).attributes())
-        vars(lda).update(n_iter_=0, _fold_in_seed_=random.key(random.child(seed, 1)))
+        lda.__dict__.update(ChainResults(lda, [chain]).attributes())
+        lda.__dict__.update(n_iter_=0, _fold_in_seed_=random.key(random.child(seed, 1)))
         return lda
 
     def _fit(self, corpus, data):

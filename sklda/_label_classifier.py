@@ -1,9 +1,12 @@
 """The methods of a classifier whose topics are labels: proportions, ranking scores, sets of labels."""
 
 from numbers import Integral
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +17,7 @@ from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.labels.dependency import fold_in_with_dependency
 from sklda._inference.labels.label_topics import LabelTopics
 from sklda._inference.labels.selection import top_documents, top_labels
+from sklda._inference.types import Counts
 from sklda._label_targets import check_known_labels
 
 RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
@@ -24,7 +28,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
 
     @_all_or_nothing
     @with_callbacks
-    def fit(self, X, y):
+    def fit(self, X: Counts, y: Counts) -> Self:
         """Find the words of labels.
 
         Parameters
@@ -50,7 +54,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         """
         return self._find_topics(X, y)
 
-    def fit_transform(self, X, y, *, normalize=True):
+    def fit_transform(self, X: Counts, y: Counts, *, normalize: bool = True) -> np.ndarray:
         """Find the words of labels and return the proportions of all labels: ``fit(X, y).transform(X)``.
 
         The labels `y` are used by the fit only; `transform` does not know them. `doc_topic_` has the proportions given
@@ -72,7 +76,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         return self.fit(X, y).transform(X, normalize=normalize)
 
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
         """Counts of words in labels and shared topics plus eta: ndarray of shape (n_labels + n_shared, n_features).
 
         The fit stores only the counts that are not zero, so this is computed at every access.
@@ -136,7 +140,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             scores /= scores.sum(axis=1, keepdims=True)
         return scores[:, : len(self.classes_)]
 
-    def decision_function(self, X):
+    def decision_function(self, X: Counts) -> np.ndarray:
         """Ranking scores of labels; see `ranking_score`.
 
         Parameters
@@ -160,7 +164,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if not self.multilabel_ and scores.shape[1] == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X: Counts) -> np.ndarray | csr_array:
         """Labels of documents.
 
         Parameters
@@ -212,7 +216,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         """X as the sparse matrix of counts that the regression of the number of labels takes."""
         return self._corpus(X, reset=False).to_counts().astype(np.float64)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Counts, y: Counts, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy; for an indicator matrix, the share of documents with exactly the predicted set of labels.
 
         Parameters

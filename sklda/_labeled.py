@@ -1,9 +1,11 @@
 """LabeledLDA: topics that are labels, for documents with several labels or one."""
 
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import Ridge
@@ -22,6 +24,7 @@ from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
 from sklda._inference.priors import LARGEST, SMALLEST
 from sklda._inference.sampling.point_estimates import METHODS
 from sklda._inference.sampling.run_chains import run_chains
+from sklda._inference.types import Model, Seed
 from sklda._label_classifier import RANKING_SCORES, LabelClassifier
 from sklda._label_targets import read_targets
 
@@ -204,26 +207,26 @@ class LabeledLDA(LabelClassifier):
     def __init__(
         self,
         *,
-        n_shared=0,
-        doc_topic_prior=None,
-        topic_word_prior=0.1,
-        burn_in=50,
-        n_draws=10,
-        draw_every=5,
-        n_chains=5,
-        point_estimate="cgs_p",
-        label_prior="frequency",
-        label_weight=50.0,
-        even_weight=30.0,
-        n_label_topics=20,
-        dependency_sampler="fast",
-        ranking_score="proportions",
-        label_count="meta",
-        fold_in_iter=30,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        n_shared: int = 0,
+        doc_topic_prior: ArrayLike | None = None,
+        topic_word_prior: ArrayLike = 0.1,
+        burn_in: int = 50,
+        n_draws: int = 10,
+        draw_every: int = 5,
+        n_chains: int = 5,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        label_prior: Literal["uniform", "frequency", "dependency"] = "frequency",
+        label_weight: float = 50.0,
+        even_weight: float = 30.0,
+        n_label_topics: int = 20,
+        dependency_sampler: Literal["fast", "gibbs"] = "fast",
+        ranking_score: Literal["proportions", "shares", "cgs", "unnormalized"] = "proportions",
+        label_count: Literal["meta", "calibrated", "proportional"] | int | Model = "meta",
+        fold_in_iter: int = 30,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_shared = n_shared
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
@@ -350,7 +353,7 @@ class LabeledLDA(LabelClassifier):
         return {"label_count_regressor_": regressor.fit(counts, numbers.astype(np.float64))}
 
     @property
-    def doc_topic_(self):
+    def doc_topic_(self) -> np.ndarray:
         """Proportions of the training documents, given their labels, as a dense array; see `doc_label_`."""
         if not hasattr(self, "doc_label_"):
             raise AttributeError(f"{type(self).__name__} is not fitted.")

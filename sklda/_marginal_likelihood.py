@@ -1,8 +1,10 @@
 """m(h) of a fitted estimator, with alpha before eta. In `sklda._inference.hyperparameters` eta comes first."""
 
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,6 +39,8 @@ def attributes_of(found):
 class MarginalLikelihoodMixin:
     """Methods of a fitted estimator for m(h), where h = (alpha, eta) = (doc_topic_prior, topic_word_prior)."""
 
+    _functional_names_: list[str]
+
     def _found(self):
         check_is_fitted(self)
         if not hasattr(self, "_estimate_"):
@@ -46,7 +50,9 @@ class MarginalLikelihoodMixin:
             )
         return self._estimate_
 
-    def log_marginal_likelihood(self, doc_topic_prior, topic_word_prior, *, return_std=False):
+    def log_marginal_likelihood(
+        self, doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike, *, return_std: bool = False
+    ) -> Any:
         """log m(h), the log-likelihood of the priors with topics, proportions and assignments integrated out.
 
         Parameters
@@ -70,7 +76,9 @@ class MarginalLikelihoodMixin:
         value, std = value.reshape(eta.shape)[()], std.reshape(eta.shape)[()]
         return (value, std) if return_std else value
 
-    def confidence_region(self, level=0.95, kind="monte_carlo"):
+    def confidence_region(
+        self, level: float = 0.95, kind: Literal["monte_carlo", "statistical"] = "monte_carlo"
+    ) -> Ellipse:
         """An ellipse for the priors, on the scale of their logarithms.
 
         Parameters
@@ -99,7 +107,9 @@ class MarginalLikelihoodMixin:
         covariance = getattr(maximum, kind)[::-1, ::-1].copy()
         return Ellipse(np.array(turned(maximum.h)), covariance, level, kind, turned(found.region))
 
-    def posterior_expectation(self, name, doc_topic_prior, topic_word_prior, *, level=0.95):
+    def posterior_expectation(
+        self, name: str, doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike, *, level: float = 0.95
+    ) -> tuple[Any, Any, Any]:
         """Posterior expectation of a functional for given priors, with a band that holds for all priors at once.
 
         Parameters

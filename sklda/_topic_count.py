@@ -1,8 +1,10 @@
 """TopicCountLDA: the posterior over the number of topics."""
 
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_scalar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -19,6 +21,7 @@ from sklda._inference.topic_count.posterior import sample_models
 from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.scan import Scan
 from sklda._inference.topic_count.settings import Settings
+from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda.metrics._evidence import COMPARATOR
 
@@ -201,27 +204,27 @@ default=None
 
     def __init__(
         self,
-        min_components=2,
-        max_components=None,
+        min_components: int = 2,
+        max_components: int | None = None,
         *,
-        topic_count_prior=None,
-        method="scan",
-        evidence="guided_ais",
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        learn_priors=False,
-        n_temperatures=None,
-        n_runs=2,
-        n_chains=2,
-        n_inner=50,
-        max_iter=None,
-        n_proposals=1000,
-        point_estimate="cgs_p",
-        fold_in_iter=30,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        topic_count_prior: ArrayLike | Any | None = None,
+        method: Literal["scan", "pmmh"] = "scan",
+        evidence: str = "guided_ais",
+        doc_topic_prior: ArrayLike | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        learn_priors: bool = False,
+        n_temperatures: int | None = None,
+        n_runs: int = 2,
+        n_chains: int = 2,
+        n_inner: int = 50,
+        max_iter: int | None = None,
+        n_proposals: int = 1000,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        fold_in_iter: int = 30,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.min_components = min_components
         self.max_components = max_components
         self.topic_count_prior = topic_count_prior
@@ -365,7 +368,7 @@ default=None
                 ConvergenceWarning,
             )
 
-    def sample_posterior(self, n_samples=1, random_state=None):
+    def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the number of topics, assignments, proportions and topics from their posterior.
 
         T is drawn from `topic_count_posterior_`. z is one of the states in which the annealing runs for T ended, drawn

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
 
-def load_docstrings(*, return_X_y=False):
+def load_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[csr_matrix, np.ndarray]:
     """Load the bag of words of the docstrings of NumPy, SciPy and scikit-learn.
 
     A document is the prose of the docstring of one public function or class, without code, types, parameter names,

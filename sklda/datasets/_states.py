@@ -4,6 +4,7 @@ import gzip
 import os
 import reprlib
 import zlib
+from os import PathLike
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -19,7 +20,7 @@ _SPACE, _NEWLINE = 32, 10
 _BLOCK = 1 << 22
 
 
-def read_mallet_state(path):
+def read_mallet_state(path: str | PathLike[str]) -> Bunch:
     """Read the corpus, the topic assignments and the priors from a state file of MALLET.
 
     ``mallet train-topics --output-state`` writes this file: the priors in the first lines, then a line for each token.

@@ -1,26 +1,29 @@
 """Corpora drawn from a model, with the parameters that generated them."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
 from sklda._inference.arguments import real_numbers
 from sklda._inference.random import log_dirichlet
+from sklda._inference.types import Seed
 
 
 def make_lda_corpus(
-    n_documents=100,
-    n_features=1000,
-    n_components=10,
+    n_documents: int = 100,
+    n_features: int = 1000,
+    n_components: int = 10,
     *,
-    doc_length=100,
-    doc_topic_prior=0.1,
-    topic_word_prior=0.1,
-    zipf_exponent=None,
-    random_state=None,
-):
+    doc_length: int | tuple[int, int] | ArrayLike | Any = 100,
+    doc_topic_prior: ArrayLike = 0.1,
+    topic_word_prior: ArrayLike = 0.1,
+    zipf_exponent: float | None = None,
+    random_state: Seed = None,
+) -> Bunch:
     """Draw a corpus from latent Dirichlet allocation.
 
     The topics are drawn from a Dirichlet distribution over the words. The topic proportions of each document are drawn
@@ -218,17 +221,17 @@ def _draw_tokens(rng, lengths, doc_topic, topic_word):
 
 
 def make_compound_lda_corpus(
-    n_documents=(50, 50),
-    n_features=1000,
-    n_components=10,
+    n_documents: ArrayLike = (50, 50),
+    n_features: int = 1000,
+    n_components: int = 10,
     *,
-    doc_length=100,
-    collection_topic_prior=1.0,
-    doc_concentration=1.0,
-    topic_word_prior=0.1,
-    collection_topic=None,
-    random_state=None,
-):
+    doc_length: int | tuple[int, int] | ArrayLike | Any = 100,
+    collection_topic_prior: ArrayLike = 1.0,
+    doc_concentration: float = 1.0,
+    topic_word_prior: ArrayLike = 0.1,
+    collection_topic: ArrayLike | None = None,
+    random_state: Seed = None,
+) -> Bunch:
     """Draw a corpus of several collections from compound latent Dirichlet allocation.
 
     Collections share the topics. The mixture of each collection is drawn from a Dirichlet distribution. The topic
@@ -318,11 +321,11 @@ def make_compound_lda_corpus(
     lengths = _draw_lengths(rng, doc_length, int(sizes.sum()))
     topic_word = _draw_dirichlet(rng, eta, (n_components, n_features))
     if collection_topic is None:
-        collection_topic = _draw_dirichlet(rng, alpha, (len(sizes), n_components))
+        mixtures = _draw_dirichlet(rng, alpha, (len(sizes), n_components))
     else:
-        collection_topic = real_numbers(collection_topic, "collection_topic").copy()
-        if collection_topic.shape != (len(sizes), n_components) or not (
-            (collection_topic >= 0).all() and np.allclose(collection_topic.sum(axis=1), 1)
+        mixtures = real_numbers(collection_topic, "collection_topic").copy()
+        if mixtures.shape != (len(sizes), n_components) or not (
+            (mixtures >= 0).all() and np.allclose(mixtures.sum(axis=1), 1)
         ):
             raise ValueError(
                 f"collection_topic must have shape {(len(sizes), n_components)}, no negative value, and rows that sum "
@@ -330,13 +333,13 @@ def make_compound_lda_corpus(
             )
     collections = np.repeat(np.arange(len(sizes)), sizes)
     # A positive bound, because the Dirichlet distribution needs positive parameters; it has no practical effect.
-    prior = np.maximum(gamma * collection_topic, 1e-300)[collections]
+    prior = np.maximum(gamma * mixtures, 1e-300)[collections]
     doc_topic = _draw_dirichlet(rng, prior, prior.shape)
     data, topic_assignments = _draw_tokens(rng, lengths, doc_topic, topic_word)
     return Bunch(
         data=data,
         collections=collections,
-        collection_topic=collection_topic,
+        collection_topic=mixtures,
         topic_word=topic_word,
         doc_topic=doc_topic,
         topic_assignments=topic_assignments,

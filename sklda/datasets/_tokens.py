@@ -1,16 +1,23 @@
 """Counts from lists of tokens, with the topics in the order of the counts."""
 
 import reprlib
+from collections.abc import Sequence
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils import Bunch
 
 from sklda._inference.counts import LARGEST_COUNT
 
 
-def count_tokens(documents, topic_assignments=None, *, n_features=None):
+def count_tokens(
+    documents: Sequence[ArrayLike],
+    topic_assignments: ArrayLike | Sequence[ArrayLike] | None = None,
+    *,
+    n_features: int | None = None,
+) -> Bunch:
     """Count the words of token lists, and put their topics in the order of the counts.
 
     Most samplers keep the tokens of a document in the order of the text. The functions and estimators of sklda take a

@@ -1,7 +1,12 @@
 """Display of the shares of topics in groups of documents."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import pyplot
 from sklda.inspection._groups import as_collections, group_shares
 from sklda.inspection._ranking import chosen_topics
@@ -40,13 +45,22 @@ class CollectionTopicsDisplay:
     'topic share'
     """
 
-    def __init__(self, mean, std, collections, names):
+    def __init__(self, mean: np.ndarray, std: np.ndarray, collections: Values, names: Sequence[str]) -> None:
         self.mean, self.std, self.collections, self.names = mean, std, collections, names
 
     @classmethod
     def from_estimator(
-        cls, estimator, X=None, *, groups=None, topics=None, feature_names=None, n_words=3, ordered=False, ax=None
-    ):
+        cls,
+        estimator: Model,
+        X: Data | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        topics: Sequence[Any] | None = None,
+        feature_names: ArrayLike | None = None,
+        n_words: int = 3,
+        ordered: bool = False,
+        ax: Any = None,
+    ) -> Self:
         """Plot the topic shares of the collections of a fitted `CompoundLDA`, or of groups of documents for any model.
 
         Parameters
@@ -93,7 +107,7 @@ class CollectionTopicsDisplay:
             ordered=ordered, ax=ax
         )
 
-    def plot(self, *, ordered=False, ax=None):
+    def plot(self, *, ordered: bool = False, ax: Any = None) -> Self:
         """Draw the shares.
 
         Parameters

@@ -1,9 +1,12 @@
 """Convergence of the chains of a fit: traces, and their form in ArviZ."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.diagnostics import diagnose, draws_after
+from sklda._inference.types import Model, Values
 from sklda.inspection._axes import axes, pyplot
 
 _PRIORS = "#555555"
@@ -63,7 +66,15 @@ class ConvergenceDisplay:
     (2, 'log joint (nats per token)')
     """
 
-    def __init__(self, *, trace, n_burn_in, quantity="log_joint", n_tokens=None, best_chain=None):
+    def __init__(
+        self,
+        *,
+        trace: Values,
+        n_burn_in: int,
+        quantity: str = "log_joint",
+        n_tokens: int | None = None,
+        best_chain: int | None = None,
+    ) -> None:
         self.trace = trace
         self.n_burn_in = n_burn_in
         self.quantity = quantity
@@ -71,7 +82,7 @@ class ConvergenceDisplay:
         self.best_chain = best_chain
 
     @classmethod
-    def from_estimator(cls, estimator, *, quantity="log_joint", ax=None):
+    def from_estimator(cls, estimator: Model, *, quantity: str = "log_joint", ax: Any = None) -> Self:
         """Plot the traces of a fitted estimator.
 
         Parameters
@@ -107,7 +118,7 @@ class ConvergenceDisplay:
             best_chain=getattr(estimator, "best_chain_", None),
         ).plot(ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Plot the trace of every chain.
 
         The axis shows the range of the draws after burn-in and a little more. The first sweeps may lie below.
@@ -123,13 +134,13 @@ class ConvergenceDisplay:
             The display, with the artists as attributes.
         """
         trace = np.atleast_2d(np.asarray(self.trace, dtype=np.float64))
-        per_token = self.quantity == "log_joint" and self.n_tokens is not None
-        trace = trace / self.n_tokens if per_token else trace
+        scale = self.n_tokens if self.quantity == "log_joint" else None
+        trace = trace if scale is None else trace / scale
         self.diagnosis_ = diagnose({self.quantity: trace}, self.n_burn_in)[self.quantity]
         self.ax_ = axes(ax)
         self.figure_ = self.ax_.figure
         self._draw(trace)
-        unit = " (nats per token)" if per_token else " (nats)" if self.quantity == "log_joint" else ""
+        unit = " (nats per token)" if scale is not None else " (nats)" if self.quantity == "log_joint" else ""
         self.ax_.set(xlabel="sweep", ylabel=self.quantity.replace("_", " ") + unit, title=self._title(trace))
         return self
 
@@ -158,7 +169,7 @@ class ConvergenceDisplay:
         return f"R-hat {found.r_hat:.2f}, {found.n_effective:,.0f} effective of {n_draws:,} draws"
 
 
-def to_arviz(estimator):
+def to_arviz(estimator: Model) -> Any:
     """The traces of a fitted estimator after burn-in, for ArviZ.
 
     Parameters

@@ -1,7 +1,12 @@
 """Display of the documents closest to a topic."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import plain_text, pyplot, style_bars
 from sklda.inspection._ranking import check_count, chosen_topics, largest
 from sklda.inspection._view import document_labels, topic_name, view_documents
@@ -44,23 +49,25 @@ class TopicDocumentsDisplay:
     ['1', '2']
     """
 
-    def __init__(self, proportions, names, topics, std=None):
+    def __init__(
+        self, proportions: Values, names: Sequence[str], topics: Sequence[Any], std: Values | None = None
+    ) -> None:
         self.proportions, self.names, self.topics, self.std = proportions, names, topics, std
 
     @classmethod
     def from_estimator(
         cls,
-        model,
-        X=None,
+        model: Model,
+        X: Data | None = None,
         *,
-        topic=0,
-        n_documents=10,
-        n_topics=6,
-        document_names=None,
-        feature_names=None,
-        collections=None,
-        ax=None,
-    ):
+        topic: int = 0,
+        n_documents: int = 10,
+        n_topics: int = 6,
+        document_names: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
+        collections: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> Self:
         """Plot the documents of a fitted model that are closest to a topic.
 
         Parameters
@@ -107,7 +114,7 @@ class TopicDocumentsDisplay:
             None if std is None else np.asarray(std)[rows, topic],
         ).plot(ax=ax)
 
-    def plot(self, *, ax=None):
+    def plot(self, *, ax: Any = None) -> Self:
         """Draw the bars. Error bars have two posterior standard deviations in both directions.
 
         Parameters

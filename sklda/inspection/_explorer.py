@@ -4,9 +4,15 @@ import base64
 import hashlib
 import html
 import json
+from collections.abc import Sequence
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
+from typing import Any, Self
 
+from numpy.typing import ArrayLike
+
+from sklda._inference.types import Data, Model
 from sklda.inspection._explorer_data import page_data
 from sklda.inspection._groups import as_collections
 from sklda.inspection._view import view_documents
@@ -50,13 +56,21 @@ class TopicExplorer:
     '<!doctype html>'
     """
 
-    def __init__(self, data, title="Topics"):
+    def __init__(self, data: dict[str, Any], title: str = "Topics") -> None:
         self.data, self.title = data, title
 
     @classmethod
     def from_estimator(
-        cls, model, X=None, *, feature_names=None, documents=None, document_names=None, groups=None, title="Topics"
-    ):
+        cls,
+        model: Model,
+        X: Data | None = None,
+        *,
+        feature_names: ArrayLike | None = None,
+        documents: Sequence[str] | None = None,
+        document_names: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        title: str = "Topics",
+    ) -> Self:
         """Make the page of a fitted model.
 
         Parameters
@@ -95,7 +109,7 @@ class TopicExplorer:
         data = page_data(found, documents=documents, document_names=document_names, groups=groups)
         return cls(data, str(title))
 
-    def to_html(self, path=None):
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """The page, as one self-contained file.
 
         Parameters

@@ -1,5 +1,7 @@
 """Hierarchical clustering of topics, or of documents, by Jensen-Shannon distance."""
 
+from typing import Literal
+
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
@@ -7,6 +9,7 @@ from sklearn.metrics import silhouette_samples
 from sklearn.utils import Bunch
 
 from sklda._inference.arguments import check_choice
+from sklda._inference.types import Data, Model
 from sklda.inspection._distances import topic_distances
 from sklda.inspection._ranking import check_count
 from sklda.inspection._view import view, view_documents
@@ -14,7 +17,14 @@ from sklda.inspection._view import view, view_documents
 LINKAGES = ("average", "complete", "single", "weighted")
 
 
-def topic_hierarchy(model, X=None, *, of="topics", n_clusters=None, linkage_method="average"):
+def topic_hierarchy(
+    model: Model,
+    X: Data | None = None,
+    *,
+    of: Literal["topics", "documents"] = "topics",
+    n_clusters: int | None = None,
+    linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
+) -> Bunch:
     """Cluster topics, or documents, by the Jensen-Shannon distance of their distributions, with silhouette widths.
 
     Parameters

@@ -1,7 +1,12 @@
 """Which words speak for which label: a table of labels, and a plot of the words of a document."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference.types import Data, Model, Table
 from sklda.inspection._axes import plain_text, pyplot
 from sklda.inspection._ranking import check_count, chosen_topics, largest
 from sklda.inspection._records import frame
@@ -9,7 +14,9 @@ from sklda.inspection._tokens import row_of, topic_labels
 from sklda.inspection._view import document_labels, view
 
 
-def label_words(model, *, labels=None, n_words=10, feature_names=None):
+def label_words(
+    model: Model, *, labels: Sequence[Any] | None = None, n_words: int = 10, feature_names: ArrayLike | None = None
+) -> Table:
     """The words that speak for each label.
 
     Words are ordered by the expected number of their tokens with the label, times the logarithm of phi_kv / p(v). So a
@@ -103,14 +110,25 @@ class DocumentLabelsDisplay:
     (3, 2)
     """
 
-    def __init__(self, words, labels, tokens, proportions, title=""):
+    def __init__(
+        self, words: Sequence[Any], labels: Sequence[Any], tokens: np.ndarray, proportions: np.ndarray, title: str = ""
+    ) -> None:
         self.words, self.labels, self.tokens = words, labels, tokens
         self.proportions, self.title = proportions, title
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, *, document, n_labels=5, n_words=20, feature_names=None, document_names=None, ax=None
-    ):
+        cls,
+        estimator: Model,
+        X: Data,
+        *,
+        document: int,
+        n_labels: int = 5,
+        n_words: int = 20,
+        feature_names: ArrayLike | None = None,
+        document_names: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> Self:
         """Plot the words and labels of a document.
 
         Parameters
@@ -162,7 +180,7 @@ class DocumentLabelsDisplay:
             f"document {document_labels(document_names, found.counts.shape[0])[document]}",
         ).plot(ax=ax)
 
-    def plot(self, *, ax=None):
+    def plot(self, *, ax: Any = None) -> Self:
         """Draw a row for every word and a column for every label.
 
         Parameters

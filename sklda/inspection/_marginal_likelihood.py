@@ -1,10 +1,15 @@
 """Displays of m(h), the marginal likelihood of the priors h = (alpha, eta), and of posterior expectations given h."""
 
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.arguments import check_choice, real_numbers
+from sklda._inference.types import Model, Values
 from sklda.inspection._axes import axes
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
@@ -117,15 +122,15 @@ class MarginalLikelihoodDisplay:
     def __init__(
         self,
         *,
-        doc_topic_priors,
-        topic_word_priors,
-        log_marginal_likelihood,
-        maximum,
-        std=None,
-        ellipses=(),
-        grid=None,
-        occupancy=None,
-    ):
+        doc_topic_priors: Values,
+        topic_word_priors: Values,
+        log_marginal_likelihood: Values,
+        maximum: tuple[float, float],
+        std: Values | None = None,
+        ellipses: Sequence[Any] = (),
+        grid: tuple[Values, Values] | None = None,
+        occupancy: Values | None = None,
+    ) -> None:
         self.doc_topic_priors = doc_topic_priors
         self.topic_word_priors = topic_word_priors
         self.log_marginal_likelihood = log_marginal_likelihood
@@ -136,7 +141,16 @@ class MarginalLikelihoodDisplay:
         self.occupancy = occupancy
 
     @classmethod
-    def from_estimator(cls, estimator, *, kind="contour", region=None, n_points=40, level=0.95, ax=None):
+    def from_estimator(
+        cls,
+        estimator: Model,
+        *,
+        kind: Literal["contour", "doc_topic_prior", "topic_word_prior"] = "contour",
+        region: ArrayLike | None = None,
+        n_points: int = 40,
+        level: float = 0.95,
+        ax: Any = None,
+    ) -> Self:
         """Compute m(h) of a fitted estimator, and plot it.
 
         Parameters
@@ -176,7 +190,9 @@ class MarginalLikelihoodDisplay:
             occupancy=estimator.occupancy_,
         ).plot(ax, kind=kind)
 
-    def plot(self, ax=None, *, kind="contour"):
+    def plot(
+        self, ax: Any = None, *, kind: Literal["contour", "doc_topic_prior", "topic_word_prior"] = "contour"
+    ) -> Self:
         """Plot the marginal likelihood.
 
         Parameters
@@ -196,7 +212,8 @@ class MarginalLikelihoodDisplay:
         check_choice(kind, "kind", ("contour", *PRIORS))
         self.ax_ = axes(ax)
         self.figure_ = self.ax_.figure
-        self.contours_, self.ellipses_, self.line_, self.band_ = None, [], None, None
+        self.contours_, self.line_, self.band_ = None, None, None
+        self.ellipses_: list[Any] = []
         below = np.asarray(self.log_marginal_likelihood) - np.max(self.log_marginal_likelihood)
         self.ax_.set_xscale("log")
         if kind == "contour":
@@ -309,7 +326,18 @@ class PosteriorExpectationDisplay:
     2
     """
 
-    def __init__(self, *, name, along, priors, fixed, value, low, high, maximum=None):
+    def __init__(
+        self,
+        *,
+        name: str,
+        along: Literal["doc_topic_prior", "topic_word_prior"],
+        priors: Values,
+        fixed: Values,
+        value: Values,
+        low: Values,
+        high: Values,
+        maximum: tuple[float, float] | None = None,
+    ) -> None:
         self.name = name
         self.along = along
         self.priors = priors
@@ -321,8 +349,17 @@ class PosteriorExpectationDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, name, *, along="doc_topic_prior", fixed=None, region=None, n_points=40, level=0.95, ax=None
-    ):
+        cls,
+        estimator: Model,
+        name: str,
+        *,
+        along: Literal["doc_topic_prior", "topic_word_prior"] = "doc_topic_prior",
+        fixed: ArrayLike | None = None,
+        region: ArrayLike | None = None,
+        n_points: int = 40,
+        level: float = 0.95,
+        ax: Any = None,
+    ) -> Self:
         """Compute I(h) of a fitted estimator, and plot it.
 
         Parameters
@@ -363,7 +400,7 @@ class PosteriorExpectationDisplay:
             name=name, along=along, priors=priors, fixed=fixed, value=value, low=low, high=high, maximum=maximum
         ).plot(ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Plot the posterior expectation.
 
         Parameters

@@ -1,12 +1,18 @@
 """The input of pyLDAvis."""
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference.types import Data, Model
 from sklda.inspection._distances import topic_distances
 from sklda.inspection._view import view
 
 
-def to_pyldavis(model, X, *, feature_names=None, collections=None):
+def to_pyldavis(
+    model: Model, X: Data, *, feature_names: ArrayLike | None = None, collections: ArrayLike | None = None
+) -> dict[str, Any]:
     """The arguments of ``pyLDAvis.prepare(**arguments)``.
 
     Topics keep their order and their numbers from 0. Words that have probability 0 in all topics are left out.

@@ -1,7 +1,13 @@
 """Displays of the similarity of topics, and of their hierarchy."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Bunch
+
+from sklda._inference.types import Model, Values
 from sklda.inspection._axes import pyplot
 from sklda.inspection._distances import topic_distances
 from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
@@ -41,11 +47,13 @@ class TopicSimilarityDisplay:
     (3, 3)
     """
 
-    def __init__(self, similarity, order, names):
+    def __init__(self, similarity: Values, order: Sequence[int], names: Sequence[str]) -> None:
         self.similarity, self.order, self.names = similarity, order, names
 
     @classmethod
-    def from_estimator(cls, model, *, n_words=3, feature_names=None, ax=None):
+    def from_estimator(
+        cls, model: Model, *, n_words: int = 3, feature_names: ArrayLike | None = None, ax: Any = None
+    ) -> Self:
         """Plot the similarity of the topics of a fitted model.
 
         Parameters
@@ -70,7 +78,7 @@ class TopicSimilarityDisplay:
         names = [topic_name(found, k, n_words) for k in range(found.n_topics)]
         return cls(1 - distances, leaf_order(cluster_tree(distances)), names).plot(ax=ax)
 
-    def plot(self, *, ax=None):
+    def plot(self, *, ax: Any = None) -> Self:
         """Draw the heatmap. Its colours end at the largest similarity of two different topics.
 
         Parameters
@@ -130,13 +138,20 @@ class TopicHierarchyDisplay:
     'Jensen-Shannon distance'
     """
 
-    def __init__(self, hierarchy, names):
+    def __init__(self, hierarchy: Bunch, names: Sequence[str]) -> None:
         self.hierarchy, self.names = hierarchy, names
 
     @classmethod
     def from_estimator(
-        cls, model, *, n_clusters=None, linkage_method="average", n_words=3, feature_names=None, ax=None
-    ):
+        cls,
+        model: Model,
+        *,
+        n_clusters: int | None = None,
+        linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
+        n_words: int = 3,
+        feature_names: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> Self:
         """Plot the hierarchy of the topics of a fitted model.
 
         Parameters
@@ -164,7 +179,7 @@ class TopicHierarchyDisplay:
         hierarchy = topic_hierarchy(model, n_clusters=n_clusters, linkage_method=linkage_method)
         return cls(hierarchy, [topic_name(found, k, n_words) for k in range(found.n_topics)]).plot(ax=ax)
 
-    def plot(self, *, ax=None):
+    def plot(self, *, ax: Any = None) -> Self:
         """Draw the dendrogram and the silhouette widths. Each cluster has a colour.
 
         Parameters

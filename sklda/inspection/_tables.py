@@ -1,14 +1,26 @@
 """Tables of topics, their words and their documents."""
 
-import numpy as np
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference.types import Data, Model
 from sklda.inspection._distances import topic_distances
 from sklda.inspection._ranking import Ranking, check_count, largest
 from sklda.inspection._records import Table, frame
 from sklda.inspection._view import document_labels, view, view_documents
 
 
-def top_words(model, n=10, *, X=None, by="probability", weight=None, feature_names=None):
+def top_words(
+    model: Model,
+    n: int = 10,
+    *,
+    X: Data | None = None,
+    by: Literal["probability", "relevance", "frex"] = "probability",
+    weight: float | None = None,
+    feature_names: ArrayLike | None = None,
+) -> list[dict[str, Any]]:
     """The top words of every topic.
 
     Parameters
@@ -59,7 +71,15 @@ def top_words(model, n=10, *, X=None, by="probability", weight=None, feature_nam
     )
 
 
-def topic_table(model, X=None, *, by="probability", n_words=10, weight=None, feature_names=None):
+def topic_table(
+    model: Model,
+    X: Data | None = None,
+    *,
+    by: Literal["probability", "relevance", "frex"] = "probability",
+    n_words: int = 10,
+    weight: float | None = None,
+    feature_names: ArrayLike | None = None,
+) -> Table:
     """The top words of every topic with their probabilities and scores, one row for each word of a topic.
 
     Parameters
@@ -125,7 +145,14 @@ def topic_table(model, X=None, *, by="probability", n_words=10, weight=None, fea
     return frame(columns)
 
 
-def top_documents(model, X=None, n=3, *, document_names=None, collections=None):
+def top_documents(
+    model: Model,
+    X: Data | None = None,
+    n: int = 3,
+    *,
+    document_names: ArrayLike | None = None,
+    collections: ArrayLike | None = None,
+) -> list[dict[str, Any]]:
     """The documents with the largest proportion of every topic.
 
     Parameters
@@ -174,7 +201,13 @@ def top_documents(model, X=None, n=3, *, document_names=None, collections=None):
     )
 
 
-def document_table(model, X=None, *, document_names=None, collections=None):
+def document_table(
+    model: Model,
+    X: Data | None = None,
+    *,
+    document_names: ArrayLike | None = None,
+    collections: ArrayLike | None = None,
+) -> Table:
     """The topic proportions of documents, one row for each document.
 
     Parameters
@@ -218,7 +251,7 @@ def document_table(model, X=None, *, document_names=None, collections=None):
     return frame(columns)
 
 
-def similarity_table(model):
+def similarity_table(model: Model) -> Table:
     """Similarity of topics: one minus the Jensen-Shannon distance of their distributions over words.
 
     The distance is the square root of the Jensen-Shannon divergence in bits. It lies between 0 and 1.

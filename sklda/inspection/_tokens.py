@@ -3,14 +3,24 @@
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
+from sklda._inference.types import Data, Model, Table
 from sklda.inspection._records import frame
 from sklda.inspection._view import document_labels, view
 
 
-def token_topics(model, X, *, document=None, feature_names=None, document_names=None, collections=None):
+def token_topics(
+    model: Model,
+    X: Data,
+    *,
+    document: int | None = None,
+    feature_names: ArrayLike | None = None,
+    document_names: ArrayLike | None = None,
+    collections: ArrayLike | None = None,
+) -> Table:
     """Document, word and topic of every token; for one document also the probability of every topic given the rest.
 
     Parameters

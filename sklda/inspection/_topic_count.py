@@ -1,8 +1,11 @@
 """Display of the posterior over the number of topics, and of its evidence."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklda._inference.types import Model, Values
 from sklda.inspection._axes import pyplot
 
 _LINE, _ACCENT, _PALE = "#1f5a91", "#c1440e", "#f3d3c6"
@@ -64,8 +67,15 @@ class TopicCountDisplay:
     """
 
     def __init__(
-        self, *, topic_counts, posterior, log_evidence, posterior_std=None, log_evidence_std=None, interval=None
-    ):
+        self,
+        *,
+        topic_counts: Values,
+        posterior: Values,
+        log_evidence: Values,
+        posterior_std: Values | None = None,
+        log_evidence_std: Values | None = None,
+        interval: tuple[int, int] | None = None,
+    ) -> None:
         self.topic_counts = topic_counts
         self.posterior = posterior
         self.log_evidence = log_evidence
@@ -74,7 +84,7 @@ class TopicCountDisplay:
         self.interval = interval
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None):
+    def from_estimator(cls, estimator: Model, *, ax: Any = None) -> Self:
         """Plot the posterior of a fitted estimator.
 
         Parameters
@@ -105,7 +115,7 @@ class TopicCountDisplay:
             interval=estimator.topic_count_interval_,
         ).plot(ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Plot the posterior and the evidence.
 
         The left panel shows the numbers of topics with posterior probability. The right panel shows the log evidence of

@@ -1,7 +1,12 @@
 """Display of the shares of topics in the corpus."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import pyplot, style_bars
 from sklda.inspection._ranking import check_count
 from sklda.inspection._view import topic_name, view
@@ -38,11 +43,26 @@ class TopicSharesDisplay:
     'share of the tokens'
     """
 
-    def __init__(self, share, names, share_std=None, stability=None):
+    def __init__(
+        self,
+        share: Values,
+        names: Sequence[str],
+        share_std: Values | None = None,
+        stability: Values | None = None,
+    ) -> None:
         self.share, self.names, self.share_std, self.stability = share, names, share_std, stability
 
     @classmethod
-    def from_estimator(cls, model, X=None, *, n_topics=30, n_words=3, feature_names=None, ax=None):
+    def from_estimator(
+        cls,
+        model: Model,
+        X: Data | None = None,
+        *,
+        n_topics: int = 30,
+        n_words: int = 3,
+        feature_names: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> Self:
         """Plot the shares of the topics of a fitted model, the largest first.
 
         Parameters
@@ -77,7 +97,7 @@ class TopicSharesDisplay:
             None if stability is None else np.asarray(stability)[order],
         ).plot(ax=ax)
 
-    def plot(self, *, ax=None):
+    def plot(self, *, ax: Any = None) -> Self:
         """Draw the shares. Error bars have two standard errors in both directions.
 
         Parameters

@@ -1,7 +1,12 @@
 """Display of the top words of topics."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference.types import Data, Model
 from sklda.inspection._axes import plain_text, pyplot, style_bars
 from sklda.inspection._ranking import Ranking, check_count, chosen_topics
 from sklda.inspection._view import view
@@ -42,23 +47,30 @@ class TopicWordsDisplay:
     (3,)
     """
 
-    def __init__(self, words, probabilities, names, word_shares=None, label=""):
+    def __init__(
+        self,
+        words: Sequence[Any],
+        probabilities: Sequence[np.ndarray],
+        names: Sequence[str],
+        word_shares: Sequence[np.ndarray] | None = None,
+        label: str = "",
+    ) -> None:
         self.words, self.probabilities, self.names = words, probabilities, names
         self.word_shares, self.label = word_shares, label
 
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X=None,
+        estimator: Model,
+        X: Data | None = None,
         *,
-        topics=None,
-        n_words=10,
-        by="probability",
-        weight=None,
-        feature_names=None,
-        figure=None,
-    ):
+        topics: Sequence[Any] | None = None,
+        n_words: int = 10,
+        by: Literal["probability", "relevance", "frex"] = "probability",
+        weight: float | None = None,
+        feature_names: ArrayLike | None = None,
+        figure: Any = None,
+    ) -> Self:
         """Plot the topics of any fitted topic model.
 
         Parameters
@@ -98,7 +110,7 @@ class TopicWordsDisplay:
             "" if found.has_names else "column of X",
         ).plot(figure=figure)
 
-    def plot(self, *, figure=None):
+    def plot(self, *, figure: Any = None) -> Self:
         """Draw the words and their probabilities.
 
         Parameters

@@ -44,7 +44,7 @@ class View:
     topic_word: np.ndarray
     words: list
     counts: Any = None
-    doc_topic: np.ndarray = None
+    doc_topic: np.ndarray | None = None
     is_training: bool = False
     collections: Any = None
     has_names: bool = True

@@ -1,6 +1,7 @@
 """Coherence and diversity of topics, from their top words."""
 
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,6 +9,7 @@ from sklearn.utils import check_array
 
 from sklda._inference.arguments import check_choice
 from sklda._inference.counts import check_matrix
+from sklda._inference.types import Counts, Model
 from sklda.metrics._models import topic_weights
 
 METHODS = ("npmi", "umass")
@@ -16,7 +18,9 @@ METHODS = ("npmi", "umass")
 _EPSILON = 1e-12
 
 
-def topic_coherence(X, model, *, method="npmi", n_words=10, per_topic=False):
+def topic_coherence(
+    X: Counts, model: Model, *, method: Literal["npmi", "umass"] = "npmi", n_words: int = 10, per_topic: bool = False
+) -> float | np.ndarray:
     """Coherence of topics: how often their top words occur in the same documents of a reference corpus.
 
     Parameters
@@ -88,19 +92,19 @@ def topic_coherence(X, model, *, method="npmi", n_words=10, per_topic=False):
     -0.347
     """
     check_choice(method, "method", METHODS)
-    topic_word, X = topic_weights(X, model)
+    topic_word, given = topic_weights(X, model)
     top = _top_words(topic_word, n_words, at_least=2)
-    X = check_matrix(X, ensure_non_negative=True, input_name="X")
+    counts = check_matrix(given, ensure_non_negative=True, input_name="X")
     n_features = np.shape(topic_word)[1]
-    if X.shape[1] != n_features:
-        raise ValueError(f"topic_word has {n_features} features, X has {X.shape[1]}.")
-    if not np.any(X.data if sp.issparse(X) else X):
+    if counts.shape[1] != n_features:
+        raise ValueError(f"topic_word has {n_features} features, X has {counts.shape[1]}.")
+    if not counts.sum():
         raise ValueError("X has no words: all its documents are empty.")
 
     vocabulary, top = np.unique(top, return_inverse=True)
-    occurs = sp.csc_array(X[:, vocabulary] > 0, dtype=np.int64)
+    occurs = sp.csc_array(counts[:, vocabulary] > 0, dtype=np.int64)
     by_topic = (occurs[:, words] for words in top.reshape(-1, n_words))
-    p = np.array([(words.T @ words).toarray() for words in by_topic]) / X.shape[0]
+    p = np.array([(words.T @ words).toarray() for words in by_topic]) / counts.shape[0]
 
     low, high = np.tril_indices(n_words, -1)
     joint, p_low, p_high = p[:, low, high] + _EPSILON, p[:, low, low], p[:, high, high]
@@ -115,7 +119,7 @@ def topic_coherence(X, model, *, method="npmi", n_words=10, per_topic=False):
     return coherence if per_topic else float(coherence.mean())
 
 
-def topic_diversity(model, *, n_words=25):
+def topic_diversity(model: Model, *, n_words: int = 25) -> float:
     """Share of distinct words among the top words of all topics.
 
     Parameters

@@ -1,5 +1,7 @@
 """Comparison of two topic models, document by document."""
 
+from typing import Literal
+
 import numpy as np
 from sklearn.utils import Bunch
 
@@ -10,6 +12,7 @@ from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
 from sklda._inference.held_out.ratio_ais import log_ratios
 from sklda._inference.sampling.matching import match_topics
+from sklda._inference.types import Counts, Model, Seed
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import corpus_and_model
 
@@ -19,7 +22,17 @@ _CONVERGED = 3
 _TRIAL_DOCUMENTS = 64
 
 
-def compare_topic_models(X, a, b, *, path="auto", n_temperatures=100, n_runs=2, random_state=None, n_jobs=None):
+def compare_topic_models(
+    X: Counts,
+    a: Model,
+    b: Model,
+    *,
+    path: Literal["auto", "convex", "geometric", "difference"] = "auto",
+    n_temperatures: int = 100,
+    n_runs: int = 2,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+) -> Bunch:
     """Log ratio of the probabilities of each document under two topic models.
 
     Parameters

@@ -1,11 +1,16 @@
 """The evidence of a number of topics."""
 
+from typing import Literal
+
+from numpy.typing import ArrayLike
+
 from sklda._inference import random
 from sklda._inference.arguments import check_choice
 from sklda._inference.corpus import Corpus
 from sklda._inference.evidence import estimates
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.initialisation import INITS
+from sklda._inference.types import Counts, Seed
 from sklda._inference.warn import warn
 from sklda.metrics._checks import check_int
 
@@ -13,20 +18,20 @@ COMPARATOR = "{!r} is known to fail on topic models, and is meant for comparison
 
 
 def log_evidence(
-    X,
-    n_components,
+    X: Counts,
+    n_components: int,
     *,
-    doc_topic_prior=None,
-    topic_word_prior=None,
-    method="guided_ais",
-    n_temperatures=300,
-    n_runs=2,
-    n_chains=8,
-    n_inner=50,
-    init=None,
-    random_state=None,
-    n_jobs=None,
-):
+    doc_topic_prior: ArrayLike | None = None,
+    topic_word_prior: ArrayLike | None = None,
+    method: str = "guided_ais",
+    n_temperatures: int = 300,
+    n_runs: int = 2,
+    n_chains: int = 8,
+    n_inner: int = 50,
+    init: Literal["random", "sequential", "anneal", "prune"] | None = None,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+) -> tuple[float, float]:
     """Estimate log p(w | K, alpha, eta) of a corpus: the marginal likelihood of a topic model.
 
     Parameters

@@ -1,28 +1,32 @@
 """Held-out likelihood of documents."""
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sklda._inference import random
 from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
+from sklda._inference.types import Counts, Model, Seed
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import corpus_and_model
 
 
 def held_out_log_likelihood(
-    X,
-    model,
+    X: Counts,
+    model: Model,
     *,
-    collections=None,
-    method="guided_ais",
-    n_temperatures=100,
-    n_runs=1,
-    n_particles=None,
-    schedule="linear",
-    return_std=False,
-    random_state=None,
-    n_jobs=None,
-):
+    collections: ArrayLike | None = None,
+    method: str = "guided_ais",
+    n_temperatures: int = 100,
+    n_runs: int = 1,
+    n_particles: int | None = None,
+    schedule: Literal["linear", "quadratic"] = "linear",
+    return_std: bool = False,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
     """Estimate log p(w_d | phi, alpha) of every document under a topic model.
 
     Parameters

@@ -7,13 +7,22 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.averages import log_mean_exp, mean_per_token
 from sklda._inference.held_out.ratio_ais import training_curve
+from sklda._inference.types import Counts, Model, Seed
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import check_arrays, inner_model
 
 _PAIR = "(snapshots, doc_topic_prior)"
 
 
-def held_out_curve(X, model, *, n_temperatures=20, n_runs=2, random_state=None, n_jobs=None):
+def held_out_curve(
+    X: Counts,
+    model: Model,
+    *,
+    n_temperatures: int = 20,
+    n_runs: int = 2,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+) -> Bunch:
     """Held-out log-likelihood per token along the sweeps of a fit.
 
     The first snapshot has a guided estimate. Then the documents are annealed from each snapshot to the next

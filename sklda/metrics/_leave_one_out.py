@@ -1,6 +1,7 @@
 """Leave-one-out scores: the probability of each document given all others."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._inference import random
@@ -9,6 +10,7 @@ from sklda._inference.held_out.leave_one_out import leave_one_out
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.point_estimates import check_assignments
+from sklda._inference.types import Counts, Model, Seed
 from sklda.metrics._checks import check_int
 from sklda.metrics._models import inner_model
 
@@ -16,8 +18,16 @@ _TRIPLE = "(topic_assignments, doc_topic_prior, topic_word_prior)"
 
 
 def leave_one_out_score(
-    X, model, *, documents=None, n_draws=100, n_temperatures=30, n_components=None, random_state=None, n_jobs=None
-):
+    X: Counts,
+    model: Model,
+    *,
+    documents: ArrayLike | None = None,
+    n_draws: int = 100,
+    n_temperatures: int = 30,
+    n_components: int | None = None,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+) -> Bunch:
     """Mean log probability of each training document given all others, to compare priors and numbers of topics.
 
     For document d, L_d = p(w_d | words of all other documents), with topics, proportions and assignments integrated

@@ -1,14 +1,25 @@
 """Perplexity of the hidden words of documents, given their other words."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sklda._inference import random
 from sklda._inference.held_out.document_completion import predictive_log_likelihood
+from sklda._inference.types import Counts, Model, Seed
 from sklda.metrics._checks import check_int
 from sklda.metrics._models import corpus_and_model
 
 
-def predictive_perplexity(X_seen, X_hidden, model, *, collections=None, n_sweeps=100, random_state=None, n_jobs=None):
+def predictive_perplexity(
+    X_seen: Counts,
+    X_hidden: Counts,
+    model: Model,
+    *,
+    collections: ArrayLike | None = None,
+    n_sweeps: int = 100,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+) -> float:
     """Perplexity of the hidden words of documents, given their other words.
 
     Topic proportions come from Gibbs sampling over the seen words with fixed topics. They are averaged in the

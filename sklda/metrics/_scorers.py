@@ -1,10 +1,14 @@
 """Scorers: callables for searches and cross-validation, which find the topic model in a pipeline or search."""
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from sklda._inference.arguments import check_choice
 from sklda._inference.held_out.averages import mean_per_token
+from sklda._inference.types import Seed
 from sklda.metrics._checks import check_options
 from sklda.metrics._coherence import topic_coherence, topic_diversity
 from sklda.metrics._held_out import estimate
@@ -91,16 +95,16 @@ class _HeldOutScorer(_Scorer):
 
 def make_held_out_scorer(
     *,
-    method="guided_ais",
-    metric="perplexity",
-    n_temperatures=100,
-    n_runs=None,
-    n_particles=None,
-    schedule="linear",
-    return_std=False,
-    random_state=0,
-    n_jobs=None,
-):
+    method: str = "guided_ais",
+    metric: Literal["perplexity", "log_likelihood"] = "perplexity",
+    n_temperatures: int = 100,
+    n_runs: int | None = None,
+    n_particles: int | None = None,
+    schedule: Literal["linear", "quadratic"] = "linear",
+    return_std: bool = False,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+) -> Callable[..., Any]:
     """A scorer of held-out likelihood per token, for searches and cross-validation.
 
     Parameters
@@ -164,7 +168,7 @@ class _DiversityScorer(_Scorer):
         return topic_diversity(model, **options)
 
 
-def make_coherence_scorer(*, method="npmi", n_words=10):
+def make_coherence_scorer(*, method: str = "npmi", n_words: int = 10) -> Callable[..., Any]:
     """A scorer of `topic_coherence`, with the scored documents as reference corpus.
 
     Parameters
@@ -190,7 +194,7 @@ def make_coherence_scorer(*, method="npmi", n_words=10):
     return _CoherenceScorer(method=method, n_words=n_words)
 
 
-def make_diversity_scorer(*, n_words=25):
+def make_diversity_scorer(*, n_words: int = 25) -> Callable[..., Any]:
     """A scorer of `topic_diversity`. The scored documents are not used.
 
     Parameters

@@ -1,16 +1,22 @@
 """Association of words: the probability of a word given that another word of the same topic was seen."""
 
+from collections.abc import Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from sklda._inference.priors import check_prior
 from sklda._inference.sampling.seed_words import columns_of
+from sklda._inference.types import Model
 from sklda.metrics._models import topic_weights, unwrap
 
 
-def word_association(model, cue, *, vocabulary=None):
+def word_association(
+    model: Model, cue: int | str | Sequence[int | str], *, vocabulary: ArrayLike | dict[str, int] | None = None
+) -> np.ndarray:
     """Probability of every word given a cue word of the same topic, p(w | cue).
 
     Parameters
@@ -81,9 +87,10 @@ def word_association(model, cue, *, vocabulary=None):
     names = vocabulary if vocabulary is not None else getattr(unwrap(model)[0], "feature_names_in_", None)
     names = None if names is None else columns_of(names, phi.shape[1])
     single = isinstance(cue, (str, Integral))
-    if not single and not np.iterable(cue):
+    cues: Any = [cue] if single else cue
+    if not np.iterable(cues):
         raise TypeError(f"cue must be a word, a column, or a sequence of these, got {cue!r}.")
-    columns = [_column(each, phi.shape[1], names) for each in ([cue] if single else cue)]
+    columns = [_column(each, phi.shape[1], names) for each in cues]
     topics = np.broadcast_to(alpha, len(phi)) * phi[:, columns].T
     # A cue that no topic has says nothing of the topic.
     topics[topics.sum(axis=1) == 0] = alpha

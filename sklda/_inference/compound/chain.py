@@ -53,14 +53,14 @@ class CompoundState(ChainState):
         Draws since the last M-step.
     """
 
-    seed: np.random.SeedSequence = None
-    log_pi: np.ndarray = None
+    seed: np.random.SeedSequence | None = None
+    log_pi: np.ndarray | None = None
     alpha: float = 1.0
     gamma: float = 1.0
     eta: float | None = None
-    log_step: np.ndarray = None
+    log_step: np.ndarray | None = None
     accepted: float = 0.0
-    moments: np.ndarray = None
+    moments: np.ndarray | None = None
     alphas: tuple = ()
     prior_trace: tuple = ()
     mixture_draws: tuple = ()

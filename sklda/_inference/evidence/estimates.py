@@ -69,7 +69,7 @@ class Estimates:
     ends: list
     label_error: float
     states: list
-    upper: np.ndarray = None
+    upper: np.ndarray | None = None
 
 
 def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_inner, init, seed, n_jobs=None):

@@ -1,8 +1,11 @@
 """Point estimates of theta and phi from topic assignments."""
 
+from collections.abc import Sequence
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._inference.arguments import check_choice
@@ -10,6 +13,7 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors, padded
+from sklda._inference.types import Counts
 from sklda._kernels import _point_estimates, _tokens
 
 METHODS = ("cgs_p", "cgs")
@@ -96,8 +100,14 @@ def reserve_memory(corpus, n_components, n_snapshots=0):
 
 
 def point_estimates(
-    X, topic_assignments, *, n_components=None, doc_topic_prior=None, topic_word_prior=None, method="cgs_p"
-):
+    X: Counts,
+    topic_assignments: ArrayLike | Sequence[ArrayLike],
+    *,
+    n_components: int | None = None,
+    doc_topic_prior: ArrayLike | None = None,
+    topic_word_prior: ArrayLike | None = None,
+    method: Literal["cgs_p", "cgs"] = "cgs_p",
+) -> Bunch:
     """Topics and topic proportions from topic assignments, as any Gibbs sampler for LDA draws them.
 
     Parameters

@@ -49,10 +49,10 @@ class CountEvidence:
     priors: object
     states: list
     temperatures: int = 0
-    log_weights: np.ndarray = None
+    log_weights: np.ndarray | None = None
     ends: tuple = ()
     label_error: float = 0.0
-    biases: np.ndarray = None
+    biases: np.ndarray | None = None
 
     def with_chains(self, states):
         """The same with more chains, which have no runs yet."""

@@ -1,0 +1,20 @@
+"""Types of the arguments and results that public functions share."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import sparray, spmatrix
+
+# A matrix of counts, or of labels.
+Counts: TypeAlias = ArrayLike | spmatrix | sparray
+# What the first step of a pipeline takes: counts, or texts.
+Data: TypeAlias = Any
+# An estimator, a pipeline or a search that ends in one, or the arrays of a model.
+Model: TypeAlias = Any
+# Numbers or names, as a list, a tuple or an array.
+Values: TypeAlias = Sequence[Any] | np.ndarray
+Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+# A pandas.DataFrame, or a list of dict if pandas is not installed.
+Table: TypeAlias = Any
