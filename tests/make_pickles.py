@@ -1,0 +1,65 @@
+"""Write the pickles that `test_persistence.py` loads: ``python tests/make_pickles.py``.
+
+A release adds a folder ``tests/pickles/VERSION``, and later versions must load it. It has one file for each estimator,
+with the fitted estimator, new documents, and its answers for them.
+"""
+
+import gzip
+import pickle
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import sklearn
+
+import sklda
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda.datasets import make_compound_lda_corpus
+
+FOLDER = Path(__file__).parent / "pickles"
+CORPUS = make_compound_lda_corpus([8, 7], 20, 3, doc_length=12, random_state=0)
+NEW = make_compound_lda_corpus([3, 3], 20, 3, doc_length=10, random_state=1)
+LABELS = np.eye(3, dtype=int)[np.arange(15) % 3]
+GIVEN = {"doc_topic_prior": 0.3, "topic_word_prior": 0.2, "random_state": 0}
+
+
+def estimators():
+    """A fitted estimator of every class, by name; small, and quick to fit."""
+    X, collections = CORPUS.data, CORPUS.collections
+    with warnings.catch_warnings():
+        # So few sweeps do not converge.
+        warnings.simplefilter("ignore")
+        yield GibbsLDA(3, max_iter=40, n_chains=2, **GIVEN).fit(X)
+        yield CollapsedVariationalLDA(3, max_iter=5, random_state=0).fit(X)
+        yield CompoundLDA(3, max_iter=40, random_state=0).fit(X, collections=collections)
+        yield LabeledLDA(n_shared=1, n_chains=1, burn_in=5, n_draws=2, random_state=0).fit(X, LABELS)
+        yield EmpiricalBayesLDA(2, n_chains=2, n_tuning=30, max_iter=60, random_state=0).fit(X)
+        yield TopicCountLDA(2, 3, n_temperatures=5, n_runs=1, **GIVEN).fit(X)
+
+
+def answers(estimator):
+    """What the estimator says of new documents."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = {"transform": estimator.transform(NEW.data), "score_samples": estimator.score_samples(NEW.data)}
+        if hasattr(estimator, "predict"):
+            found["predict"] = estimator.predict(NEW.data)
+    return found
+
+
+def main():
+    folder = FOLDER / sklda.__version__
+    folder.mkdir(parents=True, exist_ok=True)
+    for estimator in estimators():
+        record = {"estimator": estimator, "answers": answers(estimator), "sklearn": sklearn.__version__}
+        record["numpy"] = np.__version__
+        # The same bytes for the same fit.
+        data = gzip.compress(pickle.dumps(record, protocol=5), mtime=0)
+        path = folder / f"{type(estimator).__name__}.pkl.gz"
+        path.write_bytes(data)
+        print(f"{path.name:<32}{len(data):>8} bytes")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

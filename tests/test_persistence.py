@@ -1,0 +1,84 @@
+"""Fitted estimators survive pickle, joblib and skops; pickles of earlier versions load."""
+
+import gzip
+import io
+import pickle
+import re
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from make_pickles import FOLDER, NEW, answers, estimators
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils.fixes import parse_version
+
+import sklda
+
+FITTED = {type(each).__name__: each for each in estimators()}
+STORED = sorted(FOLDER.glob("*/*.pkl.gz"))
+PAGE = Path(__file__).parents[1] / "doc" / "persistence.rst"
+
+
+def through_pickle(estimator):
+    return pickle.loads(pickle.dumps(estimator))
+
+
+def through_joblib(estimator):
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+def through_skops(estimator):
+    skops = pytest.importorskip("skops.io")
+    return skops.loads(skops.dumps(estimator), trusted=documented_types())
+
+
+def documented_types():
+    """The types that the documentation tells users to trust."""
+    return re.findall(r"^\s+\"([\w.]+)\",$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def same_answers(found, expected, rtol=0.0):
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=rtol, err_msg=name)
+
+
+def test_there_is_an_estimator_of_every_class():
+    classes = {name for name in sklda.__all__ if isinstance(getattr(sklda, name), type)}
+    assert FITTED.keys() == classes == {path.name.removesuffix(".pkl.gz") for path in STORED}
+
+
+@pytest.mark.parametrize("way", [through_pickle, through_joblib, through_skops])
+@pytest.mark.parametrize("name", sorted(FITTED))
+def test_a_copy_has_the_same_answers(name, way):
+    same_answers(answers(way(FITTED[name])), answers(FITTED[name]))
+
+
+def test_no_documented_type_is_superfluous():
+    skops = pytest.importorskip("skops.io")
+    needed = {kind for each in FITTED.values() for kind in skops.get_untrusted_types(data=skops.dumps(each))}
+    assert sorted(needed) == documented_types()
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: f"{path.parent.name} {path.stem}")
+def test_a_stored_pickle_loads(path):
+    with warnings.catch_warnings():
+        # The pickle has objects of scikit-learn in another version.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        try:
+            record = pickle.loads(gzip.decompress(path.read_bytes()))
+        except ModuleNotFoundError as error:
+            if error.name.startswith("sklda"):
+                raise
+            pytest.skip(f"the pickle needs scikit-learn or NumPy in a later version: {error}")
+    if parse_version(sklearn.__version__) < parse_version(record["sklearn"]):
+        pytest.skip(f"the pickle was made with scikit-learn {record['sklearn']}")
+    # Other processors round some functions differently.
+    same_answers(answers(record["estimator"]), record["answers"], rtol=1e-6)
+    assert NEW.data.shape[1] == record["estimator"].n_features_in_
