@@ -2,26 +2,27 @@ PYTHON ?= python3
 VENV ?= .venv
 # Random inputs of `make fuzz` and `make sanitize`.
 N ?= 10000
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 # A process for every core; one that has no test left takes them over from another.
 WORKERS := -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-exhaustive test-checked sanitize fuzz interrupts lint doc clean
+.PHONY: demo test test-exhaustive test-oldest test-prerelease test-checked test-wheel sanitize fuzz interrupts lint doc \
+	bench wheel wheels release-check clean
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
 SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.py' -o -name '*.pyx' -o -name '*.pxd' \
 	-o -name '*.h' -o -name 'meson.build' -o -name '*.npz' -o -name '*.rst' \
-	-o -name '*.html' -o -name '*.css' -o -name '*.js')
+	-o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.pyi' -o -name 'py.typed')
 
-$(BIN)/python:
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/installed: $(BIN)/python $(SOURCES)
+$(VENV)/installed: $(VENV)/pyvenv.cfg $(SOURCES)
 	$(BIN)/python -m pip install --quiet .
 	touch $@
 
-$(VENV)/installed-%: $(BIN)/python $(SOURCES)
+$(VENV)/installed-%: $(VENV)/pyvenv.cfg $(SOURCES)
 	$(BIN)/python -m pip install --quiet $(PIP_ARGS) ".[$*]"
 	touch $@
 
@@ -33,6 +34,35 @@ test: $(VENV)/installed-test
 
 test-exhaustive: $(VENV)/installed-test
 	$(BIN)/pytest $(WORKERS) -m exhaustive $(PYTEST_ARGS)
+
+# The oldest versions of the dependencies, which need Python 3.11; and pre-releases, where there are any.
+OLDEST := "numpy==1.26.*" "scipy==1.11.*" "scikit-learn==1.6.*" "joblib==1.3.*"
+test-oldest:
+	$(MAKE) test VENV=.venv-oldest PIP_ARGS='$(OLDEST)'
+
+test-prerelease:
+	$(MAKE) test VENV=.venv-prerelease PIP_ARGS="--pre --upgrade --upgrade-strategy eager"
+
+# A wheel in an environment without a compiler, tested from an empty folder. ALL=--all runs the whole suite.
+$(VENV)/release-tools: $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet build cibuildwheel twine
+	touch $@
+
+wheel: $(VENV)/release-tools
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
+# All wheels of this system; on Linux in containers. ONLY="cp313-manylinux_x86_64" builds one.
+wheels: $(VENV)/release-tools
+	$(BIN)/cibuildwheel $(if $(ONLY),--only $(ONLY)) --output-dir wheelhouse
+
+test-wheel: WHEEL_VENV := .venv-wheel
+test-wheel: WHEEL_BIN = $(subst $(VENV)/,$(WHEEL_VENV)/,$(BIN))
+test-wheel: wheel
+	$(PYTHON) -m venv --clear $(WHEEL_VENV)
+	CC=false PATH="$(CURDIR)/$(WHEEL_BIN)" $(WHEEL_BIN)/python -m pip install --quiet --only-binary :all: \
+		"sklda[wheel-test] @ file://$(CURDIR)/$$(ls dist/*.whl)"
+	PATH="$(CURDIR)/$(WHEEL_BIN)" $(WHEEL_BIN)/python tests/wheel.py $(ALL)
 
 # The kernels with bounds checks stand beside the others: the same environment, another folder.
 $(VENV)/checked: $(VENV)/installed-test
@@ -67,10 +97,26 @@ lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint sklda
+	$(BIN)/mypy
+	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/yamllint --strict .
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.readthedocs .readthedocs.yaml
 
 doc: $(VENV)/installed-doc
 	$(BIN)/sphinx-build -W --keep-going -b html doc doc/_build/html
 
+# Rates, times and memory of this commit. BENCH_ARGS="--bench Import" selects benchmarks; `asv continuous main` compares.
+bench: $(VENV)/installed-bench
+	$(BIN)/asv machine --yes
+	PATH="$(CURDIR)/$(BIN):$$PATH" asv run --python=same --show-stderr --set-commit-hash "$$(git rev-parse HEAD)" $(BENCH_ARGS)
+
+# Version, changelog, tag and the archives in dist/, before they are published. TAG="" leaves out the tag.
+release-check: $(VENV)/release-tools
+	$(BIN)/python .ci/release_check.py $(if $(TAG),--tag $(TAG)) dist
+	$(BIN)/twine check --strict dist/*
+
 clean:
-	rm -rf $(VENV) .venv-* build doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst \
+	rm -rf $(VENV) .venv-* .asv build dist wheelhouse doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst \
 		convergence.png topics.html

@@ -48,7 +48,18 @@ html_theme = "pydata_sphinx_theme"
 html_title = "sklda"
 html_static_path = ["_static"]
 html_show_sourcelink = False
+# Where the documentation is hosted, the list of versions comes from there; elsewhere there is one version.
+hosted = os.environ.get("READTHEDOCS_VERSION")
+switcher = {
+    "switcher": {
+        "json_url": "https://sklda.readthedocs.io/en/latest/_static/switcher.json",
+        "version_match": hosted,
+    },
+    "check_switcher": False,
+    "navbar_start": ["navbar-logo", "version-switcher"],
+}
 html_theme_options = {
+    **(switcher if hosted else {}),
     "logo": {"text": "sklda"},
     "navigation_with_keys": False,
     "show_prev_next": False,
