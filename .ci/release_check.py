@@ -23,8 +23,8 @@ def found(pattern, name):
 
 def of_the_sources(version, tag):
     """What is wrong with the files of the repository."""
-    if found(r"^version: (\S+)$", "CITATION.cff") != version:
-        yield f"CITATION.cff does not have version {version}."
+    if {found(r"^version: (\S+)$", "CITATION.cff"), found(r"^  version: (\S+)$", "conda/recipe.yaml")} != {version}:
+        yield f"CITATION.cff or conda/recipe.yaml does not have version {version}."
     if not found(r"^## \[(Unreleased)\]$", "CHANGELOG.md"):
         yield "CHANGELOG.md has no section for unreleased changes."
     base = version.split(".dev")[0]
