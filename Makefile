@@ -38,7 +38,8 @@ test-exhaustive: $(VENV)/installed-test
 # The oldest versions of the dependencies, which need Python 3.11; and pre-releases, where there are any.
 OLDEST := "numpy==1.26.*" "scipy==1.11.*" "scikit-learn==1.6.*" "joblib==1.3.*"
 test-oldest:
-	$(MAKE) test VENV=.venv-oldest PIP_ARGS='$(OLDEST)'
+	$(MAKE) .venv-oldest/installed-test-oldest VENV=.venv-oldest PIP_ARGS='$(OLDEST)'
+	$(subst $(VENV)/,.venv-oldest/,$(BIN))/pytest $(WORKERS) $(PYTEST_ARGS)
 
 test-prerelease:
 	$(MAKE) test VENV=.venv-prerelease PIP_ARGS="--pre --upgrade --upgrade-strategy eager"
