@@ -8,7 +8,7 @@ WORKERS := -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: demo test test-exhaustive test-oldest test-prerelease test-checked test-wheel sanitize fuzz interrupts lint doc \
-	bench wheel wheels release-check clean
+	bench wheel wheels instructions release-check clean
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
 SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.py' -o -name '*.pyx' -o -name '*.pxd' \
@@ -64,6 +64,10 @@ test-wheel: wheel
 	CC=false PATH="$(CURDIR)/$(WHEEL_BIN)" $(WHEEL_BIN)/python -m pip install --quiet --only-binary :all: \
 		"sklda[wheel-test] @ file://$(CURDIR)/$$(ls dist/*.whl)"
 	PATH="$(CURDIR)/$(WHEEL_BIN)" $(WHEEL_BIN)/python tests/wheel.py $(ALL)
+
+# Baseline x86-64 outside functions that are chosen at run time, in the wheels of dist/; needs objdump.
+instructions:
+	$(PYTHON) .ci/instructions.py dist/*.whl
 
 # The kernels with bounds checks stand beside the others: the same environment, another folder.
 $(VENV)/checked: $(VENV)/installed-test
