@@ -23,10 +23,10 @@ from sklda._inference.priors import Priors
 from sklda._inference.sampling.draws import after_sweeps, sample_parameters
 from sklda._inference.sampling.point_estimates import estimate_counts
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
-from sklda._inference.types import Counts, Seed
+from sklda._inference.types import Counts, Method, Seed
 
 
-def _all_or_nothing(fit):
+def _all_or_nothing(fit: Method) -> Method:
     """Decorator: if an error or Ctrl-C ends the fit, the estimator is as it was before."""
 
     @wraps(fit)

@@ -2,8 +2,11 @@
 
 import time
 
+from sklda._inference.types import Method
+
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:
 
     class _NoContext:
@@ -22,8 +25,13 @@ except ImportError:
         def _init_callback_context(self, **kwargs):
             return _NoContext()
 
-    def with_callbacks(method):
+    def _with_callbacks(method):
         return method
+
+
+def with_callbacks(method: Method) -> Method:
+    """Decorator: callbacks learn of the beginning and of the end of a fit."""
+    return _with_callbacks(method)
 
 
 class Progress:

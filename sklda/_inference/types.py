@@ -1,7 +1,7 @@
 """Types of the arguments and results that public functions share."""
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,3 +18,5 @@ Values: TypeAlias = Sequence[Any] | np.ndarray
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 # A pandas.DataFrame, or a list of dict if pandas is not installed.
 Table: TypeAlias = Any
+# A method, which a decorator returns with the same arguments and result.
+Method = TypeVar("Method", bound=Callable[..., Any])

@@ -1,12 +1,17 @@
 """The bundled corpus."""
 
 from importlib.resources import files
+from typing import Literal, overload
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
 
+@overload
+def load_docstrings(*, return_X_y: Literal[False] = ...) -> Bunch: ...
+@overload
+def load_docstrings(*, return_X_y: Literal[True]) -> tuple[csr_matrix, np.ndarray]: ...
 def load_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[csr_matrix, np.ndarray]:
     """Load the bag of words of the docstrings of NumPy, SciPy and scikit-learn.
 

@@ -1,7 +1,7 @@
 """Coherence and diversity of topics, from their top words."""
 
 from numbers import Integral
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,19 @@ METHODS = ("npmi", "umass")
 _EPSILON = 1e-12
 
 
+@overload
+def topic_coherence(
+    X: Counts,
+    model: Model,
+    *,
+    method: Literal["npmi", "umass"] = ...,
+    n_words: int = ...,
+    per_topic: Literal[False] = ...,
+) -> float: ...
+@overload
+def topic_coherence(
+    X: Counts, model: Model, *, method: Literal["npmi", "umass"] = ..., n_words: int = ..., per_topic: Literal[True]
+) -> np.ndarray: ...
 def topic_coherence(
     X: Counts, model: Model, *, method: Literal["npmi", "umass"] = "npmi", n_words: int = 10, per_topic: bool = False
 ) -> float | np.ndarray:

@@ -1,6 +1,6 @@
 """Held-out likelihood of documents."""
 
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,36 @@ from sklda.metrics._checks import check_options
 from sklda.metrics._models import corpus_and_model
 
 
+@overload
+def held_out_log_likelihood(
+    X: Counts,
+    model: Model,
+    *,
+    collections: ArrayLike | None = ...,
+    method: str = ...,
+    n_temperatures: int = ...,
+    n_runs: int = ...,
+    n_particles: int | None = ...,
+    schedule: Literal["linear", "quadratic"] = ...,
+    return_std: Literal[False] = ...,
+    random_state: Seed = ...,
+    n_jobs: int | None = ...,
+) -> np.ndarray: ...
+@overload
+def held_out_log_likelihood(
+    X: Counts,
+    model: Model,
+    *,
+    collections: ArrayLike | None = ...,
+    method: str = ...,
+    n_temperatures: int = ...,
+    n_runs: int = ...,
+    n_particles: int | None = ...,
+    schedule: Literal["linear", "quadratic"] = ...,
+    return_std: Literal[True],
+    random_state: Seed = ...,
+    n_jobs: int | None = ...,
+) -> tuple[np.ndarray, np.ndarray]: ...
 def held_out_log_likelihood(
     X: Counts,
     model: Model,
