@@ -14,9 +14,9 @@ _TOKENS, _SWEEPS = 20_000, 3
 
 # Budgets by default, in sweeps with 20 topics: of a large corpus the least; of smaller ones up to the largest, as many
 # as draw so many tokens, in 60 to 150 CPU seconds; of small ones the last number over their tokens plus what a sweep
-# takes besides, in 3 to 10 CPU seconds.
+# takes besides, in 1 to 10 CPU seconds.
 _LEAST, _MOST, _MOST_TOKENS = 10_000, 50_000, 15 * 10**8
-_SMALL_TOKENS, _TOKENS_BESIDES = 2 * 10**8, 400
+_SMALL_TOKENS, _TOKENS_BESIDES = 5 * 10**7, 400
 # A sweep with T topics takes the time of (T + _FIXED) / (20 + _FIXED) sweeps with 20.
 _FIXED = 40
 # The largest share of a budget that the last sweeps take.
