@@ -78,7 +78,7 @@ def test_kernels_survive_words_without_a_topic():
     expected = scratch((1, K))
     _fold_in.fold_in(
         words, offsets, keys, word_topic, alpha, 6, 2, 0, np.ones(len(word_topic), f32), expected, scratch(n, i32),
-        scratch((3, P), f32),        scratch(P, i32), scratch(P // 16), np.zeros(1, i32),
+        scratch((3, P), f32), scratch(P, i32), scratch(P // 16), np.zeros(1, i32),
     )  # fmt: skip
     assert expected.sum() == pytest.approx(2)
     for own, whole in arrays:
