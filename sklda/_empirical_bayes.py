@@ -53,7 +53,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         at the end. None: 67,000 divided by the square root of the number of tokens, between 40 and 200.
     max_iter : int, default=None
         Largest number of sweeps of each chain that estimate m(h) and its maximum. For Gibbs-EM, the number of sweeps
-        that learn h; for variational EM, the largest number of M-steps. None: 1.2e8 divided by the number of tokens,
+        that learn h; for variational EM, the largest number of M-steps. None: 1.6e8 divided by the number of tokens,
         between 80 and 5000; for the EM methods, 2e8 divided by the number of tokens, between 30 and 1000.
     tol : float, default=0.1
         The chains end before `max_iter` when the Monte Carlo standard errors of log h are below this share of the
