@@ -196,7 +196,7 @@ def test_verbose_says_the_cost_and_what_is_known(X, capsys):
         r"2400 tokens; the first look takes (\d+) sweeps, about [\d.e-]+ s; the whole fit at most (\d+) sweeps, about"
     )
     looks, most = map(int, re.search(words, first).groups())
-    assert 500 < looks < most == 71_428
+    assert 500 < looks < most == 50_000
     known = [line for line in lines if "likely numbers of topics: " in line]
     assert len(known) >= len(lines) - 1
     assert re.search(r"; \d+ sweeps so far; likely numbers of topics: 3 \(\d\.\d\d \+- \d\.\d\d\)", known[-1])
