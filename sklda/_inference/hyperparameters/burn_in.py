@@ -167,8 +167,10 @@ def _round(settled, within, n_sweeps, number, seed, n_jobs):
     draws = CountHistograms.stack([each.counts for each in observed])
     curve = Curve(draws, mixture_denominators(draws, grid), [len(each) for each in observed])
     series = np.split(conditional_means(draws, grid)[1], np.cumsum(curve.lengths)[:-1])
-    apart = np.ptp([each.mean(axis=0) for each in series], axis=0).max()
-    # On large corpora chains can differ by many of their tiny standard deviations, and yet by less than matters.
+    # On large corpora chains can differ by many of their tiny standard deviations, and yet by less than matters. Their
+    # halves are compared, because chains may also move together.
+    halves = [half for each in series for half in np.array_split(each, 2) if len(half)]
+    apart = np.ptp([half.mean(axis=0) for half in halves], axis=0).max()
     excess = split_r_hat(series).max() ** 2 - 1 if len(series) == 1 or apart > FINE_ENOUGH else 0.0
     region = region_of(curve, grid.region, _DROP)
     return [SettledChain(chain, curve.of_chain(c), region, None) for c, chain in enumerate(chains)], curve, excess
