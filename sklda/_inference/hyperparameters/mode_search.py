@@ -28,8 +28,6 @@ _FEW_TOKENS, _FIXED = 50_000, 1 / 3
 _SEARCHED, _TEMPERATURES = (2_000, 60_000), 200
 # The largest number of rounds of the burn-in.
 _ROUNDS = 2
-# Standard errors by which the weights of modes are reduced after the search.
-_ERRORS = 1.0
 # There are no topics to find if K V eta or K D alpha is so many times the number of tokens.
 _SOME_TIMES = 3.0
 # Stages of `n_tuning` sweeps of every fit.
@@ -164,7 +162,7 @@ def _in_best_modes(pool, found, priors, log_reference, modes, seed):
     # The weight of a mode is its evidence at its own best h. Its curve gives the difference from the common h.
     reference = np.exp(log_reference)
     rises = [each.curve.log_ratio(*np.exp(each.log_h)[:, None], reference)[0][0] for each in settled]
-    log_weights = log_mode_weights(np.array([mode.log_evidence for mode in modes]) + rises, std, _ERRORS)
+    log_weights = log_mode_weights(np.array([mode.log_evidence for mode in modes]) + rises, std)
     best = [int(c) for c in np.argsort(-log_weights, kind="stable") if log_weights[c] > np.log(NEGLIGIBLE)]
     again = [modes[best[i % len(best)]] for i in range(pool.n_chains - len(best))]
     return [settled[c] for c in best] + (settled_in(again, len(modes)) if again else []), not log_weights[best].any()
