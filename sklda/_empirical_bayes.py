@@ -56,7 +56,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         at the end. None: 67,000 divided by the square root of the number of tokens, between 40 and 200.
     max_iter : int, default=None
         Largest number of sweeps of each chain that estimate m(h) and its maximum. For Gibbs-EM, the number of sweeps
-        that learn h; for variational EM, the largest number of M-steps. None: 6e7 divided by the number of tokens,
+        that learn h; for variational EM, the largest number of M-steps. None: 1.6e8 divided by the number of tokens,
         between 80 and 5000; for the EM methods, 2e8 divided by the number of tokens, between 30 and 1000.
     tol : float, default=0.1
         The chains end before `max_iter` when the Monte Carlo standard errors of log h are below this share of the
@@ -85,9 +85,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         `doc_topic_prior` may be an array of shape (n_components,); an alpha is then learnt for every topic. The paper
         warns that a corpus contains too little information about so many priors.
     n_chains : int, default=4
-        Independent chains. If they disagree and the corpus is small enough, better modes of the topic assignments are
-        searched from every chain, by redrawing groups of topics, and the chains begin again in the modes of the highest
-        evidence.
+        Independent chains. With 2,000 to 60,000 tokens, better modes of the topic assignments are searched from every
+        chain, by redrawing groups of topics, and the chains begin again in the modes of the highest evidence.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from expected counts under each token's
         full conditional (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: from the counts of the draw.
@@ -120,8 +119,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     r_hat_, ess_ : ndarray of shape (2,)
         Split R-hat and effective number of draws of the posterior means of log alpha and of log eta given the topics.
     mode_log_evidence_ : ndarray of shape (n_chains,)
-        log p(w | h) at one h of the modes of the chains, after the search between modes, by annealing, in nats. Empty
-        if the chains agree at once or the corpus is too large.
+        log p(w | h) at one h of the modes that the search found, the best first, by annealing, in nats. Empty if there
+        was no search.
     mode_log_evidence_std_ : float
         Standard error of one of these; NaN if there are none.
     components_ : ndarray of shape (n_components, n_features)

@@ -44,8 +44,7 @@ class GibbsLDA(BaseLDA):
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of the topics. A given eta is not changed. Both priors must lie between
-        1e-12 and 1e12.
+        eta, the Dirichlet parameter per word of the topics. A given eta is not changed. Both are from 1e-12 to 1e12.
     seed_words : dict of {int: sequence of str or int}, default=None
         Seed words of topics, as words or as columns of X. A seed word has a pseudo-count, which is added to the eta of
         its topic: `seed_strength` times the count of the word in X, or times one if X does not have it. Words need
@@ -70,14 +69,12 @@ class GibbsLDA(BaseLDA):
         ``4 * n_components * n_features`` bytes, and saves many sweeps on large corpora with many topics. ``"anneal"``:
         300 additional sweeps, in which both priors decrease from ten times their values. ``"prune"``: 60 sweeps with
         twice as many topics; then the closest pair of topics is merged, with 15 sweeps after each merge, until there
-        are `n_components` topics. ``"search"``: the best mode that a search finds at the first priors. It redraws
-        groups of topics, and keeps the modes with the most evidence. Each chain has a search of its own, which makes at
-        most 10,000 sweeps; on corpora of more than 100,000 tokens, as many as draw 10^9 tokens, but at least 4,000.
-        Half of these sweeps are of annealing and take twice as long. ``"prune"`` and ``"search"`` need priors that are
-        equal for all topics. An array has the topic of every token, as `topic_assignments_`, or is a list of arrays,
-        one for each document. A fitted model with ``components_`` and ``transform`` has the same number of topics; the
-        topic of a token is drawn from theta and phi of the model. Wrap it in `sklearn.frozen.FrozenEstimator` for a
-        search, because copies of it are not fitted.
+        are `n_components` topics. ``"search"``: each chain begins in the mode with the most evidence that a search
+        finds at the first priors, by redrawing groups of topics. It makes at most 10,000 sweeps; with more than 100,000
+        tokens, as many as draw 10^9 tokens, but at least 4,000. ``"prune"`` and ``"search"`` need priors that are equal
+        for all topics. An array has the topic of every token, as `topic_assignments_`, or is a list of arrays, one for
+        each document. A fitted model with ``components_`` and ``transform`` has the same number of topics; the topic of
+        a token is drawn from its theta and phi. With `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     tol : float, default=None
@@ -102,12 +99,10 @@ class GibbsLDA(BaseLDA):
         then those of one longer fit. Learnt priors stay, and the burn-in is then that of the first fit.
     snapshot_every : int, default=None
         Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
-        takes ``4 * n_components * n_features`` bytes in every chain. With `verbose`, their total size is printed before
-        the first sweep.
+        takes ``4 * n_components * n_features`` bytes in every chain. `verbose` prints their total size at the start.
     n_jobs : int, default=None
-        Number of chains at a time. With a single chain and a sampler other than ``"collapsed"``: number of workers, or
-        of blocks of documents, at a time. In `transform`: number of blocks of 64 documents at a time. Results do not
-        depend on it.
+        Number of chains at a time; with a single chain and a sampler other than ``"collapsed"``, of workers or blocks
+        of documents. In `transform`: number of blocks of 64 documents. Results do not depend on it.
     verbose : int, default=0
         1 prints about ten lines for each chain, 2 a line for each sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None

@@ -54,8 +54,7 @@ default=None
         p(T), up to a factor. None: uniform.
     method : {"scan", "pmmh"}, default="scan"
         ``"scan"``: short runs at a few values of T far apart, then at values between the best of them, and long runs at
-        likely T. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T (Chen & Doss 2018, section
-        4.2), which proposes neighbours.
+        likely T. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T, which proposes neighbours (Chen & Doss 2018).
     evidence : str, default="guided_ais"
         How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"cgs_transition"`` is the estimator of Chen &
         Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, and by more with more topics, so
@@ -84,8 +83,8 @@ default=None
         The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
         annealing in both directions, of searches between modes, and the last ones. If it does not allow the next runs,
         the fit ends with the results so far and a warning. The smallest is 5, or 10 if priors are learnt. None: 1.5e9
-        divided by the number of tokens, but from 10,000 to 50,000; with fewer than 12,000 tokens, 6e8 divided by their
-        number; then a sweep with T topics counts as (T + 40) / 60. ``method="pmmh"`` does not use it.
+        divided by the number of tokens, but from 10,000 to 50,000; with N < 600 tokens, 5e7 / (N + 400); then a sweep
+        with T topics counts as (T + 40) / 60. ``method="pmmh"`` does not use it.
     n_proposals : int, default=1000
         Proposals of ``method="pmmh"``.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"

@@ -8,7 +8,7 @@ where the counts exclude the token itself.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from sklda._kernels._dense cimport Dense, draw, fetch, open_document, weigh_topics
+from sklda._kernels._dense cimport Dense, sweep_document, weigh_topics
 from sklda._kernels._lanes cimport wider_vectors
 
 
@@ -36,12 +36,11 @@ def sweep(
     double[::1] scratch_lane,              # SCRATCH (P // LANES,)
 ):
     cdef:
-        int64_t N = words.shape[0], d, i, j, k
-        int32_t t, new
+        int64_t d, j, k
         bint prior_per_doc = doc_prior.shape[0] > 1
         Dense dense
 
-    if N == 0:
+    if words.shape[0] == 0:
         return
     dense.rows, dense.K, dense.P = &word_topic_counts[0, 0], topic_totals.shape[0], word_topic_counts.shape[1]
     dense.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
@@ -56,16 +55,4 @@ def sweep(
         weigh_topics(&dense)
         for j in range(order.shape[0]):
             d = order[j]
-            open_document(
-                &dense, &doc_prior[d if prior_per_doc else 0, 0], &topics[0] + offsets[d], offsets[d + 1] - offsets[d]
-            )
-            for i in range(offsets[d], offsets[d + 1]):
-                if i + 2 < N:
-                    fetch(&dense, words[i + 2])
-                t = topics[i]
-                new = draw(&dense, words[i], t)
-                if new != t:
-                    topics[i] = new
-                    if t >= 0:
-                        topic_totals[t] -= 1
-                    topic_totals[new] += 1
+            sweep_document(&dense, &doc_prior[d if prior_per_doc else 0, 0], words, offsets, d, topics, topic_totals)

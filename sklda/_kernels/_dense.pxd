@@ -1,4 +1,4 @@
-"""Draw one token from its full conditional with dense weights, and update all counts (see _collapsed.pyx)."""
+"""Draw tokens from their full conditionals with dense weights, and update all counts (see _collapsed.pyx)."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
@@ -107,3 +107,30 @@ cdef inline int32_t draw(Dense* dense, int32_t word, int32_t t) noexcept nogil:
         shift(dense, row, t, -1, left)
     shift(dense, row, new, 1, dense.totals[new] + 1 + dense.prior_totals[new])
     return new
+
+
+cdef inline int sweep_document(
+    Dense* dense,
+    const double* alpha,
+    const int32_t[::1] words,
+    const int64_t[::1] offsets,
+    int64_t d,
+    int32_t[::1] topics,
+    int64_t[::1] topic_totals,
+) except -1 nogil:
+    """Draw every token of document d, whose alpha is given. A token may have no topic yet, -1."""
+    cdef:
+        int64_t N = words.shape[0], i
+        int32_t t, new
+    open_document(dense, alpha, &topics[0] + offsets[d], offsets[d + 1] - offsets[d])
+    for i in range(offsets[d], offsets[d + 1]):
+        if i + 2 < N:
+            fetch(dense, words[i + 2])
+        t = topics[i]
+        new = draw(dense, words[i], t)
+        if new != t:
+            topics[i] = new
+            if t >= 0:
+                topic_totals[t] -= 1
+            topic_totals[new] += 1
+    return 0

@@ -8,7 +8,7 @@ from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklda._kernels._barrier cimport load
-from sklda._kernels._dense cimport Dense, draw, fetch, open_document, weigh_topics
+from sklda._kernels._dense cimport Dense, sweep_document, weigh_topics
 from sklda._kernels._document cimport rescale
 from sklda._kernels._log_gamma cimport log_gamma_ratio
 
@@ -154,17 +154,16 @@ def sweeps(
 ):
     """Sweep at each position but the last; return the log weight of the path. If `stop` is set, it is not valid."""
     cdef:
-        int64_t N = words.shape[0], D = offsets.shape[0] - 1, d, i, k, r
+        int64_t D = offsets.shape[0] - 1, d, k, r
         int64_t base_step = doc_base.shape[1] if doc_base.shape[0] > 1 else 0
         int64_t slope_step = doc_slope.shape[1] if doc_slope.shape[0] > 1 else 0
-        int32_t t, new
         double* alpha = &scratch_priors[2, 0]
         double* after = &scratch_priors[3, 0]
         Dense dense
         Path path
         Weight weight
 
-    if N == 0 or positions.shape[0] == 0:
+    if words.shape[0] == 0 or positions.shape[0] == 0:
         return 0.0
     weight.result, weight.above, weight.below = 0, 1, 1
     path.V, path.K, path.P = word_topic_counts.shape[0], topic_totals.shape[0], word_topic_counts.shape[1]
@@ -194,17 +193,7 @@ def sweeps(
                     alpha[k] = (&doc_base[0, 0])[d * base_step + k]
                     after[k] = (&doc_slope[0, 0])[d * slope_step + k]
                     alpha[k], after[k] = alpha[k] + positions[r] * after[k], alpha[k] + positions[r + 1] * after[k]
-                open_document(&dense, alpha, &topics[0] + offsets[d], offsets[d + 1] - offsets[d])
-                for i in range(offsets[d], offsets[d + 1]):
-                    if i + 2 < N:
-                        fetch(&dense, words[i + 2])
-                    t = topics[i]
-                    new = draw(&dense, words[i], t)
-                    if new != t:
-                        topics[i] = new
-                        if t >= 0:
-                            topic_totals[t] -= 1
-                        topic_totals[new] += 1
+                sweep_document(&dense, alpha, words, offsets, d, topics, topic_totals)
                 if weigh and offsets[d + 1] > offsets[d]:
                     move_alpha(&weight, dense.counts, alpha, after, path.K, offsets[d + 1] - offsets[d])
             if load(&stop[0]):

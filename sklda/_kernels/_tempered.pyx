@@ -9,7 +9,7 @@ where B and A are sums over the distinct counts m_kv and n_dk (see `CountHistogr
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from sklda._kernels._dense cimport Dense, draw, fetch, open_document, weigh_topics
+from sklda._kernels._dense cimport Dense, sweep_document, weigh_topics
 from sklda._kernels._log_gamma cimport log_gamma_ratio
 from sklda._kernels._xoshiro cimport uniform
 
@@ -83,10 +83,9 @@ def sweeps(
 ):
     """Make as many sweeps as `at` has rows."""
     cdef:
-        int64_t N = words.shape[0], V = word_topic_counts.shape[0], P = word_topic_counts.shape[1]
+        int64_t V = word_topic_counts.shape[0], P = word_topic_counts.shape[1]
         int64_t K = topic_totals.shape[0], D = offsets.shape[0] - 1, E = etas.shape[0], A = alphas.shape[0]
-        int64_t s, d, i, j, k, e, a, most_docs = doc_table.shape[0], most_words = word_table.shape[0]
-        int32_t t, new
+        int64_t s, d, j, k, e, a, most_docs = doc_table.shape[0], most_words = word_table.shape[0]
         double top, total, share
         Dense dense
         double* alpha = &scratch_double[P]
@@ -126,16 +125,7 @@ def sweeps(
                 eta[j] = etas[e]
             weigh_topics(&dense)
             for d in range(D):
-                open_document(&dense, alpha, &topics[0] + offsets[d], offsets[d + 1] - offsets[d])
-                for i in range(offsets[d], offsets[d + 1]):
-                    if i + 2 < N:
-                        fetch(&dense, words[i + 2])
-                    t = topics[i]
-                    new = draw(&dense, words[i], t)
-                    if new != t:
-                        topics[i] = new
-                        topic_totals[t] -= 1
-                        topic_totals[new] += 1
+                sweep_document(&dense, alpha, words, offsets, d, topics, topic_totals)
                 for k in range(K):
                     if dense.counts[k]:
                         doc_histogram[dense.counts[k]] += 1

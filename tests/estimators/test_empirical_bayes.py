@@ -357,6 +357,6 @@ def test_the_last_precision_comes_from_sweeps_at_the_maximum(X, fitted):
 
 
 def test_lengths_follow_the_size_of_the_corpus():
-    assert [run_lengths("auto", n) for n in (10**4, 10**6, 10**9)] == [(200, 5000), (67, 80), (40, 80)]
+    assert [run_lengths("auto", n) for n in (10**4, 10**6, 10**9)] == [(200, 5000), (67, 160), (40, 80)]
     assert run_lengths("auto", 10**9, 7, 8) == (7, 8)
     assert run_lengths("gibbs_em", 10) == (200, 1000)

@@ -54,12 +54,13 @@ def search(corpus, priors, n_chains, n_sweeps):
     return search_modes(ChainPool(corpus, priors, settings, SEED, n_chains=n_chains), SEED)
 
 
-def test_chains_that_agree_need_no_evidence():
+@pytest.mark.parametrize(("doc_length", "searched"), [(20, False), (50, True)])
+def test_modes_are_searched_on_corpora_that_are_not_too_small(doc_length, searched):
     truth = {"topic_word_prior": 0.5, "doc_topic_prior": 0.3}
-    corpus = Corpus.from_counts(make_lda_corpus(80, 20, 2, doc_length=50, **truth, random_state=0).data)
+    corpus = Corpus.from_counts(make_lda_corpus(80, 20, 2, doc_length=doc_length, **truth, random_state=0).data)
     modes = search(corpus, Priors.make(5.0, 5.0, 2, 20), n_chains=4, n_sweeps=100)
     assert modes.agree
-    assert modes.log_evidence.size == 0
+    assert modes.log_evidence.size == (4 if searched else 0)
     (eta_low, eta_high), (alpha_low, alpha_high) = modes.region
     assert eta_low < 0.5 < eta_high
     assert alpha_low < 0.3 < alpha_high

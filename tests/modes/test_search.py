@@ -87,22 +87,24 @@ def test_results_do_not_depend_on_n_jobs_or_on_the_kind_of_state():
         assert all((a.topics == b.topics).all() and a.std == b.std for a, b in zip(one, other, strict=True))
 
 
-class Count(Stop):
-    """Counts its calls, one for each block of a sweep; each sweep of this corpus is one block."""
-
-    n = 0
-
-    def __call__(self):
-        self.n += 1
-        super().__call__()
-
-
 @pytest.mark.parametrize("max_sweeps", [0, 100, 1000, 2500, 4000])
-def test_the_budget_binds(max_sweeps):
-    count = Count()
-    found = improve_modes(CORPUS, PRIORS, [BAD] * 2, seed=random.seed_sequence(0), max_sweeps=max_sweeps, stop=count)
-    assert count.n <= max_sweeps
-    assert count.n > max_sweeps - 2000
+def test_the_budget_binds(max_sweeps, monkeypatch):
+    """Sweeps over a group count as their share of the tokens."""
+    made, sweep, anneal = [0.0], GibbsChain.sweep, GibbsChain.anneal
+
+    def counted_sweep(chain, *args):
+        made[0] += chain.corpus.n_tokens / CORPUS.n_tokens
+        sweep(chain, *args)
+
+    def counted_anneal(chain, path, *args, **options):
+        made[0] += (len(path.positions) - 1) * chain.corpus.n_tokens / CORPUS.n_tokens
+        return anneal(chain, path, *args, **options)
+
+    monkeypatch.setattr(GibbsChain, "sweep", counted_sweep)
+    monkeypatch.setattr(GibbsChain, "anneal", counted_anneal)
+    found = improve_modes(CORPUS, PRIORS, [BAD] * 2, seed=random.seed_sequence(0), max_sweeps=max_sweeps, stop=Stop())
+    assert made[0] <= max_sweeps
+    assert made[0] > max_sweeps - 2000
     assert np.isfinite([mode.log_evidence for mode in found]).all() == (max_sweeps >= 1000)
     assert all(len(mode.topics) == CORPUS.n_tokens for mode in found)
 

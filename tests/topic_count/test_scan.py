@@ -135,10 +135,10 @@ def test_an_interrupt_before_any_estimate_leaves_nothing(X, calls):
     assert not fitted_names(lda)
 
 
-@pytest.mark.parametrize("at", [2, 3])
+@pytest.mark.parametrize("at", [2])
 def test_an_interrupt_leaves_the_best_answer_so_far(X, calls, at):
     calls.append(at)
-    lda = TopicCountLDA(2, 6, **PRIORS, random_state=0)
+    lda = TopicCountLDA(2, 12, **PRIORS, n_temperatures=200, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"p\(T \| w\) is that of .* because the fit was interrupted"):
         lda.fit(X)
     assert lda.n_components_ in (2, 3, 4)
@@ -183,8 +183,8 @@ def test_a_callback_that_stops(X):
     lda = TopicCountLDA(2, 6, **PRIORS, random_state=0).set_callbacks(Stop())
     with pytest.warns(ConvergenceWarning, match="because a callback stopped the fit"):
         lda.fit(X)
-    # The pruned chains, and one look at each of a few numbers of topics.
-    assert len(np.unique(lda.evidence_trace_["n_components"])) == len(lda.evidence_trace_) / 2
+    # The pruned chains, and one look, two runs from two chains, at each of a few numbers of topics.
+    assert len(np.unique(lda.evidence_trace_["n_components"])) == len(lda.evidence_trace_) / 4
     assert lda.n_components_ in (2, 3, 4)
 
 
@@ -196,7 +196,7 @@ def test_verbose_says_the_cost_and_what_is_known(X, capsys):
         r"2400 tokens; the first look takes (\d+) sweeps, about [\d.e-]+ s; the whole fit at most (\d+) sweeps, about"
     )
     looks, most = map(int, re.search(words, first).groups())
-    assert 500 < looks < most == 250_000
+    assert 500 < looks < most == 50_000
     known = [line for line in lines if "likely numbers of topics: " in line]
     assert len(known) >= len(lines) - 1
     assert re.search(r"; \d+ sweeps so far; likely numbers of topics: 3 \(\d\.\d\d \+- \d\.\d\d\)", known[-1])

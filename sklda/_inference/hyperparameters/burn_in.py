@@ -23,9 +23,8 @@ from sklda._inference.parallel import NEVER_STOP, in_parallel
 _COARSE, _FINE, _REACH = 128, 100, 8.0
 # Nats below the maximum at which the region ends: 3.5 standard deviations.
 _DROP = 3.5**2 / 2
-# The largest number of rounds, each as long as all before it; chains agree if their R-hat in the last round is below
-# this.
-_ROUNDS, _AGREE = 2, 1.3
+# Each round is as long as all before it. Chains agree if their R-hat in the last round is below this.
+_AGREE = 1.3
 # R-hat^2 - 1 of slow chains is inversely proportional to their length. Further rounds are made only if this predicts a
 # last value below so many times the limit.
 _SLACK = 2.0
@@ -123,7 +122,7 @@ def sweep_on_grid(chain, grid, n_sweeps, rng, stop=NEVER_STOP):
     return chain
 
 
-def burn_in(settled, within, n_sweeps, seed, n_jobs=None, n_rounds=_ROUNDS):
+def burn_in(settled, within, n_sweeps, seed, n_jobs=None, n_rounds=2):
     """Sweep chains on one grid, and double their length until they agree or are too slow to agree.
 
     Parameters
@@ -168,8 +167,10 @@ def _round(settled, within, n_sweeps, number, seed, n_jobs):
     draws = CountHistograms.stack([each.counts for each in observed])
     curve = Curve(draws, mixture_denominators(draws, grid), [len(each) for each in observed])
     series = np.split(conditional_means(draws, grid)[1], np.cumsum(curve.lengths)[:-1])
-    apart = np.ptp([each.mean(axis=0) for each in series], axis=0).max()
-    # On large corpora chains can differ by many of their tiny standard deviations, and yet by less than matters.
+    # On large corpora chains can differ by many of their tiny standard deviations, and yet by less than matters. Their
+    # halves are compared, because chains may also move together.
+    halves = [half for each in series for half in np.array_split(each, 2) if len(half)]
+    apart = np.ptp([half.mean(axis=0) for half in halves], axis=0).max()
     excess = split_r_hat(series).max() ** 2 - 1 if len(series) == 1 or apart > FINE_ENOUGH else 0.0
     region = region_of(curve, grid.region, _DROP)
     return [SettledChain(chain, curve.of_chain(c), region, None) for c, chain in enumerate(chains)], curve, excess

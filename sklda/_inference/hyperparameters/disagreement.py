@@ -3,16 +3,13 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax
 
 from sklda._inference import random
+from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.hyperparameters.marginal_likelihood import Curve
 from sklda._inference.hyperparameters.maximum import Maximum, maximum_of
-from sklda._inference.modes.mode_evidence import (
-    NEGLIGIBLE,
-    can_tell_modes_apart,
-    mode_evidence,
-)
+from sklda._inference.modes.mode_evidence import NEGLIGIBLE, can_tell_modes_apart, mode_evidence
 from sklda._inference.priors import Priors
 
 # Modes are weighed by so many runs from every chain. Their temperatures: as many as draw so many tokens, but between
@@ -79,7 +76,7 @@ def weigh_modes(pool, curve, maximum):
 def _averaged_log_weights(log_evidence, std):
     """Log weights of modes, 0 for the largest: means of their posterior probabilities over errors of the evidence."""
     errors = np.random.default_rng(0).standard_normal((_SIMULATED, len(log_evidence))) * std
-    log_weights = np.log(softmax(log_evidence + errors, axis=1).mean(axis=0))
+    log_weights, _ = log_mean_exp(log_softmax(log_evidence + errors, axis=1))
     return log_weights - log_weights.max()
 
 

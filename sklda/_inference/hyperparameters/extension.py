@@ -29,9 +29,9 @@ _CUT = 0.03
 # error of the maximum (measured with K = 8; doc/benchmarks.rst). So the error of the curve may be this many times the
 # error that `tol` allows, and the curve gets this share of the sweeps.
 _ROUGH, _PART = 3.0, 0.5
-# After so many times the sweeps of tuning, more sweeps are of no use if the variance between chains is so many times
-# the one that each chain shows, because the chains are in different modes; or if no prior has a finite error.
-_LONG, _APART = 4, 25.0
+# More sweeps are of no use if the variance between chains in different modes is so many times the one that each chain
+# shows; and after so many times the sweeps of tuning, if no prior has a finite error.
+_APART, _LONG = 25.0, 4
 # The number of further sweeps by the present error is multiplied by this factor, because that error is an estimate. The
 # length of a stage, relative to all before it, is between these two.
 _MORE, _SHORTEST, _LONGEST = 1.1, 0.25, 2.0
@@ -72,7 +72,7 @@ def extend(pool, placement):
         if region != pool.grid.region:
             n_sweeps = min(done, left)
             pool.temper(pool.new_grid(region, REFINEMENT), AT_MAXIMUM + done)
-        elif (excess <= 1 and steady) or (done >= _LONG * settings.n_tuning and not useful):
+        elif (excess <= 1 and steady) or not useful:
             break
         elif tol > 0 and not steady:
             # Slow chains may still depend on where they began.
@@ -120,7 +120,9 @@ def _precision(pool, placement, tol):
         series = [each - each.mean(axis=0) for each in series]
     maximum = current_maximum(pool, curve)
     steady = split_r_hat(series).max() < _STEADY and (placement.separate_modes or not disagree(curve, maximum))
-    useful = maximum.interior.any() and not (placement.separate_modes and _are_apart(curve, maximum))
+    is_long = sum(curve.lengths) >= _LONG * pool.settings.n_tuning * len(curve.lengths)
+    useful = maximum.interior.any() or not is_long
+    useful = useful and not (placement.separate_modes and _are_apart(curve, maximum))
     (eta, alpha), errors = maximum.h, np.sqrt(np.diag(maximum.monte_carlo)[::-1])
     pool.say(
         f"{sum(curve.lengths)} draws of the priors: doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}; "

@@ -1,8 +1,8 @@
 """The chains with which the estimate of m(h) begins: near the posterior of (h, z), in the best modes of z.
 
-The burn-in ends when chains agree. If they never do, they are in different modes of z that chains do not leave, and
-each mode has its own maximum of m(h). Then better modes are searched from every chain, and the chains continue in the
-modes with the highest evidence.
+The posterior of z has modes that chains do not leave, and each mode has its own maximum of m(h). So after a burn-in
+better modes are searched from every chain, and the chains continue in the modes with the highest evidence. On larger
+corpora that would cost too much: the chains continue where they are.
 """
 
 import time
@@ -13,7 +13,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.hyperparameters.burn_in import SettledChain, burn_in, grid_around, settle, sweep_on_grid, union
 from sklda._inference.hyperparameters.marginal_likelihood import Curve
-from sklda._inference.modes.mode_evidence import NEGLIGIBLE, can_tell_modes_apart, log_mode_weights, mode_evidence
+from sklda._inference.modes.mode_evidence import NEGLIGIBLE, can_tell_modes_apart, log_mode_weights
 from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
@@ -23,10 +23,11 @@ from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS, initialise_c
 # Up to so many tokens, chains begin annealed, at an h that a first chain has found. With more that would cost too much:
 # they begin with random topics, and h is fixed in this share of the first sweeps, in which the topics form.
 _FEW_TOKENS, _FIXED = 50_000, 1 / 3
-# Temperatures and runs with which chains that do not agree are weighed. Chains of equal evidence are only slow.
-_TEMPERATURES, _RUNS = 200, 2
-# Standard errors by which the weights of modes are reduced after the search.
-_ERRORS = 1.0
+# Modes are searched on corpora with so many tokens, and if so many temperatures would tell modes apart. With fewer
+# tokens chains leave modes by themselves.
+_SEARCHED, _TEMPERATURES = (2_000, 60_000), 200
+# The largest number of rounds of the burn-in.
+_ROUNDS = 2
 # There are no topics to find if K V eta or K D alpha is so many times the number of tokens.
 _SOME_TIMES = 3.0
 # Stages of `n_tuning` sweeps of every fit.
@@ -49,8 +50,7 @@ class ModeSearch:
     no_topics : bool
         Whether there are no topics to find: at the maximum, topics or documents are nearly equal.
     log_evidence : ndarray of shape (n_chains,)
-        log p(w | h) at a common h, of the best mode found from every chain, in nats. Empty if the chains agree at once,
-        or if the corpus is too large for annealing.
+        log p(w | h) at a common h, of the modes found by the search, in nats. Empty if there was none.
     log_evidence_std : float
         Standard error of a value.
     """
@@ -65,7 +65,7 @@ class ModeSearch:
 
 
 def search_modes(pool, seed):
-    """Initialise chains and burn them in. If they do not agree, move them to better modes.
+    """Initialise chains, burn them in, and move them to better modes.
 
     Parameters
     ----------
@@ -84,24 +84,22 @@ def search_modes(pool, seed):
     chains, n_made = _initialise(pool, seed)
     _say_cost(pool, (time.process_time() - start) / n_made)
     tasks = [(chain, within, n_sweeps, random.child(seed, 3, c)) for c, chain in enumerate(chains)]
-    found = burn_in(in_parallel(settle, tasks, pool.n_jobs), within, n_sweeps, random.child(seed, 4), pool.n_jobs)
+    settled = in_parallel(settle, tasks, pool.n_jobs)
+    few, many = _SEARCHED
+    searchable = few <= corpus.n_tokens <= many and can_tell_modes_apart(corpus, K, _TEMPERATURES)
+    found = burn_in(settled, within, n_sweeps, random.child(seed, 4), pool.n_jobs, 1 if searchable else _ROUNDS)
     pool.say(f"burn-in: chains {'agree' if found.agree else 'do not agree yet'} about {_described(found.region)}")
     slow, no_topics = False, _no_topics(found, corpus, K)
-    if not (found.agree or no_topics) and can_tell_modes_apart(corpus, K, _TEMPERATURES):
-        log_reference = np.median([each.log_h for each in found.settled], axis=0)
-        priors, chains = _symmetric(log_reference, corpus, K), [each.chain for each in found.settled]
-        weighed = mode_evidence(chains, priors, _TEMPERATURES, _RUNS, random.child(seed, 9), pool.n_jobs)
-        evidence = {"log_evidence": weighed.value, "log_evidence_std": weighed.std}
-        slow = not log_mode_weights(weighed.value, weighed.std).any()
-        if not slow:
-            pool.say("search between modes of the topic assignments")
-            starts = [chain.topics for chain in chains]
-            modes = improve_modes(corpus, priors, starts, seed=random.child(seed, 5), n_jobs=pool.n_jobs)
-            values, std = np.array([mode.log_evidence for mode in modes]), max(mode.std for mode in modes)
-            evidence = {"log_evidence": values, "log_evidence_std": std}
-            pool.say(f"log evidence of the best modes: {', '.join(f'{x:.1f}' for x in values)}, each +- {std:.1f} nats")
-            settled, slow = _in_best_modes(pool, found, priors, log_reference, modes, seed)
-            found = burn_in(settled, within, n_sweeps, random.child(seed, 7), pool.n_jobs, n_rounds=1)
+    if searchable and not no_topics:
+        pool.say("search between modes of the topic assignments")
+        log_reference = np.median([SettledChain.of(each.chain).log_h for each in found.settled], axis=0)
+        priors, starts = _symmetric(log_reference, corpus, K), [each.chain.topics for each in found.settled]
+        modes = improve_modes(corpus, priors, starts, seed=random.child(seed, 5), n_jobs=pool.n_jobs)
+        values, std = np.array([mode.log_evidence for mode in modes]), max(mode.std for mode in modes)
+        evidence = {"log_evidence": values, "log_evidence_std": std}
+        pool.say(f"log evidence of the best modes: {', '.join(f'{x:.1f}' for x in values)}, each +- {std:.1f} nats")
+        settled, slow = _in_best_modes(pool, found, priors, log_reference, modes, seed)
+        found = burn_in(settled, within, n_sweeps, random.child(seed, 7), pool.n_jobs, _ROUNDS)
     # Chains without records of their burn-in.
     chains = [_chain(corpus, each.chain.priors, each.chain.topics, each.chain.stream) for each in found.settled]
     return ModeSearch(chains, found.agree or slow, found.curve, found.region, no_topics, **evidence)
@@ -164,7 +162,7 @@ def _in_best_modes(pool, found, priors, log_reference, modes, seed):
     # The weight of a mode is its evidence at its own best h. Its curve gives the difference from the common h.
     reference = np.exp(log_reference)
     rises = [each.curve.log_ratio(*np.exp(each.log_h)[:, None], reference)[0][0] for each in settled]
-    log_weights = log_mode_weights(np.array([mode.log_evidence for mode in modes]) + rises, std, _ERRORS)
+    log_weights = log_mode_weights(np.array([mode.log_evidence for mode in modes]) + rises, std)
     best = [int(c) for c in np.argsort(-log_weights, kind="stable") if log_weights[c] > np.log(NEGLIGIBLE)]
     again = [modes[best[i % len(best)]] for i in range(pool.n_chains - len(best))]
     return [settled[c] for c in best] + (settled_in(again, len(modes)) if again else []), not log_weights[best].any()

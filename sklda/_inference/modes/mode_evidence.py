@@ -11,9 +11,8 @@ from sklda._inference.sampling.collapsed import ChainState
 
 # In nats, as an order of magnitude: annealing is not run if its downward bias may be larger.
 _LARGEST_BIAS = 100
-# The weight of a mode is reduced only by the part of the difference of log evidence that exceeds this many standard
-# errors. A mode with less weight than `NEGLIGIBLE` times the largest is dropped.
-_ERRORS, NEGLIGIBLE = 2.0, 1e-3
+# A mode with less weight than this, times the largest, is dropped.
+NEGLIGIBLE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +59,6 @@ def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
     return ModeEvidence(log_mean_exp(log_weights.T)[0], std, ends)
 
 
-def log_mode_weights(log_evidence, std, n_errors=_ERRORS):
-    """Log weights of modes, 0 for the best: the difference of their evidence, less so many standard errors."""
-    return -np.maximum(log_evidence.max() - log_evidence - n_errors * np.sqrt(2) * std, 0.0)
+def log_mode_weights(log_evidence, std):
+    """Log weights of modes, 0 for the best: the difference of their evidence, less its standard error."""
+    return -np.maximum(log_evidence.max() - log_evidence - np.sqrt(2) * std, 0.0)

@@ -13,8 +13,10 @@ from sklda._inference.topic_count.posterior import LAST_SWEEPS
 _TOKENS, _SWEEPS = 20_000, 3
 
 # Budgets by default, in sweeps with 20 topics: of a large corpus the least; of smaller ones up to the largest, as many
-# as draw so many tokens, in 60 to 150 CPU seconds; of small ones as many as draw two fifths of these.
+# as draw so many tokens, in 60 to 150 CPU seconds; of small ones the last number over their tokens plus what a sweep
+# takes besides, in 1 to 10 CPU seconds.
 _LEAST, _MOST, _MOST_TOKENS = 10_000, 50_000, 15 * 10**8
+_SMALL_TOKENS, _TOKENS_BESIDES = 5 * 10**7, 400
 # A sweep with T topics takes the time of (T + _FIXED) / (20 + _FIXED) sweeps with 20.
 _FIXED = 40
 # The largest share of a budget that the last sweeps take.
@@ -50,8 +52,9 @@ class Budget:
 
     def __init__(self, corpus, max_sweeps, n_chains, least):
         self._given, self.n_sweeps = max_sweeps is not None, 0
-        n_sweeps = _MOST_TOKENS // corpus.n_tokens
-        self.limit = max_sweeps if self._given else max(min(n_sweeps, _MOST), 2 * n_sweeps // 5, _LEAST)
+        of_small = _SMALL_TOKENS // (corpus.n_tokens + _TOKENS_BESIDES)
+        default = max(min(_MOST_TOKENS // corpus.n_tokens, _MOST), of_small, _LEAST)
+        self.limit = max_sweeps if self._given else default
         if self.limit < least + 1:
             raise ValueError(
                 f"max_iter={max_sweeps} is too small: a look at one number of topics and the last sweep take "

@@ -21,14 +21,12 @@ from sklda._inference.topic_count.posterior import (
 from sklda._inference.topic_count.pruning import first_count, prune, pruning_sweeps, start_annealed
 from sklda._inference.topic_count.settings import LEAST_LOOK, Look, short_scan
 
-# More runs are made while a posterior probability has a larger standard error than this. If the two best T differ by
-# three standard errors of their difference, it is 0.037; if by two and a half, 0.05.
+# More runs are made while a posterior probability has a larger standard error than this.
 _LARGEST_ERROR = 0.05
 # More chains are made, not longer runs, if the variance between chains is more than this many times the variance that
 # their runs explain.
 _CHAINS_DISAGREE = 2
-# More runs are made, not longer ones, if the variance between runs is below this, in nats squared: then twice as many
-# halve the variance of their mean, at half the cost of runs that are twice as long.
+# More runs are made, not longer ones, if the variance between runs is below this, in nats squared.
 _LITTLE = 0.5
 # Gaps between numbers of topics with runs, relative to these: wider ones that may hide a likely number get a look.
 # After each of these widths, longer runs exclude some numbers of topics.
@@ -180,10 +178,7 @@ class Scan:
     # Runs at likely numbers of topics
 
     def _longer_runs(self):
-        """Double the length of the shortest runs while this excludes some numbers of topics, or runs differ in length.
-
-        Runs do not reach the full length here.
-        """
+        """Double the length of the shortest runs while this excludes numbers of topics, or lengths differ."""
         possible, before = self.candidates.possible(), None
         while len(possible) > 1:
             equal = len({self.candidates[T].temperatures for T in possible}) == 1
@@ -215,8 +210,7 @@ class Scan:
     def _near_the_likely(self):
         """Likely numbers of topics and a neighbour on either side, because short runs may miss a likely T."""
         counts, likely = self.candidates.counts, self._likely()
-        first, last = counts.index(likely[0]) - 1, counts.index(likely[-1]) + 1
-        return counts[max(first, 0) : last + 1]
+        return counts[max(counts.index(likely[0]) - 1, 0) : counts.index(likely[-1]) + 2]
 
     def _better_chains(self, counts):
         """Annealed chains, pruned ones where there are none, and runs as long as before from all of them.
@@ -256,7 +250,7 @@ class Scan:
             self._round_like_look([T], self.candidates[T].temperatures)
 
     def _full_runs(self, counts):
-        """Runs of full length from all chains."""
+        """Runs of full length."""
         self._round(counts, [self.settings.n_temperatures] * self.settings.n_runs)
 
     def _refine(self, likely):
@@ -378,8 +372,7 @@ class Scan:
             unfinished = "larger numbers of topics than those allowed are likely"
         if n_hidden:
             unfinished += f", and {n_hidden} numbers of topics without estimates may be likely"
-        kept = [int(T) for T in seen[probability > _LEAST_PROBABILITY]]
-        mode = int(seen[np.argmax(probability)])
+        kept, mode = seen[probability > _LEAST_PROBABILITY].tolist(), int(seen[np.argmax(probability)])
         n_last, last_sweeps = self.budget.last(len(self.candidates[mode].states))
         return Posterior(
             counts,
