@@ -8,6 +8,10 @@ from sklda._kernels._lanes cimport LANES, add_products, choose_lane, lane_produc
 from sklda._kernels._log_gamma cimport log_gamma_ratio
 from sklda._kernels._xoshiro cimport uniform
 
+# Tokens of which probabilities are added in single precision: sums over many of them would lose the small ones.
+cdef enum:
+    FEW = 64
+
 
 cdef struct Document:
     const float* base       # word weights, rows of P floats, zero in the padding
@@ -126,6 +130,14 @@ cdef inline void sweep(Document* doc) noexcept nogil:
         draw(doc, i, NULL)
 
 
+cdef inline void move(float* soft, int64_t K, double* sums) noexcept nogil:
+    """Add the sums in single precision to those in double, and set them to zero."""
+    cdef int64_t k
+    for k in range(K):
+        sums[k] += soft[k]
+        soft[k] = 0
+
+
 cdef inline void averaged_sweep(
     Document* doc, int estimate, const float* scale, float* token, float* soft, double* sums,
 ) noexcept nogil:
@@ -145,10 +157,12 @@ cdef inline void averaged_sweep(
                 sums[k] += token[k] * factor
         else:
             draw(doc, i, soft if estimate == 0 else NULL)
-    for k in range(doc.K):
-        if estimate == 0:
-            sums[k] += soft[k]
-        elif estimate == 1:
+        if estimate == 0 and i % FEW == FEW - 1:
+            move(soft, doc.K, sums)
+    if estimate == 0:
+        move(soft, doc.K, sums)
+    elif estimate == 1:
+        for k in range(doc.K):
             sums[k] += doc.counts[k]
 
 

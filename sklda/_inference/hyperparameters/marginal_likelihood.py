@@ -83,16 +83,16 @@ def variance_of_sums(terms, lengths):
 def covariance_of_sums(terms, lengths):
     """The same for vectors, (n, n)."""
     within, between = covariance_within_chains(terms, lengths), _chain_sums(terms, lengths)
-    return within + _positive(between.T @ between - within)
+    return within + positive_part(between.T @ between - within)
 
 
 def covariance_within_chains(terms, lengths):
     """The same by the batches alone, without the variance between chains."""
     long, short = (sums.T @ sums for sums in (_batch_sums(terms, lengths, part) for part in (1, _LUGSAIL)))
-    return long + _positive(long - short)
+    return long + positive_part(long - short)
 
 
-def _positive(matrix):
+def positive_part(matrix):
     """A symmetric matrix without its negative directions."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.maximum(values, 0)) @ vectors.T

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_sums
+from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_sums, positive_part
 from sklda._inference.hyperparameters.settings import FINE_ENOUGH
 
 # The names of the two priors, in the order of h.
@@ -114,7 +114,8 @@ def covariances(score, hessian, edges):
     monte_carlo, statistical = np.zeros((2, 2)), np.zeros((2, 2))
     block = np.ix_(inside, inside)
     statistical[block] = np.linalg.inv(-hessian[block])
-    monte_carlo[block] = statistical[block] @ score[block] @ statistical[block]
+    # Rounding alone may make variances negative where all draws agree.
+    monte_carlo[block] = positive_part(statistical[block] @ score[block] @ statistical[block])
     for axis in np.flatnonzero(~inside):
         monte_carlo[axis, axis] = statistical[axis, axis] = np.inf
     return monte_carlo, statistical
