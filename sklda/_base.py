@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
 from sklda._inference import random
+from sklda._inference.arguments import check_components, check_weights
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
 from sklda._inference.parallel import no_interrupt_lost
-from sklda._inference.priors import Priors
+from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.draws import after_sweeps, sample_parameters
 from sklda._inference.sampling.point_estimates import estimate_counts
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
@@ -161,7 +162,13 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def _doc_prior(self, corpus):
         """alpha of the documents of a corpus, (1 or n_documents, n_components)."""
-        return np.broadcast_to(np.float64(self.doc_topic_prior_), (1, len(self.components_))).copy()
+        K = self._n_features_out
+        prior = check_prior(self.doc_topic_prior_, "doc_topic_prior_", {"one per topic": (K,)})
+        return np.broadcast_to(prior, (1, K)).copy()
+
+    def _components(self):
+        """`components_`, which may have been replaced since the fit."""
+        return check_components(self.components_, type(self).__name__, self.n_features_in_)
 
     def _known_topics(self):
         """phi for the held-out functions: an array, or an object of which columns are taken."""
@@ -170,7 +177,8 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     @property
     def topic_word_(self) -> np.ndarray:
         """Topics as distributions over words: ndarray of shape (n_components, n_features). Rows sum to one."""
-        return self.components_ / self.components_.sum(axis=1, keepdims=True)
+        components = self._components()
+        return components / check_weights(components, type(self).__name__)
 
     def fit_transform(self, X: Counts, y: Any = None, *, normalize: bool = True) -> np.ndarray:
         """Find topics in a corpus and return the topic proportions of its documents.
@@ -384,7 +392,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     @property
     def _n_features_out(self):
-        return len(self.components_)
+        return len(self._components())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from sklda._base import BaseLDA, _all_or_nothing
 from sklda._callbacks import Progress
 from sklda._inference import random
+from sklda._inference.arguments import check_weights
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import with_team
 from sklda._inference.priors import Priors
@@ -281,15 +282,17 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _resumed(self, corpus):
         """The same for the stream of the earlier calls."""
-        if self.n_components != len(self.components_):
+        components = self._components()
+        if self.n_components != len(components):
             raise ValueError(
-                f"partial_fit continues with the {len(self.components_)} topics that it has, but n_components is now "
+                f"partial_fit continues with the {len(components)} topics that it has, but n_components is now "
                 f"{self.n_components}. Clone the estimator to begin again."
             )
         position = dict(self._position_)
         priors = Priors.make(self.doc_topic_prior_, self.topic_word_prior_, self.n_components, corpus.n_features)
         # Counts of a corpus of another size become those of `total_samples` documents.
-        counts = np.maximum(self.components_ - priors.topic_word(), 0)
+        check_weights(components, type(self).__name__)
+        counts = np.maximum(components - priors.topic_word(), 0)
         counts *= self.total_samples / position.pop("total_samples")
         return self._fold_in_seed_, self._stream(counts, priors, self._learner(priors), **position)
 
@@ -364,6 +367,8 @@ class CollapsedVariationalLDA(BaseLDA):
                 "sample_posterior draws the topic proportions of the documents of fit, and partial_fit keeps no "
                 "documents. Call fit."
             )
-        sizes = self._lengths_ + np.sum(np.broadcast_to(self.doc_topic_prior_, len(self.components_)))
-        parameters = self.doc_topic_ * sizes[:, None], self.components_
+        sizes = self._lengths_ + self._doc_prior(None).sum()
+        components = self._components()
+        check_weights(components, type(self).__name__)
+        parameters = self.doc_topic_ * sizes[:, None], components
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))

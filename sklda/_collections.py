@@ -188,7 +188,7 @@ class CollectionLDA(BaseLDA):
 
     def _doc_prior(self, corpus, collections=None):
         if collections is None:
-            return self.doc_topic_prior_[None, :].copy()
+            return super()._doc_prior(corpus)
         prior = self.document_prior(collections)
         check_length(prior, corpus)
         return prior

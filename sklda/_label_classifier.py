@@ -93,9 +93,6 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         except AttributeError as error:
             raise AttributeError(f"{type(self).__name__} is not fitted.") from error
 
-    def _doc_prior(self, corpus):
-        return self.doc_topic_prior_[None, :].copy()
-
     def _proportions(self, X, normalize):
         counts, prior, _ = self._fold_in(X, "cgs_p")
         theta = counts + prior

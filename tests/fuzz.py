@@ -36,9 +36,13 @@ def main(arguments=None):
         return 0 if given.child else failed
     print(f"seed {given.seed}, inputs {given.first} to {given.first + given.n_inputs - 1}", flush=True)
     began = time.monotonic()
-    tally, violations = run(given.seed, given.first, given.n_inputs, given.patience)
+    tally, marks, violations = run(given.seed, given.first, given.n_inputs, given.patience)
     for kind in sorted({kind for kind, _ in tally}):
         print(f"{kind:<26}", *(f"{tally[kind, what]:>6} {what}" for what in ("inputs", "answers", "refusals")))
+    # Of those that broke no rule.
+    print("\nInputs that had it, or called it:")
+    for mark in sorted(marks):
+        print(f"{marks[mark]:>6} {mark}")
     n_inputs = sum(n for (_, what), n in tally.items() if what == "inputs")
     print(f"{n_inputs} inputs in {time.monotonic() - began:.0f} s: {len(violations)} violations")
     return 1 if violations else 0
@@ -51,22 +55,25 @@ def run(seed, first, n_inputs, patience=PATIENCE, report=print):
     -------
     tally : Counter
         By kind and by "inputs", "answers" or "refusals".
+    marks : Counter
+        How many inputs had each form of data, options and state, and called each function.
     violations : list of (number, kind, text)
     """
-    tally, violations = Counter(), []
+    tally, marks, violations = Counter(), Counter(), []
     at, end = first, first + n_inputs
     while at < end:
         for number, kind, outcome, text in _child(seed, at, min(BATCH, end - at), patience):
             tally[kind, "inputs"] += number >= at
             at = number + 1
             if outcome == "ok":
-                answers, refusals = map(int, text.split())
-                tally[kind, "answers"] += answers
-                tally[kind, "refusals"] += refusals
+                answers, refusals, *had = text.split("|")
+                tally[kind, "answers"] += int(answers)
+                tally[kind, "refusals"] += int(refusals)
+                marks.update(had)
             else:
                 violations.append((number, kind, text))
                 report(f"input {number}, {kind}: {text}", flush=True)
-    return tally, violations
+    return tally, marks, violations
 
 
 def _child(seed, first, n_inputs, patience):
@@ -115,7 +122,8 @@ def _play(seed, numbers, patience, tell_calls):
             failed = 1
             _tell(number, kind, "violation", " ".join(str(violation).split()))
         else:
-            _tell(number, kind, "ok", f"{session.answers} {session.refusals}")
+            had = sorted(session.kinds) + [f"{name}()" for name in sorted(session.called)]
+            _tell(number, kind, "ok", "|".join([str(session.answers), str(session.refusals), *had]))
     faulthandler.cancel_dump_traceback_later()
     return failed
 

@@ -14,12 +14,12 @@ from hostile import CASES, Session, Violation, case
 
 
 def test_random_inputs():
-    tally, violations = fuzz.run(seed=12, first=0, n_inputs=300)
+    tally, marks, violations = fuzz.run(seed=12, first=0, n_inputs=400)
     assert not violations
     inputs, answers, refusals = (
         sum(n for (_, what), n in tally.items() if what == each) for each in ("inputs", "answers", "refusals")
     )
-    assert inputs == 300
+    assert inputs == 400
     # Refusals alone would prove little.
     assert answers > refusals
     assert {kind for kind, _ in tally} == set(CASES)
@@ -99,7 +99,7 @@ def test_a_child_that_ends(breach, found, tmp_path):
         class Violation(Exception):
             pass
         def play(session):
-            session.answers, session.refusals = 2, 1
+            session.answers, session.refusals, session.kinds, session.called = 2, 1, {"odd"}, {"f"}
         def breach(session):
             {breach}
         def case(seed, number):

@@ -18,3 +18,45 @@ def check_choice(value, name, allowed):
     if not (isinstance(value, str) and value in allowed):
         raise ValueError(f"{name} must be one of {tuple(allowed)}, got {value!r}.")
     return value
+
+
+def check_components(components, owner, n_features=None):
+    """The `components_` of an estimator as a float64 matrix; it may have been replaced since the fit.
+
+    Parameters
+    ----------
+    components : array-like of shape (n_components, n_features)
+    owner : str
+        Name of the estimator's class.
+    n_features : int, default=None
+        Number of features of the fit.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is no matrix of real numbers, or does not have these features.
+    """
+    values = real_numbers(components, f"components_ of the {owner}")
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"components_ of the {owner} has shape {values.shape}: it is not a matrix of topics.")
+    if n_features is not None and values.shape[1] != n_features:
+        raise ValueError(f"components_ of the {owner} has {values.shape[1]} features, and X of its fit {n_features}.")
+    return values
+
+
+def check_weights(components, owner):
+    """Sums of the rows of a matrix of `check_components`, (n_components, 1).
+
+    Raises
+    ------
+    ValueError
+        If a value is negative, NaN or infinite, or a row has only zeros.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = components.sum(axis=1, keepdims=True)
+    bad = ~((components.min(axis=1, keepdims=True) >= 0) & (sums > 0) & np.isfinite(sums))
+    if bad.any():
+        k = int(np.argmax(bad))
+        what = "has a negative value" if components[k].min() < 0 else f"sums to {sums[k, 0]:g}"
+        raise ValueError(f"components_[{k}] of the {owner} {what}: it is no distribution over words.")
+    return sums

@@ -82,7 +82,11 @@ def check_matrix(X, validate=check_array, **options):
         elif isinstance(X, (list, tuple)):
             # scikit-learn converts objects to numbers in arrays, but not in lists.
             X = _as_array(X)
-        return validate(X, accept_sparse="csr", **options)
+        X = validate(X, accept_sparse="csr", **options)
+        if X.dtype.kind not in "biuf":
+            # Old versions of scikit-learn pass on the strings of new versions of pandas.
+            raise TypeError(f"X must hold numbers, got dtype {X.dtype}.")
+        return X
     except (TypeError, ValueError):
         if _holds_texts(X):
             # Without the original error, whose message repeats the texts.
@@ -130,7 +134,7 @@ def _readable(X):
     if X.format in ("dia", "dok", "lil"):
         X = X.tocsr()
     if X.format == "coo":
-        return sp.coo_array((X.data, X.coords), shape=X.shape)
+        return sp.coo_array((X.data, (X.row, X.col)), shape=X.shape)
     # A shallow copy, because `check_format` may shorten the arrays of X.
     X = copy.copy(X)
     for name in ("indices", "indptr"):

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._inference.arguments import real_numbers
+from sklda._inference.arguments import check_components, check_weights, real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import check_prior
 
@@ -139,17 +139,9 @@ def check_arrays(topic_word, doc_topic_prior, corpus):
 
 def _topics(model):
     """phi of a fitted model."""
-    components = real_numbers(model.components_, "components_")
-    if components.ndim != 2:
-        raise ValueError(f"components_ of the {type(model).__name__} has shape {components.shape}: it is not a matrix.")
-    sums = components.sum(axis=1, keepdims=True)
-    bad = ~((sums > 0) & np.isfinite(sums))
-    if bad.any():
-        k = int(np.argmax(bad))
-        raise ValueError(
-            f"components_[{k}] of the {type(model).__name__} sums to {sums[k, 0]:g}: it is no distribution over words."
-        )
-    return components / sums
+    owner = type(model).__name__
+    components = check_components(model.components_, owner)
+    return components / check_weights(components, owner)
 
 
 def _prior(model, collections):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from enumeration import Enumeration
+from old_versions import FAILED_CHECKS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -43,7 +44,7 @@ def fitted(X):
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [
-        *estimator_checks_generator(EmpiricalBayesLDA(2, **SHORT)),
+        *estimator_checks_generator(EmpiricalBayesLDA(2, **SHORT), expected_failed_checks=FAILED_CHECKS, mark="xfail"),
         *(
             pytest.param(*pair, marks=pytest.mark.exhaustive)
             for pair in estimator_checks_generator(EmpiricalBayesLDA())

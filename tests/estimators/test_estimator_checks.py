@@ -4,21 +4,13 @@ import inspect
 
 import numpy as np
 import pytest
-import sklearn
+from old_versions import FAILED_CHECKS
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
-from sklearn.utils.fixes import parse_version
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, LabeledLDA, TopicCountLDA
-
-if parse_version(sklearn.__version__) < parse_version("1.7"):
-    EXPECTED = {
-        "check_positive_only_tag_during_fit": "scikit-learn 1.6 takes a float off its own integers in this check"
-    }
-else:
-    EXPECTED = {}
 
 ESTIMATORS = [
     GibbsLDA(),
@@ -44,7 +36,7 @@ ESTIMATORS = [
     [
         pair
         for estimator in ESTIMATORS
-        for pair in estimator_checks_generator(estimator, expected_failed_checks=EXPECTED, mark="xfail")
+        for pair in estimator_checks_generator(estimator, expected_failed_checks=FAILED_CHECKS, mark="xfail")
     ],
     ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else repr(value),
 )

@@ -1,18 +1,16 @@
 """Random inputs for every public function and estimator, and what must hold of each answer.
 
 An input is a number: ``case(seed, number)`` draws it, the same every time. `values` and `corpora` draw arguments,
-`session` makes the calls and judges what comes back, `estimators` and `functions` say what is called.
+`session` makes the calls and judges what comes back; the others say what is called.
 """
 
-from functools import partial
-
-from hostile import estimators, functions, labels
+from hostile import changes, estimators, functions, labels, pictures
 from hostile.session import Session, Violation
 from hostile.values import Draw
 
 __all__ = ["CASES", "Session", "Violation", "case"]
 
-CASES = estimators.CASES | functions.CASES | labels.CASES
+CASES = estimators.CASES | functions.CASES | labels.CASES | pictures.CASES | changes.CASES
 # Estimators have the most states and options.
 _POPULATION = [
     *CASES,
@@ -38,4 +36,9 @@ def case(seed, number):
     """
     draw = Draw(seed, number)
     kind = draw.pick(_POPULATION)
-    return kind, partial(CASES[kind], draw)
+
+    def play(session):
+        session.kinds = draw.kinds
+        CASES[kind](draw, session)
+
+    return kind, play

@@ -1,6 +1,5 @@
 """Matrices of counts in every container, and things that are not."""
 
-import tempfile
 import warnings
 from dataclasses import dataclass
 
@@ -36,9 +35,15 @@ class Counts:
 def draw_counts(draw, n_features=None, n_documents=None, *, long=False, odds=0.08):
     """Counts, with probability `odds` spoilt or no counts at all; `long`: a document may have 65,600 tokens."""
     clean = _clean(draw, n_documents, n_features, long)
+    draw.kinds |= set(_shapes(clean))
     if draw.chance(odds):
-        return draw.pick([_spoilt, _spoilt, _malformed, _malformed, _no_matrix])(draw, clean)
+        spoil, name = draw.pick(
+            [*[(_spoilt, "no count")] * 2, *[(_malformed, "malformed")] * 2, (_no_matrix, "no matrix")]
+        )
+        draw.kinds.add(f"X: {name}")
+        return spoil(draw, clean)
     dtype = draw.pick(DTYPES)
+    draw.kinds.add(f"dtype: {dtype}")
     if dtype == "bool":
         clean = np.minimum(clean, 1)
     elif dtype == "object":
@@ -47,6 +52,21 @@ def draw_counts(draw, n_features=None, n_documents=None, *, long=False, odds=0.0
         clean = np.minimum(clean, {"int8": 127, "uint8": 255, "float16": 2048, "int16": 2**15 - 1}.get(dtype, 65535))
     typed = clean.astype(dtype)
     return Counts(draw.pick(CONTAINERS)(draw, typed), clean, None if clean.size else "no documents or no words")
+
+
+def _shapes(X):
+    """What is special of the shape of a matrix of counts."""
+    if not X.size:
+        yield "shape: no documents or no words"
+        return
+    if X.shape[0] == 1:
+        yield "shape: one document"
+    if X.shape[1] == 1:
+        yield "shape: one word"
+    if not X.any(axis=1).all():
+        yield "shape: a document without words"
+    if X.sum(axis=1).max() > 65535:
+        yield "shape: a document of 65,600 tokens"
 
 
 def _clean(draw, n_documents, n_features, long):
@@ -95,7 +115,8 @@ def _malformed(draw, clean):
         at, value = {
             "falls": (draw.whole(0, len(indptr) - 2), X.nnz + draw.pick([1, 10**6])),
             "begins late": (0, draw.pick([1, -1])),
-            "ends early": (-1, draw.pick([-1, -(10**6), 0])),
+            # With one column, zero says that nothing of the data is used, which is allowed.
+            "ends early": (-1, draw.pick([-1, -(10**6), 0 if indptr[-2] else -1])),
             "ends late": (-1, X.nnz + draw.pick([1, 10**6])),
         }[kind]
         indptr[at] = value
@@ -133,6 +154,7 @@ def _no_matrix(draw, clean):
 
 def _duplicates(draw, X):
     """CSR of which some entries come in two parts, in no order."""
+    draw.kinds.add("format: CSR with duplicates")
     with np.errstate(invalid="ignore"):
         parts = X // 2 if X.dtype.kind in "iuf" else np.zeros_like(X)
         rest = X - parts if X.dtype.kind in "iuf" else X
@@ -153,8 +175,12 @@ def _sparse(form):
         if X.format in ("csr", "csc") and draw.chance(0.5):
             X.indices, X.indptr = (each.astype(draw.pick([np.int32, np.int64])) for each in (X.indices, X.indptr))
         if X.format == "csr" and draw.chance(0.3):
+            draw.kinds.add("read-only")
             for array in (X.data, X.indices, X.indptr):
                 array.flags.writeable = False
+        elif X.format in ("csr", "csc") and draw.chance(0.1):
+            X.data, X.indices, X.indptr = (draw.mapped(each) for each in (X.data, X.indices, X.indptr))
+        draw.kinds.add(f"format: {type(X).__name__}")
         return X
 
     return make
@@ -169,15 +195,6 @@ def _compressed(make):
     return made
 
 
-def _memory_map(draw, X):
-    if X.dtype.kind == "O" or not X.size:
-        return X
-    with tempfile.TemporaryFile() as file:
-        mapped = np.memmap(file, X.dtype, "w+", shape=X.shape)
-        mapped[:] = X
-        return mapped
-
-
 def _frame(draw, X):
     if pd is None:
         return X
@@ -186,6 +203,7 @@ def _frame(draw, X):
     if draw.chance(0.5):
         frame.columns = [f"w{v}" for v in range(X.shape[1])]
     kind = draw.pick(["numpy", "Int64", "Sparse"]) if X.dtype.kind in "iu" else "numpy"
+    draw.kinds.add(f"format: DataFrame, {kind}")
     if kind == "Int64":
         frame = frame.astype("Int64")
     elif kind == "Sparse":
@@ -196,22 +214,30 @@ def _frame(draw, X):
 
 
 def _explicit_zeros(draw, X):
+    draw.kinds.add("format: CSR with explicit zeros")
     D, V = X.shape
     return sp.csr_array((X.ravel(), np.tile(np.arange(V), D), np.arange(D + 1) * V), shape=X.shape)
+
+
+def _other_byte_order(draw, X):
+    if X.dtype.kind not in "iuf" or X.dtype.itemsize > 8:
+        return X
+    draw.kinds.add("format: the other byte order")
+    return X.byteswap().view(X.dtype.newbyteorder())
 
 
 CONTAINERS = [
     lambda draw, X: draw.layout(X),
     lambda draw, X: draw.layout(X),
-    lambda draw, X: X.tolist(),
-    lambda draw, X: np.asfortranarray(X),
-    lambda draw, X: X.byteswap().view(X.dtype.newbyteorder()) if X.dtype.kind in "iuf" and X.dtype.itemsize < 9 else X,
-    _memory_map,
+    lambda draw, X: draw.kinds.add("format: list") or X.tolist(),
+    lambda draw, X: draw.kinds.add("not contiguous") or np.asfortranarray(X),
+    _other_byte_order,
+    lambda draw, X: draw.mapped(X),
     _frame,
     _frame,
     _compressed(_duplicates),
     _compressed(_explicit_zeros),
     *map(_sparse, (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array, sp.coo_matrix, sp.coo_array)),
     *map(_sparse, (sp.dok_array, sp.lil_matrix, sp.dia_array, sp.bsr_array)),
-    lambda draw, X: np.ma.masked_array(X),
+    lambda draw, X: draw.kinds.add("format: masked array") or np.ma.masked_array(X),
 ]

@@ -112,6 +112,12 @@ def collapsed_variational(draw, session):
         "mean_change_tol": draw.option(1e-3, 0.0, 1e9),
         "max_doc_update_iter": draw.option(1, 2, 100),
     }
+    if draw.chance(0.2):
+        estimator = session.call(CollapsedVariationalLDA, **options, random_state=draw.seed(), n_jobs=draw.jobs())
+        for _ in range(3):
+            _next_chunk(draw, session, estimator, X, None)
+            X = draw_counts(draw, n_features=V)
+        return
     _live(draw, session, CollapsedVariationalLDA, X, options)
 
 
@@ -127,7 +133,7 @@ def empirical_bayes(draw, session):
         "tol": draw.option(0.1, 0.0, 1e9, draw.power()),
         "grid_shape": draw.option((2, 2), (2, 3), (4, 3), [2, 2], np.array([3, 2]), (1, 2), (2, 2, 2), (2.0, 2.0)),
         "region": draw.option(None, None, ((0.1, 1), (0.1, 1)), np.sort(draw.power(shape=(2, 2))), ((1, 0.1), (1, 2))),
-        "functionals": draw.option(None, None, {"share": _largest_share}, {"nan": lambda *_: np.nan}, {"x": 3}),
+        "functionals": draw.option(None, None, {"share": largest_share}, {"nan": lambda *_: np.nan}, {"x": 3}),
         "tempering": draw.option(None, None, "paper", {"estimator": "simple"}, {"index": "neighbours"}, {"steps": 0}),
         "doc_topic_prior": draw.prior([(K,)] if str(method) == "gibbs_em" else []),
         "topic_word_prior": draw.prior([]),
@@ -173,7 +179,8 @@ def _features(X):
     return X.clean.shape[1] if X.clean is not None else 3
 
 
-def _largest_share(doc_topic, topic_word):
+def largest_share(doc_topic, topic_word):
+    """A functional that can be pickled."""
     return doc_topic.max()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hostile.corpora import draw_counts
 from hostile.estimators import EVIDENCE, INITS
 from hostile.session import ESTIMATED
-from sklda import GibbsLDA, datasets, inspection, metrics, point_estimates
+from sklda import GibbsLDA, datasets, metrics, point_estimates
 
 HELD_OUT = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
 
@@ -138,6 +138,9 @@ def estimates(draw, session):
         method=draw.option("cgs_p", "cgs"),
         refuse=_wrong(X),
     )
+    if draw.chance(0.3):
+        model = session.call(GibbsLDA.from_assignments, X.given, topics, n_components=draw.pick([K, None]))
+        session.require(model is None or model.components_.shape[1] == V, "a model of these features")
     if found is not None:
         K = len(found.components)
         session.distribution(found.doc_topic, (D, K), "doc_topic")
@@ -205,6 +208,10 @@ def coherence(draw, session):
 def scorers(draw, session):
     X = draw_counts(draw)
     V, K = _features(X), draw.pick([1, 2, 3, 17])
+    if draw.chance(0.15):
+        value = session.call(metrics.neg_ais_perplexity_scorer, _of_any_form(draw, K, V), X.given, refuse=_wrong(X))
+        session.require(value is None or value <= -1 + 1e-6, f"a perplexity is at least 1, got {value}")
+        return
     std = draw.chance(0.3)
     makers = [
         (metrics.make_coherence_scorer, {"method": draw.option("npmi", "umass"), "n_words": draw.option(2, 3, V)}),
@@ -229,14 +236,18 @@ def scorers(draw, session):
     scorer = session.call(make, **options)
     if scorer is None:
         return
-    model = Topics(draw.topics(K, V, zeros=draw.chance(0.2)), _given(draw.prior([(K,)])))
-    if draw.chance(0.08):
-        model = draw.pick([None, GibbsLDA(2), Topics(np.ones((2, V)), None), 3])
+    model = _of_any_form(draw, K, V)
     # Coherence counts documents in which a word occurs, so it takes weights.
     refuse = _wrong(X) if make is metrics.make_held_out_scorer else None
     value = session.call(scorer, model, X.given, refuse=refuse)
     for name, each in value.items() if isinstance(value, dict) else [("score", value)] if value is not None else []:
         session.require(name.endswith("_std") or not np.isnan(each), f"{name} is not NaN")
+
+
+def _of_any_form(draw, K, V):
+    if draw.chance(0.08):
+        return draw.pick([None, GibbsLDA(2), Topics(np.ones((2, V)), None), 3])
+    return Topics(draw.topics(K, V, zeros=draw.chance(0.2)), _given(draw.prior([(K,)])))
 
 
 def predictive(draw, session):
@@ -290,6 +301,8 @@ def simulate(draw, session):
 
 
 def token_lists(draw, session):
+    if draw.chance(0.05):
+        session.call(datasets.load_docstrings, return_X_y=draw.option(True, False))
     numbers = [[], [0], [2, 0, 2], np.array([1, 1], np.uint8), (0,)]
     wrong = [[-1], [0.5], "x", None, [[0]], 3, [2**40], [True], [[0], [1, 2]]]
     documents = [draw.mostly(numbers, wrong) for _ in range(draw.pick([0, 1, 5]))]
@@ -323,37 +336,6 @@ def state_file(draw, session):
         session.require(found.topic_assignments.max() < found.n_components, "topics are in range")
 
 
-def pictures(draw, session):
-    """Displays of what is no, or another, estimator."""
-    model = draw.pick([None, GibbsLDA(2), Topics(np.ones((2, 3)), 1.0), 3, GibbsLDA(2, max_iter=1).fit([[1, 2]])])
-    names = ("CollectionTopicsDisplay", "MarginalLikelihoodDisplay", "TopicCountDisplay")
-    session.call(getattr(inspection, draw.pick(names)).from_estimator, model, refuse="the wrong estimator")
-
-
-def tables(draw, session):
-    """Tables, tokens and pages of arrays and estimators."""
-    X = draw_counts(draw)
-    V, D, K = _features(X), _documents(X), draw.pick([1, 2, 3, 17])
-    arrays = draw.topics(K, V), draw.topics(D, K) if D else np.ones((0, K))
-    if draw.chance(0.05):
-        arrays = draw.pick([GibbsLDA(2), None, arrays[:1], (arrays[0], arrays[0], 1), (arrays[0], [[np.nan] * K])])
-    names = draw.pick([None, [f"w{v}" for v in range(V)], ["</script>"] * V])
-    by = draw.option("probability", "relevance", "frex")
-    n = draw.mostly([1, 5, 50], [0, -1, "x"])
-    words = session.call(inspection.top_words, arrays, n, X=X.given, by=by, feature_names=names)
-    if words is not None:
-        session.require(len(words) == K and all(row["words"] for row in words), "every topic has its words")
-    found = session.call(inspection.token_topics, arrays, X.given, feature_names=names, refuse=_wrong(X))
-    if found is not None and X.clean is not None:
-        session.require(len(found) == X.clean.sum(), "every token has a row")
-    page = session.call(inspection.TopicExplorer.from_estimator, arrays, X.given, feature_names=names)
-    if page is not None:
-        session.require(page.to_html().count("</script>") == 2, "names are inside the data")
-    hierarchy = session.call(inspection.topic_hierarchy, arrays, n_clusters=draw.mostly([None, 1, 2], [0, 99, "x"]))
-    if hierarchy is not None:
-        session.require((np.abs(hierarchy.silhouette) <= 1).all(), "silhouette widths lie between -1 and 1")
-
-
 CASES = {
     "held_out_log_likelihood": held_out,
     "compare_topic_models": compare,
@@ -367,8 +349,6 @@ CASES = {
     "simulated corpora": simulate,
     "token lists": token_lists,
     "state files": state_file,
-    "pictures": pictures,
-    "tables": tables,
 }
 
 

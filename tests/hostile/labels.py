@@ -55,7 +55,7 @@ def _labels(draw, D):
     if draw.chance(0.06):
         wrong = [None, "y", 3.0, [], np.zeros((D, 0)), np.full((D, 2), 2), np.full(D, np.nan), np.ones((D, 2, 2))]
         return draw.pick([*wrong, [["a"]] * D, np.ones((D + 1, 2)), np.linspace(0.1, 0.9, D), object()])
-    Y = (draw.rng.random((D, draw.pick([1, 2, 3, 5, 40]))) < draw.pick([0.1, 0.5, 1.0])).astype(int)
+    Y = indicators(draw, D)
     makers = [
         np.asarray,
         np.asarray,
@@ -71,6 +71,11 @@ def _labels(draw, D):
         lambda Y: np.zeros(D, int),
     ]
     return draw.pick(makers if draw.chance(0.7) else singles)(Y)
+
+
+def indicators(draw, D):
+    """An indicator matrix."""
+    return (draw.rng.random((D, draw.pick([1, 2, 3, 5, 40]))) < draw.pick([0.1, 0.5, 1.0])).astype(int)
 
 
 def _check_fit(session, estimator, clean):

@@ -37,11 +37,16 @@ class Session:
     told : callable
         Gets the text of every call before it is made.
     answers, refusals : int
+    called : set of str
+        Names of the functions, as ``GibbsLDA.fit`` or ``topic_table``.
+    kinds : set of str
+        Those of the `Draw`.
     """
 
     def __init__(self, told):
         self.told = told
         self.answers = self.refusals = 0
+        self.called, self.kinds = set(), set()
 
     def call(self, function, *args, refuse=None, also=(), **options):
         """What `function` answers, or None where it refuses.
@@ -54,6 +59,7 @@ class Session:
         also : tuple of exception types
             Further ones that are right here, such as MemoryError where the memory of the machine would not do.
         """
+        self.called.add(_name(function))
         self.told(f"{_name(function)}({', '.join([*map(show, args), *_named(options)])})")
         try:
             with warnings.catch_warnings(record=True) as caught:
@@ -120,7 +126,8 @@ def _named(options):
 
 def _name(function):
     owner = getattr(function, "__self__", None)
-    owner = f"{type(owner).__name__}." if owner is not None else ""
+    owner = owner if owner is None or isinstance(owner, type) else type(owner)
+    owner = f"{owner.__name__}." if owner is not None and owner.__module__ != "builtins" else ""
     return owner + getattr(function, "__name__", type(function).__name__)
 
 

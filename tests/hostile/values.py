@@ -1,5 +1,7 @@
 """Arguments: numbers, priors, options, labels; mostly legal, some at their limits, some wrong."""
 
+import tempfile
+
 import numpy as np
 
 DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 longdouble object".split()
@@ -9,10 +11,18 @@ MANY_TOPICS = [*range(255, 273), *range(511, 529)]
 
 
 class Draw:
-    """The random choices of one input."""
+    """The random choices of one input.
+
+    Attributes
+    ----------
+    rng : Generator
+    kinds : set of str
+        What the input has had so far, such as "memory-mapped" or "dtype int8".
+    """
 
     def __init__(self, seed, number):
         self.rng = np.random.default_rng([seed, number])
+        self.kinds = set()
 
     def chance(self, p):
         return bool(self.rng.random() < p)
@@ -48,11 +58,20 @@ class Draw:
 
     def option(self, *legal, odds=0.01):
         """One of the legal values, rarely something odd."""
-        return self.odd() if self.chance(odds) else self.pick(legal)
+        if self.chance(odds):
+            self.kinds.add("option: odd")
+            return self.odd()
+        value = self.pick(legal)
+        if isinstance(value, float | int) and not 1e-6 < value < 1e6:
+            self.kinds.add("option: at its limits")
+        return value
 
     def mostly(self, legal, wrong, odds=0.05):
         """One of `legal`, rarely one of `wrong`."""
-        return self.pick(wrong if self.chance(odds) else legal)
+        if self.chance(odds):
+            self.kinds.add("option: odd")
+            return self.pick(wrong)
+        return self.pick(legal)
 
     def jobs(self):
         """An n_jobs."""
@@ -63,6 +82,7 @@ class Draw:
     def prior(self, shapes):
         """A Dirichlet parameter: a number, or an array of one of the shapes."""
         if self.chance(0.03):
+            self.kinds.add("prior: wrong")
             numbers = [0, -1.0, 1e-13, 1e13, np.nan, np.inf, -np.inf, 1j, True, np.float16(1e-8), 10**400]
             arrays = [[], [[]], [1.0], [None], ["a"], np.ones((2, 2, 2)), np.zeros(3), np.array([1], object)]
             return self.pick([*numbers, *arrays, "1", b"1", {}, object()])
@@ -72,6 +92,7 @@ class Draw:
             kinds = [float, np.float32, np.array, lambda x: int(max(x, 1)), np.longdouble]
             # A single is not a double: 1e-12 becomes a little less or more.
             value = self.pick([self.power(), self.power(-2, 1), 1.0, 1 / 3])
+            self._mark_prior(value)
             return self.pick([float, float, float, *kinds])(value)
         shape = self.pick(list(shapes))
         values = self.power(shape=shape) if self.chance(0.6) else self.power(-2, 1, shape)
@@ -80,14 +101,27 @@ class Draw:
             values[...] = self.power(-12, -6)
             values.flat[self.whole(0, values.size - 1)] = self.power(6, 12)
         if values.size and self.chance(0.03):
+            self.kinds.add("prior: wrong")
             values.flat[self.whole(0, values.size - 1)] = self.pick([0, -1, np.nan, np.inf, 1e-13, 1e13])
+        else:
+            self.kinds.add("prior: array")
+            self._mark_prior(values)
         return self.layout(values)
+
+    def _mark_prior(self, values):
+        exponents = np.log10(np.asarray(values, float))
+        self.kinds |= {f"prior: 1e{each:+03d}" for each in (4 * np.floor(exponents / 4).astype(int)).flat}
 
     def layout(self, array):
         """The same values in another form in memory."""
-        kind = self.pick(
-            ["plain", "plain", "list", "Fortran", "strided", "reversed", "read-only", "object", "longdouble"]
-        )
+        forms = ["list", "Fortran", "strided", "reversed", "read-only", "mapped", "object", "longdouble"]
+        kind = self.pick(["plain", "plain", *forms])
+        if kind in ("Fortran", "strided", "reversed"):
+            self.kinds.add("not contiguous")
+        elif kind == "read-only":
+            self.kinds.add(kind)
+        if kind == "mapped":
+            return self.mapped(array)
         if kind == "list":
             return array.tolist()
         if kind == "Fortran":
@@ -103,6 +137,15 @@ class Draw:
             array.flags.writeable = False
             return array
         return array.astype(kind) if kind in ("object", "longdouble") else array
+
+    def mapped(self, array):
+        """The same array in a file, perhaps read-only as those that joblib passes to other processes."""
+        if array.dtype.hasobject or not array.size:
+            return array
+        self.kinds.add("memory-mapped")
+        with tempfile.TemporaryFile() as file:
+            array.tofile(file)
+            return np.memmap(file, array.dtype, self.pick(["r", "r", "r+", "c"]), shape=array.shape)
 
     def topics(self, n_components, n_features, *, zeros=True):
         """phi of shape (n_components, n_features), rarely not a matrix of distributions."""

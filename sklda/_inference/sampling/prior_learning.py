@@ -80,7 +80,7 @@ class PriorLearning:
         bounds = tuple(BOUNDS if prior is None else None for prior in (self.eta, self.alpha))
         if self.eta is None and self.pseudo_counts is not None:
             cells = self.pseudo_counts.tocoo()
-            return SeededMStep(bounds, self.per_topic, (*cells.coords, cells.data))
+            return SeededMStep(bounds, self.per_topic, (cells.row, cells.col, cells.data))
         return MStep(bounds, self.per_topic)
 
 

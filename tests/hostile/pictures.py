@@ -1,0 +1,175 @@
+"""Tables, plots and pages of fitted models, of arrays, and of what is neither."""
+
+import importlib.util
+from types import SimpleNamespace
+
+import numpy as np
+
+from hostile.corpora import draw_counts
+from hostile.estimators import largest_share
+from hostile.functions import Topics
+from hostile.labels import indicators
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+    inspection,
+)
+
+
+def fitted(draw, session):
+    """A small fitted estimator of any class, its counts and its options; None where the fit refuses."""
+    X = draw_counts(draw, odds=0)
+    D, K = len(X.clean), draw.pick([1, 2, 3, 17])
+    common = {"random_state": draw.whole(0, 9), "n_jobs": draw.pick([None, None, 2])}
+    kind, options = draw.pick(
+        [
+            (GibbsLDA, {"n_components": K, "max_iter": draw.pick([1, 3, 60]), "n_chains": draw.pick([1, 2])}),
+            (GibbsLDA, {"n_components": K, "max_iter": 2, "learn_priors": False, "point_estimate": "cgs"}),
+            (CollapsedVariationalLDA, {"n_components": K, "max_iter": draw.pick([1, 12])}),
+            (CompoundLDA, {"n_components": K, "max_iter": 3, "method": draw.pick(["augmented", "langevin"])}),
+            (CompoundLDA, {"n_components": K, "max_iter": 3, "method": "variational"}),
+            (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "grid_shape": (2, 2)}),
+            (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 5, "method": "gibbs_em"}),
+            (TopicCountLDA, {"min_components": 1, "max_components": 2, "max_iter": 20, "n_temperatures": 2}),
+            (LabeledLDA, {"n_draws": 1, "burn_in": 1, "n_shared": draw.pick([0, 1])}),
+        ]
+    )
+    if kind is EmpiricalBayesLDA and "method" not in options:
+        options["functionals"] = {"share": largest_share}
+    arguments = {"collections": draw.rng.integers(0, 3, D)} if kind is CompoundLDA else {}
+    if kind is LabeledLDA:
+        arguments = {"y": indicators(draw, D)}
+    estimator = session.call(kind(**options, **common).fit, X.given, refuse=X.refuse, **arguments)
+    return estimator, X
+
+
+def pictures(draw, session):
+    """Every display, of a fitted estimator that may have nothing of it to show."""
+    model, X = fitted(draw, session)
+    if model is None or draw.chance(0.15):
+        wrong = [None, GibbsLDA(2), Topics(np.ones((2, 3)), 1.0), 3, GibbsLDA(2, max_iter=1).fit([[1, 2]])]
+        model = draw.pick(wrong)
+    D, V = X.clean.shape
+    names = draw.pick([None, [f"w{v}" for v in range(V)], ["$\\frac{$ <b>"] * V, ["w0"], "w0", [None] * V])
+    n, which = draw.mostly([1, 3, 10**6], [0, -1, 1.5, "x", None]), draw.mostly([0, 0, 1], [-1, 99, "x", None])
+    level = draw.mostly([0.95, 0.5], [0, 1, np.nan, "x"])
+    region = draw.pick([None, None, ((0.1, 1), (0.1, 1)), ((1, 0.1), (1, 2)), "x", [[np.nan] * 2] * 2])
+    common = {"feature_names": names, "n_words": n}
+    calls = {
+        "CollectionTopicsDisplay": ((draw.pick([None, X.given]),), {**common, "groups": _groups(draw, D)}),
+        "ConvergenceDisplay": ((), {"quantity": draw.option("log_joint", "doc_topic_prior", "topic_share", "x")}),
+        "DocumentLabelsDisplay": ((X.given,), {**common, "document": which, "n_labels": n}),
+        "MarginalLikelihoodDisplay": (
+            (),
+            {
+                "kind": draw.option("contour", "doc_topic_prior", "topic_word_prior"),
+                "region": region,
+                "level": level,
+                "n_points": draw.mostly([2, 3, 5], [0, 1, -1, "x"]),
+            },
+        ),
+        "PosteriorExpectationDisplay": (
+            (draw.option("share", "share", "none"),),
+            {"along": draw.option("doc_topic_prior", "topic_word_prior"), "region": region, "n_points": 3},
+        ),
+        "TopicCountDisplay": ((), {}),
+        "TopicDocumentsDisplay": ((X.given,), {"topic": which, "n_documents": n, "feature_names": names}),
+        "TopicHierarchyDisplay": (
+            (),
+            {**common, "linkage_method": draw.option("average", "single"), "n_clusters": draw.pick([None, 1, 2, 99])},
+        ),
+        "TopicSharesDisplay": ((draw.pick([None, X.given]),), {**common, "n_topics": n}),
+        "TopicSimilarityDisplay": ((), common),
+        "TopicWordsDisplay": (
+            (draw.pick([None, X.given]),),
+            {
+                **common,
+                "by": draw.option("probability", "relevance", "frex"),
+                "topics": draw.pick([None, [0], [99], 0]),
+            },
+        ),
+    }
+    name = draw.pick([*calls])
+    args, options = calls[name]
+    display = getattr(inspection, name)
+    found = session.call(display.from_estimator, model, *args, **options)
+    if found is not None:
+        session.call(found.plot)
+    _close()
+
+
+def _groups(draw, D):
+    return draw.pick([None, None, ["a"] * D, draw.labels(D)])
+
+
+def _close():
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def tables(draw, session):
+    """Tables, tokens and pages of arrays."""
+    X = draw_counts(draw)
+    V, D, K = _features(X), len(X.clean) if X.clean is not None else 2, draw.pick([1, 2, 3, 17])
+    arrays = draw.topics(K, V), draw.topics(D, K) if D else np.ones((0, K))
+    if draw.chance(0.05):
+        arrays = draw.pick([GibbsLDA(2), None, arrays[:1], (arrays[0], arrays[0], 1), (arrays[0], [[np.nan] * K])])
+    refuse = None if X.clean is not None and not X.clean.size else X.refuse
+    _tables(draw, session, arrays, X, refuse, K)
+
+
+def tables_of_fits(draw, session):
+    """The same of fitted estimators."""
+    model, X = fitted(draw, session)
+    if model is None:
+        return
+    other = X if draw.chance(0.6) else draw_counts(draw, n_features=X.clean.shape[1])
+    _tables(draw, session, model, other, other.refuse, len(model.components_))
+    if importlib.util.find_spec("arviz_base"):
+        session.call(draw.pick([inspection.to_arviz, type(model).to_arviz]), model)
+    if isinstance(model, LabeledLDA):
+        labels = draw.pick([None, [0], [99], "x", []])
+        session.call(inspection.label_words, model, labels=labels, n_words=draw.pick([1, 3, 10**6]))
+
+
+def _tables(draw, session, model, X, refuse, K):
+    V, D = _features(X), len(X.clean) if X.clean is not None else 2
+    names = draw.pick([None, [f"w{v}" for v in range(V)], ["</script>"] * V])
+    documents = draw.pick([None, None, [f"d{d}" for d in range(D)], ["d0"], "d", [None] * D])
+    by, n = draw.option("probability", "relevance", "frex"), draw.mostly([1, 5, 50], [0, -1, "x"])
+    given = draw.pick([X, X, SimpleNamespace(given=None)]).given
+    words = session.call(inspection.top_words, model, n, X=given, by=by, feature_names=names)
+    if words is not None:
+        session.require(len(words) == K and all(row["words"] for row in words), "every topic has its words")
+    found = session.call(inspection.token_topics, model, X.given, feature_names=names, refuse=refuse)
+    if found is not None and X.clean is not None:
+        session.require(len(found) == X.clean.sum(), "every token has a row")
+    page = session.call(inspection.TopicExplorer.from_estimator, model, given, feature_names=names)
+    if page is not None:
+        session.require(session.call(page.to_html).count("</script>") == 2, "names are inside the data")
+    clusters, of = draw.mostly([None, 1, 2], [0, 99, "x"]), draw.option("topics", "topics", "documents")
+    hierarchy = session.call(inspection.topic_hierarchy, model, given, of=of, n_clusters=clusters)
+    if hierarchy is not None:
+        session.require((np.abs(hierarchy.silhouette) <= 1).all(), "silhouette widths lie between -1 and 1")
+    table = session.call(inspection.topic_table, model, given, by=by, n_words=n, feature_names=names)
+    session.require(table is None or len(table) == K, "every topic has a row")
+    table = session.call(inspection.document_table, model, given, document_names=documents)
+    session.require(table is None or given is None or len(table) == D, "every document has a row")
+    session.call(inspection.top_documents, model, given, n, document_names=documents)
+    session.call(inspection.similarity_table, model)
+    found = session.call(inspection.to_pyldavis, model, X.given, feature_names=names, refuse=refuse)
+    if found is not None:
+        for name in ("topic_term_dists", "doc_topic_dists"):
+            session.distribution(found[name], np.shape(found[name]), name)
+
+
+def _features(X):
+    return X.clean.shape[1] if X.clean is not None else 3
+
+
+CASES = {"pictures": pictures, "tables of arrays": tables, "tables of fits": tables_of_fits}
