@@ -63,8 +63,8 @@ def token_topics(
       (m_kv + eta_kv) / (m_k + sum_v eta_kv)``. In `CompoundLDA` alpha is ``doc_concentration_`` times the posterior
       mean of the mixture of the document's collection. In `LabeledLDA` only the labels of the document have a
       probability.
-    - Other documents, and an estimator of this package: the topics are a draw given ``topic_word_`` (phi), by the
-      sweeps of `transform`. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw of a
+    - Other documents, and an estimator of this package that samples: the topics are a draw given ``topic_word_``
+      (phi), by the sweeps of `transform`. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw of a
       document depends only on the seed of the fit and on its words.
     - Other models: the probability is proportional to ``theta_dk phi_kv``, where theta comes from ``transform`` or from
       the arrays. The topic is the most probable one.
@@ -125,7 +125,7 @@ class Tokens:
         model = view.model
         if view.is_training and hasattr(model, "topic_assignments_"):
             self.kind, self.topics = "state", model.topic_assignments_
-        elif hasattr(model, "_fold_in_seed_"):
+        elif hasattr(model, "fold_in_iter") and hasattr(model, "_fold_in_seed_"):
             self.kind, self.topics = "fold_in", self._draw()
         else:
             self.kind, self.topics = "likeliest", self._likeliest()
