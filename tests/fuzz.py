@@ -21,6 +21,8 @@ BATCH, PATIENCE = 1000, 60
 
 
 def main(arguments=None):
+    from hostile import never_called
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("n_inputs", type=int, nargs="?", default=10_000)
     parser.add_argument("--seed", type=int, default=0)
@@ -43,6 +45,9 @@ def main(arguments=None):
     print("\nInputs that had it, or called it:")
     for mark in sorted(marks):
         print(f"{marks[mark]:>6} {mark}")
+    missing = never_called(mark.removeprefix("call: ") for mark in marks if mark.startswith("call: "))
+    if missing:
+        print("never called:", *missing)
     n_inputs = sum(n for (_, what), n in tally.items() if what == "inputs")
     print(f"{n_inputs} inputs in {time.monotonic() - began:.0f} s: {len(violations)} violations")
     return 1 if violations else 0
@@ -122,7 +127,7 @@ def _play(seed, numbers, patience, tell_calls):
             failed = 1
             _tell(number, kind, "violation", " ".join(str(violation).split()))
         else:
-            had = sorted(session.kinds) + [f"{name}()" for name in sorted(session.called)]
+            had = sorted(session.kinds) + [f"call: {name}" for name in sorted(session.called)]
             _tell(number, kind, "ok", "|".join([str(session.answers), str(session.refusals), *had]))
     faulthandler.cancel_dump_traceback_later()
     return failed

@@ -68,6 +68,9 @@ def test_expected_counts_sum_to_the_length():
     docs = [[], [0], [1, 2, 3] * 7]
     counts = fold_in(make_corpus(docs, 4), PHI, np.full((1, 3), 0.1), n_sweeps=10, seed=0)
     np.testing.assert_allclose(counts.sum(axis=1), [0, 1, 21], rtol=1e-6)
+    # Sums over many tokens in single precision would be off by 1e-4.
+    many = fold_in(make_corpus([[1] * 65_600], 4), PHI, np.full((1, 3), 0.1), n_sweeps=3, seed=0)
+    np.testing.assert_allclose(many.sum(), 65_600, rtol=1e-6)
 
 
 def test_a_word_that_no_topic_has_tells_nothing():

@@ -4,11 +4,13 @@ An input is a number: ``case(seed, number)`` draws it, the same every time. `val
 `session` makes the calls and judges what comes back; the others say what is called.
 """
 
+import sklda
 from hostile import changes, estimators, functions, labels, pictures
 from hostile.session import Session, Violation
 from hostile.values import Draw
+from sklda import datasets, inspection, metrics
 
-__all__ = ["CASES", "Session", "Violation", "case"]
+__all__ = ["CASES", "Session", "Violation", "case", "never_called"]
 
 CASES = estimators.CASES | functions.CASES | labels.CASES | pictures.CASES | changes.CASES
 # Estimators have the most states and options.
@@ -42,3 +44,9 @@ def case(seed, number):
         CASES[kind](draw, session)
 
     return kind, play
+
+
+def never_called(called):
+    """The public functions and classes that are not among the names of calls."""
+    public = {name for module in (sklda, datasets, inspection, metrics) for name in module.__all__}
+    return sorted(public - {"datasets", "inspection", "metrics"} - {name.split(".")[0] for name in called})

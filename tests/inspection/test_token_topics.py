@@ -11,7 +11,7 @@ from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
 from sklda._inference.held_out.token_topics import draw_topics
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import token_topics
@@ -202,6 +202,18 @@ def test_a_fit_without_assignments_is_folded_in():
     prior = lda.document_prior([corpus.collections[3]])[0]
     weight = (np.bincount(z[1:], minlength=2) + prior) * lda.topic_word_[:, v[0]]
     np.testing.assert_allclose(own.filter(regex="^topic_").to_numpy()[0], weight / weight.sum())
+
+
+def test_a_fit_without_sweeps_gives_the_most_probable_topics():
+    X = make_lda_corpus(10, 20, 2, random_state=0).data
+    lda = CollapsedVariationalLDA(2, random_state=0).fit(X)
+    for documents in (X, X[:3]):
+        theta, table = lda.transform(documents), token_topics(lda, documents, document=2)
+        weights = theta[2] * lda.topic_word_[:, table["word"].astype(int)].T
+        np.testing.assert_allclose(
+            table.filter(regex="^topic_").to_numpy(), weights / weights.sum(axis=1, keepdims=True)
+        )
+        assert table["topic"].tolist() == weights.argmax(axis=1).tolist()
 
 
 def test_arrays_and_models_of_others():
