@@ -18,12 +18,14 @@ SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/installed: $(VENV)/pyvenv.cfg $(SOURCES)
-	$(BIN)/python -m pip install --quiet .
-	touch $@
+# One wheel for all extras, because kernels take a minute to compile.
+$(VENV)/wheel: $(VENV)/pyvenv.cfg $(SOURCES)
+	rm -rf $@
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $@ .
+	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall $@/*.whl
 
-$(VENV)/installed-%: $(VENV)/pyvenv.cfg $(SOURCES)
-	$(BIN)/python -m pip install --quiet $(PIP_ARGS) ".[$*]"
+$(VENV)/installed-%: $(VENV)/wheel
+	$(BIN)/python -m pip install --quiet $(PIP_ARGS) "sklda[$*] @ file://$$(ls -d $(abspath $<)/*.whl)"
 	touch $@
 
 demo: $(VENV)/installed-plot
@@ -76,24 +78,28 @@ $(VENV)/checked: $(VENV)/installed-test
 	touch $@
 
 test-checked: $(VENV)/checked
-	PYTHONPATH=$(VENV)/checked $(BIN)/pytest $(WORKERS) -m "not slow and not exhaustive" $(PYTEST_ARGS)
+	PYTHONPATH=$(abspath $(VENV)/checked) $(BIN)/pytest $(WORKERS) -m "not slow and not exhaustive" $(PYTEST_ARGS)
 
 fuzz: $(VENV)/installed-test
 	$(BIN)/python tests/fuzz.py $(N)
 
-# The kernels under AddressSanitizer and UndefinedBehaviorSanitizer of GCC, in an environment of their own. Loaded before
-# Python: their runtimes, and libstdc++, whose exceptions AddressSanitizer must know. Leaks are not looked for, since
-# CPython frees little at exit. Python takes every object from malloc, so that the bounds of all of them are checked;
-# where there is too little memory, malloc fails as it does elsewhere.
-sanitize: SANITIZERS := -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Ddebug=true -Doptimization=1
-sanitize: LIBRARIES := libasan.so libubsan.so libstdc++.so
-sanitize: SANITIZED = LD_PRELOAD="$(foreach each,$(LIBRARIES),$(shell $(CC) -print-file-name=$(each)))" PYTHONMALLOC=malloc \
+# The kernels under AddressSanitizer and UndefinedBehaviorSanitizer of GCC. Loaded before Python: their runtimes, and
+# libstdc++, whose exceptions AddressSanitizer must know. Leaks are not looked for, since CPython frees little at exit.
+# Python takes every object from malloc, so that the bounds of all of them are checked; where there is too little memory,
+# malloc fails as it does elsewhere.
+SANITIZERS := -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Ddebug=true -Doptimization=1
+LIBRARIES := libasan.so libubsan.so libstdc++.so
+SANITIZED = PYTHONPATH=$(abspath $(VENV)/sanitized) PYTHONMALLOC=malloc \
+	LD_PRELOAD="$(foreach each,$(LIBRARIES),$(shell $(CC) -print-file-name=$(each)))" \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-sanitize:
-	$(MAKE) .venv-sanitized/installed-test VENV=.venv-sanitized \
-		PIP_ARGS="$(addprefix -Csetup-args=,$(SANITIZERS))"
-	$(SANITIZED) .venv-sanitized/bin/pytest $(WORKERS) $(PYTEST_ARGS)
-	$(SANITIZED) .venv-sanitized/bin/python tests/fuzz.py $(N)
+$(VENV)/sanitized: $(VENV)/installed-test
+	rm -rf $@
+	$(BIN)/python -m pip install --quiet --no-deps --target $@ $(addprefix -Csetup-args=,$(SANITIZERS)) .
+	touch $@
+
+sanitize: $(VENV)/sanitized
+	$(SANITIZED) $(BIN)/pytest $(WORKERS) $(PYTEST_ARGS)
+	$(SANITIZED) $(BIN)/python tests/fuzz.py $(N)
 
 interrupts: $(VENV)/installed-test
 	$(BIN)/python -P tests/interrupts.py

@@ -1,4 +1,4 @@
-"""Whether the version, the changelog, the citation, the tag and the archives of a release agree.
+"""Whether the version, the changelog, the citation, the paper, the tag and the archives of a release agree.
 
     python .ci/release_check.py [--tag v0.1.0] dist
 
@@ -21,12 +21,22 @@ def found(pattern, name):
     return match and match[1]
 
 
+def numbers(text):
+    """The numbers in a text, without the years of citations."""
+    return set(re.findall(r"\d[\d,]*(?:\.\d+)?(?<!,)", re.sub(r"@\w+", "", text)))
+
+
 def of_the_sources(version, tag):
     """What is wrong with the files of the repository."""
     if {found(r"^version: (\S+)$", "CITATION.cff"), found(r"^  version: (\S+)$", "conda/recipe.yaml")} != {version}:
         yield f"CITATION.cff or conda/recipe.yaml does not have version {version}."
     if not found(r"^## \[(Unreleased)\]$", "CHANGELOG.md"):
         yield "CHANGELOG.md has no section for unreleased changes."
+    missing = numbers((ROOT / "paper.md").read_text(encoding="utf-8").partition("# Speed and quality")[2]) - {
+        each for page in (ROOT / "doc").glob("benchmarks*.rst") for each in numbers(page.read_text(encoding="utf-8"))
+    }
+    if missing:
+        yield f"no page of benchmarks has these figures of paper.md: {', '.join(sorted(missing))}."
     base = version.split(".dev")[0]
     if not found(rf"^## \[({re.escape(base)})\]", "CHANGELOG.md"):
         yield f"CHANGELOG.md has no section for {base}."

@@ -1,5 +1,7 @@
 """The base class of the estimators: validation, a fit that succeeds or changes nothing, `transform` and `score`."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from functools import partial, wraps
 from numbers import Integral, Real
@@ -118,14 +120,8 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def _topic_attributes(self, chain):
         """Fitted attributes: topics and topic proportions from the present draw of a chain."""
-        doc_topic, topic_word = estimate_counts(
-            chain.corpus,
-            chain.priors,
-            chain.topics,
-            chain.word_topic_counts,
-            chain.topic_totals,
-            self.point_estimate,
-        )
+        state = chain.topics, chain.word_topic_counts, chain.topic_totals
+        doc_topic, topic_word = estimate_counts(chain.corpus, chain.priors, *state, self.point_estimate)
         doc_topic += chain.priors.doc
         doc_topic /= doc_topic.sum(axis=1, keepdims=True)
         topic_word += chain.priors.topic_word()

@@ -1,5 +1,7 @@
 """CollapsedVariationalLDA: topics by collapsed variational Bayes, from a corpus or from a stream of documents."""
 
+from __future__ import annotations
+
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self

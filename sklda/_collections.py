@@ -1,5 +1,7 @@
 """The methods of an estimator whose documents come in collections."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

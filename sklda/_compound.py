@@ -1,5 +1,7 @@
 """CompoundLDA: topics shared by collections of documents, and a mixture of them for each collection."""
 
+from __future__ import annotations
+
 import copy
 from numbers import Integral, Real
 from typing import Literal

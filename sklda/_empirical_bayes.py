@@ -1,5 +1,7 @@
 """EmpiricalBayesLDA: priors by maximum marginal likelihood, with their errors."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, Literal

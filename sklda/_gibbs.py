@@ -1,5 +1,7 @@
 """GibbsLDA: topics by Gibbs sampling, with learnt or fixed priors."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -13,16 +15,15 @@ from sklda._base import BaseLDA
 from sklda._callbacks import Progress
 from sklda._chain_results import ChainResults
 from sklda._inference import random
-from sklda._inference.modes.initialisation import INITS, initialise_chains
+from sklda._inference.modes.initialisation import INITS, init_of, initialise_chains
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import at_draws, sample_parameters
-from sklda._inference.sampling.initialisation import weights_of_model
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
-from sklda._inference.types import Counts, Model, Seed
+from sklda._inference.types import Counts, Model, Seed, Topics
 
 
 class GibbsLDA(BaseLDA):
@@ -275,12 +276,7 @@ class GibbsLDA(BaseLDA):
 
     @classmethod
     def from_assignments(
-        cls,
-        X: Counts,
-        topic_assignments: ArrayLike | Sequence[ArrayLike],
-        *,
-        n_components: int | None = None,
-        **parameters: Any,
+        cls, X: Counts, topic_assignments: Topics, *, n_components: int | None = None, **parameters: Any
     ) -> Self:
         """A fitted estimator from topic assignments, as any Gibbs sampler for LDA draws them.
 
@@ -344,7 +340,7 @@ class GibbsLDA(BaseLDA):
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
             kind = chain_class(self.sampler, corpus, priors)
-            inits = self.n_chains * [self._initialisation(corpus, data["X"])]
+            inits = self.n_chains * [init_of(self.init, data["X"], corpus, self.n_components)]
             chains = initialise_chains(corpus, priors, seeds, inits, self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
@@ -379,15 +375,6 @@ class GibbsLDA(BaseLDA):
         if isinstance(self.learn_priors, str):
             return self.learn_priors
         return KINDS[0] if self.learn_priors else False
-
-    def _initialisation(self, corpus, X):
-        """`init` as `initialise_chains` takes it."""
-        if isinstance(self.init, str):
-            return self.init
-        # A Series of pandas has a method of this name.
-        if not hasattr(self.init, "transform") or hasattr(self.init, "__array__"):
-            return check_assignments(self.init, corpus, self.n_components)[0]
-        return weights_of_model(self.init, X, corpus, self.n_components)
 
     def _sample_posterior(self, n_samples, seed):
         state, priors = (each[self.best_chain_] for each in (self._chain_states_, self._chain_priors_))

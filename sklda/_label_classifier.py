@@ -1,5 +1,7 @@
 """The methods of a classifier whose topics are labels: proportions, ranking scores, sets of labels."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import Self
 

@@ -1,5 +1,7 @@
 """LabeledLDA: topics that are labels, for documents with several labels or one."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """m(h) of a fitted estimator, with alpha before eta. In `sklda._inference.hyperparameters` eta comes first."""
 
+from __future__ import annotations
+
 from numbers import Real
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """TopicCountLDA: the posterior over the number of topics."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -260,19 +262,18 @@ default=None
             posterior, attributes = Scan(corpus, rule, prior, settings, **options, **common).run(), {}
         else:
             pmmh = PMMH(corpus, rule, prior, Settings.for_pmmh(*lengths), n_proposals=self.n_proposals, **common)
-            posterior = pmmh.run()
-            attributes = self._pmmh_attributes(pmmh)
+            posterior, attributes = pmmh.run(), self._pmmh_attributes(pmmh)
         chains = self._last_chains(corpus, posterior)
         self._warn(posterior, prior)
         del reserved
-        attributes |= self._trace_attributes(chains)
-        attributes |= self._posterior_attributes(posterior)
+        attributes |= self._trace_attributes(chains) | self._posterior_attributes(posterior)
         chain = chains[attributes["best_chain_"]]
+        eta = chain.priors.word
         attributes |= self._topic_attributes(chain)
         attributes |= {
             "sampler_": chain.sampler,
             "doc_topic_prior_": float(chain.priors.doc[0, 0]),
-            "topic_word_prior_": _one_if_equal(chain.priors.word),
+            "topic_word_prior_": float(eta[0]) if (eta == eta[0]).all() else eta.copy(),
             "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
             "_fold_in_seed_": random.key(random.child(seed, 1)),
             "_fingerprint_": corpus.fingerprint,
@@ -397,7 +398,3 @@ default=None
         seed = random.seed_sequence(random_state)
         counts, z, theta, phi = sample_models(corpus, draws, probability, n_samples, seed)
         return Bunch(n_components=counts, topic_assignments=z, doc_topic=theta, topic_word=phi)
-
-
-def _one_if_equal(values):
-    return float(values[0]) if (values == values[0]).all() else values.copy()

@@ -1,6 +1,7 @@
 """Every public function, class and method has a type for every argument and for its result."""
 
 import inspect
+import typing
 
 import pytest
 
@@ -35,6 +36,12 @@ def without_type(function):
 def test_all_arguments_and_results_have_types(name):
     missing = {each.__qualname__: without_type(each) for each in functions(PUBLIC[name])}
     assert not {key: names for key, names in missing.items() if names}
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_types_are_those_of_the_module(name):
+    for each in functions(PUBLIC[name]):
+        assert typing.get_type_hints(each)["return"] is not None or each.__name__ == "__init__"
 
 
 def test_a_missing_type_is_found():

@@ -15,6 +15,8 @@ Data: TypeAlias = Any
 Model: TypeAlias = Any
 # Numbers or names, as a list, a tuple or an array.
 Values: TypeAlias = Sequence[Any] | np.ndarray
+# The topic of every token, in one array or one for each document.
+Topics: TypeAlias = ArrayLike | Sequence[ArrayLike]
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 # A pandas.DataFrame, or a list of dict if pandas is not installed.
 Table: TypeAlias = Any

@@ -1,5 +1,7 @@
 """Corpora drawn from a model, with the parameters that generated them."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Counts from lists of tokens, with the topics in the order of the counts."""
 
+from __future__ import annotations
+
 import reprlib
 from collections.abc import Sequence
 from numbers import Integral

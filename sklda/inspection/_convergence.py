@@ -1,5 +1,7 @@
 """Convergence of the chains of a fit: traces, and their form in ArviZ."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

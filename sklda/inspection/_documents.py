@@ -1,5 +1,7 @@
 """Display of the documents closest to a topic."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """An interactive page of the topics of a model, in one file."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import html

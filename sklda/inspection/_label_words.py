@@ -1,5 +1,7 @@
 """Which words speak for which label: a table of labels, and a plot of the words of a document."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 

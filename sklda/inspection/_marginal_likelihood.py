@@ -1,5 +1,7 @@
 """Displays of m(h), the marginal likelihood of the priors h = (alpha, eta), and of posterior expectations given h."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 

@@ -1,5 +1,7 @@
 """Displays of the similarity of topics, and of their hierarchy."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 

@@ -1,5 +1,7 @@
 """Tables of topics, their words and their documents."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 import numpy as np

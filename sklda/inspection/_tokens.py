@@ -1,5 +1,7 @@
 """The topic of every token, and its full conditional."""
 
+from __future__ import annotations
+
 from numbers import Integral
 
 import numpy as np
@@ -64,8 +66,8 @@ def token_topics(
       mean of the mixture of the document's collection. In `LabeledLDA` only the labels of the document have a
       probability.
     - Other documents, and an estimator of this package that samples: the topics are a draw given ``topic_word_``
-      (phi), by the sweeps of `transform`. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw of a
-      document depends only on the seed of the fit and on its words.
+      (phi), by the sweeps of `transform`. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw
+      of a document depends only on the seed of the fit and on its words.
     - Other models: the probability is proportional to ``theta_dk phi_kv``, where theta comes from ``transform`` or from
       the arrays. The topic is the most probable one.
 

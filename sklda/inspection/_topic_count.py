@@ -1,5 +1,7 @@
 """Display of the posterior over the number of topics, and of its evidence."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Display of the shares of topics in the corpus."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 

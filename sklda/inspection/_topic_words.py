@@ -1,5 +1,7 @@
 """Display of the top words of topics."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 

@@ -1,5 +1,7 @@
 """Coherence and diversity of topics, from their top words."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import Literal, overload
 

@@ -1,5 +1,7 @@
 """Comparison of two topic models, document by document."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The evidence of a number of topics."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from numpy.typing import ArrayLike

@@ -1,5 +1,7 @@
 """Held-out likelihood of documents."""
 
+from __future__ import annotations
+
 from typing import Literal, overload
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Held-out likelihood along the sweeps of a fit."""
 
+from __future__ import annotations
+
 import numpy as np
 from sklearn.utils import Bunch
 

@@ -1,5 +1,7 @@
 """Leave-one-out scores: the probability of each document given all others."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch

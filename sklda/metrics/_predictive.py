@@ -1,5 +1,7 @@
 """Perplexity of the hidden words of documents, given their other words."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

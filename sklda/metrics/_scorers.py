@@ -1,5 +1,7 @@
 """Scorers: callables for searches and cross-validation, which find the topic model in a pipeline or search."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Literal
 

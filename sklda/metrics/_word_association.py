@@ -1,5 +1,7 @@
 """Association of words: the probability of a word given that another word of the same topic was seen."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any

@@ -6,9 +6,20 @@ from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling import initialisation
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._inference.sampling.initialisation import anneal, check_exchangeable
+from sklda._inference.sampling.initialisation import anneal, check_exchangeable, weights_of_model
+from sklda._inference.sampling.point_estimates import check_assignments
 
 INITS = (*initialisation.INITS, "search")
+
+
+def init_of(init, X, corpus, n_components):
+    """A name, topic assignments or a fitted model as `initialise_chains` takes it; X is what the model transforms."""
+    if isinstance(init, str):
+        return init
+    # A Series of pandas has a method of this name.
+    if not hasattr(init, "transform") or hasattr(init, "__array__"):
+        return check_assignments(init, corpus, n_components)[0]
+    return weights_of_model(init, X, corpus, n_components)
 
 
 def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain):

@@ -1,5 +1,7 @@
 """Point estimates of theta and phi from topic assignments."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Literal
