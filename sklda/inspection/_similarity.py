@@ -13,7 +13,6 @@ from sklda._inference.types import Model, Values
 from sklda.inspection._axes import pyplot
 from sklda.inspection._distances import topic_distances
 from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
-from sklda.inspection._ranking import check_count
 from sklda.inspection._view import topic_name, view
 
 # Width and height of a new figure of the hierarchy, in inches.
@@ -74,7 +73,6 @@ class TopicSimilarityDisplay:
         -------
         TopicSimilarityDisplay
         """
-        check_count(n_words, "n_words")
         found = view(model, None, feature_names)
         distances = topic_distances(found.topic_word)
         names = [topic_name(found, k, n_words) for k in range(found.n_topics)]
@@ -176,7 +174,6 @@ class TopicHierarchyDisplay:
         -------
         TopicHierarchyDisplay
         """
-        check_count(n_words, "n_words")
         found = view(model, None, feature_names)
         hierarchy = topic_hierarchy(model, n_clusters=n_clusters, linkage_method=linkage_method)
         return cls(hierarchy, [topic_name(found, k, n_words) for k in range(found.n_topics)]).plot(ax=ax)

@@ -88,7 +88,6 @@ class TopicSharesDisplay:
         TopicSharesDisplay
         """
         check_count(n_topics, "n_topics")
-        check_count(n_words, "n_words")
         found = view(model, X, feature_names)
         order = np.argsort(-found.share, kind="stable")[:n_topics]
         std, stability = found.of_fit("topic_share_std_"), getattr(found.model, "topic_stability_", None)

@@ -12,7 +12,7 @@ from sklda._inference.arguments import real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
 from sklda.inspection._axes import plain_text
-from sklda.inspection._ranking import largest
+from sklda.inspection._ranking import check_count, largest
 from sklda.metrics._models import inner_model, unwrap
 
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
@@ -240,7 +240,7 @@ def _transformed(model, X, collections):
 
 def topic_name(view, k, n_words=3):
     """The number of a topic and its most probable words."""
-    words = [view.words[v] for v in largest(view.topic_word[k], n_words)]
+    words = [view.words[v] for v in largest(view.topic_word[k], check_count(n_words, "n_words"))]
     return plain_text(f"{k}: {' '.join(words)}", 60)
 
 

@@ -229,6 +229,15 @@ def test_hostile_names_are_drawn():
         (lambda a: TopicDocumentsDisplay.from_estimator(a, n_topics=9), ValueError, "n_topics is at most 7"),
         (lambda a: TopicDocumentsDisplay.from_estimator(a, topic=4), ValueError, "topics must be numbers from 0 to 3"),
         (lambda a: TopicWordsDisplay.from_estimator(a, n_words=0), ValueError, "n_words must be at least 1"),
+        *(
+            (lambda a, display=display: display.from_estimator(a, n_words=-1), ValueError, "n_words must be at least 1")
+            for display in (
+                TopicHierarchyDisplay,
+                TopicSharesDisplay,
+                TopicSimilarityDisplay,
+                TopicWordsDisplay,
+            )
+        ),
         (lambda a: TopicWordsDisplay.from_estimator(a, topics=[0.5]), ValueError, "topics must be numbers"),
         (lambda a: topic_hierarchy(a, n_clusters=5), ValueError, "n_clusters is 5; there are only 4 topics"),
         (lambda a: topic_hierarchy(a, of="words"), ValueError, "of must be one of"),
