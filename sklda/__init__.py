@@ -7,6 +7,7 @@ folder imports only from the folders above it in this list, and from the modules
                                           _collapsed_variational
                      their results       _chain_results
                      their progress      _callbacks
+                     their saved states  _persistence
                      collections         _collections  _labels
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood

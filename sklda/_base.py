@@ -27,6 +27,7 @@ from sklda._inference.sampling.draws import after_sweeps, sample_parameters
 from sklda._inference.sampling.point_estimates import estimate_counts
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
 from sklda._inference.types import Counts, Method, Seed
+from sklda._persistence import SavedMixin
 
 
 def _all_or_nothing(fit: Method) -> Method:
@@ -45,7 +46,7 @@ def _all_or_nothing(fit: Method) -> Method:
     return no_interrupt_lost(guarded)
 
 
-class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
+class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
     """Base class of the estimators. Subclasses define `_fit`."""
 
     _parameter_constraints = {

@@ -66,6 +66,18 @@ def test_no_documented_type_is_superfluous():
     assert sorted(needed) == documented_types()
 
 
+@pytest.mark.parametrize("form", [0, 2])
+@pytest.mark.parametrize("name", sorted(FITTED))
+def test_a_state_that_this_version_cannot_load(name, form, monkeypatch):
+    monkeypatch.setattr("sklda._persistence._FORMAT", form)
+    monkeypatch.setattr("sklda._persistence.version", lambda package: "9.9")
+    saved = pickle.dumps(FITTED[name])
+    monkeypatch.undo()
+    message = f"this {name} was saved by sklda 9.9, and sklda {re.escape(sklda.__version__)} cannot load it"
+    with pytest.raises(ValueError, match=message):
+        pickle.loads(saved)
+
+
 @pytest.mark.parametrize("path", STORED, ids=lambda path: f"{path.parent.name} {path.stem}")
 def test_a_stored_pickle_loads(path):
     with warnings.catch_warnings():

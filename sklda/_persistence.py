@@ -1,0 +1,24 @@
+"""What a saved estimator says of the version that saved it."""
+
+from importlib.metadata import version
+
+# The form of saved states. Raise both numbers when fitted attributes change so that earlier states cannot answer.
+_FORMAT = _OLDEST = 1
+
+
+class SavedMixin:
+    """Estimators whose saved states name their version, so that a version that cannot load one says so."""
+
+    def __getstate__(self):
+        return super().__getstate__() | {"_saved_by": [_FORMAT, version("sklda")]}
+
+    def __setstate__(self, state):
+        saved, name = dict(state), type(self).__name__
+        # Before the first release, states had no number.
+        form, saved_by = saved.pop("_saved_by", [_OLDEST, "0.1.0"])
+        if not _OLDEST <= form <= _FORMAT:
+            raise ValueError(
+                f"this {name} was saved by sklda {saved_by}, and sklda {version('sklda')} cannot load it: load it with "
+                f"sklda {saved_by}, or fit again."
+            )
+        super().__setstate__(saved)
