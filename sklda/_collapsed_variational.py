@@ -18,7 +18,7 @@ from sklda._inference import random
 from sklda._inference.arguments import check_weights
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import with_team
-from sklda._inference.priors import Priors
+from sklda._inference.priors import SMALLEST, Priors
 from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.prior_learning import KINDS, PriorLearning, prior_settings
 from sklda._inference.types import Counts, Seed
@@ -372,5 +372,6 @@ class CollapsedVariationalLDA(BaseLDA):
         sizes = self._lengths_ + self._doc_prior(None).sum()
         components = self._components()
         check_weights(components, type(self).__name__)
-        parameters = self.doc_topic_ * sizes[:, None], components
+        # A count that was set to zero since the fit is no Dirichlet parameter.
+        parameters = self.doc_topic_ * sizes[:, None], np.maximum(components, SMALLEST)
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))

@@ -88,3 +88,11 @@ def test_a_stream_does_not_go_on_from_what_are_no_counts(spoil):
     lda.components_ = spoil(lda.components_)
     with pytest.raises(ValueError, match=r"components_\[0\] of the CollapsedVariationalLDA"):
         lda.partial_fit(GOOD)
+
+
+def test_draws_of_a_word_that_was_taken_out_of_a_topic():
+    lda = CollapsedVariationalLDA(3, random_state=0).fit(GOOD)
+    lda.components_[1, 2] = 0
+    topics = lda.sample_posterior(5, random_state=0).topic_word
+    np.testing.assert_allclose(topics.sum(axis=2), 1, rtol=1e-6)
+    assert (topics[:, 1, 2] < 1e-6).all()
