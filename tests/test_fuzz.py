@@ -130,7 +130,7 @@ def test_a_child_that_ends(breach, found, tmp_path):
         never_called = lambda called: []
         """)
     )
-    command = [sys.executable, str(tmp_path / "fuzz.py"), "4", "--patience", "1"]
+    command = [sys.executable, str(tmp_path / "fuzz.py"), "4", "--patience", "1", "--jobs", "1"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert re.search(f"input 1, kind: {found}", done.stdout)
