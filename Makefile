@@ -25,7 +25,7 @@ $(VENV)/wheel: $(VENV)/pyvenv.cfg $(SOURCES)
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall $@/*.whl
 
 $(VENV)/installed-%: $(VENV)/wheel
-	$(BIN)/python -m pip install --quiet $(PIP_ARGS) "sklda[$*] @ file://$$(ls -d $(abspath $<)/*.whl)"
+	$(BIN)/python -m pip install --quiet $(PIP_ARGS) "$$(ls $</*.whl)[$*]"
 	touch $@
 
 demo: $(VENV)/installed-plot
