@@ -51,6 +51,7 @@ def p_value(z, n):
 
 
 # The suite takes every corpus once, and every setting once.
+@pytest.mark.slow
 @pytest.mark.parametrize("method", SAMPLERS)
 @pytest.mark.parametrize(
     "case",
@@ -129,6 +130,7 @@ def test_quadrature_agrees_with_rational_arithmetic():
         np.testing.assert_allclose(truth.posterior[truth.states[:, 0] == truth.states[:, -1]].sum(), same, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", SAMPLERS)
 @pytest.mark.parametrize("setting", [(0.7, 1.5, 0.4), (2.0, 8.0, 0.2)])
 def test_all_states_have_their_probabilities(method, setting):

@@ -189,6 +189,7 @@ def test_same_seed_same_answer_for_any_n_jobs(X, method, same):
         assert copy.log_marginal_likelihood(0.4, 0.4) == lda.log_marginal_likelihood(0.4, 0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_papers_own_way(X, fitted):
     lda = EmpiricalBayesLDA(2, method="serial_tempering", tempering="paper", n_tuning=100, max_iter=400, random_state=0)

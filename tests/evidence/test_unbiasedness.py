@@ -20,6 +20,9 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 
+# Many draws of the same shapes.
+pytestmark = pytest.mark.slow
+
 LIMIT = 8
 FLAT = "three words, 1, 1"
 # Three topics, of which all, two or none have the same priors.

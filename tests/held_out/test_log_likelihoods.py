@@ -75,6 +75,7 @@ def p_value(words, alpha, log_p, *, n_runs=4000, wrong_alpha=None, **options):
     return 2 * norm.sf(abs(relative.mean() - 1) / error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", UNBIASED)
 @pytest.mark.parametrize("words, alpha, log_p", [EXACT[k] for k in EXACT if not k.startswith(("fifty", "thirty"))])
 def test_p_hat_is_unbiased(method, words, alpha, log_p):

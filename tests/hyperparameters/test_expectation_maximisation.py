@@ -21,6 +21,9 @@ from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.run_chains import run_chains
 from sklda.datasets import make_lda_corpus
 
+# Many draws of the same shapes.
+pytestmark = pytest.mark.slow
+
 # Of every statistical assert; there are fewer than 20.
 LEVEL = 1e-6
 BOX = ((1e-3, 1e3), (1e-3, 1e3))

@@ -9,6 +9,9 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.labels.chain import LabelChain, LabelState, Plan
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
 
+# Many draws of the same shapes.
+pytestmark = pytest.mark.slow
+
 LENGTHS, V, LABELS, N_SHARED = np.array([6, 3, 4, 5]), 5, [[0, 1], [1], [0, 1], [0]], 1
 D, N, K = len(LENGTHS), LENGTHS.sum(), 3
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)

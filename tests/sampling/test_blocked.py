@@ -67,11 +67,13 @@ def stationary_p(kind, truth, *, priors=None, break_it=lambda chain: None, n_dra
     return chi_square_p(truth.frequencies(draws), truth.posterior)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
 def test_a_sweep_keeps_the_posterior(kind, alpha, eta):
     assert stationary_p(kind, Enumeration(DOCS, V, K, alpha, eta)) > ALARM
 
 
+@pytest.mark.slow
 def test_a_sweep_keeps_the_posterior_of_three_topics(kind):
     rng = np.random.default_rng(0)
     alpha, eta = rng.gamma(1, size=3) + 0.1, rng.gamma(1, size=(3, 2)) + 0.1
@@ -109,6 +111,7 @@ def test_a_wrong_phi_or_total_is_found(kind, break_it):
     assert stationary_p(kind, Enumeration(DOCS, V, K, 0.4, 0.3), break_it=break_it, n_draws=4000) < ALARM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha, eta", list(PRIORS.values())[1:5], ids=list(PRIORS)[1:5])
 def test_a_dropped_prior_is_found(kind, alpha, eta):
     flat = Priors.make(np.mean(alpha), np.mean(eta), K, V)
@@ -125,6 +128,7 @@ def test_the_theta_of_a_neighbour_is_found(monkeypatch):
     assert stationary_p(GroupedChain, Enumeration(DOCS, V, K, 0.4, 0.3), n_draws=4000) < ALARM
 
 
+@pytest.mark.slow
 def test_chains_from_one_start_reach_the_posterior(kind):
     truth = Enumeration([[0, 0], [2, 1]], 3, 2, 0.4, 0.3)
     chain = make_chain(truth.corpus, truth.priors, (0, 1, 1, 0), kind=kind)
@@ -164,6 +168,7 @@ def test_many_topics(kind, n_components):
     assert p_value(np.roll(alpha, 1)) < ALARM
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", BLOCK_KINDS)
 def test_rare_topics_are_drawn_at_their_rate(kind):

@@ -96,6 +96,7 @@ def test_a_dropped_prior_is_found(alpha, eta):
     assert one_sweep_p(truth, (0, 1, 0, 1, 1, 0, 1), 10_000, priors=flat) < ALARM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 @pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
 def test_chains_from_random_starts_reach_the_posterior(alpha, eta, kind):
@@ -112,6 +113,7 @@ def test_chains_from_random_starts_reach_the_posterior(alpha, eta, kind):
     assert chi_square_p(truth.frequencies(draws), truth.posterior) > ALARM
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_a_rare_topic_is_drawn_at_its_rate():
     """Topic 17 has 9.9e-8 of the weight of topic 1 in its lane: added to it in single precision, it would be nothing.

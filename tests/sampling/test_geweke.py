@@ -19,6 +19,9 @@ from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChai
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.word_major import WordMajorChain
 
+# Many draws of the same shapes.
+pytestmark = pytest.mark.slow
+
 KINDS = [GibbsChain, WordMajorChain, PartitionedChain, GroupedChain, PartiallyCollapsedChain]
 
 LENGTHS, V, K = np.array([6, 0, 4, 5]), 5, 3
