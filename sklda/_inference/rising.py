@@ -33,6 +33,13 @@ def log_gamma_ratio(a, n):
     return result
 
 
+def log_gamma_difference(x, y):
+    """log Gamma(x) - log Gamma(y), entry by entry, as accurate as `log_gamma_ratio`."""
+    x, y = np.broadcast_arrays(x, y)
+    ratio = log_gamma_ratio(np.minimum(x, y), np.abs(x - y))
+    return np.where(x >= y, ratio, -ratio)
+
+
 def log_rising(a, n, order=0):
     """Log of the rising factorial, log Gamma(a + n) - log Gamma(a), or its derivative with respect to log a.
 

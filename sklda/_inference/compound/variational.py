@@ -205,11 +205,8 @@ class VariationalAscent:
             terms = log_words.T[self.counts.indices[own]] + log_theta[self.documents[own]]
             largest = terms.max(axis=1)
             total += self.counts.data[own] @ (largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1)))
-        J, K = self.omega.shape
-        total += (
-            Mixtures(self.alpha, self.gamma, self.n_documents, self._sums(log_theta)).bound(self.a, self.omega).sum()
-        )
-        total += J * (gammaln(K * self.alpha) - K * gammaln(self.alpha))
+        mixtures = Mixtures(self.alpha, self.gamma, self.n_documents, self._sums(log_theta))
+        total += mixtures.bound(self.a, self.omega).sum()
         total += len(self.present) * gammaln(self.gamma)
         # The term gamma omega E log theta is part of the bound of the mixtures.
         total += dirichlet_terms(self.doc_topic[self.present], log_theta[self.present])

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
 from sklda._inference.priors import SMALLEST
+from sklda._inference.rising import log_gamma_difference
 
 # Rounds of Newton steps for (omega, a) in one iteration. Chosen, not tuned: the next iteration continues from the last
 # values.
@@ -42,10 +43,12 @@ class Mixtures:
 
     def bound(self, a, omega):
         """(n_collections,), without the terms that depend on neither a nor omega."""
-        t, m = a * omega, self.gamma * omega
-        terms = (self.alpha - t) * (psi(t) - psi(a)) + gammaln(t) + self.gamma * omega * self.log_theta
+        t, m, alpha = a * omega, self.gamma * omega, self.alpha
+        # Differences of log Gamma, because those of large priors are 10^15 and more.
+        terms = (alpha - t) * (psi(t) - psi(a)) + log_gamma_difference(t, alpha) + m * self.log_theta
         terms -= self.n * self.log_gamma_bound(a, omega, m)
-        return (terms.sum(axis=1, keepdims=True) - gammaln(a))[:, 0]
+        # The sum of t rather than a, which differs from it by rounding.
+        return terms.sum(axis=1) - log_gamma_difference(t.sum(axis=1), omega.shape[1] * alpha)
 
     def log_gamma_bound(self, a, omega, m):
         return gammaln(m) + (1 - m) * (np.log(omega) + psi(a) - psi(a * omega)) + self.gamma * (1 - omega) / a
