@@ -1,6 +1,5 @@
 """Tables, plots and pages of fitted models, of arrays, and of what is neither."""
 
-import importlib.util
 from types import SimpleNamespace
 
 import numpy as np
@@ -130,8 +129,8 @@ def tables_of_fits(draw, session):
         return
     other = X if draw.chance(0.6) else draw_counts(draw, n_features=X.clean.shape[1])
     _tables(draw, session, model, other, other.refuse, len(model.components_))
-    if importlib.util.find_spec("arviz_base"):
-        session.call(draw.pick([inspection.to_arviz, type(model).to_arviz]), model)
+    # Without ArviZ, the error says what to install.
+    session.call(draw.pick([inspection.to_arviz, type(model).to_arviz]), model, also=(ImportError,))
     if isinstance(model, LabeledLDA):
         labels = draw.pick([None, [0], [99], "x", []])
         session.call(inspection.label_words, model, labels=labels, n_words=draw.pick([1, 3, 10**6]))

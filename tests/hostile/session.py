@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from sklda import metrics
+
 REFUSALS = (ValueError, TypeError, NotFittedError)
 # Messages that Python, NumPy and SciPy give to those who passed something on without looking at it.
 ACCIDENTS = re.compile(
@@ -125,6 +127,8 @@ def _named(options):
 
 
 def _name(function):
+    if function is metrics.neg_ais_perplexity_scorer:
+        return "neg_ais_perplexity_scorer"
     owner = getattr(function, "__self__", None)
     owner = owner if owner is None or isinstance(owner, type) else type(owner)
     owner = f"{owner.__name__}." if owner is not None and owner.__module__ != "builtins" else ""
