@@ -27,7 +27,7 @@ folder imports only from the folders above it in this list, and from the modules
                      execution           random  parallel  warn
                      convergence         diagnostics
         sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed
-                     in common           threaded  blocked  choice  initialisation  run_chains
+                     in common           threaded  blocked  count_rows  choice  initialisation  run_chains
                      priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  draws  matching
         variational  CVB0                batch  passes  stream  fixed_topics

@@ -9,6 +9,11 @@ from sklda._kernels._lists cimport COUNT, TOPIC
 from sklda._kernels._lanes cimport LANES
 
 
+ctypedef fused count_t:
+    uint16_t
+    int32_t
+
+
 def documents(
     const int64_t[::1] offsets,           # IN (D + 1,)
     const int32_t[::1] topics,            # IN (N,)
@@ -36,15 +41,15 @@ def documents(
 
 
 def words(
-    const int32_t[:, ::1] word_topic_counts,    # IN (V, P): m_kv, zero in the padding
+    const count_t[:, ::1] counts,               # IN (V, P): m_kv, zero in the padding
     int64_t[::1] histogram,                     # IN/OUT (largest m_kv + 1,): [m] gains the (k, v) with m_kv = m > 0
 ):
     cdef int64_t v, k
     with nogil:
-        for v in range(word_topic_counts.shape[0]):
-            for k in range(word_topic_counts.shape[1]):
-                if word_topic_counts[v, k] > 0:
-                    histogram[word_topic_counts[v, k]] += 1
+        for v in range(counts.shape[0]):
+            for k in range(counts.shape[1]):
+                if counts[v, k] > 0:
+                    histogram[counts[v, k]] += 1
 
 
 def document_lists(

@@ -25,33 +25,13 @@
 #define SELDOM static
 #endif
 
-/* sums[l] = sum of (counts[k] + prior) * scale[k] over the lane l */
-ALWAYS_INLINE void lane_sums_shared(const int32_t *restrict counts, float prior, const float *restrict scale,
-                                    int64_t width, float *restrict sums)
-{
-    float acc[LANES] = {0};
-    for (int64_t j = 0; j < width; j += LANES)
-        for (int l = 0; l < LANES; l++)
-            acc[l] += ((float)counts[j + l] + prior) * scale[j + l];
-    for (int l = 0; l < LANES; l++)
-        sums[l] = acc[l];
-}
-
-/* The same sums, bit for bit, with AVX2. */
 #if defined(WIDE_VECTORS)
-__attribute__((target("avx2"))) static void lane_sums_wide(const int32_t *restrict counts, float prior,
-                                                           const float *restrict scale, int64_t width,
-                                                           float *restrict sums)
-{
-    lane_sums_shared(counts, prior, scale, width, sums);
-}
 static inline int wider_vectors(void) { return __builtin_cpu_supports("avx2"); }
 #else
-#define lane_sums_wide lane_sums_shared
 static inline int wider_vectors(void) { return 0; }
 #endif
 
-/* the same with one prior per topic */
+/* sums[l] = sum of (counts[k] + prior[k]) * scale[k] over the lane l */
 static inline void lane_sums_own(const int32_t *restrict counts, const float *restrict prior,
                                  const float *restrict scale, int64_t width, float *restrict sums)
 {

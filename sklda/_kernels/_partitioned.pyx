@@ -14,10 +14,10 @@ Metropolis-Hastings proposal. It is accepted with the probability that the ratio
 undone.
 """
 from libc.math cimport exp
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from sklda._kernels._dense cimport Dense, draw, fetch, open_document, weigh_topics
+from sklda._kernels._dense cimport Dense, draw_tokens, open_document, set_rows, set_scratch, weigh_topics
 from sklda._kernels._log_gamma cimport log_gamma_step
 from sklda._kernels._barrier cimport BARRIER, wait_for_all
 from sklda._kernels._xoshiro cimport seed_state, uniform
@@ -36,12 +36,14 @@ def run(
     const float[:, ::1] topic_prior,       # IN (V, P): eta when each topic has its own; empty otherwise
     const double[::1] prior_totals,        # IN (K,): sum of eta over words
     int32_t[::1] topics,                   # IN/OUT (N,): z
-    int32_t[:, ::1] word_topic_counts,     # IN/OUT (V, P): m_kv, zero in the padding
+    uint16_t[:, ::1] rows,                 # IN/OUT (V, P): m_kv, zero in the padding
+    int32_t[:, ::1] long_rows,             # IN/OUT (L, P): rows of words with too many tokens for 16 bits
+    const int32_t[::1] place,              # IN (V,): index of a word's row in long_rows, or -1; empty if L = 0
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[:, ::1] streams,              # IN/OUT (W, 4): the workers' generators
     uint64_t key,                          # IN: seed of the generator that accepts or rejects steps
     int64_t[::1] accepted,                 # OUT (1,): number of accepted steps
-    bint wide,                             # IN: use AVX2; the draws are the same
+    int vectors,                           # IN: which vectors to use; the draws are the same
     int32_t[:, :, ::1] shared_before,      # SCRATCH (2, W, K): a_ik before this step and before the next
     int32_t[:, :, ::1] shared_after,       # SCRATCH (2, W, K): a_ik after it
     double[:, ::1] shared_rise,            # SCRATCH (2, W): the worker's term of the log acceptance ratio
@@ -50,8 +52,8 @@ def run(
     const int32_t[::1] stop,               # IN (1,): another thread may set it; if not zero, end
     int32_t n_threads,                     # IN: threads that run this at once; they share all arguments above
     int32_t thread,                        # IN: this thread does the work of workers i with i % n_threads == thread
-    double[:, ::1] own_doubles,            # SCRATCH (5, P): this and the following belong to this thread
-    float[:, ::1] own_floats,              # SCRATCH (2, P)
+    double[:, ::1] own_doubles,            # SCRATCH (6, P): this and the following belong to this thread
+    float[:, ::1] own_floats,              # SCRATCH (3, P)
     int32_t[:, ::1] own_counts,            # SCRATCH (2, P)
 ):
     cdef:
@@ -59,21 +61,19 @@ def run(
         int64_t k, worker, s, n_all, n_accepted = 0
         int32_t* now = &own_counts[1, 0]       # a_ik
         double log_ratio, others, n_rest
-        double* total = &own_doubles[1, 0]     # m_k
-        double* rest = &own_doubles[2, 0]      # c_k
-        double* share = &own_doubles[4, 0]     # sum of r_jk over other workers, plus the prior's total
+        double* total = &own_doubles[3, 0]     # m_k
+        double* rest = &own_doubles[4, 0]      # c_k
+        double* share = &own_doubles[5, 0]     # sum of r_jk over other workers, plus the prior's total
         uint64_t[4] common, state
         Dense dense
 
     if words.shape[0] == 0:
         return
-    dense.rows, dense.K, dense.P = &word_topic_counts[0, 0], K, word_topic_counts.shape[1]
+    set_rows(&dense, rows, long_rows, place, K, vectors)
+    set_scratch(&dense, own_doubles, own_floats, own_counts[0])
     dense.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     dense.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
-    dense.wide, dense.totals, dense.walked = wide, &own_doubles[0, 0], &own_doubles[3, 0]
-    dense.prior_totals = share
-    dense.scale, dense.inverse, dense.counts = &own_floats[0, 0], &own_floats[1, 0], &own_counts[0, 0]
-    dense.state = state
+    dense.prior_totals, dense.state = share, state
     with nogil:
         seed_state(key, common)
         for k in range(K):
@@ -108,8 +108,10 @@ def run(
                 memcpy(state, &streams[worker, 0], sizeof(state))
                 sweep_step(
                     &dense, words, cuts, edges[worker, s], edges[worker, s + 1], (worker + turn) % W, doc_prior, topics,
-                    now, &shared_kept[worker, 0],
+                    &shared_kept[worker, 0],
                 )
+                for k in range(K):
+                    now[k] = <int32_t>(dense.totals[k] - rest[k])
                 log_ratio = 0
                 for k in range(K):
                     if now[k] != shared_before[s & 1, worker, k]:
@@ -167,12 +169,11 @@ cdef void count_step(
 
 cdef void sweep_step(
     Dense* dense, const int32_t[::1] words, const int64_t[:, ::1] cuts, int64_t first, int64_t last, int64_t part,
-    const double[:, ::1] doc_prior, int32_t[::1] topics, int32_t* now, int32_t* kept,
+    const double[:, ::1] doc_prior, int32_t[::1] topics, int32_t* kept,
 ) noexcept nogil:
-    """Draw each token of a step once. `now` is updated; `kept` gets the topics before the step."""
+    """Draw each token of a step once. `kept` gets the topics before the step."""
     cdef:
         int64_t d, i, n, step = 1 if uniform(dense.state) < 0.5 else -1, W = cuts.shape[1] - 1
-        int32_t t, new
     for d in range(first, last):
         n = cuts[d, part + 1] - cuts[d, part]
         memcpy(kept, &topics[0] + cuts[d, part], n * sizeof(int32_t))
@@ -183,17 +184,9 @@ cdef void sweep_step(
         open_document(
             dense, &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0], &topics[0] + cuts[d, 0], cuts[d, W] - cuts[d, 0]
         )
+        n = cuts[d, part + 1] - cuts[d, part]
         i = cuts[d, part] if step > 0 else cuts[d, part + 1] - 1
-        while cuts[d, part] <= i < cuts[d, part + 1]:
-            if 0 <= i + 2 * step < words.shape[0]:
-                fetch(dense, words[i + 2 * step])
-            t = topics[i]
-            new = draw(dense, words[i], t)
-            if new != t:
-                topics[i] = new
-                now[t] -= 1
-                now[new] += 1
-            i += step
+        draw_tokens(dense, &words[0], words.shape[0], i, n, step, &topics[0])
         d += step
 
 
@@ -205,7 +198,11 @@ cdef void undo_step(
     cdef int64_t d, i
     for d in range(first, last):
         for i in range(cuts[d, part], cuts[d, part + 1]):
-            dense.rows[words[i] * dense.P + topics[i]] -= 1
-            dense.rows[words[i] * dense.P + kept[0]] += 1
+            if dense.place != NULL and dense.place[words[i]] >= 0:
+                dense.long_rows[dense.place[words[i]] * dense.P + topics[i]] -= 1
+                dense.long_rows[dense.place[words[i]] * dense.P + kept[0]] += 1
+            else:
+                dense.rows[words[i] * dense.P + topics[i]] -= 1
+                dense.rows[words[i] * dense.P + kept[0]] += 1
             topics[i] = kept[0]
             kept += 1

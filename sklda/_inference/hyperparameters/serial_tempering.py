@@ -15,7 +15,7 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.rising import log_rising
 from sklda._inference.sampling.collapsed import BLOCK_WEIGHTS, ChainState, GibbsChain
-from sklda._kernels import LANES, _tempered
+from sklda._kernels import _tempered
 
 # Largest number of entries of a table of rising factorials: 32 MB.
 _LARGEST_TABLE = 2**22
@@ -210,7 +210,7 @@ class TemperedChain(GibbsChain):
         """Make sweeps; return log p(w, z | h) after each of them."""
         if not self._in_kernel:
             return super().sweeps(n_sweeps, stop)
-        V, width = self.word_topic_counts.shape
+        V, width = self.rows.arrays[0].shape
         # As many as take about a tenth of a second, by the weights that they compute. A token and a log-gamma function
         # cost as much as some more weights.
         cost = (width + 32) * (self.corpus.n_tokens + V) + 32 * len(self.topic_totals) * sum(self.grid.shape)
@@ -223,7 +223,7 @@ class TemperedChain(GibbsChain):
     def _sweeps_in_kernel(self, n, stop):
         """Make n sweeps in one call; return the log joints."""
         grid, corpus, K = self.grid, self.corpus, len(self.topic_totals)
-        (E, A), (V, P), most = grid.shape, self.word_topic_counts.shape, int((2 * corpus.n_tokens) ** 0.5) + 1
+        (E, A), V, most = grid.shape, corpus.n_features, int((2 * corpus.n_tokens) ** 0.5) + 1
         most_docs, most_words = len(grid.doc_table), len(grid.word_table)
         at, log_joints, totals = np.empty((n, 2), np.int32), np.empty(n), np.empty((n, K), np.int64)
         # Distinct positive numbers whose sum is at most N are fewer than the root of 2 N.
@@ -243,10 +243,10 @@ class TemperedChain(GibbsChain):
             self._passed,
             self._by_axis,
             self.topics,
-            self.word_topic_counts,
+            *self.rows.arrays,
             self.topic_totals,
             self.stream,
-            self._wide,
+            self._vectors,
             *self._parts,
             at,
             log_joints,
@@ -256,9 +256,9 @@ class TemperedChain(GibbsChain):
             word_lists,
             word_ends,
             stop.flag,
-            np.empty(2 * P + K + V + E * A + P // LANES),
-            np.empty((2, P), np.float32),
-            np.zeros(P + most_docs + most_words, np.int32),
+            *self._scratch,
+            np.empty(2 * K + V + E * A),
+            np.zeros(most_docs + most_words, np.int32),
         )
         stop()
         self.n_sweeps += n

@@ -4,6 +4,7 @@ import numpy as np
 
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import BLOCK_WEIGHTS
+from sklda._inference.sampling.count_rows import aligned_zeros
 from sklda._inference.sampling.threaded import ThreadedChain, run_tasks
 from sklda._kernels import _partitioned
 
@@ -35,7 +36,7 @@ class PartitionedChain(ThreadedChain):
 
     def _set_up(self, topics):
         super()._set_up(topics)
-        corpus, K, width = self.corpus, self.priors.n_components, self.word_topic_counts.shape[1]
+        corpus, K, width = self.corpus, self.priors.n_components, self._width
         W = self._n_workers = int(np.clip(corpus.n_tokens // _TOKENS_PER_WORKER, _LEAST_WORKERS, _MOST_WORKERS))
         ends = _cut(np.bincount(corpus.words, minlength=corpus.n_features), W)[1:-1]
         part = np.searchsorted(ends, corpus.words, side="right")
@@ -52,12 +53,12 @@ class PartitionedChain(ThreadedChain):
         )
         # Each array has one row more than the kernel uses, so that two threads never write to the same cache line.
         self._scratch_by_thread = [
-            np.empty((W, n, width), dtype) for n, dtype in ((5, np.double), (3, np.float32), (3, np.int32))
+            aligned_zeros((W, n, width), dtype) for n, dtype in ((7, np.double), (4, np.float32), (3, np.int32))
         ]
         self.acceptance_rate = np.nan
 
     def _is_slow(self):
-        return self.corpus.n_tokens * self.word_topic_counts.shape[1] > BLOCK_WEIGHTS * self._n_workers
+        return self.corpus.n_tokens * self._width > BLOCK_WEIGHTS * self._n_workers
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token once. ``stop()`` is called between turns, and its flag is read between steps."""
@@ -80,12 +81,12 @@ class PartitionedChain(ThreadedChain):
                 self.priors.topic,
                 self.priors.totals,
                 self.topics,
-                self.word_topic_counts,
+                *self.rows.arrays,
                 self.topic_totals,
                 streams[turn],
                 keys[turn],
                 accepted[turn : turn + 1],
-                self._wide,
+                self._vectors,
                 *self._shared,
                 np.zeros(_partitioned.BARRIER_SIZE, np.int32),
                 stop.flag,
