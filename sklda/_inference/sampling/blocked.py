@@ -61,9 +61,7 @@ class BlockChain(ThreadedChain):
             new = run_tasks(self._team, self._sweep_block, tasks)
         for (first, last), topics in zip(self._tasks, new, strict=True):
             own = slice(self.corpus.offsets[first], self.corpus.offsets[last])
-            _tokens.move_topics(
-                self.corpus.words[own], topics, self.topics[own], *self.rows.arrays, self.topic_totals
-            )
+            _tokens.move_topics(self.corpus.words[own], topics, self.topics[own], *self.rows.arrays, self.topic_totals)
         self.stream = np.array(stream, np.uint64)
         self.n_sweeps += 1
 
