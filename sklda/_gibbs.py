@@ -88,7 +88,7 @@ class GibbsLDA(BaseLDA):
     n_chains : int, default=1
         Number of independent chains. The topics are those of the chain with the highest mean log joint over the last
         half of its sweeps. `chains_` has the results of all chains.
-    fold_in_iter : int, default=30
+    fold_in_iter : int, default=8
         Number of sweeps over a document in `transform`.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
@@ -240,7 +240,7 @@ class GibbsLDA(BaseLDA):
         draw_every=10,
         point_estimate="cgs_p",
         n_chains=1,
-        fold_in_iter=30,
+        fold_in_iter=8,
         warm_start=False,
         snapshot_every=None,
         n_jobs=None,
