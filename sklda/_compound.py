@@ -79,7 +79,7 @@ class CompoundLDA(CollectionLDA):
         Sweeps between the draws of the mixtures that are kept in `collection_topic_draws_`, after the burn-in. None:
         no draws are kept.
     fold_in_iter : int, default=8
-        Sweeps over a document in `transform`.
+        Sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, on the same X and collections. The results are
         then those of one longer fit with the burn-in of the first: step sizes and learnt priors stay, and further

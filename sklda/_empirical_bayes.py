@@ -88,7 +88,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from expected counts under each token's
         full conditional (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: from the counts of the draw.
     fold_in_iter : int, default=8
-        Sweeps over a document in `transform`.
+        Sweeps over a document in `transform`, after CVB0.
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0

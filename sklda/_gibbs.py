@@ -89,7 +89,7 @@ class GibbsLDA(BaseLDA):
         Number of independent chains. The topics are those of the chain with the highest mean log joint over the last
         half of its sweeps. `chains_` has the results of all chains.
     fold_in_iter : int, default=8
-        Number of sweeps over a document in `transform`.
+        Number of sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
         then those of one longer fit. Learnt priors stay, and the burn-in is then that of the first fit.

@@ -88,7 +88,7 @@ default=None
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from every token's full conditional
         given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
     fold_in_iter : int, default=8
-        Sweeps over a document in `transform`.
+        Sweeps over a document in `transform`, after CVB0.
     n_jobs : int, default=None
         Chains or annealing runs that run at the same time. Results do not depend on it.
     verbose : int, default=0
