@@ -74,7 +74,7 @@ def main():
     rows = []
     for name, X in corpora.items():
         for n_topics in options.topics:
-            rows.append([name, n_topics, *(f"{value:.3f}" for value in errors(X, n_topics, options).values())])
+            rows.append([name, str(n_topics), *(f"{value:.3f}" for value in errors(X, n_topics, options).values())])
     table("Distance of theta from its exact posterior mean", ["corpus", "K", *ESTIMATES, "scikit-learn"], rows)
 
 

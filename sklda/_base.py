@@ -118,8 +118,6 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             chain.corpus,
             chain.priors,
             chain.topics,
-            chain.word_topic_counts,
-            chain.topic_totals,
             self.point_estimate,
         )
         doc_topic += chain.priors.doc
@@ -167,7 +165,7 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     @property
     def topic_word_(self):
         """Topics as distributions over words: ndarray of shape (n_components, n_features). Rows sum to one."""
-        return self.components_ / self.components_.sum(axis=1, keepdims=True)
+        return self.components_ / self.components_.sum(axis=1, keepdims=True, dtype=np.float64)
 
     def fit_transform(self, X, y=None, *, normalize=True):
         """Find topics in a corpus and return the topic proportions of its documents.

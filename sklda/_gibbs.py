@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress
-from sklda._chain_results import ChainResults
+from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._inference import random
 from sklda._inference.modes.initialisation import INITS, initialise_chains
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
@@ -21,7 +21,7 @@ from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
 
 
-class GibbsLDA(BaseLDA):
+class GibbsLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
 
     Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the first half of
@@ -349,6 +349,8 @@ class GibbsLDA(BaseLDA):
         del reserved
         progress.end(chains)
         results = ChainResults(self, chains)
+        # They need memory for sweeps.
+        del chains
         results.warn_of_disagreement()
         return results.attributes() | {"_fold_in_seed_": fold_in_seed}
 

@@ -10,9 +10,7 @@ from sklda._inference.sampling.point_estimates import estimate_counts
 
 
 def from_chain(chain, method):
-    return estimate_counts(
-        chain.corpus, chain.priors, chain.topics, chain.word_topic_counts, chain.topic_totals, method
-    )
+    return estimate_counts(chain.corpus, chain.priors, chain.topics, method)
 
 
 def soft_counts_one_token_at_a_time(chain, alpha, eta):
