@@ -3,8 +3,8 @@
     python benchmarks/bench_transform_errors.py
     python benchmarks/bench_transform_errors.py --ldac newsgroups.ldac.gz --topics 20 100
 
-The documents are halves of held-out documents. The reference is the mean over four chains of 1,500 sweeps, without the
-first 100; its own error is about 0.003. Figures are root mean squares over documents of the Euclidean distance of theta.
+The documents are halves of held-out documents. The reference is the mean over four chains of 1,500 sweeps, without
+the first 100. Figures are root mean squares over documents of the Euclidean distance of theta.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from sklda.datasets import load_docstrings
 ESTIMATES = {
     "30 sweeps alone": {"n_sweeps": 30, "cvb0_sweeps": 0},
     "CVB0 alone": {"n_sweeps": 1, "cvb0_sweeps": 1e9},
-    "CVB0, 8 sweeps": {"n_sweeps": 8},
+    "CVB0, 6 sweeps": {"n_sweeps": 6},
     "CVB0, 30 sweeps": {"n_sweeps": 30},
     "CVB0, 100 sweeps": {"n_sweeps": 100},
     "CVB0, 1,000 sweeps": {"n_sweeps": 1000},

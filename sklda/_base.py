@@ -197,11 +197,11 @@ class BaseLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def transform(self, X, *, normalize=True):
         """Topic proportions of documents, given the topics of the fit.
 
-        The method is Gibbs sampling with fixed topics. It begins with CVB0 on the distinct words of a document. The full
-        conditional of each token is averaged over the last two thirds of `fold_in_iter` sweeps, and the result of CVB0
-        counts for 30 sweeps in this mean. With more sweeps the mean converges to the exact posterior mean. The random
-        stream of a document depends only on the seed of the fit and on the words of the document. So its row depends
-        neither on the other rows nor on `n_jobs`.
+        The method is Gibbs sampling with fixed topics. It begins with CVB0 on the distinct words of a document. The
+        full conditional of each token is averaged over the last two thirds of `fold_in_iter` sweeps, and the result of
+        CVB0 counts for 30 sweeps in this mean. With more sweeps the mean converges to the exact posterior mean. The
+        random stream of a document depends only on the seed of the fit and on the words of the document. So its row
+        depends neither on the other rows nor on `n_jobs`.
 
         Parameters
         ----------

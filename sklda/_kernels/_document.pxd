@@ -102,7 +102,9 @@ cdef inline float lane_sum(const float* row, const float* proportions, int64_t P
     return total
 
 
-cdef inline int32_t draw_in_lane(Document* doc, const float* row, const float* weights, int lane, double u) noexcept nogil:
+cdef inline int32_t draw_in_lane(
+    Document* doc, const float* row, const float* weights, int lane, double u,
+) noexcept nogil:
     """Draw a topic of a lane with probabilities proportional to row times weights, by the point u in [0, 1)."""
     cdef:
         int64_t j, n_blocks = doc.P // LANES
@@ -115,7 +117,7 @@ cdef inline int32_t draw_in_lane(Document* doc, const float* row, const float* w
 
 cdef inline double draw_run(Document* doc, int64_t first, int64_t end, float* soft) noexcept nogil:
     """Draw the tokens from `first` to `end`, which have the same word, one after the other. Return the sum of the
-    weights of the first one, zero if no topic has the word. With `soft`, add its conditional times the number of tokens.
+    weights of the first one, zero if no topic has the word. With `soft`, add its conditional times their number.
 
     The weights are products of `row` and `proportions`, in which the topic of the present token (`held`) is zero. From
     one token to the next only the sums of lanes whose proportions change are computed again.

@@ -57,8 +57,8 @@ def token_topics(model, X, *, document=None, feature_names=None, document_names=
       mean of the mixture of the document's collection. In `LabeledLDA` only the labels of the document have a
       probability.
     - Other documents, and an estimator of this package: the topics are a draw given ``topic_word_`` (phi), the
-      last of at least 30 Gibbs sweeps. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw of a
-      document depends only on the seed of the fit and on its words.
+      last of at least 30 Gibbs sweeps. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw
+      of a document depends only on the seed of the fit and on its words.
     - Other models: the probability is proportional to ``theta_dk phi_kv``, where theta comes from ``transform`` or from
       the arrays. The topic is the most probable one.
 
@@ -125,7 +125,11 @@ class Tokens:
 
     def _draw(self):
         model = self.view.model
-        options = {"n_sweeps": max(model.fold_in_iter, _LEAST_SWEEPS), "seed": model._fold_in_seed_, "n_jobs": model.n_jobs}
+        options = {
+            "n_sweeps": max(model.fold_in_iter, _LEAST_SWEEPS),
+            "seed": model._fold_in_seed_,
+            "n_jobs": model.n_jobs,
+        }
         return draw_topics(self.corpus, self.view.topic_word, self._alpha(), **options)
 
     def _likeliest(self):

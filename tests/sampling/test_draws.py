@@ -100,7 +100,10 @@ def test_topics_without_tokens_and_documents_without_words():
     alpha, total = np.array([0.5, 1e-5, 2.0]), 2.50001
     np.testing.assert_allclose(found.doc_topic[0], alpha / total, rtol=1e-6)
     np.testing.assert_allclose(
-        doc_topic_std(corpus, priors, [np.array([0, 0])] * 3)[2], np.sqrt(alpha * (total - alpha) / (total**2 * (total + 1))), rtol=1e-3, atol=1e-6
+        doc_topic_std(corpus, priors, [np.array([0, 0])] * 3)[2],
+        np.sqrt(alpha * (total - alpha) / (total**2 * (total + 1))),
+        rtol=1e-3,
+        atol=1e-6,
     )
 
 

@@ -31,11 +31,11 @@ def fold_in(
 ):
     """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by CVB0 and Gibbs sampling with phi fixed.
 
-    CVB0 gives a distribution of the topic for every distinct word of a document. The topics of the tokens are drawn from
-    them. Then follow Gibbs sweeps, and the full conditionals are averaged over the last two thirds of them (Papanikolaou
-    et al. 2017, equation 33 with many draws). The result is the mean of both, in which CVB0 counts for `cvb0_sweeps`
-    sweeps. So ``(result + alpha) / (length + sum(alpha))`` is an estimate of the posterior mean of theta that converges
-    to it as the number of sweeps grows.
+    CVB0 gives a distribution of the topic for every distinct word of a document. The topics of the tokens are drawn
+    from them. Then follow Gibbs sweeps, and the full conditionals are averaged over the last two thirds of them
+    (Papanikolaou et al. 2017, equation 33 with many draws). The result is the mean of both, in which CVB0 counts for
+    `cvb0_sweeps` sweeps. So ``(result + alpha) / (length + sum(alpha))`` is an estimate of the posterior mean of theta
+    that converges to it as the number of sweeps grows.
 
     Parameters
     ----------

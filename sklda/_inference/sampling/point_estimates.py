@@ -140,8 +140,8 @@ class WordBlock:
 
 
 def word_blocks(corpus, n_components):
-    """Iterate over the `WordBlock`s of a corpus. Their counts of topics have at most `_BLOCK_COUNTS` numbers, and a block
-    of several words has at most a sixteenth of the tokens.
+    """Iterate over the `WordBlock`s of a corpus. Their counts of topics have at most `_BLOCK_COUNTS` numbers, and a
+    block of several words has at most a sixteenth of the tokens.
     """
     V, size = corpus.n_features, max(_BLOCK_COUNTS // padded(n_components), 1)
     if V <= size:
