@@ -302,9 +302,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         >>> from sklda import GibbsLDA
         >>> X = np.array([[2, 1, 0], [0, 1, 2]])
         >>> lda = GibbsLDA.from_assignments(X, [0, 0, 0, 1, 1, 1], doc_topic_prior=0.5, topic_word_prior=0.5)
-        >>> lda.doc_topic_.round(2)
-        array([[0.77, 0.23],
-               [0.23, 0.77]])
+        >>> print(lda.doc_topic_.round(2))
+        [[0.77 0.23]
+         [0.23 0.77]]
         """
         lda = cls(1 if n_components is None else n_components, **parameters)
         lda._validate_params()

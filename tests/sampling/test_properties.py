@@ -89,7 +89,7 @@ def test_a_fit(case):
         np.add.at(topic_word, (lda.topic_assignments_, words), 1)
         np.testing.assert_allclose(lda.components_, topic_word + eta, rtol=1e-6)
         doc_topic += alpha
-        np.testing.assert_allclose(lda.doc_topic_, doc_topic / doc_topic.sum(axis=1, keepdims=True))
+        np.testing.assert_allclose(lda.doc_topic_, doc_topic / doc_topic.sum(axis=1, keepdims=True), rtol=1e-6)
 
 
 @given(cases())
