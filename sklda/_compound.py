@@ -78,8 +78,8 @@ class CompoundLDA(CollectionLDA):
     draw_every : int, default=None
         Sweeps between the draws of the mixtures that are kept in `collection_topic_draws_`, after the burn-in. None:
         no draws are kept.
-    fold_in_iter : int, default=30
-        Sweeps over a document in `transform`.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, on the same X and collections. The results are
         then those of one longer fit with the burn-in of the first: step sizes and learnt priors stay, and further
@@ -185,7 +185,7 @@ class CompoundLDA(CollectionLDA):
         point_estimate="cgs_p",
         n_chains=1,
         draw_every=None,
-        fold_in_iter=30,
+        fold_in_iter=6,
         warm_start=False,
         n_jobs=None,
         verbose=0,

@@ -87,8 +87,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from expected counts under each token's
         full conditional (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: from the counts of the draw.
-    fold_in_iter : int, default=30
-        Sweeps over a document in `transform`.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
@@ -196,7 +196,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         topic_word_prior=None,
         n_chains=4,
         point_estimate="cgs_p",
-        fold_in_iter=30,
+        fold_in_iter=6,
         n_jobs=None,
         verbose=0,
         random_state=None,

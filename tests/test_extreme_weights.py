@@ -77,8 +77,9 @@ def test_kernels_survive_words_without_a_topic():
     assert not np.isfinite(result[0])
     expected = scratch((1, K))
     _fold_in.fold_in(
-        words, offsets, keys, word_topic, alpha, 6, 2, 0, np.ones(len(word_topic), f32), expected, scratch(n, i32),
-        scratch((3, P), f32), scratch(P, i32), scratch(P // 16), np.zeros(1, i32),
+        words, offsets, keys, word_topic, alpha, 6, 2, 0, 9, 0.01, 3.0, np.ones(len(word_topic), f32), expected,
+        scratch((3, n), i32), scratch((n, P), f32), scratch((11, P), f32), scratch(P, i32), scratch(P // 16),
+        np.zeros(1, i32),
     )  # fmt: skip
     assert expected.sum() == pytest.approx(2)
     for own, whole in arrays:
@@ -176,8 +177,9 @@ POISONED = """
                 )
                 check(topics)
                 _fold_in.fold_in(
-                    words, offsets, keys, word_topic, alpha, 3, 1, 0, np.ones(len(word_topic), f32), np.empty((6, K)),
-                    np.empty(longest, i32), np.empty((3, P), f32), *tables()[1:], np.zeros(1, i32),
+                    words, offsets, keys, word_topic, alpha, 3, 1, 0, 9, 0.01, 3.0, np.ones(len(word_topic), f32),
+                    np.empty((6, K)), np.empty((3, longest), i32), np.empty((longest, P), f32),
+                    np.empty((11, P), f32), *tables()[1:], np.zeros(1, i32),
                 )
                 topics, streams, result = np.full(N, -1, i32), np.zeros((6, 4), u64), np.zeros(6)
                 _annealing.guided(

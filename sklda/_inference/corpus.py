@@ -54,10 +54,10 @@ class Corpus(Aligned):
         """
         X = read_counts(X, validate)
         counts = X.data.astype(np.int64, copy=False)
-        running = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=running[1:])
-        offsets = running[X.indptr]
-        del running
+        # `reduceat` gives an element, and not zero, for an empty document.
+        offsets, filled = np.zeros(X.shape[0] + 1, np.int64), X.indptr[:-1] < X.indptr[1:]
+        offsets[1:][filled] = np.add.reduceat(counts, X.indptr[:-1][filled]) if len(counts) else 0
+        np.cumsum(offsets, out=offsets)
         if offsets[-1] > LARGEST_COUNT:
             totals = {"document": np.diff(offsets), "word": np.bincount(X.indices, weights=counts)}
             for kind, n_tokens in totals.items():

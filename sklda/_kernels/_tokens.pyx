@@ -55,10 +55,15 @@ def move_topics(
                 topics[i] = new[i]
 
 
+ctypedef fused real:
+    float
+    double
+
+
 def count_documents(
     const int64_t[::1] offsets,           # IN (D + 1,)
     const int32_t[::1] topics,            # IN (N,)
-    double[:, ::1] doc_topic_counts,      # IN/OUT (D, K): n_dk is added
+    real[:, ::1] doc_topic_counts,        # IN/OUT (D, K): n_dk is added
 ):
     cdef int64_t d, i
     with nogil:
