@@ -129,6 +129,7 @@ POISONED = """
     from sklda._inference.sampling.partitioned import PartitionedChain
     from sklda._inference.priors import Priors, padded
     from sklda._inference.sampling.word_major import WordMajorChain
+    from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
 
     f32, i32, u64 = np.float32, np.int32, np.uint64
     rng = np.random.default_rng(0)
@@ -209,7 +210,8 @@ POISONED = """
                 )
                 # the collapsed samplers, whose weights are made of priors
                 for own in (False, True):
-                    for chain_class in (GibbsChain, WordMajorChain, PartitionedChain):
+                    by_word = WordMajorChain, WordMajorPartitionedChain
+                    for chain_class in (GibbsChain, *by_word, PartitionedChain):
                         priors = Priors.make(0.1, np.full((K, 5), 0.1) if own else 0.1, K, 5, 6)
                         chain = chain_class.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
                         for array in (priors.doc, priors.word, priors.topic[:, :K], priors.totals):

@@ -115,6 +115,10 @@ MUTATIONS = {
         "test_sweeps_and_new_words_keep_the_joint_distribution": "test_a_broken_sweep_is_found",
     },
     "sampling/test_initialisation.py": {"test_a_sequential_start_draws_tokens_in_turn": ITSELF},
+    "sampling/test_partitioned.py": {
+        "test_a_sweep_by_words_keeps_the_posterior": "test_miscounts_and_a_dropped_prior_are_found",
+        "test_a_sweep_by_words_keeps_the_posterior_with_few_workers": "test_miscounts_and_a_dropped_prior_are_found",
+    },
     "sampling/test_prior_learning.py": {
         "test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors": ITSELF,
     },

@@ -243,6 +243,23 @@ cdef inline int32_t draw_from_row(Sparse* sparse, int32_t d, int32_t t) noexcept
     return new
 
 
+cdef inline void move(Sparse* sparse, int32_t d, int32_t t, int32_t new) noexcept nogil:
+    """Move a token of document d from topic t to another, in the list or row of the document."""
+    cdef:
+        uint32_t* entries = sparse.entries + <int64_t>sparse.begins[d] * LANES
+        int64_t at, into
+    if sparse.sizes[d] < 0:
+        row_add(entries, sparse.sizes[d], t, -1)
+        row_add(entries, sparse.sizes[d], new, 1)
+        return
+    at, into = list_find(entries, sparse.sizes[d], t), list_find(entries, sparse.sizes[d], new)
+    if into == sparse.sizes[d] and COUNT(entries[at]) == 1:
+        entries[at] = 1 << 16 | new
+    else:
+        list_put(entries, &sparse.sizes[d], into, new)
+        list_take(entries, &sparse.sizes[d], at)
+
+
 cdef inline int32_t draw(Sparse* sparse, int32_t d, int32_t t) noexcept nogil:
     """Draw and return the topic of a token of the open word in document d. Its topic was t."""
     cdef int32_t new = draw_from_row(sparse, d, t) if sparse.sizes[d] < 0 else draw_from_list(sparse, d, t)

@@ -87,24 +87,14 @@ class WordMajorChain(GibbsChain):
 
     def _lay_out(self, topics, added):
         """Count the topics of the documents in lists and rows."""
-        corpus, K, lengths = self.corpus, self.priors.n_components, self.corpus.lengths
-        width, size = padded(K), np.zeros(corpus.n_documents, np.int32)
-        most = lengths if added is None else lengths + np.count_nonzero(added, axis=1) + 1
-        size[most >= self.least_for_row * K**2] = _word_major.ROW_16 if added is None else _word_major.ROW_32
-        size[lengths > _LARGEST] = _word_major.ROW_32
-        places = np.choose(-size, [np.minimum(most, K), width // 2, width])
-        lines = -(-places // LANES)
-        self._begins, self._sizes = (np.cumsum(lines) - lines).astype(np.int32), size
-        self._entries = _zeros(int(lines.sum()) * LANES, np.uint32)
-        self._excess = _zeros(0 if added is None else len(self._entries), np.float32)
-        if added is not None:
-            _word_layout.fill_excess(added, self._begins, self._entries, self._excess, self._sizes)
-        _word_layout.fill(corpus.offsets, topics, self._begins, self._entries, self._sizes)
-        longest = int(lines.max(initial=0, where=size >= 0))
+        K, width = self.priors.n_components, padded(self.priors.n_components)
+        self._begins, self._entries, self._excess, self._sizes, longest = lay_out(
+            self.corpus, K, topics, self.least_for_row, added
+        )
         n_spans = -(-width // LANES**2)
         self._scratch = (
-            _zeros(4 * width, np.float32).reshape(4, width),
-            _zeros(longest * LANES, np.float32),
+            zeros(4 * width, np.float32).reshape(4, width),
+            zeros(longest * LANES, np.float32),
             np.empty(width, np.int32),
             np.empty((n_spans, LANES)),
             np.empty(max(longest, width // LANES) + n_spans + K),
@@ -226,7 +216,42 @@ class WordMajorChain(GibbsChain):
         return counts
 
 
-def _zeros(n, dtype):
+def lay_out(corpus, n_components, topics, least_for_row, added=None):
+    """The topic counts of documents as lists and rows.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    n_components : int
+    topics : ndarray of shape (n_tokens,), int32
+    least_for_row : float
+        See `WordMajorChain`.
+    added : ndarray of shape (n_documents, n_components), default=None
+        What the priors of documents have above the shared one. None: nothing.
+
+    Returns
+    -------
+    begins, entries, excess, sizes : ndarray
+        As _kernels/_word_major.pyx takes them.
+    longest : int
+        The longest list, in units of 16 entries; 0 if there is none.
+    """
+    K, width, lengths = n_components, padded(n_components), corpus.lengths
+    sizes = np.zeros(corpus.n_documents, np.int32)
+    most = lengths if added is None else lengths + np.count_nonzero(added, axis=1) + 1
+    sizes[most >= least_for_row * K**2] = _word_major.ROW_16 if added is None else _word_major.ROW_32
+    sizes[lengths > _LARGEST] = _word_major.ROW_32
+    lines = -(-np.choose(-sizes, [np.minimum(most, K), width // 2, width]) // LANES)
+    begins, longest = (np.cumsum(lines) - lines).astype(np.int32), int(lines.max(initial=0, where=sizes >= 0))
+    entries = zeros(int(lines.sum()) * LANES, np.uint32)
+    excess = zeros(0 if added is None else len(entries), np.float32)
+    if added is not None:
+        _word_layout.fill_excess(added, begins, entries, excess, sizes)
+    _word_layout.fill(corpus.offsets, topics, begins, entries, sizes)
+    return begins, entries, excess, sizes, longest
+
+
+def zeros(n, dtype):
     """Zeros of four bytes that begin at a cache line of 64 bytes."""
     room = np.zeros(n + LANES, dtype)
     first = -room.ctypes.data % (4 * LANES) // 4
