@@ -112,6 +112,17 @@ __attribute__((target("avx2"))) static void row_sums_32_wide(const int32_t *rest
 #define row_sums_32_wide row_sums_32
 #endif
 
+/* prior[k] = base[k] + position * slope[k] in single precision, added to totals[k]. If `bases` or `slopes` is NULL, all
+ * topics have the same base or slope. */
+static void move_row(const float *restrict bases, double base, const double *restrict slopes, double slope,
+                     double position, int64_t n_topics, float *restrict prior, double *restrict totals)
+{
+    for (int64_t k = 0; k < n_topics; k++) {
+        prior[k] = (float)((bases ? bases[k] : base) + position * (slopes ? slopes[k] : slope));
+        totals[k] += prior[k];
+    }
+}
+
 /* word[k] = (counts[k] + prior) * inverse[k], smooth[k] = alpha[k] * word[k]. blocks[b] = sum of smooth over block b of
  * LANES topics. If each topic has its own prior, `own` has them; otherwise it is NULL. */
 static void word_row(const int32_t *restrict counts, float prior, const float *restrict own,

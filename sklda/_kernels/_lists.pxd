@@ -23,6 +23,8 @@ cdef extern from "_lists.h" nogil:
                   int64_t width, float* word, float* smooth, double* blocks)
     void word_row_512(const int32_t* counts, float prior, const float* own, const float* inverse, const float* alpha,
                       int64_t width, float* word, float* smooth, double* blocks)
+    void move_row(const float* bases, double base, const double* slopes, double slope, double position,
+                  int64_t n_topics, float* prior, double* totals)
     int64_t list_find(const uint32_t* list, int64_t n, uint32_t topic)
     int64_t list_find_512(const uint32_t* list, int64_t n, uint32_t topic)
 

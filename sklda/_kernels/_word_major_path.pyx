@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.string cimport memset
 
 from sklda._kernels._lanes cimport LANES
-from sklda._kernels._lists cimport COUNT, TOPIC, row_count
+from sklda._kernels._lists cimport COUNT, TOPIC, move_row, row_count
 from sklda._kernels._log_gamma cimport log_gamma_ratio
 from sklda._kernels._weight cimport Weight, move_prior, value
 
@@ -72,11 +72,12 @@ def move_words(
 ):
     """Move eta to a position. Return the change of log p(w | z) if it is needed, else 0."""
     cdef:
-        int64_t K = topic_totals.shape[0], V = word_offsets.shape[0] - 1, v, i, k
+        int64_t K = topic_totals.shape[0], V = word_offsets.shape[0] - 1, v, i, k, n
         double base = 0, slope = 0, after
+        const float* bases = NULL
+        const double* slopes = NULL
         int32_t* counts = &scratch_counts[0]
         bint shared = word_prior.shape[0] > 0
-        float own
         Weight weight
     weight.result, weight.above, weight.below = 0, 1, 1
     with nogil:
@@ -84,33 +85,32 @@ def move_words(
         for k in range(K):
             prior_totals[1, k] = 0
         for v in range(V):
-            for i in range(word_offsets[v], word_offsets[v + 1] if weigh else 0):
+            n = word_offsets[v + 1] if weigh else 0
+            for i in range(word_offsets[v], n):
                 counts[topics[i]] += 1
             if word_base.shape[0] > 0:
                 base = word_base[v]
             if word_slope.shape[0] > 0:
                 slope = word_slope[v]
+            if topic_base.shape[0] > 0:
+                bases = &topic_base[v, 0]
+            if topic_slope.shape[0] > 0:
+                slopes = &topic_slope[v, 0]
+            for i in range(word_offsets[v], n):
+                k = topics[i]
+                if counts[k] == 0:
+                    continue
+                after = (base if bases == NULL else bases[k]) + position * (slope if slopes == NULL else slopes[k])
+                if shared:
+                    move_prior(&weight, word_prior[v], after, counts[k])
+                else:
+                    move_prior(&weight, topic_prior[v, k], <float>after, counts[k])
+                counts[k] = 0
             if shared:
-                after = base + position * slope
-                for i in range(word_offsets[v], word_offsets[v + 1] if weigh else 0):
-                    k = topics[i]
-                    if counts[k] > 0:
-                        move_prior(&weight, word_prior[v], after, counts[k])
-                        counts[k] = 0
-                word_prior[v] = after
-                prior_totals[1, 0] += after
-                continue
-            for k in range(K):
-                if word_base.shape[0] == 0:
-                    base = topic_base[v, k]
-                if word_slope.shape[0] == 0:
-                    slope = topic_slope[v, k]
-                own = <float>(base + position * slope)
-                if counts[k] > 0:
-                    move_prior(&weight, topic_prior[v, k], own, counts[k])
-                    counts[k] = 0
-                topic_prior[v, k] = own
-                prior_totals[1, k] += own
+                word_prior[v] = base + position * slope
+                prior_totals[1, 0] += word_prior[v]
+            else:
+                move_row(bases, base, slopes, slope, position, K, &topic_prior[v, 0], &prior_totals[1, 0])
         for k in range(K):
             after = prior_totals[1, 0] if shared else prior_totals[1, k]
             if weigh:
