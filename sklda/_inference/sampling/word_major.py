@@ -133,7 +133,7 @@ class WordMajorChain(GibbsChain):
         if len(base.doc) > 1:
             raise ValueError("The documents must share alpha at the beginning of a path.")
         self.priors = path.priors_at(positions[0])
-        common = slope.min(axis=0)
+        common, slope_sums = slope.min(axis=0), slope.sum(axis=1)
         if len(slope) > 1:
             self._set_excess(slope - common)
         self._word_prior, self._topic_prior = (np.array(each) for each in (self._word_prior, self._topic_prior))
@@ -154,7 +154,7 @@ class WordMajorChain(GibbsChain):
                     base.doc[0] + after * common,
                     before,
                     after,
-                    np.array([base.doc.sum() + s * slope.sum(axis=1) for s in (before, after)]),
+                    base.doc.sum() + np.outer([before, after], slope_sums),
                 )
             log_weight += _word_major_path.move_words(
                 self._word_offsets,
