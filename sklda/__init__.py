@@ -26,7 +26,8 @@ folder imports only from the folders above it in this list, and from the modules
                      priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
                      execution           random  parallel  warn
                      convergence         diagnostics
-        sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed
+        sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
+                                         partially_collapsed
                      in common           threaded  blocked  count_rows  choice  initialisation  run_chains
                      priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  draws  matching

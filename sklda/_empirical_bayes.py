@@ -137,7 +137,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         The chain from which the topics are computed: the row of `log_joint_trace_` with the highest mean over the last
         half of its sweeps.
     sampler_ : str
-        The kernel that was used, ``"dense"``.
+        The kernel that was used, ``"dense"`` or ``"sparse"``; see `GibbsLDA`.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)

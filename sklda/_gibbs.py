@@ -157,9 +157,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     sampler_ : str
         The sampler that was used. For ``sampler="collapsed"`` there are two implementations, which are exact but make
         different draws. ``"sparse"`` goes through the tokens word by word and stores no matrix of counts. It is used if
-        `n_components` is at least 256 and at least 1.4 times the mean length of a document, all topics have the same
-        eta, and no document has more than 65,535 tokens. ``"dense"`` goes through them document by document. For other
-        samplers, their name.
+        `n_components` is at least 256 and at least 1.4 times the mean length of a document. ``"dense"`` goes through
+        them document by document. For other samplers, their name.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)

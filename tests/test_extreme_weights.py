@@ -130,6 +130,7 @@ POISONED = """
     from sklda._inference.sampling.partitioned import PartitionedChain
     from sklda._inference.priors import Priors, padded
     from sklda._inference.sampling.word_major import WordMajorChain
+    from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
 
     f32, i32, u64 = np.float32, np.int32, np.uint64
     rng = np.random.default_rng(0)
@@ -211,9 +212,8 @@ POISONED = """
                 )
                 # the collapsed samplers, whose weights are made of priors
                 for own in (False, True):
-                    for chain_class in (GibbsChain, WordMajorChain, PartitionedChain):
-                        if own and chain_class is WordMajorChain:
-                            continue
+                    by_word = WordMajorChain, WordMajorPartitionedChain
+                    for chain_class in (GibbsChain, *by_word, PartitionedChain):
                         priors = Priors.make(0.1, np.full((K, 5), 0.1) if own else 0.1, K, 5, 6)
                         chain = chain_class.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
                         for array in (priors.doc, priors.word, priors.topic[:, :K], priors.totals):
@@ -224,6 +224,15 @@ POISONED = """
                             chain.sweep()
                             check(chain.topics)
                             assert (np.bincount(chain.topics, minlength=K) == chain.topic_totals).all()
+                lists = type("Lists", (WordMajorChain,), {"least_for_row": np.inf})
+                for chain_class in (WordMajorChain, lists):
+                    priors = Priors.make(rng.poisson(0.5, (6, K)) + 0.1, 0.1, K, 5, 6)
+                    chain = chain_class.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
+                    chain._excess[(chain._excess > 0) & (rng.random(len(chain._excess)) < 0.5)] = poison
+                    for _ in range(3):
+                        chain.sweep()
+                        check(chain.topics)
+                        assert (np.bincount(chain.topics, minlength=K) == chain.topic_totals).all()
                 shapes, sums = rng.choice([poison, -1.0, 1.0], 5), np.empty(K)
                 _dirichlet.draw_words(
                     0, 5, np.zeros((5, P), i32), shapes, np.empty((0, P), f32), 1, np.empty((5, P), f32), sums,
@@ -274,8 +283,6 @@ FLUSHED = """
             for own in (False, True):
                 priors = Priors.make(prior(K), prior((K, V)) if own else prior(V), K, V, 5)
                 for kind in (GibbsChain, WordMajorChain, GroupedChain, PartiallyCollapsedChain, PartitionedChain):
-                    if own and kind is WordMajorChain:
-                        continue
                     chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(repeat))
                     for _ in range(4):
                         chain.sweep()

@@ -4,57 +4,12 @@ At position s the priors are alpha + s a and eta + s b. A sweep leaves p(z | w) 
 the priors move to the next position, and the change of log p(w, z) is the increment of the log weight (Neal 2001). All
 counts of a document are known when its sweep ends, so its part of the increment is added there.
 """
-from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from sklda._kernels._barrier cimport load
 from sklda._kernels._dense cimport Dense, set_rows, set_scratch, store_totals, sweep_document, weigh_topics
-from sklda._kernels._document cimport rescale
 from sklda._kernels._log_gamma cimport log_gamma_ratio
-
-cdef enum:
-    # Up to so many tokens a rising factorial is a product, of so many factors between two checks of its size.
-    MOST_FACTORS = 64
-    FACTORS = 8
-
-# Larger priors, whose products could overflow between two checks, have no product.
-cdef double LARGE = 1e12
-
-
-cdef struct Weight:
-    double result     # logarithms so far
-    double above      # product whose logarithm is to be added
-    double below      # product whose logarithm is to be subtracted
-
-
-cdef inline double value(Weight* weight) noexcept nogil:
-    return weight.result + (log(weight.above) - log(weight.below))
-
-
-cdef inline void check(Weight* weight) noexcept nogil:
-    cdef double subtracted = 0
-    weight.above = rescale(weight.above, &weight.result)
-    weight.below = rescale(weight.below, &subtracted)
-    weight.result -= subtracted
-
-
-cdef inline void move_prior(Weight* weight, double a, double b, int64_t n) noexcept nogil:
-    """Add the change of log Gamma(a + n) - log Gamma(a) when the prior a becomes b."""
-    cdef int64_t i, last
-    cdef double above, below
-    if n > MOST_FACTORS or a > LARGE or b > LARGE:
-        weight.result += log_gamma_ratio(b, <double>n) - log_gamma_ratio(a, <double>n)
-        return
-    i = 0
-    while i < n:
-        last = min(i + FACTORS, n)
-        above, below = weight.above, weight.below
-        while i < last:
-            above *= b + i
-            below *= a + i
-            i += 1
-        weight.above, weight.below = above, below
-        check(weight)
+from sklda._kernels._weight cimport Weight, move_prior, value
 
 
 cdef struct Path:

@@ -21,6 +21,7 @@ from sklda._inference.sampling import collapsed, initialisation, partitioned, po
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
 from sklda._kernels import _partitioned
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
@@ -140,7 +141,7 @@ def test_ctrl_c_while_chains_prune(call):
     )
 
 
-@pytest.mark.parametrize("kind", [GibbsChain, PartitionedChain, WordMajorChain])
+@pytest.mark.parametrize("kind", [GibbsChain, PartitionedChain, WordMajorChain, WordMajorPartitionedChain])
 @pytest.mark.parametrize("wrong", [5, 9, -2, 2**16, 2**32 + 1])
 def test_topics_out_of_range_make_no_chain(problem, kind, wrong):
     corpus, priors = problem

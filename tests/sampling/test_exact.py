@@ -102,8 +102,6 @@ def test_a_dropped_prior_is_found(alpha, eta):
 def test_chains_from_random_starts_reach_the_posterior(alpha, eta, kind):
     """After 20 sweeps what is left of the start adds less than 0.003 to the chi-square."""
     truth = Enumeration(DOCS, V, K, alpha, eta)
-    if kind is WordMajorChain and not kind.supports(truth.corpus, truth.priors):
-        pytest.skip("not for these priors")
     draws = []
     for seed in np.random.SeedSequence(1).spawn(4000):
         chain = kind.initialise_randomly(truth.corpus, truth.priors, seed)

@@ -5,6 +5,7 @@ from sklda._inference.sampling.grouped import GroupedChain
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
 
 SAMPLERS = ("collapsed", "partitioned", "grouped", "partially_collapsed")
 
@@ -15,7 +16,7 @@ _LEAST_TOPICS, _TOPICS_PER_TOKEN = 256, 1.4
 
 
 def chain_class(sampler, corpus, priors):
-    """The class of chains for a sampler. For the collapsed sampler, the faster of two.
+    """The class of chains for a sampler. For the collapsed and the partitioned sampler, the faster of two.
 
     Parameters
     ----------
@@ -28,7 +29,10 @@ def chain_class(sampler, corpus, priors):
     type
         `GibbsChain` or a subclass.
     """
-    for kind in (PartitionedChain, GroupedChain, PartiallyCollapsedChain):
+    if sampler == PartitionedChain.sampler:
+        sparse = priors.n_components >= _LEAST_TOPICS and WordMajorPartitionedChain.supports(corpus, priors)
+        return WordMajorPartitionedChain if sparse else PartitionedChain
+    for kind in (GroupedChain, PartiallyCollapsedChain):
         if sampler == kind.sampler:
             return kind
     least = max(_LEAST_TOPICS, _TOPICS_PER_TOKEN * corpus.n_tokens / corpus.n_documents)

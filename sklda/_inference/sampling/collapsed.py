@@ -75,7 +75,7 @@ class GibbsChain:
     rows : CountRows
         m_kv.
     word_topic_counts : ndarray of shape (n_features, width), int32
-        m_kv, one row for each word; zero in the columns from ``n_components`` on. The array is computed at every access.
+        m_kv, one row for each word; zero in the columns from ``n_components`` on. Computed at every access.
     topic_totals : ndarray of shape (n_components,), int64
         m_k.
     trace, snapshots, draws, label_free : list

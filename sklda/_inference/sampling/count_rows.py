@@ -4,7 +4,7 @@ import numpy as np
 
 from sklda._kernels import _histograms, _log_joint, _tokens
 
-# The number of tokens up to which the row of a word has 16 bits.
+# The largest number in 16 bits.
 _LARGEST_SHORT = 2**16 - 1
 # Bytes of a cache line.
 _LINE = 64
@@ -22,6 +22,8 @@ class CountRows:
         Length of a row; the columns from ``len(totals)`` on are zero.
     totals : ndarray of shape (n_components,), int64
         m_k. It is added.
+    largest : int, default=None
+        The number of tokens up to which the row of a word has 16 bits. None: 65,535.
 
     Attributes
     ----------
@@ -30,9 +32,9 @@ class CountRows:
         the row of 32 bits of every word, or -1, int32 (n_features,); the latter is empty if no word has such a row.
     """
 
-    def __init__(self, corpus, topics, width, totals):
+    def __init__(self, corpus, topics, width, totals, largest=None):
         frequencies = np.bincount(corpus.words, minlength=corpus.n_features)
-        self.long_words = np.flatnonzero(frequencies > _LARGEST_SHORT)
+        self.long_words = np.flatnonzero(frequencies > (_LARGEST_SHORT if largest is None else largest))
         place = np.full(corpus.n_features if len(self.long_words) else 0, -1, np.int32)
         place[self.long_words] = np.arange(len(self.long_words))
         self.arrays = (
