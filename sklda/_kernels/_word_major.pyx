@@ -14,7 +14,8 @@ from libc.string cimport memset
 
 from sklda._kernels._lanes cimport LANES
 from sklda._kernels._lists cimport ROW_16 as LIST_ROW_16, ROW_32 as LIST_ROW_32, very_wide_vectors
-from sklda._kernels._sparse cimport Sparse, draw, fetch, open_word, weigh_topics
+from sklda._kernels._sparse cimport Sparse, fetch, open_word, weigh_topics
+from sklda._kernels._sparse_draws cimport draw
 
 # The sizes of documents whose counts are rows of 16 or 32 bits.
 ROW_16, ROW_32 = LIST_ROW_16, LIST_ROW_32

@@ -10,7 +10,8 @@ from libc.string cimport memcpy, memset
 from sklda._kernels._barrier cimport wait_for_all
 from sklda._kernels._lanes cimport LANES
 from sklda._kernels._log_gamma cimport log_gamma_step
-from sklda._kernels._sparse cimport Sparse, draw, fetch, move, open_word, weigh_topics
+from sklda._kernels._sparse cimport Sparse, fetch, open_word, weigh_topics
+from sklda._kernels._sparse_draws cimport draw, move
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
 # Number of tokens between a prefetch and the draw that needs it.
