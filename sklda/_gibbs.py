@@ -156,9 +156,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Index of the chain from which the topics come.
     sampler_ : str
         The sampler that was used. For ``sampler="collapsed"`` there are two implementations, which are exact but make
-        different draws. ``"sparse"`` goes through the tokens word by word and stores no matrix of counts. It is used if
-        `n_components` is at least 256 and at least 1.4 times the mean length of a document. ``"dense"`` goes through
-        them document by document. For other samplers, their name.
+        different draws. ``"sparse"`` goes through the tokens word by word and stores no matrix of counts. ``"dense"``
+        goes through them document by document. The one with lower expected costs is used. The choice depends on
+        `n_components` and the corpus, but not on the machine. For other samplers, their name.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -235,7 +235,8 @@ POISONED = """
                         assert (np.bincount(chain.topics, minlength=K) == chain.topic_totals).all()
                 shapes, sums = rng.choice([poison, -1.0, 1.0], 5), np.empty(K)
                 _dirichlet.draw_words(
-                    0, 5, np.zeros((5, P), i32), shapes, np.empty((0, P), f32), 1, np.empty((5, P), f32), sums,
+                    0, 5, np.zeros((5, P), np.uint16), np.zeros((0, P), i32), np.zeros(0, i32), shapes,
+                    np.empty((0, P), f32), 1, np.empty((5, P), f32), sums,
                 )
     print("done")
 """

@@ -141,6 +141,8 @@ def test_a_broken_sweep_is_found(wrong, kind):
         if wrong == "counts":
             # Which of the two a kernel looks at depends on the sampler.
             chain.topic_totals += 5
+            if isinstance(chain, WordMajorChain):
+                return
             chain.rows.arrays[0][0, 0] += 5
 
     priors = Priors.make(0.3 * (1 + (wrong == "alpha")), 0.4 * (1 + 2 * (wrong == "eta")), K, V)

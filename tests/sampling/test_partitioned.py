@@ -60,7 +60,7 @@ def test_a_sweep_by_words_keeps_the_posterior_with_few_workers(kind, n_workers, 
 @pytest.mark.parametrize("kind", BY_WORD)
 def test_miscounts_and_a_dropped_prior_are_found(kind):
     def miscount_words(chain):
-        chain.word_topic_counts[:, 0] += 2
+        chain.rows.arrays[1][:, 0] += 2
 
     def miscount_topics(chain):
         chain.topic_totals[0] += 5
@@ -78,7 +78,7 @@ def test_sweeps_by_words_do_not_depend_on_threads_or_vectors(counts, kind, wide,
     corpus, found = Corpus.from_counts(counts), []
     for n_jobs in (1, 2, 3):
         chain = kind.initialise_randomly(corpus, Priors.make(0.05, 0.1, 300, 60), np.random.SeedSequence(0))
-        chain._wide = chain._wide and (wide or n_jobs == 1)
+        chain._vectors = chain._vectors if wide or n_jobs == 1 else 0
         rates = []
 
         def work(stop, chain=chain, rates=rates):
@@ -97,7 +97,7 @@ def test_sweeps_by_words_do_not_depend_on_threads_or_vectors(counts, kind, wide,
         assert 0.5 < np.mean(rates) < 1
     np.testing.assert_array_equal(found, found[:1] * 3)
     other = kind(corpus, chain.priors, chain.state())
-    other._wide = chain._wide
+    other._vectors = chain._vectors
     for each in (chain, other):
         each.sweep()
     np.testing.assert_array_equal(chain.topics, other.topics)

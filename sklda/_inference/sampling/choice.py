@@ -1,5 +1,8 @@
 """The choice of the class of chains for a sampler."""
 
+import numpy as np
+
+from sklda._inference.priors import padded
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.grouped import GroupedChain
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
@@ -9,10 +12,50 @@ from sklda._inference.sampling.word_major_partitioned import WordMajorPartitione
 
 SAMPLERS = ("collapsed", "partitioned", "grouped", "partially_collapsed")
 
-# For the collapsed sampler, the word-major sweep is used from this number of topics on, and from this number of topics
-# times the mean length of a document. Measured on five corpora: the word-major sweep becomes faster than the dense one
-# at 190 to 260 topics if documents have 70 to 210 tokens, and at 450 topics if they have 340 tokens.
-_LEAST_TOPICS, _TOPICS_PER_TOKEN = 256, 1.4
+# Nanoseconds per token by the features of `cost_features`, fitted by benchmarks/bench_choice.py.
+COSTS = {
+    "dense": (30.0, 0.3, 0.1, 1.0),
+    "sparse": (40.0, 0.3, 0.1, 0.1, 1.0),
+}
+# The number of topics from which on the partitioned sampler makes word-major sweeps, as measured.
+_LEAST_PARTITIONED = 256
+# The bytes that the model of costs takes for the cache of a core: a constant, so that the choice and the draws do not
+# depend on the machine.
+_CACHE = 2**20
+
+
+def cost_features(corpus, n_components):
+    """What the time of a sweep per token depends on, for the dense and for the word-major kernel.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    n_components : int
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``"dense"``: 1; the width of a row of topics; the width times the share of the tokens whose rows do not fit in
+        the cache; weights of a document per token. ``"sparse"``: 1; the mean length of the lists and rows of documents
+        that a token meets; this length times the share of the documents that do not fit in the cache; the width times
+        the number of distinct words per token.
+    """
+    lengths, frequencies = corpus.lengths, np.bincount(corpus.words, minlength=corpus.n_features)
+    n_tokens, width = corpus.n_tokens, padded(n_components)
+    frequencies = np.sort(frequencies)[::-1]
+    fit = int(_CACHE // (2 * width))
+    beyond = frequencies[fit:].sum() / n_tokens
+    row = lengths >= WordMajorChain.least_for_row * n_components**2
+    distinct = n_components * -np.expm1(lengths * np.log1p(-1 / max(n_components, 2)))
+    storage = np.where(row, 2.0 * width, 4.0 * distinct)
+    seen = np.where(row, 0, distinct) @ lengths / n_tokens
+    rows = np.where(row, width, 0) @ lengths / n_tokens
+    outside = max(1 - _CACHE / max(storage.sum(), 1), 0)
+    words = np.count_nonzero(frequencies)
+    return {
+        "dense": np.array([1, width, width * beyond, width * len(lengths) / n_tokens]),
+        "sparse": np.array([1, seen, rows, (seen + rows) * outside, width * words / n_tokens]),
+    }
 
 
 def chain_class(sampler, corpus, priors):
@@ -30,10 +73,13 @@ def chain_class(sampler, corpus, priors):
         `GibbsChain` or a subclass.
     """
     if sampler == PartitionedChain.sampler:
-        sparse = priors.n_components >= _LEAST_TOPICS and WordMajorPartitionedChain.supports(corpus, priors)
+        sparse = priors.n_components >= _LEAST_PARTITIONED and WordMajorPartitionedChain.supports(corpus, priors)
         return WordMajorPartitionedChain if sparse else PartitionedChain
     for kind in (GroupedChain, PartiallyCollapsedChain):
         if sampler == kind.sampler:
             return kind
-    least = max(_LEAST_TOPICS, _TOPICS_PER_TOKEN * corpus.n_tokens / corpus.n_documents)
-    return WordMajorChain if priors.n_components >= least and WordMajorChain.supports(corpus, priors) else GibbsChain
+    if not WordMajorChain.supports(corpus, priors):
+        return GibbsChain
+    features = cost_features(corpus, priors.n_components)
+    dense, sparse = (features[kind.sampler] @ COSTS[kind.sampler] for kind in (GibbsChain, WordMajorChain))
+    return WordMajorChain if sparse < dense else GibbsChain
