@@ -14,8 +14,8 @@ SAMPLERS = ("collapsed", "partitioned", "grouped", "partially_collapsed")
 
 # Nanoseconds per token by the features of `cost_features`, fitted by benchmarks/bench_choice.py.
 COSTS = {
-    "dense": (30.0, 0.3, 0.1, 1.0),
-    "sparse": (40.0, 0.3, 0.1, 0.1, 1.0),
+    "dense": (39.5, 0.116, 0.155, 0.391),
+    "sparse": (50.5, 0.172, 0.087, 0.0106, 0.435),
 }
 # The number of topics from which on the partitioned sampler makes word-major sweeps, as measured.
 _LEAST_PARTITIONED = 256
