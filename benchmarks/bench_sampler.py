@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from joint_curves import draw_curves, joint_curves, show_joint
-from peers import ALPHA, ETA, PEERS, describe, peak_memory, read_ldac, stopwatch, synthetic
+from peers import ALPHA, ETA, PEERS, describe, peak_memory, read_ldac, simulated, stopwatch, synthetic
 from report import say, table
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation

@@ -164,7 +164,7 @@ def word_blocks(corpus, n_components):
         first = last
 
 
-def reserve_memory(corpus, n_components, n_snapshots=0):
+def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64):
     """Reserve the memory for the point estimates and snapshots before chains run.
 
     The caller holds the result while chains run and deletes it before the estimates. So if there is too little memory,
@@ -176,6 +176,8 @@ def reserve_memory(corpus, n_components, n_snapshots=0):
     n_components : int
     n_snapshots : int, default=0
         Number of copies of the topics in single precision.
+    dtype : dtype, default=numpy.float64
+        Of the estimates.
 
     Returns
     -------
@@ -188,7 +190,7 @@ def reserve_memory(corpus, n_components, n_snapshots=0):
         The message names the shape of the array that does not fit.
     """
     D, V, K = corpus.n_documents, corpus.n_features, n_components
-    return [np.empty(shape, np.float32) for shape in ((D, K), (K, V), (n_snapshots, K, V))]
+    return [np.empty((D, K), dtype), np.empty((K, V), dtype), np.empty((n_snapshots, K, V), np.float32)]
 
 
 def point_estimates(
