@@ -98,6 +98,11 @@ class Corpus(Aligned):
         histogram[0] = 0
         return histogram
 
+    @cached_property
+    def word_frequencies(self):
+        """Number of tokens of every word, int64 (n_features,)."""
+        return count_tokens(self.words, self.n_features)
+
     @property
     def token_documents(self):
         """The document of every token, int64 (n_tokens,)."""
@@ -139,3 +144,9 @@ class Corpus(Aligned):
             edges = np.searchsorted(self.offsets, marks, side="right") - 1
         edges = np.unique(np.concatenate([[0], edges, [self.n_documents]]))
         return list(itertools.pairwise(edges.tolist()))
+
+
+def count_tokens(values, n_values):
+    """Number of tokens of every word, or of every topic, int64 (n_values,)."""
+    # In parts, because `bincount` makes a copy in 64 bits.
+    return sum(np.bincount(part, minlength=n_values) for part in np.array_split(values, 1 + len(values) // 2**18))

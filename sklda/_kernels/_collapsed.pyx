@@ -33,8 +33,8 @@ def sweep(
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
     int vectors,                           # IN: which vectors to use, see vectors(); the draws are the same
-    double[:, ::1] scratch_doubles,        # SCRATCH (3, P)
-    float[:, ::1] scratch_floats,          # SCRATCH (3, P)
+    double[:, ::1] scratch_doubles,        # SCRATCH (2, P)
+    float[:, ::1] scratch_floats,          # SCRATCH (2, P)
     int32_t[::1] scratch_counts,           # SCRATCH (P,)
 ):
     cdef:

@@ -2,10 +2,7 @@
  *
  * Weight k belongs to lane k % LANES. Weights are in single precision, and their running sums within each lane are in
  * double precision: a rare topic beside topics of large weight is drawn with its own probability. A lane is drawn from
- * the last running sums, and a topic from the running sums of its lane.
- *
- * The weights of a token are computed before the token before it is drawn, because these computations take long and do
- * not depend on this draw, but for one topic. The weight that this topic gains is one more outcome of the draw. */
+ * the last running sums, and a topic from the running sums of its lane. */
 #ifndef SKLDA_DENSE_H
 #define SKLDA_DENSE_H
 
@@ -26,10 +23,9 @@ typedef struct {
     int vectors;                /* instruction set, see vector_level() */
     double *totals;             /* m_k (K,); the sum of eta is kept apart, because rounding would lose a small one */
     float *inverse;             /* 1 / (m_k + sum of eta) (K,) */
-    float *after;               /* 1 / (m_k + 1 + sum of eta) (K,) */
     float *scale;               /* (n_dk + alpha_k) inverse_k: the weight without the factor m_kv + eta (P,) */
     int32_t *counts;            /* n_dk (P,) */
-    double *running;            /* scratch (2 P,) */
+    double *running;            /* scratch (P,) */
     uint64_t *state;            /* generator */
 } dense_state;
 

@@ -16,7 +16,6 @@ cdef extern from "_dense.h" nogil:
         int vectors
         double* totals
         float* inverse
-        float* after
         float* scale
         int32_t* counts
         double* running
@@ -43,22 +42,21 @@ cdef inline void set_rows(
 
 cdef inline void set_scratch(
     Dense* dense,
-    double[:, ::1] doubles,        # SCRATCH (3, P)
-    float[:, ::1] floats,          # SCRATCH (3, P)
+    double[:, ::1] doubles,        # SCRATCH (2, P)
+    float[:, ::1] floats,          # SCRATCH (2, P)
     int32_t[::1] counts,           # SCRATCH (P,)
 ) noexcept nogil:
     dense.totals, dense.running = &doubles[0, 0], &doubles[1, 0]
-    dense.scale, dense.inverse, dense.after = &floats[0, 0], &floats[1, 0], &floats[2, 0]
+    dense.scale, dense.inverse = &floats[0, 0], &floats[1, 0]
     dense.counts = &counts[0]
 
 
 cdef inline void weigh_topics(Dense* dense) noexcept nogil:
-    """Compute the inverses from the totals. Set `scale` to zero, padding included."""
+    """Compute `inverse` from the totals. Set `scale` to zero, padding included."""
     cdef int64_t k
     memset(dense.scale, 0, dense.P * sizeof(float))
     for k in range(dense.K):
         dense.inverse[k] = <float>(1.0 / (dense.totals[k] + dense.prior_totals[k]))
-        dense.after[k] = <float>(1.0 / (dense.totals[k] + 1 + dense.prior_totals[k]))
 
 
 cdef inline void open_document(Dense* dense, const double* alpha, const int32_t* topics, int64_t n) noexcept nogil:

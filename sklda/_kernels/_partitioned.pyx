@@ -52,8 +52,8 @@ def run(
     const int32_t[::1] stop,               # IN (1,): another thread may set it; if not zero, end
     int32_t n_threads,                     # IN: threads that run this at once; they share all arguments above
     int32_t thread,                        # IN: this thread does the work of workers i with i % n_threads == thread
-    double[:, ::1] own_doubles,            # SCRATCH (6, P): this and the following belong to this thread
-    float[:, ::1] own_floats,              # SCRATCH (3, P)
+    double[:, ::1] own_doubles,            # SCRATCH (5, P): this and the following belong to this thread
+    float[:, ::1] own_floats,              # SCRATCH (2, P)
     int32_t[:, ::1] own_counts,            # SCRATCH (2, P)
 ):
     cdef:
@@ -61,9 +61,9 @@ def run(
         int64_t k, worker, s, n_all, n_accepted = 0
         int32_t* now = &own_counts[1, 0]       # a_ik
         double log_ratio, others, n_rest
-        double* total = &own_doubles[3, 0]     # m_k
-        double* rest = &own_doubles[4, 0]      # c_k
-        double* share = &own_doubles[5, 0]     # sum of r_jk over other workers, plus the prior's total
+        double* total = &own_doubles[2, 0]     # m_k
+        double* rest = &own_doubles[3, 0]      # c_k
+        double* share = &own_doubles[4, 0]     # sum of r_jk over other workers, plus the prior's total
         uint64_t[4] common, state
         Dense dense
 

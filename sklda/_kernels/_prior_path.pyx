@@ -112,8 +112,8 @@ def sweeps(
     double[::1] word_prior,                # SCRATCH (V,) when topics share base and slope; empty otherwise
     float[:, ::1] topic_prior,             # SCRATCH (V, P), zero in the padding; empty if word_prior is not
     double[:, ::1] scratch_priors,         # SCRATCH (4, K)
-    double[:, ::1] scratch_doubles,        # SCRATCH (3, P)
-    float[:, ::1] scratch_floats,          # SCRATCH (3, P)
+    double[:, ::1] scratch_doubles,        # SCRATCH (2, P)
+    float[:, ::1] scratch_floats,          # SCRATCH (2, P)
     int32_t[::1] scratch_counts,           # SCRATCH (P,)
     const int32_t[::1] stop,               # IN (1,): another thread may set it; if not zero, end
 ):

@@ -79,8 +79,8 @@ def sweeps(
     int32_t[:, ::1] word_lists,            # OUT (2, n * width): the same for m_kv
     int64_t[::1] word_ends,                # OUT (n + 1,)
     const int32_t[::1] stop,               # IN (1,): not zero: return early
-    double[:, ::1] scratch_doubles,        # SCRATCH (3, P)
-    float[:, ::1] scratch_floats,          # SCRATCH (3, P)
+    double[:, ::1] scratch_doubles,        # SCRATCH (2, P)
+    float[:, ::1] scratch_floats,          # SCRATCH (2, P)
     int32_t[::1] scratch_counts,           # SCRATCH (P,)
     double[::1] scratch_priors,            # SCRATCH (2 K + V + E A,)
     int32_t[::1] scratch_histograms,       # SCRATCH (longest document + 1 + most frequent word + 1,): zero

@@ -42,7 +42,7 @@ def one_sweep_p(truth, start, n_draws, break_it=lambda chain: None, priors=None)
     return chi_square_p(truth.frequencies(draws), truth.transition(start))
 
 
-# The weight of a topic that gains a token falls where alpha is larger than the sum of eta.
+# "large alpha": a topic that gains a token loses weight, because alpha is larger than the sum of eta.
 @pytest.mark.parametrize("alpha, eta", [*PRIORS.values(), (3.0, 0.02)], ids=[*PRIORS, "large alpha"])
 @pytest.mark.parametrize("start", [(0, 0, 0, 0, 0, 0, 0), (0, 1, 0, 1, 1, 0, 1)])
 def test_one_sweep_has_the_exact_transition(alpha, eta, start):

@@ -36,13 +36,12 @@ def cost_features(corpus, n_components):
     -------
     dict of str to ndarray
         ``"dense"``: 1; the width of a row of topics; the width times the share of the tokens whose rows do not fit in
-        the cache; weights of a document per token. ``"sparse"``: 1; the mean length of the lists and rows of documents
-        that a token meets; this length times the share of the documents that do not fit in the cache; the width times
-        the number of distinct words per token.
+        the cache; the width times the documents per token. ``"sparse"``: 1; the mean length of the lists of documents
+        that a token meets; the same for rows; both times the logarithm of the storage of all documents relative to the
+        cache; the width times the distinct words per token. Lists have the length that uniform topics would give.
     """
-    lengths, frequencies = corpus.lengths, np.bincount(corpus.words, minlength=corpus.n_features)
+    lengths, frequencies = corpus.lengths, np.sort(corpus.word_frequencies)[::-1]
     n_tokens, width = corpus.n_tokens, padded(n_components)
-    frequencies = np.sort(frequencies)[::-1]
     fit = int(_CACHE // (2 * width))
     beyond = frequencies[fit:].sum() / n_tokens
     row = lengths >= WordMajorChain.least_for_row * n_components**2
@@ -50,7 +49,7 @@ def cost_features(corpus, n_components):
     storage = np.where(row, 2.0 * width, 4.0 * distinct)
     seen = np.where(row, 0, distinct) @ lengths / n_tokens
     rows = np.where(row, width, 0) @ lengths / n_tokens
-    outside = max(1 - _CACHE / max(storage.sum(), 1), 0)
+    outside = max(np.log2(max(storage.sum(), 1) / _CACHE), 0)
     words = np.count_nonzero(frequencies)
     return {
         "dense": np.array([1, width, width * beyond, width * len(lengths) / n_tokens]),

@@ -13,7 +13,7 @@ from sklda._kernels import _collapsed, _histograms, _log_joint, _prior_path, _to
 BLOCK_WEIGHTS = 2**27
 # The largest width of a row of topics for which vectors of 256 bits are faster than those of 512 bits, as measured. The
 # draws are the same.
-_NARROW = 64
+_NARROW = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class GibbsChain:
         self._order = np.arange(corpus.n_documents)
         self._vectors = min(_collapsed.vectors(), 1 if width <= _NARROW else 2)
         self._counts = np.empty(width, np.int32)
-        self._scratch = aligned_zeros((3, width), np.float64), aligned_zeros((3, width), np.float32), self._counts
+        self._scratch = aligned_zeros((2, width), np.float64), aligned_zeros((2, width), np.float32), self._counts
 
     def recount(self):
         """Compute m_kv and m_k from z."""

@@ -33,8 +33,7 @@ class CountRows:
     """
 
     def __init__(self, corpus, topics, width, totals, largest=None):
-        frequencies = np.bincount(corpus.words, minlength=corpus.n_features)
-        self.long_words = np.flatnonzero(frequencies > (_LARGEST_SHORT if largest is None else largest))
+        self.long_words = np.flatnonzero(corpus.word_frequencies > (_LARGEST_SHORT if largest is None else largest))
         place = np.full(corpus.n_features if len(self.long_words) else 0, -1, np.int32)
         place[self.long_words] = np.arange(len(self.long_words))
         self.arrays = (

@@ -10,7 +10,7 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.matching import names_kept, overlaps
 from sklda._inference.sampling.parameters import draw_parameters
-from sklda._inference.sampling.point_estimates import add_estimates, count_tokens, word_blocks
+from sklda._inference.sampling.point_estimates import add_estimates, word_blocks
 from sklda._kernels import _tokens
 
 # Sweeps between two draws of a chain that is continued.

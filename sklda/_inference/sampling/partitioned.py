@@ -38,7 +38,7 @@ class PartitionedChain(ThreadedChain):
         super()._set_up(topics)
         corpus, K, width = self.corpus, self.priors.n_components, self._width
         W = self._n_workers = int(np.clip(corpus.n_tokens // _TOKENS_PER_WORKER, _LEAST_WORKERS, _MOST_WORKERS))
-        self._word_cuts = _cut(np.bincount(corpus.words, minlength=corpus.n_features), W)
+        self._word_cuts = _cut(corpus.word_frequencies, W)
         self._doc_cuts = _cut(corpus.lengths, W)
         part = np.searchsorted(self._word_cuts[1:-1], corpus.words, side="right")
         n_tokens = np.bincount(corpus.token_documents * W + part, minlength=corpus.n_documents * W).reshape(-1, W)
@@ -54,7 +54,7 @@ class PartitionedChain(ThreadedChain):
         )
         # Each array has one row more than the kernel uses, so that two threads never write to the same cache line.
         self._scratch_by_thread = [
-            aligned_zeros((W, n, width), dtype) for n, dtype in ((7, np.double), (4, np.float32), (3, np.int32))
+            aligned_zeros((W, n, width), dtype) for n, dtype in ((6, np.double), (3, np.float32), (3, np.int32))
         ]
         self.acceptance_rate = np.nan
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from sklda._inference.arguments import check_choice
-from sklda._inference.corpus import Corpus
+from sklda._inference.corpus import Corpus, count_tokens
 from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors, padded
@@ -97,12 +97,6 @@ def _of_documents(corpus, topics, first, last):
     return offsets - offsets[0], topics[offsets[0] : offsets[-1]].astype(np.int32, copy=False)
 
 
-def count_tokens(values, n_values):
-    """Number of tokens of every topic, or of every word, (n_values,) int64."""
-    # In parts, because `bincount` makes a copy in 64 bits.
-    return sum(np.bincount(part, minlength=n_values) for part in _parts(values))
-
-
 def _parts(values):
     return np.array_split(values, 1 + len(values) // 2**18)
 
@@ -147,7 +141,7 @@ def word_blocks(corpus, n_components):
     if V <= size:
         yield WordBlock(slice(0, V), corpus.words, corpus.offsets, None)
         return
-    ends = np.cumsum(count_tokens(corpus.words, V))
+    ends = np.cumsum(corpus.word_frequencies)
     first = 0
     while first < V:
         before = ends[first - 1] if first else 0
