@@ -6,6 +6,7 @@ from itertools import islice
 
 import numpy as np
 
+from sklda._inference.corpus import count_tokens
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.matching import names_kept, overlaps
