@@ -14,8 +14,8 @@ SAMPLERS = ("collapsed", "partitioned", "grouped", "partially_collapsed")
 
 # Nanoseconds per token by the features of `cost_features`, fitted by benchmarks/bench_choice.py.
 COSTS = {
-    "dense": (39.5, 0.116, 0.155, 0.391),
-    "sparse": (50.5, 0.172, 0.087, 0.0106, 0.435),
+    "dense": (34.5, 0.136, 0.121, 0.206),
+    "sparse": (54.3, 0.176, 0.0598, 0.0232, 0.493),
 }
 # The number of topics from which on the partitioned sampler makes word-major sweeps, as measured.
 _LEAST_PARTITIONED = 256
