@@ -41,7 +41,7 @@ def cost_features(corpus, n_components):
         cache; the width times the distinct words per token. Lists have the length that uniform topics would give.
     """
     lengths, frequencies = corpus.lengths, np.sort(corpus.word_frequencies)[::-1]
-    n_tokens, width = corpus.n_tokens, padded(n_components)
+    n_tokens, width = max(corpus.n_tokens, 1), padded(n_components)
     fit = int(_CACHE // (2 * width))
     beyond = frequencies[fit:].sum() / n_tokens
     row = lengths >= WordMajorChain.least_for_row * n_components**2
