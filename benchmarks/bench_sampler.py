@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from joint_curves import draw_curves, joint_curves, show_joint
-from peers import ALPHA, ETA, PEERS, describe, peak_memory, read_ldac, simulated, stopwatch, synthetic
+from peers import ALPHA, ETA, PEERS, describe, peak_memory, read_ldac, stopwatch, synthetic
 from report import say, table
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
@@ -306,7 +306,7 @@ def main():
         name, file, n_topics = options.memory_of
         return memory_of(name, file, int(n_topics))
     corpora = {} if options.no_synthetic else {"synthetic": synthetic()}
-    corpora |= {f"simulated, V = {n_features:,}": simulated(n_features) for n_features in options.simulated}
+    corpora |= {f"simulated, V = {n_features:,}": synthetic(6_000, n_features) for n_features in options.simulated}
     corpora["docstrings"] = load_docstrings().data
     corpora |= {path.parent.name + "/" + path.name: read_ldac(path) for path in options.ldac}
 

@@ -29,25 +29,10 @@ def read_ldac(path):
     return _occurring(sp.csr_matrix((pairs[:, 1], pairs[:, 0], indptr)))
 
 
-def synthetic():
-    """A corpus of about 3 million tokens: 20,000 documents of about 150 tokens, 100 topics, 19,084 words."""
+def synthetic(n_documents=20_000, n_features=19_084):
+    """A corpus of 100 topics, with documents of about 150 tokens; by default about 3 million tokens."""
     corpus = sklda.datasets.make_lda_corpus(
-        20_000,
-        19_084,
-        100,
-        doc_length=(100, 200),
-        doc_topic_prior=0.1,
-        topic_word_prior=0.05,
-        zipf_exponent=0.8,
-        random_state=0,
-    )
-    return _occurring(corpus.data)
-
-
-def simulated(n_features):
-    """A corpus of about 900,000 tokens: 6,000 documents of about 150 tokens, 100 topics."""
-    corpus = sklda.datasets.make_lda_corpus(
-        6_000,
+        n_documents,
         n_features,
         100,
         doc_length=(100, 200),

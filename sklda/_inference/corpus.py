@@ -149,4 +149,9 @@ class Corpus(Aligned):
 def count_tokens(values, n_values):
     """Number of tokens of every word, or of every topic, int64 (n_values,)."""
     # In parts, because `bincount` makes a copy in 64 bits.
-    return sum(np.bincount(part, minlength=n_values) for part in np.array_split(values, 1 + len(values) // 2**18))
+    return sum(np.bincount(part, minlength=n_values) for part in small_parts(values))
+
+
+def small_parts(values):
+    """The values of all tokens in parts, so that a computation needs little memory."""
+    return np.array_split(values, 1 + len(values) // 2**18)

@@ -118,15 +118,6 @@ SELDOM int some_lane(const double *sums)
     return 0;
 }
 
-/* Index of the last of n > 0 running sums of a lane that is larger than the one before it; 0 if none is. */
-SELDOM int64_t last_rise(const double *column, int64_t n)
-{
-    int64_t j = n - 1;
-    while (j > 0 && !(column[j * LANES] > column[(j - 1) * LANES]))
-        j--;
-    return j;
-}
-
 #define TARGET
 #define FOR_SET(name) name
 #include "_dense_sweep.h"

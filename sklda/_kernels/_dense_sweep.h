@@ -15,7 +15,7 @@ TARGET static inline int32_t FOR_SET(find_topic)(const dense_state *s, const dou
     }
     int64_t j = FOR_SET(count_column)(s->running + lane, s->P / LANES, u);
     if (j >= s->P / LANES)
-        j = last_rise(s->running + lane, s->P / LANES);
+        j = last_increase(s->running + lane, s->P / LANES, LANES);
     int32_t topic = (int32_t)(lane + j * LANES);
     return topic < s->K ? topic : 0;
 }

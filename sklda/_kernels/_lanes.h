@@ -121,11 +121,11 @@ SELDOM int first_positive(const float *sums)
     return 0;
 }
 
-/* Index of the last of n > 0 running sums that is larger than the one before it; 0 if none is. */
-SELDOM int64_t last_increase(const double *running, int64_t n)
+/* Index of the last of n > 0 running sums, `stride` numbers apart, that is larger than the one before it; 0 if none. */
+SELDOM int64_t last_increase(const double *running, int64_t n, int64_t stride)
 {
     int64_t j = n - 1;
-    while (j > 0 && !(running[j] > running[j - 1]))
+    while (j > 0 && !(running[j * stride] > running[(j - 1) * stride]))
         j--;
     return j;
 }
@@ -156,7 +156,7 @@ static inline int64_t search(const double *running, int64_t n, double u)
     for (int64_t j = 0; j < n; j++)
         passed += u >= running[j];
     /* No sum exceeds it if the last is zero, infinite, subnormal or NaN. */
-    return passed < n ? passed : last_increase(running, n);
+    return passed < n ? passed : last_increase(running, n, 1);
 }
 
 #endif

@@ -10,10 +10,10 @@
 #define TOPIC(entry) ((entry) & 0xffff)
 #define COUNT(entry) ((entry) >> 16)
 
-/* weights[j] = count_j * word[topic_j], but zero for the topic `without`, which is in the list. sums[l] = sum of the
- * weights in lane l. Returns the index of `without` in the list. */
-static int64_t list_weights(const uint32_t *restrict list, int64_t n, int without, const float *restrict word,
-                            float *restrict weights, float *restrict sums)
+/* weights[j] = (count_j + strength * excess_j) * word[topic_j], but zero for the topic `without`, which is in the list;
+ * `excess` may be NULL. sums[l] = sum of the weights in lane l. Returns the index of `without` in the list. */
+static int64_t list_weights(const uint32_t *restrict list, const float *restrict excess, float strength, int64_t n,
+                            int without, const float *restrict word, float *restrict weights, float *restrict sums)
 {
     float acc[LANES] = {0};
     int32_t at[LANES] = {0};
@@ -21,32 +21,8 @@ static int64_t list_weights(const uint32_t *restrict list, int64_t n, int withou
     for (int64_t j = 0; j < n; j += LANES)
         for (int l = 0; l < LANES; l++) {
             uint32_t entry = list[j + l];
-            float w = (float)(int32_t)COUNT(entry) * word[TOPIC(entry)];
-            int here = (int)TOPIC(entry) == without && entry > 0xffff;
-            w = here ? 0 : w;
-            at[l] = here ? (int32_t)j + l : at[l];
-            weights[j + l] = w;
-            acc[l] += w;
-        }
-    for (int l = 0; l < LANES; l++) {
-        sums[l] = acc[l];
-        found |= at[l];
-    }
-    return found;
-}
-
-/* The same with counts count_j + strength * excess_j. */
-static int64_t list_weights_excess(const uint32_t *restrict list, const float *restrict excess, float strength,
-                                   int64_t n, int without, const float *restrict word, float *restrict weights,
-                                   float *restrict sums)
-{
-    float acc[LANES] = {0};
-    int32_t at[LANES] = {0};
-    int32_t found = 0;
-    for (int64_t j = 0; j < n; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            uint32_t entry = list[j + l];
-            float w = ((float)(int32_t)COUNT(entry) + strength * excess[j + l]) * word[TOPIC(entry)];
+            float count = (float)(int32_t)COUNT(entry);
+            float w = (excess ? count + strength * excess[j + l] : count) * word[TOPIC(entry)];
             int here = (int)TOPIC(entry) == without && entry > 0xffff;
             w = here ? 0 : w;
             at[l] = here ? (int32_t)j + l : at[l];
@@ -167,29 +143,9 @@ AVX512 static inline void store_sums(float *sums, __m512 acc)
 
 static inline int very_wide_vectors(void) { return __builtin_cpu_supports("avx512f"); }
 
-AVX512 static int64_t list_weights_512(const uint32_t *restrict list, int64_t n, int without,
-                                       const float *restrict word, float *restrict weights,
+AVX512 static int64_t list_weights_512(const uint32_t *restrict list, const float *restrict excess, float strength,
+                                       int64_t n, int without, const float *restrict word, float *restrict weights,
                                        float *restrict sums)
-{
-    __m512 acc = _mm512_setzero_ps();
-    __m512i low = _mm512_set1_epi32(0xffff), one = _mm512_set1_epi32(0x10000), taken = _mm512_set1_epi32(without);
-    int64_t at = 0;
-    for (int64_t j = 0; j < n; j += LANES) {
-        __m512i entries = _mm512_loadu_si512(list + j), topics = _mm512_and_si512(entries, low);
-        __mmask16 here = _mm512_mask_cmpeq_epi32_mask(_mm512_cmpge_epu32_mask(entries, one), topics, taken);
-        __m512 counts = _mm512_cvtepi32_ps(_mm512_srli_epi32(entries, 16));
-        __m512 w = _mm512_maskz_mul_ps((__mmask16)~here, counts, _mm512_i32gather_ps(topics, word, 4));
-        at |= -(int64_t)(here != 0) & (j + __builtin_ctz(here | 1u << LANES));
-        _mm512_storeu_ps(weights + j, w);
-        acc = _mm512_add_ps(acc, w);
-    }
-    store_sums(sums, acc);
-    return at;
-}
-
-AVX512 static int64_t list_weights_excess_512(const uint32_t *restrict list, const float *restrict excess,
-                                              float strength, int64_t n, int without, const float *restrict word,
-                                              float *restrict weights, float *restrict sums)
 {
     __m512 acc = _mm512_setzero_ps(), factor = _mm512_set1_ps(strength);
     __m512i low = _mm512_set1_epi32(0xffff), one = _mm512_set1_epi32(0x10000), taken = _mm512_set1_epi32(without);
@@ -197,8 +153,9 @@ AVX512 static int64_t list_weights_excess_512(const uint32_t *restrict list, con
     for (int64_t j = 0; j < n; j += LANES) {
         __m512i entries = _mm512_loadu_si512(list + j), topics = _mm512_and_si512(entries, low);
         __mmask16 here = _mm512_mask_cmpeq_epi32_mask(_mm512_cmpge_epu32_mask(entries, one), topics, taken);
-        __m512 counts = _mm512_add_ps(_mm512_cvtepi32_ps(_mm512_srli_epi32(entries, 16)),
-                                      _mm512_mul_ps(factor, _mm512_loadu_ps(excess + j)));
+        __m512 counts = _mm512_cvtepi32_ps(_mm512_srli_epi32(entries, 16));
+        if (excess)
+            counts = _mm512_add_ps(counts, _mm512_mul_ps(factor, _mm512_loadu_ps(excess + j)));
         __m512 w = _mm512_maskz_mul_ps((__mmask16)~here, counts, _mm512_i32gather_ps(topics, word, 4));
         at |= -(int64_t)(here != 0) & (j + __builtin_ctz(here | 1u << LANES));
         _mm512_storeu_ps(weights + j, w);
@@ -242,7 +199,6 @@ AVX512 static void word_row_512(const int32_t *restrict counts, float prior, con
 #else
 static inline int very_wide_vectors(void) { return 0; }
 #define list_weights_512 list_weights
-#define list_weights_excess_512 list_weights_excess
 #define list_find_512 list_find
 #define word_row_512 word_row
 #endif

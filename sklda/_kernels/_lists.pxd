@@ -4,13 +4,12 @@ cdef extern from "_lists.h" nogil:
     uint32_t TOPIC(uint32_t entry)
     uint32_t COUNT(uint32_t entry)
     int very_wide_vectors()
-    int64_t list_weights(const uint32_t* list, int64_t n, int without, const float* word, float* weights, float* sums)
+    int64_t list_weights(
+        const uint32_t* list, const float* excess, float strength, int64_t n, int without, const float* word,
+        float* weights, float* sums)
     int64_t list_weights_512(
-        const uint32_t* list, int64_t n, int without, const float* word, float* weights, float* sums)
-    int64_t list_weights_excess(const uint32_t* list, const float* excess, float strength, int64_t n, int without,
-                                const float* word, float* weights, float* sums)
-    int64_t list_weights_excess_512(const uint32_t* list, const float* excess, float strength, int64_t n, int without,
-                                    const float* word, float* weights, float* sums)
+        const uint32_t* list, const float* excess, float strength, int64_t n, int without, const float* word,
+        float* weights, float* sums)
     void row_sums_16(
         const uint16_t* counts, const float* alpha, float* word, int64_t without, int64_t width, float* sums)
     void row_sums_16_wide(

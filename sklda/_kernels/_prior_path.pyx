@@ -7,6 +7,7 @@ counts of a document are known when its sweep ends, so its part of the increment
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from sklda._kernels._barrier cimport load
+from sklda._kernels._count_rows cimport count_of
 from sklda._kernels._dense cimport Dense, set_rows, set_scratch, store_totals, sweep_document, weigh_topics
 from sklda._kernels._log_gamma cimport log_gamma_ratio
 from sklda._kernels._weight cimport Weight, move_prior, value
@@ -26,15 +27,9 @@ cdef struct Path:
     double* next_totals         # SCRATCH (K,)
 
 
-cdef inline int32_t count(const Dense* dense, int64_t v, int64_t k) noexcept nogil:
-    """m_kv."""
-    if dense.place != NULL and dense.place[v] >= 0:
-        return dense.long_rows[dense.place[v] * dense.P + k]
-    return dense.rows[v * dense.P + k]
-
-
 cdef void move_words(
-    Path* path, double s, const Dense* dense, const int64_t* totals, Weight* weight
+    Path* path, double s, const uint16_t[:, ::1] rows, const int32_t[:, ::1] long_rows, const int32_t[::1] place,
+    const int64_t* totals, Weight* weight,
 ) noexcept nogil:
     """Move eta to position s. With a weight, add the change of log p(w | z) to it."""
     cdef:
@@ -52,8 +47,8 @@ cdef void move_words(
             eta = base + s * slope
             if weight != NULL:
                 for k in range(path.K):
-                    if count(dense, v, k) > 0:
-                        move_prior(weight, path.word_prior[v], eta, count(dense, v, k))
+                    if count_of(rows, long_rows, place, v, k) > 0:
+                        move_prior(weight, path.word_prior[v], eta, count_of(rows, long_rows, place, v, k))
             path.word_prior[v] = eta
             path.next_totals[0] += eta
             continue
@@ -64,8 +59,8 @@ cdef void move_words(
             if path.word_slope == NULL:
                 slope = path.topic_slope[v * path.K + k]
             own = <float>(base + s * slope)
-            if weight != NULL and count(dense, v, k) > 0:
-                move_prior(weight, path.topic_prior[cell], own, count(dense, v, k))
+            if weight != NULL and count_of(rows, long_rows, place, v, k) > 0:
+                move_prior(weight, path.topic_prior[cell], own, count_of(rows, long_rows, place, v, k))
             path.topic_prior[cell] = own
             path.next_totals[k] += own
     for k in range(path.K):
@@ -144,7 +139,7 @@ def sweeps(
     dense.word_prior, dense.topic_prior = path.word_prior, path.topic_prior
     dense.prior_totals, dense.state = path.prior_totals, &stream[0]
     with nogil:
-        move_words(&path, positions[0], &dense, &topic_totals[0], NULL)
+        move_words(&path, positions[0], rows, long_rows, place, &topic_totals[0], NULL)
         for r in range(positions.shape[0] - 1):
             for k in range(path.K):
                 dense.totals[k] = topic_totals[k]
@@ -162,5 +157,5 @@ def sweeps(
             store_totals(&dense, topic_totals)
             if load(&stop[0]):
                 break
-            move_words(&path, positions[r + 1], &dense, &topic_totals[0], &weight if weigh else NULL)
+            move_words(&path, positions[r + 1], rows, long_rows, place, &topic_totals[0], &weight if weigh else NULL)
     return value(&weight)

@@ -3,9 +3,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
 from sklda._kernels._lanes cimport LANES, choose_lane, lane_table, search, tabulate
 from sklda._kernels._lists cimport (
-    COUNT, ROW_16, TOPIC, list_find, list_find_512, list_put, list_take, list_weights, list_weights_512,
-    list_weights_excess, list_weights_excess_512, row_add, row_count, row_sums_16, row_sums_16_wide, row_sums_32,
-    row_sums_32_wide,
+    COUNT, ROW_16, TOPIC, list_find, list_find_512, list_put, list_take, list_weights, list_weights_512, row_add,
+    row_count, row_sums_16, row_sums_16_wide, row_sums_32, row_sums_32_wide,
 )
 from sklda._kernels._sparse cimport Sparse, change, shift, stay_weight
 from sklda._kernels._xoshiro cimport uniform
@@ -55,14 +54,10 @@ cdef inline int32_t draw_from_list(Sparse* sparse, int32_t d, int32_t t) noexcep
         int32_t new
     if sparse.excess != NULL:
         excess = sparse.excess + first
-        if sparse.wide:
-            at = list_weights_excess_512(entries, excess, sparse.strength, n, t, sparse.word, weights, sums)
-        else:
-            at = list_weights_excess(entries, excess, sparse.strength, n, t, sparse.word, weights, sums)
-    elif sparse.wide:
-        at = list_weights_512(entries, n, t, sparse.word, weights, sums)
+    if sparse.wide:
+        at = list_weights_512(entries, excess, sparse.strength, n, t, sparse.word, weights, sums)
     else:
-        at = list_weights(entries, n, t, sparse.word, weights, sums)
+        at = list_weights(entries, excess, sparse.strength, n, t, sparse.word, weights, sums)
     tabulate(sums, &table)
     count = <int32_t>COUNT(entries[at])
     if excess != NULL:

@@ -3,13 +3,12 @@
 The steps, and their acceptance, are those of ``_partitioned``. The tokens of a worker are sorted by their words. A step
 is a range of them, which is drawn forwards or backwards with probability 1/2 each, with the weights of ``_word_major``.
 """
-from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from sklda._kernels._barrier cimport wait_for_all
 from sklda._kernels._lanes cimport LANES
-from sklda._kernels._log_gamma cimport log_gamma_step
+from sklda._kernels._partition_steps cimport Steps, accept_step, begin_step, begin_worker, log_rise
 from sklda._kernels._sparse cimport Sparse, fetch, open_word, weigh_topics
 from sklda._kernels._sparse_draws cimport draw, move
 from sklda._kernels._xoshiro cimport seed_state, uniform
@@ -62,23 +61,22 @@ def run(
 ):
     cdef:
         int64_t K = topic_totals.shape[0], W = edges.shape[0], n_steps = edges.shape[1] - 1
-        int64_t k, worker, s, n_all, n_accepted = 0, P = word_topic_counts.shape[1]
+        int64_t k, worker, s, n_accepted = 0, P = word_topic_counts.shape[1]
         int32_t* now = &own_counts[0]          # a_ik
-        double log_ratio, others, n_rest
-        double* total = &own_doubles[0]        # m_k
-        double* rest = total + P               # c_k
-        double* share = rest + P               # sum of r_jk over other workers, plus the prior's total
         uint64_t[4] common, state
         Sparse sparse
+        Steps steps
         Words tokens
 
     if documents.shape[0] == 0:
         return
+    steps.W, steps.K, steps.prior_totals = W, K, &prior_totals[0]
+    steps.total, steps.rest, steps.share = &own_doubles[0], &own_doubles[P], &own_doubles[2 * P]
     sparse.K, sparse.P, sparse.n_spans = K, P, (P + LANES * LANES - 1) // (LANES * LANES)
     sparse.wide, sparse.has_lists, sparse.state = wide, True, state
     sparse.begins, sparse.entries, sparse.sizes = &begins[0], &entries[0], &sizes[0]
     sparse.excess, sparse.strength = NULL, 0
-    sparse.doc_prior, sparse.prior_totals, sparse.totals = &doc_prior[0], share, share + P
+    sparse.doc_prior, sparse.prior_totals, sparse.totals = &doc_prior[0], steps.share, steps.share + P
     sparse.word, sparse.inverse = &own_floats[0], &own_floats[P]
     sparse.alpha, sparse.smooth = &own_floats[2 * P], &own_floats[3 * P]
     sparse.weights = &own_floats[0] + 4 * P
@@ -94,41 +92,22 @@ def run(
         memset(sparse.blocks, 0, sparse.n_spans * LANES * sizeof(double))
         seed_state(key, common)
         for k in range(K):
-            total[k] = topic_totals[k]
+            steps.total[k] = topic_totals[k]
         for worker in range(W):
             if worker % n_threads == thread:
                 count_step(topics, edges[worker, 0], edges[worker, 1], &shared_before[0, worker, 0], K)
         if not wait_for_all(&barrier[0], n_threads, &stop[0]):
             n_steps = 0
         for s in range(n_steps):
-            n_all, n_rest = 0, 0
-            for k in range(K):
-                rest[k] = total[k]
-                for worker in range(W):
-                    rest[k] -= shared_before[s & 1, worker, k]
-                n_all += <int64_t>(total[k] - rest[k])
-                n_rest += rest[k]
+            begin_step(&steps, &shared_before[s & 1, 0, 0])
             for worker in range(W):
                 if worker % n_threads != thread:
                     continue
-                others = n_all
-                for k in range(K):
-                    now[k] = shared_before[s & 1, worker, k]
-                    others -= now[k]
-                for k in range(K):
-                    # Any function of c leaves the sampler exact.
-                    share[k] = others * (rest[k] + 1) / (n_rest + K) + prior_totals[k]
-                    sparse.totals[k] = rest[k] + now[k]
+                begin_worker(&steps, &shared_before[s & 1, worker, 0], now, sparse.totals)
                 memcpy(state, &streams[worker, 0], sizeof(state))
                 tokens.offsets = &word_offsets[worker, 0]
                 sweep_step(&sparse, &tokens, edges[worker, s], edges[worker, s + 1], now, &shared_kept[worker, 0])
-                log_ratio = 0
-                for k in range(K):
-                    if now[k] != shared_before[s & 1, worker, k]:
-                        log_ratio += log_gamma_step(
-                            share[k], rest[k] + shared_before[s & 1, worker, k], sparse.totals[k]
-                        )
-                shared_rise[s & 1, worker] = log_ratio
+                shared_rise[s & 1, worker] = log_rise(&steps, &shared_before[s & 1, worker, 0], now)
                 memcpy(&shared_after[s & 1, worker, 0], now, K * sizeof(int32_t))
                 memcpy(&streams[worker, 0], state, sizeof(state))
                 if s + 1 < n_steps:
@@ -137,19 +116,8 @@ def run(
                     )
             if not wait_for_all(&barrier[0], n_threads, &stop[0]):
                 break
-            # Every thread computes the same decision from the same numbers.
-            log_ratio = 0
-            for worker in range(W):
-                log_ratio += shared_rise[s & 1, worker]
-            for k in range(K):
-                for worker in range(W):
-                    rest[k] += shared_after[s & 1, worker, k]
-                if rest[k] != total[k]:
-                    log_ratio += log_gamma_step(prior_totals[k], rest[k], total[k])
-            if uniform(common) < exp(log_ratio):
+            if accept_step(&steps, &shared_rise[s & 1, 0], &shared_after[s & 1, 0, 0], common):
                 n_accepted += 1
-                for k in range(K):
-                    total[k] = rest[k]
             else:
                 for worker in range(W):
                     if worker % n_threads == thread:
@@ -158,7 +126,7 @@ def run(
         if thread == 0:
             accepted[0] = n_accepted
             for k in range(K):
-                topic_totals[k] = <int64_t>total[k]
+                topic_totals[k] = <int64_t>steps.total[k]
 
 
 cdef void count_step(

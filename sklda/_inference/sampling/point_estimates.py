@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from sklda._inference.arguments import check_choice
-from sklda._inference.corpus import Corpus, count_tokens
+from sklda._inference.corpus import Corpus, count_tokens, small_parts
 from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors, padded
@@ -97,10 +97,6 @@ def _of_documents(corpus, topics, first, last):
     return offsets - offsets[0], topics[offsets[0] : offsets[-1]].astype(np.int32, copy=False)
 
 
-def _parts(values):
-    return np.array_split(values, 1 + len(values) // 2**18)
-
-
 @dataclass(frozen=True, eq=False)
 class WordBlock:
     """The tokens of some consecutive words.
@@ -148,7 +144,7 @@ def word_blocks(corpus, n_components):
         last = int(np.searchsorted(ends, before + corpus.n_tokens // 16, side="right"))
         last = min(max(last, first + 1), first + size, V)
         positions, start = [], 0
-        for part in _parts(corpus.words):
+        for part in small_parts(corpus.words):
             positions.append(np.flatnonzero((part >= first) & (part < last)) + start)
             start += len(part)
         positions = np.concatenate(positions)

@@ -7,6 +7,7 @@ import numpy as np
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import padded
 from sklda._inference.sampling.collapsed import GibbsChain, checked_topics
+from sklda._inference.sampling.count_rows import aligned_zeros
 from sklda._kernels import LANES, _histograms, _tokens, _word_layout, _word_major, _word_major_path
 
 # Topics, and their counts in the list of a document, are stored in 16 bits.
@@ -93,8 +94,8 @@ class WordMajorChain(GibbsChain):
         )
         n_spans = -(-width // LANES**2)
         self._scratch = (
-            zeros(4 * width, np.float32).reshape(4, width),
-            zeros(longest * LANES, np.float32),
+            aligned_zeros((4, width), np.float32),
+            aligned_zeros(longest * LANES, np.float32),
             np.empty(width, np.int32),
             np.empty((n_spans, LANES)),
             np.empty(max(longest, width // LANES) + n_spans + K),
@@ -243,16 +244,9 @@ def lay_out(corpus, n_components, topics, least_for_row, added=None):
     sizes[lengths > _LARGEST] = _word_major.ROW_32
     lines = -(-np.choose(-sizes, [np.minimum(most, K), width // 2, width]) // LANES)
     begins, longest = (np.cumsum(lines) - lines).astype(np.int32), int(lines.max(initial=0, where=sizes >= 0))
-    entries = zeros(int(lines.sum()) * LANES, np.uint32)
-    excess = zeros(0 if added is None else len(entries), np.float32)
+    entries = aligned_zeros(int(lines.sum()) * LANES, np.uint32)
+    excess = aligned_zeros(0 if added is None else len(entries), np.float32)
     if added is not None:
         _word_layout.fill_excess(added, begins, entries, excess, sizes)
     _word_layout.fill(corpus.offsets, topics, begins, entries, sizes)
     return begins, entries, excess, sizes, longest
-
-
-def zeros(n, dtype):
-    """Zeros of four bytes that begin at a cache line of 64 bytes."""
-    room = np.zeros(n + LANES, dtype)
-    first = -room.ctypes.data % (4 * LANES) // 4
-    return room[first : first + n]

@@ -4,9 +4,9 @@ import numpy as np
 
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling import partitioned
-from sklda._inference.sampling.count_rows import CountRows
+from sklda._inference.sampling.count_rows import CountRows, aligned_zeros
 from sklda._inference.sampling.partitioned import PartitionedChain
-from sklda._inference.sampling.word_major import WordMajorChain, lay_out, zeros
+from sklda._inference.sampling.word_major import WordMajorChain, lay_out
 from sklda._kernels import LANES, _histograms, _word_layout, _word_major, _word_major_partitioned
 
 
@@ -55,7 +55,7 @@ class WordMajorPartitionedChain(PartitionedChain):
         n_doubles = 4 * P + n_spans * (LANES + 1) + max(longest, P // LANES)
         # Each array is longer than the kernel needs, so that two threads never write to the same line of the cache.
         self._scratch_by_thread = [
-            [zeros(n + LANES, np.float32) for n in [4 * P + longest * LANES] * W],
+            [aligned_zeros(n + LANES, np.float32) for n in [4 * P + longest * LANES] * W],
             np.empty((W, n_doubles + LANES)),
             np.empty((W, P + LANES), np.int32),
         ]
