@@ -53,9 +53,12 @@ def variational(n_topics, **parameters):
 def rate(X, n_topics, options):
     """Tokens per second of every library: some sweeps of burn-in, then `repeats` turns."""
     n_tokens = int(X.sum())
-    names = [n for n in options.libraries if n != "scikit-learn" or n_topics <= options.slow_topics]
+    slow = () if n_topics <= options.slow_topics else ("scikit-learn", "lda")
+    names = [name for name in options.libraries if name not in slow]
     samplers, sweeps = {}, {}
     for name in names:
+        if name == "topica":
+            continue
         samplers[name] = sampler = PEERS[name](X, n_topics, options.seed)
         with stopwatch() as taken:
             sampler.sweep()
@@ -63,13 +66,20 @@ def rate(X, n_topics, options):
         # Early sweeps change more topics than later ones. The burn-in is limited to the time of 15 turns.
         if name != "scikit-learn":
             sampler.sweep(max(1, min(options.settle, round(options.turn * 15 / taken["cpu"]))))
-    figures = {name: {"cpu": [], "wall": []} for name in [*names, "GibbsLDA.fit"]}
+    figures = {name: {"cpu": [], "wall": []} for name in [*names, *["GibbsLDA.fit"][options.no_fit :]]}
+    if "topica" in names:
+        settle, n = min(options.settle, 15 * sweeps["tomotopy"]), sweeps["tomotopy"]
+        for cpu, wall in PEERS["topica"](X, n_topics, options.seed).turns(n, options.repeats, settle):
+            figures["topica"]["cpu"].append(n_tokens * n / cpu)
+            figures["topica"]["wall"].append(n_tokens * n / wall)
     for _ in range(options.repeats):
         for name, sampler in samplers.items():
             with stopwatch() as taken:
                 sampler.sweep(sweeps[name])
             for clock, seconds in taken.items():
                 figures[name][clock].append(n_tokens * sweeps[name] / seconds)
+        if options.no_fit:
+            continue
         # In addition to sweeps, fit computes the log joint of every sweep and the estimates at the end.
         n = max(10, sweeps["sklda"])
         with stopwatch() as taken:
@@ -110,7 +120,7 @@ def memory(X, n_topics, options):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "corpus.npz"
         sp.save_npz(file, X, compressed=False)
-        for name in [*options.libraries, "GibbsLDA.fit"]:
+        for name in [*(each for each in options.libraries if each != "topica"), "GibbsLDA.fit"]:
             if name == "scikit-learn" and n_topics > options.slow_topics:
                 continue
             command = [sys.executable, __file__, "--memory-of", name, str(file), str(n_topics)]
@@ -279,7 +289,10 @@ def parse():
     add("--fit-iter", type=int, default=200, help="sweeps of GibbsLDA before transform is measured (default: 200)")
     add("--vb-iter", type=int, default=30, help="iterations of scikit-learn's fit for transform (default: 30)")
     add("--transform-documents", type=int, default=2000, help="largest number of held-out documents (default: 2000)")
-    add("--slow-topics", type=int, default=100, help="largest K for scikit-learn (default: 100)")
+    add("--slow-topics", type=int, default=100, help="largest K for scikit-learn and lda (default: 100)")
+    add("--simulated", nargs="*", type=int, default=[], metavar="V", help="simulated corpora with so many words")
+    add("--all-topics", action="store_true", help="rates for every K on every corpus, not only on the largest")
+    add("--no-fit", action="store_true", help="no rates of GibbsLDA.fit")
     add("--memory-of", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.libraries = ["sklda", *(name for name in options.libraries if name != "sklda")]
@@ -293,6 +306,7 @@ def main():
         name, file, n_topics = options.memory_of
         return memory_of(name, file, int(n_topics))
     corpora = {} if options.no_synthetic else {"synthetic": synthetic()}
+    corpora |= {f"simulated, V = {n_features:,}": synthetic(6_000, n_features) for n_features in options.simulated}
     corpora["docstrings"] = load_docstrings().data
     corpora |= {path.parent.name + "/" + path.name: read_ldac(path) for path in options.ldac}
 
@@ -311,7 +325,7 @@ def main():
     for corpus, X in corpora.items():
         large = X.sum() == n_largest
         if "rate" in options.parts:
-            for n_topics in options.topics if large else options.topics[:2]:
+            for n_topics in options.topics if large or options.all_topics else options.topics[:2]:
                 figures = record["rate"][f"{corpus}, K={n_topics}"] = rate(X, n_topics, options)
                 show_rate(corpus, n_topics, figures)
         if "joint" in options.parts:

@@ -8,7 +8,8 @@ from report import say, table
 def joint_curves(X, n_topics, seconds, options):
     """For every seed and sampler: CPU seconds of the sweeps so far, and log p(w, z) per token."""
     n_tokens = int(X.sum())
-    names = [name for name in options.libraries if name != "scikit-learn"]
+    # topica makes its sweeps in one fit.
+    names = [name for name in options.libraries if name not in ("scikit-learn", "topica")]
     names.append(SkldaSequential.name)
     kinds = PEERS | {SkldaSequential.name: SkldaSequential}
     curves = {name: [] for name in [*names, *([Mallet.name] if options.mallet else [])]}

@@ -29,11 +29,11 @@ def read_ldac(path):
     return _occurring(sp.csr_matrix((pairs[:, 1], pairs[:, 0], indptr)))
 
 
-def synthetic():
-    """A corpus of about 3 million tokens: 20,000 documents of about 150 tokens, 100 topics, 19,084 words."""
+def synthetic(n_documents=20_000, n_features=19_084):
+    """A corpus of 100 topics, with documents of about 150 tokens; by default about 3 million tokens."""
     corpus = sklda.datasets.make_lda_corpus(
-        20_000,
-        19_084,
+        n_documents,
+        n_features,
         100,
         doc_length=(100, 200),
         doc_topic_prior=0.1,
@@ -229,7 +229,49 @@ class Mallet:
         return sum(os.times()[2:4]) - before
 
 
-PEERS = {peer.name: peer for peer in (Sklda, Tomotopy, Lda, SklearnLDA)}
+class Topica:
+    """topica.LDA on one thread with fixed priors, from random topics. Its sweeps cannot be made in turns: one fit."""
+
+    name = "topica"
+
+    def __init__(self, X, n_topics, seed):
+        self.n_topics, self.seed = n_topics, seed
+        ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        self.texts = [np.repeat(X.indices[a:b], X.data[a:b]).astype(str).tolist() for a, b in ends]
+
+    def turns(self, n_sweeps, repeats, settle):
+        """CPU and wall seconds of `repeats` times `n_sweeps` sweeps, after `settle` sweeps."""
+        import topica
+
+        clocks = []
+
+        def look(sweep, *_):
+            if sweep >= settle:
+                clocks.append((time.process_time(), time.perf_counter()))
+
+        model = topica.LDA(
+            self.n_topics,
+            alpha_sum=ALPHA * self.n_topics,
+            beta=ETA,
+            optimize_interval=0,
+            use_symmetric_alpha=True,
+            seed=self.seed,
+            num_threads=1,
+        )
+        # Calls are at multiples of the interval.
+        settle = -(-settle // n_sweeps) * n_sweeps
+        model.fit(
+            self.texts,
+            iters=settle + repeats * n_sweeps,
+            num_samples=1,
+            keep_theta_draws=False,
+            progress=look,
+            progress_interval=n_sweeps,
+        )
+        return np.diff(np.array(clocks), axis=0).tolist()
+
+
+PEERS = {peer.name: peer for peer in (Sklda, Tomotopy, Lda, Topica, SklearnLDA)}
 
 
 def log_joint(tokens, topics, n_topics):

@@ -28,8 +28,9 @@ folder imports only from the folders above it in this list, and from the modules
                      execution           random  parallel  warn
                      annotations         types
                      convergence         diagnostics
-        sampling     chains of z         collapsed  word_major  partitioned  grouped  partially_collapsed
-                     in common           threaded  blocked  choice  initialisation  run_chains
+        sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
+                                         partially_collapsed
+                     in common           threaded  blocked  count_rows  choice  initialisation  run_chains
                      priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  draws  matching
         variational  CVB0                batch  passes  stream  fixed_topics

@@ -121,8 +121,12 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
 
     def _topic_attributes(self, chain):
         """Fitted attributes: topics and topic proportions from the present draw of a chain."""
-        state = chain.topics, chain.word_topic_counts, chain.topic_totals
-        doc_topic, topic_word = estimate_counts(chain.corpus, chain.priors, *state, self.point_estimate)
+        doc_topic, topic_word = estimate_counts(
+            chain.corpus,
+            chain.priors,
+            chain.topics,
+            self.point_estimate,
+        )
         doc_topic += chain.priors.doc
         doc_topic /= doc_topic.sum(axis=1, keepdims=True)
         topic_word += chain.priors.topic_word()
@@ -207,9 +211,11 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
     def transform(self, X: Counts, *, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics of the fit.
 
-        The method is Gibbs sampling with fixed topics. The full conditional of each token is averaged over the last two
-        thirds of `fold_in_iter` sweeps. The random stream of a document depends only on the seed of the fit and on the
-        words of the document. So its row depends neither on the other rows nor on `n_jobs`.
+        The method is Gibbs sampling with fixed topics. It begins with CVB0 on the distinct words of a document. The
+        full conditional of each token is averaged over the last two thirds of `fold_in_iter` sweeps, and the result of
+        CVB0 counts for 30 sweeps in this mean. With more sweeps the mean converges to the exact posterior mean. The
+        random stream of a document depends only on the seed of the fit and on the words of the document. So its row
+        depends neither on the other rows nor on `n_jobs`.
 
         Parameters
         ----------

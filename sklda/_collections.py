@@ -90,8 +90,9 @@ class CollectionLDA(BaseLDA):
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            By Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last two thirds
-            of `fold_in_iter` sweeps. A row depends neither on the other rows nor on `n_jobs`.
+            By CVB0 and Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last
+            two thirds of `fold_in_iter` sweeps, and CVB0 counts for 30 sweeps. A row depends neither on the other rows
+            nor on `n_jobs`.
 
         Raises
         ------

@@ -83,8 +83,8 @@ class CompoundLDA(CollectionLDA):
     draw_every : int, default=None
         Sweeps between the draws of the mixtures that are kept in `collection_topic_draws_`, after the burn-in. None:
         no draws are kept.
-    fold_in_iter : int, default=30
-        Sweeps over a document in `transform`.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, on the same X and collections. The results are
         then those of one longer fit with the burn-in of the first: step sizes and learnt priors stay, and further
@@ -190,7 +190,7 @@ class CompoundLDA(CollectionLDA):
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
         n_chains: int = 1,
         draw_every: int | None = None,
-        fold_in_iter: int = 30,
+        fold_in_iter: int = 6,
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,

@@ -92,8 +92,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from expected counts under each token's
         full conditional (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: from the counts of the draw.
-    fold_in_iter : int, default=30
-        Sweeps over a document in `transform`.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
@@ -142,7 +142,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         The chain from which the topics are computed: the row of `log_joint_trace_` with the highest mean over the last
         half of its sweeps.
     sampler_ : str
-        The kernel that was used, ``"dense"``.
+        The kernel that was used, ``"dense"`` or ``"sparse"``; see `GibbsLDA`.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -201,7 +201,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         topic_word_prior: ArrayLike | None = None,
         n_chains: int = 4,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
-        fold_in_iter: int = 30,
+        fold_in_iter: int = 6,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Seed = None,

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress
-from sklda._chain_results import ChainResults
+from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._inference import random
 from sklda._inference.modes.initialisation import INITS, init_of, initialise_chains
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
@@ -26,7 +26,7 @@ from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
 from sklda._inference.types import Counts, Model, Seed, Topics
 
 
-class GibbsLDA(BaseLDA):
+class GibbsLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
 
     Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the first half of
@@ -93,8 +93,8 @@ class GibbsLDA(BaseLDA):
     n_chains : int, default=1
         Number of independent chains. The topics are those of the chain with the highest mean log joint over the last
         half of its sweeps. `chains_` has the results of all chains.
-    fold_in_iter : int, default=30
-        Number of sweeps over a document in `transform`.
+    fold_in_iter : int, default=6
+        Number of sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
         then those of one longer fit. Learnt priors stay, and the burn-in is then that of the first fit.
@@ -111,15 +111,15 @@ class GibbsLDA(BaseLDA):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
+    components_ : ndarray of shape (n_components, n_features), float32
         Topic-word counts plus prior, means over draws. `topic_word_` has the normalised rows.
     topic_word_ : ndarray of shape (n_components, n_features)
         Topics as distributions over words.
-    doc_topic_ : ndarray of shape (n_documents, n_components)
+    doc_topic_ : ndarray of shape (n_documents, n_components), float32
         Topic proportions of the training documents, means over draws.
     doc_topic_std_ : ndarray of shape (n_documents, n_components), float32
-        Posterior standard deviations of the topic proportions, within the chain: the variance between draws of their
-        mean given the topics of all tokens, plus the mean of their variance given these.
+        Posterior standard deviations of the proportions, within the chain, computed at the first access: the variance
+        between draws of their mean given the topics of all tokens, plus the mean of their variance given these.
     topic_share_, topic_share_std_ : ndarray of shape (n_components,)
         Share of the tokens in each topic, and its posterior standard deviation. With several chains the standard
         deviation contains the differences between matched topics of the chains. That of one chain is often far too
@@ -133,10 +133,9 @@ class GibbsLDA(BaseLDA):
         The topic of every token in the last draw, document by document. The tokens of a document are in ascending order
         of word ids; a word of count c has c tokens.
     chains_ : list of sklearn.utils.Bunch
-        The results of every chain: ``topic_assignments``, in the smallest integer type, ``topic_word`` and
-        ``doc_topic`` in single precision, ``doc_topic_prior``, ``topic_word_prior``, ``n_draws``, and ``matched``: the
-        topic of this chain that belongs to each topic of the chain that was kept. A chain takes ``4 * n_components *
-        (n_documents + n_features)`` bytes, and one byte for each token.
+        Copies of the results of every chain: ``topic_assignments``, ``topic_word`` and ``doc_topic`` in small types,
+        ``doc_topic_prior``, ``topic_word_prior``, ``n_draws``, and ``matched``: the topic of this chain that belongs to
+        each topic of the chain that was kept.
     topic_stability_ : ndarray of shape (n_components,)
         Mean over the other chains of one less the Jensen-Shannon distance of the matched topic, from 0 to 1. Only with
         several chains.
@@ -162,10 +161,9 @@ class GibbsLDA(BaseLDA):
         Index of the chain from which the topics come.
     sampler_ : str
         The sampler that was used. For ``sampler="collapsed"`` there are two implementations, which are exact but make
-        different draws. ``"sparse"`` goes through the tokens word by word and stores no matrix of counts. It is used if
-        `n_components` is at least 256 and at least 1.4 times the mean length of a document, all topics have the same
-        eta, and no document has more than 65,535 tokens. ``"dense"`` goes through them document by document. For other
-        samplers, their name.
+        different draws. ``"sparse"`` goes through the tokens word by word and stores no matrix of counts. ``"dense"``
+        goes through them document by document. The one with lower expected costs is used. The choice depends on
+        `n_components` and the corpus, but not on the machine. For other samplers, their name.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -245,7 +243,7 @@ class GibbsLDA(BaseLDA):
         draw_every: int = 10,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
         n_chains: int = 1,
-        fold_in_iter: int = 30,
+        fold_in_iter: int = 6,
         warm_start: bool = False,
         snapshot_every: int | None = None,
         n_jobs: int | None = None,
@@ -310,9 +308,9 @@ class GibbsLDA(BaseLDA):
         >>> from sklda import GibbsLDA
         >>> X = np.array([[2, 1, 0], [0, 1, 2]])
         >>> lda = GibbsLDA.from_assignments(X, [0, 0, 0, 1, 1, 1], doc_topic_prior=0.5, topic_word_prior=0.5)
-        >>> lda.doc_topic_.round(2)
-        array([[0.77, 0.23],
-               [0.23, 0.77]])
+        >>> print(lda.doc_topic_.round(2))
+        [[0.77 0.23]
+         [0.23 0.77]]
         """
         lda = cls(1 if n_components is None else n_components, **parameters)
         lda._validate_params()
@@ -333,7 +331,7 @@ class GibbsLDA(BaseLDA):
     def _fit(self, corpus, data):
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
         priors, learning = self._prior_settings(corpus)
-        reserved = reserve_memory(corpus, self.n_components, n_snapshots)
+        reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32)
         if self.warm_start and hasattr(self, "_chain_states_"):
             chains, fold_in_seed = self._resume(corpus, priors, learning), self._fold_in_seed_
         else:
@@ -356,6 +354,7 @@ class GibbsLDA(BaseLDA):
         del reserved
         progress.end(chains)
         results = ChainResults(self, chains)
+        del chains  # They have arrays for sweeps.
         results.warn_of_disagreement()
         return results.attributes() | {"_fold_in_seed_": fold_in_seed}
 

@@ -92,8 +92,8 @@ default=None
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from every token's full conditional
         given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
-    fold_in_iter : int, default=30
-        Sweeps over a document in `transform`.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
     n_jobs : int, default=None
         Chains or annealing runs that run at the same time. Results do not depend on it.
     verbose : int, default=0
@@ -221,7 +221,7 @@ default=None
         max_iter: int | None = None,
         n_proposals: int = 1000,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
-        fold_in_iter: int = 30,
+        fold_in_iter: int = 6,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Seed = None,

@@ -10,7 +10,6 @@ from scipy.stats import chi2, poisson
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._kernels import _tokens
 
 
 def make_corpus(docs, n_features):
@@ -27,9 +26,7 @@ def make_chain(corpus, priors, topics, seed=0, kind=GibbsChain):
 def restart(chain, topics):
     """Put a chain that has arrays of counts into another state z; its stream goes on."""
     chain.topics[:] = topics
-    chain.word_topic_counts[:] = 0
-    chain.topic_totals[:] = 0
-    _tokens.count_topics(chain.corpus.words, chain.topics, chain.word_topic_counts, chain.topic_totals)
+    chain.recount()
 
 
 # Corpora (documents, V) and, by alpha and eta, log p(w | K) for K = 1..4, exact by rational arithmetic.

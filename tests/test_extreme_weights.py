@@ -77,8 +77,9 @@ def test_kernels_survive_words_without_a_topic():
     assert not np.isfinite(result[0])
     expected = scratch((1, K))
     _fold_in.fold_in(
-        words, offsets, keys, word_topic, alpha, 6, 2, 0, np.ones(len(word_topic), f32), expected, scratch(n, i32),
-        scratch((3, P), f32), scratch(P, i32), scratch(P // 16), np.zeros(1, i32),
+        words, offsets, keys, word_topic, alpha, 6, 2, 0, 9, 0.01, 3.0, np.ones(len(word_topic), f32), expected,
+        scratch((3, n), i32), scratch((n, P), f32), scratch((11, P), f32), scratch(P, i32), scratch(P // 16),
+        np.zeros(1, i32),
     )  # fmt: skip
     assert expected.sum() == pytest.approx(2)
     for own, whole in arrays:
@@ -129,6 +130,7 @@ POISONED = """
     from sklda._inference.sampling.partitioned import PartitionedChain
     from sklda._inference.priors import Priors, padded
     from sklda._inference.sampling.word_major import WordMajorChain
+    from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
 
     f32, i32, u64 = np.float32, np.int32, np.uint64
     rng = np.random.default_rng(0)
@@ -176,8 +178,9 @@ POISONED = """
                 )
                 check(topics)
                 _fold_in.fold_in(
-                    words, offsets, keys, word_topic, alpha, 3, 1, 0, np.ones(len(word_topic), f32), np.empty((6, K)),
-                    np.empty(longest, i32), np.empty((3, P), f32), *tables()[1:], np.zeros(1, i32),
+                    words, offsets, keys, word_topic, alpha, 3, 1, 0, 9, 0.01, 3.0, np.ones(len(word_topic), f32),
+                    np.empty((6, K)), np.empty((3, longest), i32), np.empty((longest, P), f32),
+                    np.empty((11, P), f32), *tables()[1:], np.zeros(1, i32),
                 )
                 topics, streams, result = np.full(N, -1, i32), np.zeros((6, 4), u64), np.zeros(6)
                 _annealing.guided(
@@ -209,9 +212,8 @@ POISONED = """
                 )
                 # the collapsed samplers, whose weights are made of priors
                 for own in (False, True):
-                    for chain_class in (GibbsChain, WordMajorChain, PartitionedChain):
-                        if own and chain_class is WordMajorChain:
-                            continue
+                    by_word = WordMajorChain, WordMajorPartitionedChain
+                    for chain_class in (GibbsChain, *by_word, PartitionedChain):
                         priors = Priors.make(0.1, np.full((K, 5), 0.1) if own else 0.1, K, 5, 6)
                         chain = chain_class.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
                         for array in (priors.doc, priors.word, priors.topic[:, :K], priors.totals):
@@ -222,9 +224,19 @@ POISONED = """
                             chain.sweep()
                             check(chain.topics)
                             assert (np.bincount(chain.topics, minlength=K) == chain.topic_totals).all()
+                lists = type("Lists", (WordMajorChain,), {"least_for_row": np.inf})
+                for chain_class in (WordMajorChain, lists):
+                    priors = Priors.make(rng.poisson(0.5, (6, K)) + 0.1, 0.1, K, 5, 6)
+                    chain = chain_class.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
+                    chain._excess[(chain._excess > 0) & (rng.random(len(chain._excess)) < 0.5)] = poison
+                    for _ in range(3):
+                        chain.sweep()
+                        check(chain.topics)
+                        assert (np.bincount(chain.topics, minlength=K) == chain.topic_totals).all()
                 shapes, sums = rng.choice([poison, -1.0, 1.0], 5), np.empty(K)
                 _dirichlet.draw_words(
-                    0, 5, np.zeros((5, P), i32), shapes, np.empty((0, P), f32), 1, np.empty((5, P), f32), sums,
+                    0, 5, np.zeros((5, P), np.uint16), np.zeros((0, P), i32), np.zeros(0, i32), shapes,
+                    np.empty((0, P), f32), 1, np.empty((5, P), f32), sums,
                 )
     print("done")
 """
@@ -272,8 +284,6 @@ FLUSHED = """
             for own in (False, True):
                 priors = Priors.make(prior(K), prior((K, V)) if own else prior(V), K, V, 5)
                 for kind in (GibbsChain, WordMajorChain, GroupedChain, PartiallyCollapsedChain, PartitionedChain):
-                    if own and kind is WordMajorChain:
-                        continue
                     chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(repeat))
                     for _ in range(4):
                         chain.sweep()

@@ -62,7 +62,10 @@ MUTATIONS = {
         "test_gibbs_em_takes_the_exact_m_step": "test_draws_at_another_prior_are_found",
         "test_the_bound_lies_below_the_evidence_and_rises": "test_a_bound_without_a_divergence_is_found",
     },
-    "hyperparameters/test_tempered_kernel.py": {"test_grid_points_are_drawn_from_their_conditional": ITSELF},
+    "hyperparameters/test_tempered_kernel.py": {
+        "test_grid_points_are_drawn_from_their_conditional": ITSELF,
+        "test_grid_points_are_visited_at_their_rates": "test_another_zeta_is_found",
+    },
     "hyperparameters/test_marginal_likelihood.py": {
         "test_log_ratios_are_exact_within_their_errors": "test_a_wrong_ratio_is_found",
         "test_the_papers_options_give_the_same_surface": "test_a_wrong_denominator_is_found",
@@ -112,6 +115,10 @@ MUTATIONS = {
         "test_sweeps_and_new_words_keep_the_joint_distribution": "test_a_broken_sweep_is_found",
     },
     "sampling/test_initialisation.py": {"test_a_sequential_start_draws_tokens_in_turn": ITSELF},
+    "sampling/test_partitioned.py": {
+        "test_a_sweep_by_words_keeps_the_posterior": "test_miscounts_and_a_dropped_prior_are_found",
+        "test_a_sweep_by_words_keeps_the_posterior_with_few_workers": "test_miscounts_and_a_dropped_prior_are_found",
+    },
     "sampling/test_prior_learning.py": {
         "test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors": ITSELF,
     },

@@ -53,7 +53,7 @@ def check_weights(components, owner):
         If a value is negative, NaN or infinite, or a row has only zeros.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        sums = components.sum(axis=1, keepdims=True)
+        sums = components.sum(axis=1, keepdims=True, dtype=np.float64)
     bad = ~((components.min(axis=1, keepdims=True) >= 0) & (sums > 0) & np.isfinite(sums))
     if bad.any():
         k = int(np.argmax(bad))

@@ -54,10 +54,10 @@ class Corpus(Aligned):
         """
         X = read_counts(X, validate)
         counts = X.data.astype(np.int64, copy=False)
-        running = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=running[1:])
-        offsets = running[X.indptr]
-        del running
+        # `reduceat` gives an element, and not zero, for an empty document.
+        offsets, filled = np.zeros(X.shape[0] + 1, np.int64), X.indptr[:-1] < X.indptr[1:]
+        offsets[1:][filled] = np.add.reduceat(counts, X.indptr[:-1][filled]) if len(counts) else 0
+        np.cumsum(offsets, out=offsets)
         if offsets[-1] > LARGEST_COUNT:
             totals = {"document": np.diff(offsets), "word": np.bincount(X.indices, weights=counts)}
             for kind, n_tokens in totals.items():
@@ -97,6 +97,11 @@ class Corpus(Aligned):
         histogram = np.bincount(self.lengths, minlength=1)
         histogram[0] = 0
         return histogram
+
+    @cached_property
+    def word_frequencies(self):
+        """Number of tokens of every word, int64 (n_features,)."""
+        return count_tokens(self.words, self.n_features)
 
     @property
     def token_documents(self):
@@ -139,3 +144,14 @@ class Corpus(Aligned):
             edges = np.searchsorted(self.offsets, marks, side="right") - 1
         edges = np.unique(np.concatenate([[0], edges, [self.n_documents]]))
         return list(itertools.pairwise(edges.tolist()))
+
+
+def count_tokens(values, n_values):
+    """Number of tokens of every word, or of every topic, int64 (n_values,)."""
+    # In parts, because `bincount` makes a copy in 64 bits.
+    return sum(np.bincount(part, minlength=n_values) for part in small_parts(values))
+
+
+def small_parts(values):
+    """The values of all tokens in parts, so that a computation needs little memory."""
+    return np.array_split(values, 1 + len(values) // 2**18)

@@ -116,8 +116,10 @@ def _wide_csr(X):
         ) from error
     if X.dtype.kind in "biu":
         # Floats do not overflow silently. Sums that they would round are too large and are refused later.
-        small = X.dtype.itemsize < 8 or np.abs(X.data.astype(np.float64)).max(initial=0) <= LARGEST_COUNT
-        X = X.astype(np.int64 if small else np.float64)
+        small = (
+            X.dtype.itemsize < 8 or -LARGEST_COUNT <= X.data.min(initial=0) <= X.data.max(initial=0) <= LARGEST_COUNT
+        )
+        X = X.astype(np.int64 if small else np.float64, copy=False)
     elif X.dtype.kind == "f" and X.dtype.itemsize < 8:
         X = X.astype(np.float64)
     return X.tocsr()

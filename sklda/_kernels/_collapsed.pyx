@@ -6,15 +6,16 @@ The full conditional of a token of word v in document d (Griffiths & Steyvers 20
 
 where the counts exclude the token itself.
 """
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
-from sklda._kernels._dense cimport Dense, sweep_document, weigh_topics
-from sklda._kernels._lanes cimport wider_vectors
+from sklda._kernels._dense cimport (
+    Dense, set_rows, set_scratch, store_totals, sweep_document, vector_level, weigh_topics,
+)
 
 
-def wide_vectors():
-    """Whether this machine has AVX2 and the package was built with it."""
-    return bool(wider_vectors())
+def vectors():
+    """The widest vectors that this machine has and the package was built with. 0: baseline; 1: AVX2; 2: AVX-512."""
+    return vector_level()
 
 
 def sweep(
@@ -26,14 +27,15 @@ def sweep(
     const float[:, ::1] topic_prior,       # IN (V, P): eta when each topic has its own; empty otherwise
     const double[::1] prior_totals,        # IN (K,): sum of eta over words
     int32_t[::1] topics,                   # IN/OUT (N,): z, -1 where a token has none yet
-    int32_t[:, ::1] word_topic_counts,     # IN/OUT (V, P): m_kv, zero in the padding
+    uint16_t[:, ::1] rows,                 # IN/OUT (V, P): m_kv, zero in the padding
+    int32_t[:, ::1] long_rows,             # IN/OUT (L, P): rows of words with too many tokens for 16 bits
+    const int32_t[::1] place,              # IN (V,): index of a word's row in long_rows, or -1; empty if L = 0
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
-    bint wide,                             # IN: use AVX2, see wide_vectors(); the draws are the same
-    double[::1] scratch_totals,            # SCRATCH (P,)
-    float[:, ::1] scratch_float,           # SCRATCH (2, P)
+    int vectors,                           # IN: which vectors to use, see vectors(); the draws are the same
+    double[:, ::1] scratch_doubles,        # SCRATCH (2, P)
+    float[:, ::1] scratch_floats,          # SCRATCH (2, P)
     int32_t[::1] scratch_counts,           # SCRATCH (P,)
-    double[::1] scratch_lane,              # SCRATCH (P // LANES,)
 ):
     cdef:
         int64_t d, j, k
@@ -42,17 +44,16 @@ def sweep(
 
     if words.shape[0] == 0:
         return
-    dense.rows, dense.K, dense.P = &word_topic_counts[0, 0], topic_totals.shape[0], word_topic_counts.shape[1]
+    set_rows(&dense, rows, long_rows, place, topic_totals.shape[0], vectors)
+    set_scratch(&dense, scratch_doubles, scratch_floats, scratch_counts)
     dense.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     dense.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
-    dense.wide, dense.state = wide, &stream[0]
-    dense.totals, dense.prior_totals = &scratch_totals[0], &prior_totals[0]
-    dense.scale, dense.inverse = &scratch_float[0, 0], &scratch_float[1, 0]
-    dense.counts, dense.walked = &scratch_counts[0], &scratch_lane[0]
+    dense.prior_totals, dense.state = &prior_totals[0], &stream[0]
     with nogil:
         for k in range(dense.K):
             dense.totals[k] = topic_totals[k]
         weigh_topics(&dense)
         for j in range(order.shape[0]):
             d = order[j]
-            sweep_document(&dense, &doc_prior[d if prior_per_doc else 0, 0], words, offsets, d, topics, topic_totals)
+            sweep_document(&dense, &doc_prior[d if prior_per_doc else 0, 0], words, offsets, d, topics)
+        store_totals(&dense, topic_totals)

@@ -1,6 +1,7 @@
 """Draw phi from its Dirichlet posterior given z: gamma variates, which are divided by their sums over words."""
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
+from sklda._kernels._count_rows cimport count_of
 from sklda._kernels._gamma cimport gamma_source, gamma_variate, seed_source
 from sklda._kernels._running_sums cimport STRIDE
 from sklda._kernels._xoshiro cimport mix64
@@ -9,7 +10,9 @@ from sklda._kernels._xoshiro cimport mix64
 def draw_words(
     int64_t first,                              # IN: the words first, ..., last - 1 are drawn
     int64_t last,                               # IN
-    const int32_t[:, ::1] word_topic_counts,    # IN (V, P): m_kv
+    const uint16_t[:, ::1] rows,                # IN (V, P): m_kv of words with short rows
+    const int32_t[:, ::1] long_rows,            # IN (L, P): m_kv of words with long rows
+    const int32_t[::1] place,                   # IN (V,): index of a word's row in long_rows, or -1; empty if L = 0
     const double[::1] word_prior,               # IN (V,): eta when topics share it; empty otherwise
     const float[:, ::1] topic_prior,            # IN (V, P): eta when each topic has its own; empty otherwise
     uint64_t key,                               # IN: seed; the stream of a word depends on it and on the word
@@ -31,7 +34,7 @@ def draw_words(
             for k in range(K):
                 if own:
                     eta = topic_prior[v, k]
-                variate = gamma_variate(&source, word_topic_counts[v, k] + eta)
+                variate = gamma_variate(&source, count_of(rows, long_rows, place, v, k) + eta)
                 word_topic[v, k] = <float>variate
                 sums[k] += variate
             for k in range(K, P):

@@ -88,46 +88,110 @@ cdef inline void put(Document* doc, int64_t i, int32_t t) noexcept nogil:
     doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
 
 
-cdef inline double draw(Document* doc, int64_t i, float* soft) noexcept nogil:
-    """Draw token i; return the sum of its weights, zero if no topic has the word. With `soft`, add its conditional."""
+cdef inline int64_t run_end(const Document* doc, int64_t i) noexcept nogil:
+    """The end of the tokens from i on that have the same word."""
+    cdef int64_t end = i + 1
+    while end < doc.n and doc.rows[end] == doc.rows[i]:
+        end += 1
+    return end
+
+
+cdef inline float lane_sum(const float* row, const float* proportions, int64_t P, int64_t lane) noexcept nogil:
+    """One of the sums of `lane_products`, bit for bit."""
+    cdef:
+        float total = 0
+        int64_t j
+    for j in range(P // LANES):
+        total += row[lane + j * LANES] * proportions[lane + j * LANES]
+    return total
+
+
+cdef inline int32_t draw_in_lane(
+    Document* doc, const float* row, const float* weights, int lane, double u,
+) noexcept nogil:
+    """Draw a topic of a lane with probabilities proportional to row times weights, by the point u in [0, 1)."""
+    cdef:
+        int64_t j, n_blocks = doc.P // LANES
+        double total = 0
+    for j in range(n_blocks):
+        total += <double>row[lane + j * LANES] * weights[lane + j * LANES]
+        doc.walked[j] = total
+    return <int32_t>(lane + search(doc.walked, n_blocks, u) * LANES)
+
+
+cdef inline double draw_run(Document* doc, int64_t first, int64_t end, float* soft) noexcept nogil:
+    """Draw the tokens from `first` to `end`, which have the same word, one after the other. Return the sum of the
+    weights of the first one, zero if no topic has the word. With `soft`, add its conditional times their number.
+
+    The weights are products of `row` and `proportions`, in which the topic of the present token (`held`) is zero. From
+    one token to the next only the sums of lanes whose proportions change are computed again.
+    """
     cdef:
         float[16] sums
         lane_table table
-        int32_t t = doc.topics[i], new
-        int64_t j, n_blocks = doc.P // LANES
+        int32_t t, held = -1, new
+        int64_t i
         int lane
-        double stay = 0, others, total = 0, u
-        const float* row = doc.base + doc.rows[i] * doc.P
-    if t >= 0:
-        stay = (doc.counts[t] - 1 + doc.prior[t]) * row[t]
-        doc.proportions[t] = 0
-    lane_products(row, doc.proportions, doc.P, sums)
-    tabulate(sums, &table)
-    others = table.total
-    if soft != NULL and others + stay > 0:
-        add_products(row, doc.proportions, <float>(1 / (others + stay)), doc.P, soft)
+        bint stale
+        double stay, others, u, first_total = 0
+        const float* row = doc.base + doc.rows[first] * doc.P
+        float* proportions = doc.proportions
+    if doc.topics[first] >= 0:
+        held = doc.topics[first]
+        proportions[held] = 0
+    lane_products(row, proportions, doc.P, sums)
+    stale = True
+    for i in range(first, end):
+        t = doc.topics[i]
+        if t != held:
+            if held >= 0:
+                proportions[held] = <float>(doc.counts[held] + doc.prior[held])
+                sums[held % LANES] = lane_sum(row, proportions, doc.P, held % LANES)
+            if t >= 0:
+                proportions[t] = 0
+                sums[t % LANES] = lane_sum(row, proportions, doc.P, t % LANES)
+            held = t
+            stale = True
+        if stale:
+            tabulate(sums, &table)
+            stale = False
+        stay = (doc.counts[t] - 1 + doc.prior[t]) * row[t] if t >= 0 else 0
+        others = table.total
+        if i == first:
+            first_total = others + stay
+            if soft != NULL and first_total > 0:
+                add_products(row, proportions, <float>((end - first) / first_total), doc.P, soft)
+                if t >= 0:
+                    soft[t] += <float>((end - first) * (stay / first_total))
+        u = uniform(doc.state) * (others + stay) - stay
+        if u < 0 or others <= 0:
+            continue
+        lane = choose_lane(&table, sums, &u)
+        new = draw_in_lane(doc, row, proportions, lane, u)
         if t >= 0:
-            soft[t] += <float>(stay / (others + stay))
-    u = uniform(doc.state) * (others + stay) - stay
-    if u < 0 or others <= 0:
-        if t >= 0:
-            doc.proportions[t] = <float>(doc.counts[t] + doc.prior[t])
-        return others + stay
-    lane = choose_lane(&table, sums, &u)
-    for j in range(n_blocks):
-        total += <double>row[lane + j * LANES] * doc.proportions[lane + j * LANES]
-        doc.walked[j] = total
-    new = <int32_t>(lane + search(doc.walked, n_blocks, u) * LANES)
-    if t >= 0:
-        take(doc, i)
-    put(doc, i, new)
-    return others + stay
+            doc.counts[t] -= 1
+        doc.topics[i] = new
+        doc.counts[new] += 1
+        proportions[new] = <float>(doc.counts[new] + doc.prior[new])
+        if i + 1 < end:
+            sums[new % LANES] = lane_sum(row, proportions, doc.P, new % LANES)
+            stale = True
+    if held >= 0:
+        proportions[held] = <float>(doc.counts[held] + doc.prior[held])
+    return first_total
+
+
+cdef inline double draw(Document* doc, int64_t i, float* soft) noexcept nogil:
+    """Draw token i; return the sum of its weights, zero if no topic has the word. With `soft`, add its conditional."""
+    return draw_run(doc, i, i + 1, soft)
 
 
 cdef inline void sweep(Document* doc) noexcept nogil:
-    cdef int64_t i
-    for i in range(doc.n):
-        draw(doc, i, NULL)
+    cdef int64_t i = 0, end
+    while i < doc.n:
+        end = run_end(doc, i)
+        draw_run(doc, i, end, NULL)
+        i = end
 
 
 cdef inline void move(float* soft, int64_t K, double* sums) noexcept nogil:
@@ -143,22 +207,25 @@ cdef inline void averaged_sweep(
 ) noexcept nogil:
     """Sweep, and add to `sums` (K,) the draw's estimate of n_k: see the constants of _fold_in.pyx.
 
+    The tokens of one word have the same expectation, so the conditional of the first one stands for all of them.
     `scale` has the factor by which the row of a word was divided; only WEIGHTS uses it and `token`.
     """
     cdef:
-        int64_t i, k
+        int64_t i = 0, k, end
         double factor
     memset(soft, 0, doc.P * sizeof(float))
-    for i in range(doc.n):
+    while i < doc.n:
+        end = run_end(doc, i)
         if estimate == 2:
             memset(token, 0, doc.P * sizeof(float))
-            factor = draw(doc, i, token) * scale[doc.rows[i]]
+            factor = draw_run(doc, i, end, token) * scale[doc.rows[i]]
             for k in range(doc.K):
                 sums[k] += token[k] * factor
         else:
-            draw(doc, i, soft if estimate == 0 else NULL)
-        if estimate == 0 and i % FEW == FEW - 1:
+            draw_run(doc, i, end, soft if estimate == 0 else NULL)
+        if estimate == 0 and end / FEW > i / FEW:
             move(soft, doc.K, sums)
+        i = end
     if estimate == 0:
         move(soft, doc.K, sums)
     elif estimate == 1:

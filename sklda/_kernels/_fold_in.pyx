@@ -1,17 +1,46 @@
-"""Topic proportions of documents when the topics are known: Gibbs sweeps over z with phi fixed.
+"""Topic proportions of documents when the topics are known: CVB0, then Gibbs sweeps over z with phi fixed.
 
 What is averaged over sweeps, by number: 0, the full conditional of every token (CGS_p); 1, the counts of the draw
 (CGS); 2, the full conditionals without their normalisation, phi_kw (n_dk + alpha_k).
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from sklda._kernels._document cimport Document, averaged_sweep, clear, open_block, open_document, sweep
 from sklda._kernels._barrier cimport load
-from sklda._kernels._xoshiro cimport seed_state
+from sklda._kernels._document cimport (
+    Document, averaged_sweep, count, draw_in_lane, open_block, open_document, run_end, sweep,
+)
+from sklda._kernels._lanes cimport choose_lane, lane_products, lane_table, tabulate, wider_vectors
+from sklda._kernels._soft_counts cimport SoftCounts, set_soft_counts
+from sklda._kernels._xoshiro cimport seed_state, uniform
+
+
+cdef void draw_start(Document* doc, const SoftCounts* soft, const float* ones) noexcept nogil:
+    """Draw the topic of every token from the distribution of its word; -1 if it is zero."""
+    cdef:
+        float[16] sums
+        lane_table table
+        int64_t i = 0, n = 0, end
+        int lane
+        double u
+        const float* own
+    while i < doc.n:
+        end = run_end(doc, i)
+        own = soft.own + n * doc.P
+        lane_products(own, ones, doc.P, sums)
+        tabulate(sums, &table)
+        while i < end:
+            doc.topics[i] = -1
+            if table.total > 0:
+                u = uniform(doc.state) * table.total
+                lane = choose_lane(&table, sums, &u)
+                doc.topics[i] = draw_in_lane(doc, own, ones, lane, u)
+            i += 1
+        n += 1
+    count(doc)
 
 
 def fold_in(
-    const int32_t[::1] words,            # IN (N,): rows of word_topic
+    const int32_t[::1] words,            # IN (N,): rows of word_topic; the tokens of a word follow each other
     const int64_t[::1] offsets,          # IN (D + 1,)
     const uint64_t[::1] keys,            # IN (D,): each document's own seed
     const float[:, ::1] word_topic,      # IN (W, P): phi by word, each row up to a factor, zero in the padding
@@ -19,10 +48,14 @@ def fold_in(
     int64_t n_sweeps,                    # IN
     int64_t n_burn_in,                   # IN: sweeps that are not averaged
     int estimate,                        # IN: 0, 1 or 2, see above
+    int64_t n_updates,                   # IN: the largest number of updates of CVB0
+    double tolerance,                    # IN: they end if the change of n_dk is smaller, as a share of the tokens
+    double cvb0_weight,                  # IN: number of sweeps that the result of CVB0 counts for in the mean
     const float[::1] scale,              # IN (W,): what the rows of word_topic were divided by
-    double[:, ::1] expected_counts,      # OUT (D, K): mean over sweeps of the estimate of n_dk
-    int32_t[::1] scratch_topics,         # SCRATCH (longest document,)
-    float[:, ::1] scratch_float,         # SCRATCH (3, P)
+    double[:, ::1] expected_counts,      # OUT (D, K): mean over CVB0 and sweeps of the estimate of n_dk
+    int32_t[:, ::1] scratch_tokens,      # SCRATCH (3, longest document)
+    float[:, ::1] scratch_own,           # SCRATCH (most runs of a word in a document, P)
+    float[:, ::1] scratch_float,         # SCRATCH (11, P)
     int32_t[::1] scratch_counts,         # SCRATCH (P,)
     double[::1] scratch_lane,            # SCRATCH (P // LANES,)
     const int32_t[::1] stop,             # IN (1,): another thread may set it; if not zero, end
@@ -30,28 +63,36 @@ def fold_in(
     cdef:
         int64_t d, k, s
         uint64_t[4] state
-        float* soft = &scratch_float[1, 0]
+        float* ones = &scratch_float[3, 0]
         Document doc
+        SoftCounts soft
 
     if words.shape[0] == 0:
         expected_counts[:, :] = 0
         return
+    scratch_float[3, :] = 1
     open_block(&doc, word_topic, doc_prior, scratch_counts, &scratch_float[0, 0], &scratch_lane[0])
+    soft.own, soft.rows, soft.repeats = &scratch_own[0, 0], &scratch_tokens[1, 0], &scratch_tokens[2, 0]
+    soft.expected, soft.prior, soft.before = &scratch_float[4, 0], &scratch_float[5, 0], &scratch_float[6, 0]
+    soft.weights, soft.wide = &scratch_float[7, 0], wider_vectors()
     with nogil:
         for d in range(offsets.shape[0] - 1):
             for k in range(doc.K):
                 expected_counts[d, k] = 0
-            if not open_document(&doc, d, offsets, words, doc_prior, &scratch_topics[0], state, stop):
+            if not open_document(&doc, d, offsets, words, doc_prior, &scratch_tokens[0, 0], state, stop):
                 continue
             seed_state(keys[d], state)
-            # In the first sweep each token is drawn given the topics of the tokens before it.
-            clear(&doc)
+            set_soft_counts(&soft, &doc, n_updates, tolerance, &stop[0])
+            draw_start(&doc, &soft, ones)
             for s in range(n_sweeps):
                 if load(&stop[0]):
                     break
                 if s < n_burn_in:
                     sweep(&doc)
                 else:
-                    averaged_sweep(&doc, estimate, &scale[0], &scratch_float[2, 0], soft, &expected_counts[d, 0])
+                    averaged_sweep(
+                        &doc, estimate, &scale[0], &scratch_float[2, 0], &scratch_float[1, 0], &expected_counts[d, 0]
+                    )
             for k in range(doc.K):
-                expected_counts[d, k] /= n_sweeps - n_burn_in
+                expected_counts[d, k] += cvb0_weight * soft.expected[k]
+                expected_counts[d, k] /= n_sweeps - n_burn_in + cvb0_weight

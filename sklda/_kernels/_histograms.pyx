@@ -5,8 +5,13 @@ Zeros are not counted, because they contribute nothing.
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.string cimport memset
 
-from sklda._kernels._lists cimport COUNT, TOPIC
+from sklda._kernels._lists cimport COUNT, TOPIC, row_count
 from sklda._kernels._lanes cimport LANES
+
+
+ctypedef fused count_t:
+    uint16_t
+    int32_t
 
 
 def documents(
@@ -36,35 +41,39 @@ def documents(
 
 
 def words(
-    const int32_t[:, ::1] word_topic_counts,    # IN (V, P): m_kv, zero in the padding
+    const count_t[:, ::1] counts,               # IN (V, P): m_kv, zero in the padding
     int64_t[::1] histogram,                     # IN/OUT (largest m_kv + 1,): [m] gains the (k, v) with m_kv = m > 0
 ):
     cdef int64_t v, k
     with nogil:
-        for v in range(word_topic_counts.shape[0]):
-            for k in range(word_topic_counts.shape[1]):
-                if word_topic_counts[v, k] > 0:
-                    histogram[word_topic_counts[v, k]] += 1
+        for v in range(counts.shape[0]):
+            for k in range(counts.shape[1]):
+                if counts[v, k] > 0:
+                    histogram[counts[v, k]] += 1
 
 
 def document_lists(
-    const int32_t[::1] begins,            # IN (D,): the list of document d begins at entry begins[d] * LANES
-    const uint32_t[::1] entries,          # IN (E,): lists of topics and counts, as in _word_layout
-    const int32_t[::1] sizes,             # IN (D,): lengths of the lists
+    const int32_t[::1] begins,            # IN (D,): the counts of document d begin at entry begins[d] * LANES
+    const uint32_t[::1] entries,          # IN (E,): lists and rows of counts, as in _word_layout
+    const int32_t[::1] sizes,             # IN (D,): lengths of the lists; negative for rows
+    int64_t K,                            # IN: length of the rows
     int64_t[:, ::1] histogram,            # IN/OUT (1 or K, longest document + 1): as in `documents`
 ):
-    """As `documents`, from lists; return the largest n_dk."""
+    """As `documents`, from lists and rows; return the largest n_dk."""
     cdef:
-        int64_t d, j, count, largest = 0
-        uint32_t entry
+        int64_t d, j, k, count, largest = 0
+        const uint32_t* entry_list
         bint by_topic = histogram.shape[0] > 1
     with nogil:
         for d in range(sizes.shape[0]):
-            for j in range(sizes[d]):
-                entry = entries[<int64_t>begins[d] * LANES + j]
-                count = COUNT(entry)
+            if sizes[d] == 0:
+                continue
+            entry_list = &entries[<int64_t>begins[d] * LANES]
+            for j in range(sizes[d] if sizes[d] > 0 else K):
+                k = TOPIC(entry_list[j]) if sizes[d] > 0 else j
+                count = COUNT(entry_list[j]) if sizes[d] > 0 else row_count(entry_list, sizes[d], j)
                 if count > 0:
-                    histogram[TOPIC(entry) if by_topic else 0, count] += 1
+                    histogram[k if by_topic else 0, count] += 1
                     largest = max(largest, count)
     return largest
 

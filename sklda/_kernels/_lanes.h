@@ -26,33 +26,13 @@
 #define SELDOM static
 #endif
 
-/* sums[l] = sum of (counts[k] + prior) * scale[k] over the lane l */
-ALWAYS_INLINE void lane_sums_shared(const int32_t *restrict counts, float prior, const float *restrict scale,
-                                    int64_t width, float *restrict sums)
-{
-    float acc[LANES] = {0};
-    for (int64_t j = 0; j < width; j += LANES)
-        for (int l = 0; l < LANES; l++)
-            acc[l] += ((float)counts[j + l] + prior) * scale[j + l];
-    for (int l = 0; l < LANES; l++)
-        sums[l] = acc[l];
-}
-
-/* The same sums, bit for bit, with AVX2. */
 #if defined(WIDE_VECTORS)
-__attribute__((target("avx2"))) static void lane_sums_wide(const int32_t *restrict counts, float prior,
-                                                           const float *restrict scale, int64_t width,
-                                                           float *restrict sums)
-{
-    lane_sums_shared(counts, prior, scale, width, sums);
-}
 static inline int wider_vectors(void) { return __builtin_cpu_supports("avx2"); }
 #else
-#define lane_sums_wide lane_sums_shared
 static inline int wider_vectors(void) { return 0; }
 #endif
 
-/* the same with one prior per topic */
+/* sums[l] = sum of (counts[k] + prior[k]) * scale[k] over the lane l */
 static inline void lane_sums_own(const int32_t *restrict counts, const float *restrict prior,
                                  const float *restrict scale, int64_t width, float *restrict sums)
 {
@@ -142,11 +122,11 @@ SELDOM int first_positive(const float *sums)
     return 0;
 }
 
-/* Index of the last of n > 0 running sums that is larger than the one before it; 0 if none is. */
-SELDOM int64_t last_increase(const double *running, int64_t n)
+/* Index of the last of n > 0 running sums, `stride` numbers apart, that is larger than the one before it; 0 if none. */
+SELDOM int64_t last_increase(const double *running, int64_t n, int64_t stride)
 {
     int64_t j = n - 1;
-    while (j > 0 && !(running[j] > running[j - 1]))
+    while (j > 0 && !(running[j * stride] > running[(j - 1) * stride]))
         j--;
     return j;
 }
@@ -177,7 +157,7 @@ static inline int64_t search(const double *running, int64_t n, double u)
     for (int64_t j = 0; j < n; j++)
         passed += u >= running[j];
     /* No sum exceeds it if the last is zero, infinite, subnormal or NaN. */
-    return passed < n ? passed : last_increase(running, n);
+    return passed < n ? passed : last_increase(running, n, 1);
 }
 
 #endif

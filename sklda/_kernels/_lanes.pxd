@@ -3,9 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 cdef extern from "_lanes.h" nogil:
     int LANES
     void PREFETCH(const void* p)
-    void lane_sums_shared(const int32_t* counts, float prior, const float* scale, int64_t width, float* sums)
     int wider_vectors()
-    void lane_sums_wide(const int32_t* counts, float prior, const float* scale, int64_t width, float* sums)
     void lane_sums_own(const int32_t* counts, const float* prior, const float* scale, int64_t width, float* sums)
     void lane_products(const float* a, const float* b, int64_t width, float* sums)
     void add_products(const float* a, const float* b, float share, int64_t width, float* soft)

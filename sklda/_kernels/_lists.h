@@ -1,7 +1,7 @@
-/* Topics of a document as a list of (count, topic) pairs, for documents with few topics.
+/* Topics of a document as a list of (count, topic) pairs, for documents with few topics; or as a row of all counts.
  *
- * An entry is count << 16 | topic; lists begin at multiples of LANES entries, and entries past the end are zero. Sums
- * are computed in LANES lanes, in the same order on every instruction set. */
+ * An entry is count << 16 | topic; lists and rows begin at multiples of LANES entries, and entries past the end are
+ * zero. Sums are computed in LANES lanes, in the same order on every instruction set. */
 #ifndef SKLDA_LISTS_H
 #define SKLDA_LISTS_H
 
@@ -10,10 +10,10 @@
 #define TOPIC(entry) ((entry) & 0xffff)
 #define COUNT(entry) ((entry) >> 16)
 
-/* weights[j] = count_j * word[topic_j], but zero for the topic `without`, which is in the list. sums[l] = sum of the
- * weights in lane l. Returns the index of `without` in the list. */
-static int64_t list_weights(const uint32_t *restrict list, int64_t n, int without, const float *restrict word,
-                            float *restrict weights, float *restrict sums)
+/* weights[j] = (count_j + strength * excess_j) * word[topic_j], but zero for the topic `without`, which is in the list;
+ * `excess` may be NULL. sums[l] = sum of the weights in lane l. Returns the index of `without` in the list. */
+static int64_t list_weights(const uint32_t *restrict list, const float *restrict excess, float strength, int64_t n,
+                            int without, const float *restrict word, float *restrict weights, float *restrict sums)
 {
     float acc[LANES] = {0};
     int32_t at[LANES] = {0};
@@ -21,7 +21,8 @@ static int64_t list_weights(const uint32_t *restrict list, int64_t n, int withou
     for (int64_t j = 0; j < n; j += LANES)
         for (int l = 0; l < LANES; l++) {
             uint32_t entry = list[j + l];
-            float w = (float)(int32_t)COUNT(entry) * word[TOPIC(entry)];
+            float count = (float)(int32_t)COUNT(entry);
+            float w = (excess ? count + strength * excess[j + l] : count) * word[TOPIC(entry)];
             int here = (int)TOPIC(entry) == without && entry > 0xffff;
             w = here ? 0 : w;
             at[l] = here ? (int32_t)j + l : at[l];
@@ -35,16 +36,79 @@ static int64_t list_weights(const uint32_t *restrict list, int64_t n, int withou
     return found;
 }
 
+/* sums[l] = sum of (counts[k] + alpha[k]) * word[k] over the lane l, without the topic `without` */
+ALWAYS_INLINE void row_sums_16(const uint16_t *restrict counts, const float *restrict alpha, float *restrict word,
+                        int64_t without, int64_t width, float *restrict sums)
+{
+    float acc[LANES] = {0};
+    float kept = word[without];
+    word[without] = 0;
+    for (int64_t j = 0; j < width; j += LANES)
+        for (int l = 0; l < LANES; l++)
+            acc[l] += ((float)counts[j + l] + alpha[j + l]) * word[j + l];
+    for (int l = 0; l < LANES; l++)
+        sums[l] = acc[l];
+    word[without] = kept;
+}
+
+/* the same with counts[k] + strength * excess[k]; excess may be NULL */
+ALWAYS_INLINE void row_sums_32(const int32_t *restrict counts, const float *restrict excess, float strength,
+                        const float *restrict alpha, float *restrict word, int64_t without, int64_t width,
+                        float *restrict sums)
+{
+    float acc[LANES] = {0};
+    float kept = word[without];
+    word[without] = 0;
+    for (int64_t j = 0; j < width; j += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float added = excess ? strength * excess[j + l] : 0;
+            acc[l] += ((float)counts[j + l] + added + alpha[j + l]) * word[j + l];
+        }
+    for (int l = 0; l < LANES; l++)
+        sums[l] = acc[l];
+    word[without] = kept;
+}
+
+#if defined(WIDE_VECTORS)
+__attribute__((target("avx2"))) static void row_sums_16_wide(const uint16_t *restrict counts,
+                                                             const float *restrict alpha, float *restrict word,
+                                                             int64_t without, int64_t width, float *restrict sums)
+{
+    row_sums_16(counts, alpha, word, without, width, sums);
+}
+__attribute__((target("avx2"))) static void row_sums_32_wide(const int32_t *restrict counts,
+                                                             const float *restrict excess, float strength,
+                                                             const float *restrict alpha, float *restrict word,
+                                                             int64_t without, int64_t width, float *restrict sums)
+{
+    row_sums_32(counts, excess, strength, alpha, word, without, width, sums);
+}
+#else
+#define row_sums_16_wide row_sums_16
+#define row_sums_32_wide row_sums_32
+#endif
+
+/* prior[k] = base[k] + position * slope[k] in single precision, added to totals[k]. If `bases` or `slopes` is NULL, all
+ * topics have the same base or slope. */
+static void move_row(const float *restrict bases, double base, const double *restrict slopes, double slope,
+                     double position, int64_t n_topics, float *restrict prior, double *restrict totals)
+{
+    for (int64_t k = 0; k < n_topics; k++) {
+        prior[k] = (float)((bases ? bases[k] : base) + position * (slopes ? slopes[k] : slope));
+        totals[k] += prior[k];
+    }
+}
+
 /* word[k] = (counts[k] + prior) * inverse[k], smooth[k] = alpha[k] * word[k]. blocks[b] = sum of smooth over block b of
- * LANES topics. */
-static void word_row(const int32_t *restrict counts, float prior, const float *restrict inverse,
-                     const float *restrict alpha, int64_t width, float *restrict word, float *restrict smooth,
-                     double *restrict blocks)
+ * LANES topics. If each topic has its own prior, `own` has them; otherwise it is NULL. */
+static void word_row(const int32_t *restrict counts, float prior, const float *restrict own,
+                     const float *restrict inverse, const float *restrict alpha, int64_t width, float *restrict word,
+                     float *restrict smooth, double *restrict blocks)
 {
     for (int64_t j = 0; j < width; j += LANES) {
         double half[LANES / 2];
         for (int l = 0; l < LANES; l++) {
-            word[j + l] = ((float)counts[j + l] + prior) * inverse[j + l];
+            word[j + l] = ((float)counts[j + l] + (own ? own[j + l] : prior)) * inverse[j + l];
             smooth[j + l] = alpha[j + l] * word[j + l];
         }
         for (int l = 0; l < 8; l++)
@@ -55,39 +119,73 @@ static void word_row(const int32_t *restrict counts, float prior, const float *r
     }
 }
 
+/* Index of a topic in a list of n entries, or n if the list does not have it. */
+static inline int64_t list_find(const uint32_t *list, int64_t n, uint32_t topic)
+{
+    int64_t at = n;
+    for (int64_t j = 0; j < n; j++)
+        at = TOPIC(list[j]) == topic ? j : at;
+    return at;
+}
+
 #if defined(WIDE_VECTORS)
 #include <immintrin.h>
 #define AVX512 __attribute__((target("avx512f")))
 
+/* In quarters, because `sums` may cross a line of the cache: loads would then wait for the store. */
+AVX512 static inline void store_sums(float *sums, __m512 acc)
+{
+    _mm_storeu_ps(sums, _mm512_castps512_ps128(acc));
+    _mm_storeu_ps(sums + 4, _mm512_extractf32x4_ps(acc, 1));
+    _mm_storeu_ps(sums + 8, _mm512_extractf32x4_ps(acc, 2));
+    _mm_storeu_ps(sums + 12, _mm512_extractf32x4_ps(acc, 3));
+}
+
 static inline int very_wide_vectors(void) { return __builtin_cpu_supports("avx512f"); }
 
-AVX512 static int64_t list_weights_512(const uint32_t *restrict list, int64_t n, int without,
-                                       const float *restrict word, float *restrict weights,
+AVX512 static int64_t list_weights_512(const uint32_t *restrict list, const float *restrict excess, float strength,
+                                       int64_t n, int without, const float *restrict word, float *restrict weights,
                                        float *restrict sums)
 {
-    __m512 acc = _mm512_setzero_ps();
+    __m512 acc = _mm512_setzero_ps(), factor = _mm512_set1_ps(strength);
     __m512i low = _mm512_set1_epi32(0xffff), one = _mm512_set1_epi32(0x10000), taken = _mm512_set1_epi32(without);
     int64_t at = 0;
     for (int64_t j = 0; j < n; j += LANES) {
         __m512i entries = _mm512_loadu_si512(list + j), topics = _mm512_and_si512(entries, low);
         __mmask16 here = _mm512_mask_cmpeq_epi32_mask(_mm512_cmpge_epu32_mask(entries, one), topics, taken);
         __m512 counts = _mm512_cvtepi32_ps(_mm512_srli_epi32(entries, 16));
+        if (excess)
+            counts = _mm512_add_ps(counts, _mm512_mul_ps(factor, _mm512_loadu_ps(excess + j)));
         __m512 w = _mm512_maskz_mul_ps((__mmask16)~here, counts, _mm512_i32gather_ps(topics, word, 4));
-        at = here ? j + __builtin_ctz(here) : at;
+        at |= -(int64_t)(here != 0) & (j + __builtin_ctz(here | 1u << LANES));
         _mm512_storeu_ps(weights + j, w);
         acc = _mm512_add_ps(acc, w);
     }
-    _mm512_storeu_ps(sums, acc);
+    store_sums(sums, acc);
     return at;
 }
 
-AVX512 static void word_row_512(const int32_t *restrict counts, float prior, const float *restrict inverse,
-                                const float *restrict alpha, int64_t width, float *restrict word,
-                                float *restrict smooth, double *restrict blocks)
+AVX512 static int64_t list_find_512(const uint32_t *list, int64_t n, uint32_t topic)
 {
+    __m512i low = _mm512_set1_epi32(0xffff), wanted = _mm512_set1_epi32((int)topic);
+    for (int64_t j = 0; j < n; j += LANES) {
+        __mmask16 valid = n - j < LANES ? (__mmask16)((1u << (n - j)) - 1) : (__mmask16)0xffff;
+        __m512i topics = _mm512_and_si512(_mm512_loadu_si512(list + j), low);
+        __mmask16 here = _mm512_mask_cmpeq_epi32_mask(valid, topics, wanted);
+        if (here)
+            return j + __builtin_ctz(here);
+    }
+    return n;
+}
+
+AVX512 static void word_row_512(const int32_t *restrict counts, float prior, const float *restrict own,
+                                const float *restrict inverse, const float *restrict alpha, int64_t width,
+                                float *restrict word, float *restrict smooth, double *restrict blocks)
+{
+    __m512 shared = _mm512_set1_ps(prior);
     for (int64_t j = 0; j < width; j += LANES) {
         __m512 w = _mm512_mul_ps(_mm512_add_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(counts + j)),
-                                               _mm512_set1_ps(prior)), _mm512_loadu_ps(inverse + j));
+                                               own ? _mm512_loadu_ps(own + j) : shared), _mm512_loadu_ps(inverse + j));
         _mm512_storeu_ps(word + j, w);
         w = _mm512_mul_ps(_mm512_loadu_ps(alpha + j), w);
         _mm512_storeu_ps(smooth + j, w);
@@ -101,16 +199,8 @@ AVX512 static void word_row_512(const int32_t *restrict counts, float prior, con
 #else
 static inline int very_wide_vectors(void) { return 0; }
 #define list_weights_512 list_weights
+#define list_find_512 list_find
 #define word_row_512 word_row
 #endif
-
-/* Index of a topic in a list of n entries, or n if the list does not have it. */
-static inline int64_t list_find(const uint32_t *list, int64_t n, uint32_t topic)
-{
-    int64_t at = n;
-    for (int64_t j = 0; j < n; j++)
-        at = TOPIC(list[j]) == topic ? j : at;
-    return at;
-}
 
 #endif

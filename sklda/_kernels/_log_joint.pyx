@@ -4,11 +4,16 @@ A ratio of Gamma functions whose arguments differ by n is a product of n factors
 logarithm is taken only before they overflow. So a token costs one multiplication, whatever the shape of the priors.
 """
 from libc.math cimport log
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memset
 
 from sklda._kernels._document cimport rescale
 from sklda._kernels._log_gamma cimport log_gamma_ratio
+
+
+ctypedef fused count_t:
+    uint16_t
+    int32_t
 
 
 def documents(
@@ -41,29 +46,40 @@ def documents(
 
 
 def words(
-    const int32_t[:, ::1] word_topic_counts,    # IN (V, P): m_kv
-    const int64_t[::1] topic_totals,            # IN (K,): m_k
-    const double[::1] word_prior,               # IN (V,): eta when topics share it; empty otherwise
-    const float[:, ::1] topic_prior,            # IN (V, P): eta when each topic has its own; empty otherwise
-    const double[::1] prior_totals,             # IN (K,): sum of eta over words
+    const count_t[:, ::1] counts,         # IN (V, P): m_kv
+    int64_t K,                            # IN
+    const double[::1] word_prior,         # IN (V,): eta when topics share it; empty otherwise
+    const float[:, ::1] topic_prior,      # IN (V, P): eta when each topic has its own; empty otherwise
 ):
-    """log p(w | z, eta)."""
+    """The part of log p(w | z, eta) that belongs to these words: sum of log of the rising factorials of eta."""
     cdef:
-        int64_t K = topic_totals.shape[0], v, k
+        int64_t v, k
         int32_t m, n
         double eta = 0, result = 0, product = 1
         bint own = topic_prior.shape[0] > 0
     with nogil:
-        for v in range(word_topic_counts.shape[0]):
+        for v in range(counts.shape[0]):
             if not own:
                 eta = word_prior[v]
             for k in range(K):
-                n = word_topic_counts[v, k]
+                n = counts[v, k]
                 if n > 0:
                     if own:
                         eta = topic_prior[v, k]
                     for m in range(n):
                         product = rescale(product * (eta + m), &result)
-        for k in range(K):
-            result -= log_gamma_ratio(prior_totals[k], topic_totals[k])
     return result + log(product)
+
+
+def totals(
+    const int64_t[::1] topic_totals,      # IN (K,): m_k
+    const double[::1] prior_totals,       # IN (K,): sum of eta over words
+):
+    """The rest of log p(w | z, eta)."""
+    cdef:
+        int64_t k
+        double result = 0
+    with nogil:
+        for k in range(topic_totals.shape[0]):
+            result -= log_gamma_ratio(prior_totals[k], topic_totals[k])
+    return result

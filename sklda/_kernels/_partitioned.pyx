@@ -13,13 +13,13 @@ prod_i f_i(z_i) prod_k 1 / Gamma(c_k + a_ik + sum_(j != i) r_jk + sum_v eta_kv).
 Metropolis-Hastings proposal. It is accepted with the probability that the ratio of the two distributions gives, or else
 undone.
 """
-from libc.math cimport exp
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from sklda._kernels._dense cimport Dense, draw, fetch, open_document, weigh_topics
-from sklda._kernels._log_gamma cimport log_gamma_step
+from sklda._kernels._count_rows cimport change_count
+from sklda._kernels._dense cimport Dense, draw_tokens, open_document, set_rows, set_scratch, weigh_topics
 from sklda._kernels._barrier cimport BARRIER, wait_for_all
+from sklda._kernels._partition_steps cimport Steps, accept_step, begin_step, begin_worker, log_rise
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
 # Length of the array of a barrier.
@@ -36,12 +36,14 @@ def run(
     const float[:, ::1] topic_prior,       # IN (V, P): eta when each topic has its own; empty otherwise
     const double[::1] prior_totals,        # IN (K,): sum of eta over words
     int32_t[::1] topics,                   # IN/OUT (N,): z
-    int32_t[:, ::1] word_topic_counts,     # IN/OUT (V, P): m_kv, zero in the padding
+    uint16_t[:, ::1] rows,                 # IN/OUT (V, P): m_kv, zero in the padding
+    int32_t[:, ::1] long_rows,             # IN/OUT (L, P): rows of words with too many tokens for 16 bits
+    const int32_t[::1] place,              # IN (V,): index of a word's row in long_rows, or -1; empty if L = 0
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[:, ::1] streams,              # IN/OUT (W, 4): the workers' generators
     uint64_t key,                          # IN: seed of the generator that accepts or rejects steps
     int64_t[::1] accepted,                 # OUT (1,): number of accepted steps
-    bint wide,                             # IN: use AVX2; the draws are the same
+    int vectors,                           # IN: which vectors to use; the draws are the same
     int32_t[:, :, ::1] shared_before,      # SCRATCH (2, W, K): a_ik before this step and before the next
     int32_t[:, :, ::1] shared_after,       # SCRATCH (2, W, K): a_ik after it
     double[:, ::1] shared_rise,            # SCRATCH (2, W): the worker's term of the log acceptance ratio
@@ -56,28 +58,25 @@ def run(
 ):
     cdef:
         int64_t K = topic_totals.shape[0], W = edges.shape[0], n_steps = edges.shape[1] - 1
-        int64_t k, worker, s, n_all, n_accepted = 0
+        int64_t k, worker, s, n_accepted = 0
         int32_t* now = &own_counts[1, 0]       # a_ik
-        double log_ratio, others, n_rest
-        double* total = &own_doubles[1, 0]     # m_k
-        double* rest = &own_doubles[2, 0]      # c_k
-        double* share = &own_doubles[4, 0]     # sum of r_jk over other workers, plus the prior's total
         uint64_t[4] common, state
         Dense dense
+        Steps steps
 
     if words.shape[0] == 0:
         return
-    dense.rows, dense.K, dense.P = &word_topic_counts[0, 0], K, word_topic_counts.shape[1]
+    set_rows(&dense, rows, long_rows, place, K, vectors)
+    set_scratch(&dense, own_doubles, own_floats, own_counts[0])
     dense.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     dense.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
-    dense.wide, dense.totals, dense.walked = wide, &own_doubles[0, 0], &own_doubles[3, 0]
-    dense.prior_totals = share
-    dense.scale, dense.inverse, dense.counts = &own_floats[0, 0], &own_floats[1, 0], &own_counts[0, 0]
-    dense.state = state
+    steps.W, steps.K, steps.prior_totals = W, K, &prior_totals[0]
+    steps.total, steps.rest, steps.share = &own_doubles[2, 0], &own_doubles[3, 0], &own_doubles[4, 0]
+    dense.prior_totals, dense.state = steps.share, state
     with nogil:
         seed_state(key, common)
         for k in range(K):
-            total[k] = topic_totals[k]
+            steps.total[k] = topic_totals[k]
         for worker in range(W):
             if worker % n_threads != thread:
                 continue
@@ -87,36 +86,19 @@ def run(
         if not wait_for_all(&barrier[0], n_threads, &stop[0]):
             n_steps = 0
         for s in range(n_steps):
-            n_all, n_rest = 0, 0
-            for k in range(K):
-                rest[k] = total[k]
-                for worker in range(W):
-                    rest[k] -= shared_before[s & 1, worker, k]
-                n_all += <int64_t>(total[k] - rest[k])
-                n_rest += rest[k]
+            begin_step(&steps, &shared_before[s & 1, 0, 0])
             for worker in range(W):
                 if worker % n_threads != thread:
                     continue
-                others = n_all
-                for k in range(K):
-                    now[k] = shared_before[s & 1, worker, k]
-                    others -= now[k]
-                for k in range(K):
-                    # Any function of c leaves the sampler exact.
-                    share[k] = others * (rest[k] + 1) / (n_rest + K) + prior_totals[k]
-                    dense.totals[k] = rest[k] + now[k]
+                begin_worker(&steps, &shared_before[s & 1, worker, 0], now, dense.totals)
                 memcpy(state, &streams[worker, 0], sizeof(state))
                 sweep_step(
                     &dense, words, cuts, edges[worker, s], edges[worker, s + 1], (worker + turn) % W, doc_prior, topics,
-                    now, &shared_kept[worker, 0],
+                    &shared_kept[worker, 0],
                 )
-                log_ratio = 0
                 for k in range(K):
-                    if now[k] != shared_before[s & 1, worker, k]:
-                        log_ratio += log_gamma_step(
-                            share[k], rest[k] + shared_before[s & 1, worker, k], dense.totals[k]
-                        )
-                shared_rise[s & 1, worker] = log_ratio
+                    now[k] = <int32_t>(dense.totals[k] - steps.rest[k])
+                shared_rise[s & 1, worker] = log_rise(&steps, &shared_before[s & 1, worker, 0], now)
                 memcpy(&shared_after[s & 1, worker, 0], now, K * sizeof(int32_t))
                 memcpy(&streams[worker, 0], state, sizeof(state))
                 if s + 1 < n_steps:
@@ -126,31 +108,20 @@ def run(
                     )
             if not wait_for_all(&barrier[0], n_threads, &stop[0]):
                 break
-            # Every thread computes the same decision from the same numbers.
-            log_ratio = 0
-            for worker in range(W):
-                log_ratio += shared_rise[s & 1, worker]
-            for k in range(K):
-                for worker in range(W):
-                    rest[k] += shared_after[s & 1, worker, k]
-                if rest[k] != total[k]:
-                    log_ratio += log_gamma_step(prior_totals[k], rest[k], total[k])
-            if uniform(common) < exp(log_ratio):
+            if accept_step(&steps, &shared_rise[s & 1, 0], &shared_after[s & 1, 0, 0], common):
                 n_accepted += 1
-                for k in range(K):
-                    total[k] = rest[k]
             else:
                 for worker in range(W):
                     if worker % n_threads != thread:
                         continue
                     undo_step(
-                        &dense, words, cuts, edges[worker, s], edges[worker, s + 1], (worker + turn) % W, topics,
-                        &shared_kept[worker, 0],
+                        rows, long_rows, place, words, cuts, edges[worker, s], edges[worker, s + 1],
+                        (worker + turn) % W, topics, &shared_kept[worker, 0],
                     )
         if thread == 0:
             accepted[0] = n_accepted
             for k in range(K):
-                topic_totals[k] = <int64_t>total[k]
+                topic_totals[k] = <int64_t>steps.total[k]
 
 
 cdef void count_step(
@@ -167,12 +138,11 @@ cdef void count_step(
 
 cdef void sweep_step(
     Dense* dense, const int32_t[::1] words, const int64_t[:, ::1] cuts, int64_t first, int64_t last, int64_t part,
-    const double[:, ::1] doc_prior, int32_t[::1] topics, int32_t* now, int32_t* kept,
+    const double[:, ::1] doc_prior, int32_t[::1] topics, int32_t* kept,
 ) noexcept nogil:
-    """Draw each token of a step once. `now` is updated; `kept` gets the topics before the step."""
+    """Draw each token of a step once. `kept` gets the topics before the step."""
     cdef:
         int64_t d, i, n, step = 1 if uniform(dense.state) < 0.5 else -1, W = cuts.shape[1] - 1
-        int32_t t, new
     for d in range(first, last):
         n = cuts[d, part + 1] - cuts[d, part]
         memcpy(kept, &topics[0] + cuts[d, part], n * sizeof(int32_t))
@@ -183,29 +153,22 @@ cdef void sweep_step(
         open_document(
             dense, &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0], &topics[0] + cuts[d, 0], cuts[d, W] - cuts[d, 0]
         )
+        n = cuts[d, part + 1] - cuts[d, part]
         i = cuts[d, part] if step > 0 else cuts[d, part + 1] - 1
-        while cuts[d, part] <= i < cuts[d, part + 1]:
-            if 0 <= i + 2 * step < words.shape[0]:
-                fetch(dense, words[i + 2 * step])
-            t = topics[i]
-            new = draw(dense, words[i], t)
-            if new != t:
-                topics[i] = new
-                now[t] -= 1
-                now[new] += 1
-            i += step
+        draw_tokens(dense, &words[0], words.shape[0], i, n, step, &topics[0])
         d += step
 
 
 cdef void undo_step(
-    Dense* dense, const int32_t[::1] words, const int64_t[:, ::1] cuts, int64_t first, int64_t last, int64_t part,
+    uint16_t[:, ::1] rows, int32_t[:, ::1] long_rows, const int32_t[::1] place, const int32_t[::1] words,
+    const int64_t[:, ::1] cuts, int64_t first, int64_t last, int64_t part,
     int32_t[::1] topics, const int32_t* kept,
 ) noexcept nogil:
     """Give the tokens of a rejected step their topics before it, which are in `kept`."""
     cdef int64_t d, i
     for d in range(first, last):
         for i in range(cuts[d, part], cuts[d, part + 1]):
-            dense.rows[words[i] * dense.P + topics[i]] -= 1
-            dense.rows[words[i] * dense.P + kept[0]] += 1
+            change_count(rows, long_rows, place, words[i], topics[i], -1)
+            change_count(rows, long_rows, place, words[i], kept[0], 1)
             topics[i] = kept[0]
             kept += 1

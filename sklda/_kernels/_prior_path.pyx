@@ -4,57 +4,13 @@ At position s the priors are alpha + s a and eta + s b. A sweep leaves p(z | w) 
 the priors move to the next position, and the change of log p(w, z) is the increment of the log weight (Neal 2001). All
 counts of a document are known when its sweep ends, so its part of the increment is added there.
 """
-from libc.math cimport log
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from sklda._kernels._barrier cimport load
-from sklda._kernels._dense cimport Dense, sweep_document, weigh_topics
-from sklda._kernels._document cimport rescale
+from sklda._kernels._count_rows cimport count_of
+from sklda._kernels._dense cimport Dense, set_rows, set_scratch, store_totals, sweep_document, weigh_topics
 from sklda._kernels._log_gamma cimport log_gamma_ratio
-
-cdef enum:
-    # Up to so many tokens a rising factorial is a product, of so many factors between two checks of its size.
-    MOST_FACTORS = 64
-    FACTORS = 8
-
-# Larger priors, whose products could overflow between two checks, have no product.
-cdef double LARGE = 1e12
-
-
-cdef struct Weight:
-    double result     # logarithms so far
-    double above      # product whose logarithm is to be added
-    double below      # product whose logarithm is to be subtracted
-
-
-cdef inline double value(Weight* weight) noexcept nogil:
-    return weight.result + (log(weight.above) - log(weight.below))
-
-
-cdef inline void check(Weight* weight) noexcept nogil:
-    cdef double subtracted = 0
-    weight.above = rescale(weight.above, &weight.result)
-    weight.below = rescale(weight.below, &subtracted)
-    weight.result -= subtracted
-
-
-cdef inline void move_prior(Weight* weight, double a, double b, int64_t n) noexcept nogil:
-    """Add the change of log Gamma(a + n) - log Gamma(a) when the prior a becomes b."""
-    cdef int64_t i, last
-    cdef double above, below
-    if n > MOST_FACTORS or a > LARGE or b > LARGE:
-        weight.result += log_gamma_ratio(b, <double>n) - log_gamma_ratio(a, <double>n)
-        return
-    i = 0
-    while i < n:
-        last = min(i + FACTORS, n)
-        above, below = weight.above, weight.below
-        while i < last:
-            above *= b + i
-            below *= a + i
-            i += 1
-        weight.above, weight.below = above, below
-        check(weight)
+from sklda._kernels._weight cimport Weight, move_prior, value
 
 
 cdef struct Path:
@@ -71,7 +27,10 @@ cdef struct Path:
     double* next_totals         # SCRATCH (K,)
 
 
-cdef void move_words(Path* path, double s, const int32_t* counts, const int64_t* totals, Weight* weight) noexcept nogil:
+cdef void move_words(
+    Path* path, double s, const uint16_t[:, ::1] rows, const int32_t[:, ::1] long_rows, const int32_t[::1] place,
+    const int64_t* totals, Weight* weight,
+) noexcept nogil:
     """Move eta to position s. With a weight, add the change of log p(w | z) to it."""
     cdef:
         int64_t v, k, cell
@@ -88,8 +47,8 @@ cdef void move_words(Path* path, double s, const int32_t* counts, const int64_t*
             eta = base + s * slope
             if weight != NULL:
                 for k in range(path.K):
-                    if counts[v * path.P + k] > 0:
-                        move_prior(weight, path.word_prior[v], eta, counts[v * path.P + k])
+                    if count_of(rows, long_rows, place, v, k) > 0:
+                        move_prior(weight, path.word_prior[v], eta, count_of(rows, long_rows, place, v, k))
             path.word_prior[v] = eta
             path.next_totals[0] += eta
             continue
@@ -100,8 +59,8 @@ cdef void move_words(Path* path, double s, const int32_t* counts, const int64_t*
             if path.word_slope == NULL:
                 slope = path.topic_slope[v * path.K + k]
             own = <float>(base + s * slope)
-            if weight != NULL and counts[cell] > 0:
-                move_prior(weight, path.topic_prior[cell], own, counts[cell])
+            if weight != NULL and count_of(rows, long_rows, place, v, k) > 0:
+                move_prior(weight, path.topic_prior[cell], own, count_of(rows, long_rows, place, v, k))
             path.topic_prior[cell] = own
             path.next_totals[k] += own
     for k in range(path.K):
@@ -139,17 +98,18 @@ def sweeps(
     const double[::1] positions,           # IN (R + 1,): one sweep at each position but the last
     bint weigh,                            # IN: whether the log weight is needed
     int32_t[::1] topics,                   # IN/OUT (N,): z, -1 where a token has none yet
-    int32_t[:, ::1] word_topic_counts,     # IN/OUT (V, P): m_kv, zero in the padding
+    uint16_t[:, ::1] rows,                 # IN/OUT (V, P): m_kv, zero in the padding
+    int32_t[:, ::1] long_rows,             # IN/OUT (L, P): rows of words with too many tokens for 16 bits
+    const int32_t[::1] place,              # IN (V,): index of a word's row in long_rows, or -1; empty if L = 0
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
-    bint wide,                             # IN: use AVX2; the draws are the same
+    int vectors,                           # IN: which vectors to use; the draws are the same
     double[::1] word_prior,                # SCRATCH (V,) when topics share base and slope; empty otherwise
     float[:, ::1] topic_prior,             # SCRATCH (V, P), zero in the padding; empty if word_prior is not
     double[:, ::1] scratch_priors,         # SCRATCH (4, K)
-    double[::1] scratch_totals,            # SCRATCH (P,)
-    float[:, ::1] scratch_float,           # SCRATCH (2, P)
+    double[:, ::1] scratch_doubles,        # SCRATCH (2, P)
+    float[:, ::1] scratch_floats,          # SCRATCH (2, P)
     int32_t[::1] scratch_counts,           # SCRATCH (P,)
-    double[::1] scratch_lane,              # SCRATCH (P // LANES,)
     const int32_t[::1] stop,               # IN (1,): another thread may set it; if not zero, end
 ):
     """Sweep at each position but the last; return the log weight of the path. If `stop` is set, it is not valid."""
@@ -166,7 +126,7 @@ def sweeps(
     if words.shape[0] == 0 or positions.shape[0] == 0:
         return 0.0
     weight.result, weight.above, weight.below = 0, 1, 1
-    path.V, path.K, path.P = word_topic_counts.shape[0], topic_totals.shape[0], word_topic_counts.shape[1]
+    path.V, path.K, path.P = rows.shape[0], topic_totals.shape[0], rows.shape[1]
     path.word_base = &word_base[0] if word_base.shape[0] > 0 else NULL
     path.topic_base = &topic_base[0, 0] if topic_base.shape[0] > 0 else NULL
     path.word_slope = &word_slope[0] if word_slope.shape[0] > 0 else NULL
@@ -174,14 +134,12 @@ def sweeps(
     path.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     path.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
     path.prior_totals, path.next_totals = &scratch_priors[0, 0], &scratch_priors[1, 0]
-    dense.rows, dense.K, dense.P = &word_topic_counts[0, 0], path.K, path.P
+    set_rows(&dense, rows, long_rows, place, path.K, vectors)
+    set_scratch(&dense, scratch_doubles, scratch_floats, scratch_counts)
     dense.word_prior, dense.topic_prior = path.word_prior, path.topic_prior
-    dense.wide, dense.state = wide, &stream[0]
-    dense.totals, dense.prior_totals = &scratch_totals[0], path.prior_totals
-    dense.scale, dense.inverse = &scratch_float[0, 0], &scratch_float[1, 0]
-    dense.counts, dense.walked = &scratch_counts[0], &scratch_lane[0]
+    dense.prior_totals, dense.state = path.prior_totals, &stream[0]
     with nogil:
-        move_words(&path, positions[0], dense.rows, &topic_totals[0], NULL)
+        move_words(&path, positions[0], rows, long_rows, place, &topic_totals[0], NULL)
         for r in range(positions.shape[0] - 1):
             for k in range(path.K):
                 dense.totals[k] = topic_totals[k]
@@ -193,10 +151,11 @@ def sweeps(
                     alpha[k] = (&doc_base[0, 0])[d * base_step + k]
                     after[k] = (&doc_slope[0, 0])[d * slope_step + k]
                     alpha[k], after[k] = alpha[k] + positions[r] * after[k], alpha[k] + positions[r + 1] * after[k]
-                sweep_document(&dense, alpha, words, offsets, d, topics, topic_totals)
+                sweep_document(&dense, alpha, words, offsets, d, topics)
                 if weigh and offsets[d + 1] > offsets[d]:
                     move_alpha(&weight, dense.counts, alpha, after, path.K, offsets[d + 1] - offsets[d])
+            store_totals(&dense, topic_totals)
             if load(&stop[0]):
                 break
-            move_words(&path, positions[r + 1], dense.rows, &topic_totals[0], &weight if weigh else NULL)
+            move_words(&path, positions[r + 1], rows, long_rows, place, &topic_totals[0], &weight if weigh else NULL)
     return value(&weight)

@@ -7,9 +7,9 @@ Before every sweep the grid point is drawn from its full conditional,
 where B and A are sums over the distinct counts m_kv and n_dk (see `CountHistograms`).
 """
 from libc.math cimport exp
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
-from sklda._kernels._dense cimport Dense, sweep_document, weigh_topics
+from sklda._kernels._dense cimport Dense, set_rows, set_scratch, store_totals, sweep_document, weigh_topics
 from sklda._kernels._log_gamma cimport log_gamma_ratio
 from sklda._kernels._xoshiro cimport uniform
 
@@ -63,10 +63,12 @@ def sweeps(
     int64_t n_before,                      # IN: sweeps so far
     bint flat,                             # IN: whether log zeta is constant
     int32_t[::1] topics,                   # IN/OUT (N,): z
-    int32_t[:, ::1] word_topic_counts,     # IN/OUT (V, P): m_kv, zero in the padding
+    uint16_t[:, ::1] rows,                 # IN/OUT (V, P): m_kv, zero in the padding
+    int32_t[:, ::1] long_rows,             # IN/OUT (L, P): rows of words with too many tokens for 16 bits
+    const int32_t[::1] place,              # IN (V,): index of a word's row in long_rows, or -1; empty if L = 0
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
-    bint wide,                             # IN: use AVX2; the draws are the same
+    int vectors,                           # IN: which vectors to use; the draws are the same
     double[::1] word_part,                 # IN/OUT (E,): B at every eta, of the present z
     double[::1] doc_part,                  # IN/OUT (A,): A at every alpha
     int32_t[:, ::1] at,                    # OUT (n, 2): the grid point of every sweep
@@ -77,29 +79,29 @@ def sweeps(
     int32_t[:, ::1] word_lists,            # OUT (2, n * width): the same for m_kv
     int64_t[::1] word_ends,                # OUT (n + 1,)
     const int32_t[::1] stop,               # IN (1,): not zero: return early
-    double[::1] scratch_double,            # SCRATCH (2 P + K + V + E A + P // LANES,)
-    float[:, ::1] scratch_float,           # SCRATCH (2, P)
-    int32_t[::1] scratch_int,              # SCRATCH (P + longest document + 1 + most frequent word + 1,): zero
+    double[:, ::1] scratch_doubles,        # SCRATCH (2, P)
+    float[:, ::1] scratch_floats,          # SCRATCH (2, P)
+    int32_t[::1] scratch_counts,           # SCRATCH (P,)
+    double[::1] scratch_priors,            # SCRATCH (2 K + V + E A,)
+    int32_t[::1] scratch_histograms,       # SCRATCH (longest document + 1 + most frequent word + 1,): zero
 ):
     """Make as many sweeps as `at` has rows."""
     cdef:
-        int64_t V = word_topic_counts.shape[0], P = word_topic_counts.shape[1]
+        int64_t V = rows.shape[0], L = long_rows.shape[0]
         int64_t K = topic_totals.shape[0], D = offsets.shape[0] - 1, E = etas.shape[0], A = alphas.shape[0]
         int64_t s, d, j, k, e, a, most_docs = doc_table.shape[0], most_words = word_table.shape[0]
         double top, total, share
         Dense dense
-        double* alpha = &scratch_double[P]
-        double* eta = alpha + P
-        double* prior_totals = eta + V
+        double* alpha = &scratch_priors[0]
+        double* prior_totals = alpha + K
         double* weights = prior_totals + K
-        int32_t* doc_histogram = &scratch_int[P]
+        double* eta = weights + E * A
+        int32_t* doc_histogram = &scratch_histograms[0]
         int32_t* word_histogram = doc_histogram + most_docs
-    dense.rows, dense.K, dense.P = &word_topic_counts[0, 0], K, P
-    dense.word_prior, dense.topic_prior = eta, NULL
-    dense.wide, dense.state = wide, &stream[0]
-    dense.totals, dense.prior_totals = &scratch_double[0], prior_totals
-    dense.scale, dense.inverse = &scratch_float[0, 0], &scratch_float[1, 0]
-    dense.counts, dense.walked = &scratch_int[0], weights + E * A
+    set_rows(&dense, rows, long_rows, place, K, vectors)
+    set_scratch(&dense, scratch_doubles, scratch_floats, scratch_counts)
+    dense.word_prior, dense.topic_prior, dense.prior_totals = eta, NULL, prior_totals
+    dense.state = &stream[0]
     doc_ends[0] = word_ends[0] = 0
     with nogil:
         for s in range(at.shape[0]):
@@ -125,14 +127,19 @@ def sweeps(
                 eta[j] = etas[e]
             weigh_topics(&dense)
             for d in range(D):
-                sweep_document(&dense, alpha, words, offsets, d, topics, topic_totals)
+                sweep_document(&dense, alpha, words, offsets, d, topics)
                 for k in range(K):
                     if dense.counts[k]:
                         doc_histogram[dense.counts[k]] += 1
+            store_totals(&dense, topic_totals)
             for j in range(V):
                 for k in range(K):
-                    if word_topic_counts[j, k]:
-                        word_histogram[word_topic_counts[j, k]] += 1
+                    if rows[j, k]:
+                        word_histogram[rows[j, k]] += 1
+            for j in range(L):
+                for k in range(K):
+                    if long_rows[j, k]:
+                        word_histogram[long_rows[j, k]] += 1
             for j in range(A):
                 doc_part[j] = -lengths[j]
             for j in range(E):

@@ -1,6 +1,7 @@
 """Passes over the tokens without random draws: count topics, change topics, and compute keys of documents."""
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
+from sklda._kernels._count_rows cimport change_count
 from sklda._kernels._xoshiro cimport mix64
 
 
@@ -18,28 +19,51 @@ def count_topics(
                 topic_totals[topics[i]] += 1
 
 
+def count_rows(
+    const int32_t[::1] words,             # IN (N,)
+    const int32_t[::1] topics,            # IN (N,): -1 for a token without a topic
+    uint16_t[:, ::1] rows,                # IN/OUT (V, P): m_kv is added for the words that have their row here
+    int32_t[:, ::1] long_rows,            # IN/OUT (L, P): likewise
+    const int32_t[::1] place,             # IN (V,): index of a word's row in long_rows, or -1; empty if L = 0
+    int64_t[::1] topic_totals,            # IN/OUT (K,): m_k is added
+):
+    cdef int64_t i
+    with nogil:
+        for i in range(words.shape[0]):
+            if 0 <= topics[i] < topic_totals.shape[0]:
+                change_count(rows, long_rows, place, words[i], topics[i], 1)
+                topic_totals[topics[i]] += 1
+
+
 def move_topics(
     const int32_t[::1] words,             # IN (N,)
     const int32_t[::1] new,               # IN (N,)
     int32_t[::1] topics,                  # IN/OUT (N,): becomes `new`
-    int32_t[:, ::1] word_topic_counts,    # IN/OUT (V, P): m_kv
+    uint16_t[:, ::1] rows,                # IN/OUT (V, P): m_kv, as in count_rows; also the following two
+    int32_t[:, ::1] long_rows,            # IN/OUT (L, P)
+    const int32_t[::1] place,             # IN (V,)
     int64_t[::1] topic_totals,            # IN/OUT (K,): m_k
 ):
     cdef int64_t i
     with nogil:
         for i in range(words.shape[0]):
             if new[i] != topics[i]:
-                word_topic_counts[words[i], topics[i]] -= 1
-                word_topic_counts[words[i], new[i]] += 1
+                change_count(rows, long_rows, place, words[i], topics[i], -1)
+                change_count(rows, long_rows, place, words[i], new[i], 1)
                 topic_totals[topics[i]] -= 1
                 topic_totals[new[i]] += 1
                 topics[i] = new[i]
 
 
+ctypedef fused real:
+    float
+    double
+
+
 def count_documents(
     const int64_t[::1] offsets,           # IN (D + 1,)
     const int32_t[::1] topics,            # IN (N,)
-    double[:, ::1] doc_topic_counts,      # IN/OUT (D, K): n_dk is added
+    real[:, ::1] doc_topic_counts,        # IN/OUT (D, K): n_dk is added
 ):
     cdef int64_t d, i
     with nogil:

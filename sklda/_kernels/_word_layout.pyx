@@ -5,7 +5,7 @@ from libc.string cimport memset
 
 from sklda._kernels._document cimport rescale
 from sklda._kernels._lanes cimport LANES
-from sklda._kernels._lists cimport COUNT, TOPIC, list_find, list_put
+from sklda._kernels._lists cimport COUNT, TOPIC, list_find, list_put, row_add, row_count
 from sklda._kernels._log_gamma cimport log_gamma_ratio
 
 
@@ -49,14 +49,35 @@ def restore(
             cursors[words[i]] += 1
 
 
+def fill_excess(
+    const double[:, ::1] added,      # IN (D, K): e_dk, not negative
+    const int32_t[::1] begins,       # IN (D,)
+    uint32_t[::1] entries,           # IN/OUT (E,): zeros; then the topics with e_dk > 0, with counts of zero
+    float[::1] excess,               # IN/OUT (E,): zeros; then e_dk
+    int32_t[::1] sizes,              # IN/OUT (D,): zeros where documents have lists; then their lengths
+):
+    """Begin each list with the topics for which the prior of the document is not the shared one."""
+    cdef int64_t d, k, at
+    with nogil:
+        for d in range(added.shape[0]):
+            at = <int64_t>begins[d] * LANES
+            for k in range(added.shape[1]):
+                if sizes[d] < 0:
+                    excess[at + k] = <float>added[d, k]
+                elif added[d, k] > 0:
+                    entries[at + sizes[d]] = <uint32_t>k
+                    excess[at + sizes[d]] = <float>added[d, k]
+                    sizes[d] += 1
+
+
 def fill(
     const int64_t[::1] offsets,      # IN (D + 1,)
     const int32_t[::1] topics,       # IN (N,): document by document
-    const int32_t[::1] begins,       # IN (D,): the list of document d begins at entry begins[d] * LANES
-    uint32_t[::1] entries,           # IN/OUT (E,): zeros; then lists
-    int32_t[::1] sizes,              # IN/OUT (D,): zeros; then their lengths
+    const int32_t[::1] begins,       # IN (D,): the counts of document d begin at entry begins[d] * LANES
+    uint32_t[::1] entries,           # IN/OUT (E,): zeros or `fill_excess`; then lists and rows
+    int32_t[::1] sizes,              # IN/OUT (D,): zeros or `fill_excess`, a row's size for rows; then lengths of lists
 ):
-    """Count the topics of each document in its list."""
+    """Count the topics of each document in its list or row."""
     cdef:
         int64_t d, i
         uint32_t* entry_list
@@ -64,36 +85,50 @@ def fill(
         for d in range(offsets.shape[0] - 1):
             for i in range(offsets[d], offsets[d + 1]):
                 entry_list = &entries[<int64_t>begins[d] * LANES]
-                list_put(entry_list, &sizes[d], list_find(entry_list, sizes[d], topics[i]), topics[i])
+                if sizes[d] < 0:
+                    row_add(entry_list, sizes[d], topics[i], 1)
+                else:
+                    list_put(entry_list, &sizes[d], list_find(entry_list, sizes[d], topics[i]), topics[i])
 
 
 def sort(
     const int32_t[::1] begins,       # IN (D,)
     uint32_t[::1] entries,           # IN/OUT (E,): lists, their largest counts first
+    float[::1] excess,               # IN/OUT (E,) or empty: moves with the entries
     const int32_t[::1] sizes,        # IN (D,)
 ):
     """Sort each list, so that draws do not depend on the order in which it was filled."""
     cdef:
         int64_t d, i, j
         uint32_t entry
+        float kept = 0
         uint32_t* entry_list
+        float* excess_list = NULL
     with nogil:
         for d in range(sizes.shape[0]):
             if sizes[d] < 2:
                 continue
             entry_list = &entries[<int64_t>begins[d] * LANES]
+            if excess.shape[0] > 0:
+                excess_list = &excess[<int64_t>begins[d] * LANES]
             for i in range(1, sizes[d]):
                 entry = entry_list[i]
+                if excess_list != NULL:
+                    kept = excess_list[i]
                 j = i
                 while j > 0 and entry_list[j - 1] < entry:
                     entry_list[j] = entry_list[j - 1]
+                    if excess_list != NULL:
+                        excess_list[j] = excess_list[j - 1]
                     j -= 1
                 entry_list[j] = entry
+                if excess_list != NULL:
+                    excess_list[j] = kept
 
 
 def log_topics(
     const int64_t[::1] offsets,      # IN (D + 1,)
-    const double[::1] doc_prior,     # IN (K,): alpha
+    const double[:, ::1] doc_prior,  # IN (1 or D, K): alpha
     const int32_t[::1] begins,       # IN (D,)
     const uint32_t[::1] entries,     # IN (E,)
     const int32_t[::1] sizes,        # IN (D,)
@@ -101,16 +136,25 @@ def log_topics(
     """log p(z | alpha)."""
     cdef:
         double prior_total = 0, result = 0, product = 1
-        int64_t d, j, k
-        uint32_t entry, c
+        int64_t d, j, k, n, c, count, row = 0
+        bint prior_per_doc = doc_prior.shape[0] > 1
+        const uint32_t* entry_list
     with nogil:
-        for k in range(doc_prior.shape[0]):
-            prior_total += doc_prior[k]
         for d in range(sizes.shape[0]):
-            for j in range(sizes[d]):
-                entry = entries[<int64_t>begins[d] * LANES + j]
-                for c in range(COUNT(entry)):
-                    product = rescale(product * (doc_prior[TOPIC(entry)] + c), &result)
+            if d == 0 or prior_per_doc:
+                row = d
+                prior_total = 0
+                for k in range(doc_prior.shape[1]):
+                    prior_total += doc_prior[row, k]
+            if offsets[d + 1] == offsets[d]:
+                continue
+            entry_list = &entries[<int64_t>begins[d] * LANES]
+            n = sizes[d] if sizes[d] >= 0 else doc_prior.shape[1]
+            for j in range(n):
+                k = TOPIC(entry_list[j]) if sizes[d] >= 0 else j
+                count = COUNT(entry_list[j]) if sizes[d] >= 0 else row_count(entry_list, sizes[d], j)
+                for c in range(count):
+                    product = rescale(product * (doc_prior[row, k] + c), &result)
             result -= log_gamma_ratio(prior_total, offsets[d + 1] - offsets[d])
     return result + log(product)
 
@@ -118,24 +162,30 @@ def log_topics(
 def log_words(
     const int64_t[::1] word_offsets,     # IN (V + 1,)
     const uint16_t[::1] topics,          # IN (N,): z, word by word
-    const double[::1] word_prior,        # IN (V,): eta
-    double prior_total,                  # IN: sum of eta over words
+    const double[::1] word_prior,        # IN (V,): eta when topics share it; empty otherwise
+    const float[:, ::1] topic_prior,     # IN (V, P): eta when each topic has its own; empty otherwise
+    const double[::1] prior_totals,      # IN (K,): sum of eta over words
     const int64_t[::1] topic_totals,     # IN (K,): m_k
     int32_t[::1] scratch_counts,         # SCRATCH (at least K,)
 ):
     """log p(w | z, eta)."""
     cdef:
         int64_t K = topic_totals.shape[0], v, i, k
-        double result = 0, product = 1
+        double result = 0, product = 1, eta = 0
+        bint own = topic_prior.shape[0] > 0
         int32_t* counts = &scratch_counts[0]
     with nogil:
         memset(counts, 0, K * sizeof(int32_t))
-        for v in range(word_prior.shape[0]):
+        for v in range(word_offsets.shape[0] - 1):
+            if not own:
+                eta = word_prior[v]
             for i in range(word_offsets[v], word_offsets[v + 1]):
-                product = rescale(product * (word_prior[v] + counts[topics[i]]), &result)
+                if own:
+                    eta = topic_prior[v, topics[i]]
+                product = rescale(product * (eta + counts[topics[i]]), &result)
                 counts[topics[i]] += 1
             for i in range(word_offsets[v], word_offsets[v + 1]):
                 counts[topics[i]] = 0
         for k in range(K):
-            result -= log_gamma_ratio(prior_total, topic_totals[k])
+            result -= log_gamma_ratio(prior_totals[k], topic_totals[k])
     return result + log(product)

@@ -13,6 +13,9 @@ from sklda._inference.types import Data, Model, Table
 from sklda.inspection._records import frame
 from sklda.inspection._view import document_labels, view
 
+# Sweeps before the draw for a new document. `transform` needs fewer, because it begins with CVB0.
+_LEAST_SWEEPS = 30
+
 
 def token_topics(
     model: Model,
@@ -65,8 +68,8 @@ def token_topics(
       (m_kv + eta_kv) / (m_k + sum_v eta_kv)``. In `CompoundLDA` alpha is ``doc_concentration_`` times the posterior
       mean of the mixture of the document's collection. In `LabeledLDA` only the labels of the document have a
       probability.
-    - Other documents, and an estimator of this package that samples: the topics are a draw given ``topic_word_``
-      (phi), by the sweeps of `transform`. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw
+    - Other documents, and an estimator of this package that samples: the topics are a draw given ``topic_word_`` (phi), the
+      last of at least 30 Gibbs sweeps. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw
       of a document depends only on the seed of the fit and on its words.
     - Other models: the probability is proportional to ``theta_dk phi_kv``, where theta comes from ``transform`` or from
       the arrays. The topic is the most probable one.
@@ -134,7 +137,11 @@ class Tokens:
 
     def _draw(self):
         model = self.view.model
-        options = {"n_sweeps": model.fold_in_iter, "seed": model._fold_in_seed_, "n_jobs": model.n_jobs}
+        options = {
+            "n_sweeps": max(model.fold_in_iter, _LEAST_SWEEPS),
+            "seed": model._fold_in_seed_,
+            "n_jobs": model.n_jobs,
+        }
         return draw_topics(self.corpus, self.view.topic_word, self._alpha(), **options)
 
     def _likeliest(self):

@@ -220,9 +220,7 @@ def geweke_p(method, setting, n_draws=4400, n_batches=40, V=4, K=3):
 def replace(chain, topics):
     """Put a chain into another state z."""
     chain.topics[:] = topics
-    chain.word_topic_counts[:] = 0
-    np.add.at(chain.word_topic_counts, (chain.corpus.words, topics), 1)
-    chain.topic_totals[:] = chain.word_topic_counts.sum(axis=0)[: len(chain.topic_totals)]
+    chain.recount()
 
 
 @pytest.mark.parametrize("method", SAMPLERS)

@@ -235,10 +235,10 @@ def test_an_interrupt_in_the_averages_changes_nothing(X, monkeypatch):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return estimate_counts(*args, **kwargs)
+        return add_estimates(*args, **kwargs)
 
-    estimate_counts = draws.estimate_counts
-    monkeypatch.setattr(draws, "estimate_counts", interrupted)
+    add_estimates = draws.add_estimates
+    monkeypatch.setattr(draws, "add_estimates", interrupted)
     with pytest.raises(KeyboardInterrupt):
         lda.fit(X[:20])
     after = vars(lda)

@@ -21,6 +21,7 @@ from sklda._inference.sampling import collapsed, initialisation, partitioned, po
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
 from sklda._kernels import _partitioned
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
@@ -140,7 +141,7 @@ def test_ctrl_c_while_chains_prune(call):
     )
 
 
-@pytest.mark.parametrize("kind", [GibbsChain, PartitionedChain, WordMajorChain])
+@pytest.mark.parametrize("kind", [GibbsChain, PartitionedChain, WordMajorChain, WordMajorPartitionedChain])
 @pytest.mark.parametrize("wrong", [5, 9, -2, 2**16, 2**32 + 1])
 def test_topics_out_of_range_make_no_chain(problem, kind, wrong):
     corpus, priors = problem
@@ -306,8 +307,10 @@ def test_cuts_change_no_bit(problem, monkeypatch, same):
     state = GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
 
     def results():
-        arguments = corpus, priors, state.topics, state.word_topic_counts, state.topic_totals
-        return [*point_estimates.estimate_counts(*arguments), initialisation.merge_gains(state, NEVER_STOP)]
+        return [
+            *point_estimates.estimate_counts(corpus, priors, state.topics),
+            initialisation.merge_gains(state, NEVER_STOP),
+        ]
 
     whole = results()
     monkeypatch.setattr(point_estimates, "_BLOCK_WEIGHTS", 200)

@@ -1,22 +1,27 @@
 """The kernel of chains on (h, z): records, streams and the stop flag. Exactness is in test_marginal_likelihood.py."""
 
+import pickle
+
 import numpy as np
 import pytest
-from enumeration import make_chain, make_corpus
+from enumeration import DOCS, Enumeration, chi_square_p, make_chain, make_corpus
+from scipy.special import logsumexp
 
 from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
 from sklda._inference.parallel import Stop, Stopped
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.word_major import WordMajorChain
 
 V, K = 9, 3
+ALARM = 1e-5
 # Chi-square of 19 degrees of freedom, level 1e-5.
 LIMIT = 60.0
 REGION = ((0.05, 10.0), (0.02, 5.0))
 
 
-def tempered(log_zeta=None, gain=None, shape=(5, 4), large_tables=True):
+def tempered(log_zeta=None, gain=None, shape=(5, 4), large_tables=True, kind=GibbsChain):
     rng = np.random.default_rng(0)
     corpus = make_corpus([rng.integers(V, size=n) for n in (0, 1, 5, 40, 7, 30)], V)
     grid = Grid.over(corpus, K, REGION, shape)
@@ -24,7 +29,7 @@ def tempered(log_zeta=None, gain=None, shape=(5, 4), large_tables=True):
         grid.totals_table = None
     if log_zeta is not None:
         grid = grid.with_log_zeta(log_zeta)
-    chain = make_chain(corpus, Priors.make(1.0, 1.0, K, V), rng.integers(K, size=corpus.n_tokens))
+    chain = make_chain(corpus, Priors.make(1.0, 1.0, K, V), rng.integers(K, size=corpus.n_tokens), kind=kind)
     return TemperedChain(chain, grid, np.random.default_rng(1), gain=gain)
 
 
@@ -33,6 +38,7 @@ OPTIONS = {
     "no table of totals": {"large_tables": False},
     "serial tempering": {"log_zeta": np.arange(20.0).reshape(5, 4)},
     "adapted": {"gain": 20.0},
+    "word by word": {"kind": WordMajorChain},
 }
 
 
@@ -73,8 +79,9 @@ def test_records_are_those_of_the_state(options):
     np.testing.assert_array_equal(plain.word_topic_counts, chain.word_topic_counts)
 
 
-def test_log_zeta_moves_by_the_conditional():
-    chain = tempered(gain=20.0)
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+def test_log_zeta_moves_by_the_conditional(kind):
+    chain = tempered(gain=20.0, kind=kind)
     chain.sweep()
     n = chain.log_zeta.size
     before = np.zeros(chain.grid.shape)
@@ -96,6 +103,47 @@ def test_grid_points_are_drawn_from_their_conditional():
     expected = np.exp(-log_zeta) / np.exp(-log_zeta).sum() * 20_000
     assert ((seen - expected) ** 2 / expected).sum() < LIMIT
     assert ((seen - 1000) ** 2 / 1000).sum() > LIMIT
+
+
+def grid_points_p(kind, break_it=lambda chain: None):
+    """p-value of the visits of grid points against their exact probabilities, by enumeration."""
+    h = np.array([0.1, 2.0]), np.array([0.1, 3.0])
+    exact = [[Enumeration(DOCS, 4, 2, alpha, eta) for alpha in h[1]] for eta in h[0]]
+    log_zeta = np.array([[0.0, 0.5], [1.0, -0.5]])
+    p = np.exp(np.array([[logsumexp(each.log_joint) for each in row] for row in exact]) - log_zeta).ravel()
+    corpus = exact[0][0].corpus
+    start = make_chain(corpus, Priors.make(1.0, 1.0, 2, 4), np.zeros(corpus.n_tokens), kind=kind)
+    chain = TemperedChain(start, Grid(corpus, 2, *h).with_log_zeta(log_zeta), np.random.default_rng(3))
+    break_it(chain)
+    chain.sweeps(5000)
+    at = chain.observations.at[4::5]
+    return chi_square_p(np.bincount(2 * at[:, 0] + at[:, 1], minlength=4), p / p.sum())
+
+
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+def test_grid_points_are_visited_at_their_rates(kind):
+    assert grid_points_p(kind) > ALARM
+
+
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+def test_another_zeta_is_found(kind):
+    def break_it(chain):
+        chain.log_zeta[:, 1] -= 1.0
+
+    assert grid_points_p(kind, break_it) < ALARM
+
+
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+def test_a_chain_in_another_process(kind):
+    chain = tempered(kind=kind)
+    chain.sweeps(3)
+    other = pickle.loads(pickle.dumps(chain))
+    assert isinstance(other, kind) and type(other) is type(chain)
+    for each in (chain, other):
+        each.rng = np.random.default_rng(5)
+        each.sweeps(3)
+    assert (chain.topics == other.topics).all()
+    assert chain.prior_path == other.prior_path
 
 
 def test_a_flag_ends_the_call():

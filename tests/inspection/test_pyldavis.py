@@ -27,11 +27,11 @@ def test_arguments(model):
     found = to_pyldavis(pipeline, TEXTS)
     counts = pipeline[0].transform(TEXTS).toarray()
     names = pipeline[0].get_feature_names_out()
-    phi = model.components_ / model.components_.sum(axis=1, keepdims=True)
+    phi = model.components_ / model.components_.sum(axis=1, keepdims=True, dtype=np.float64)
     kept = phi.sum(axis=0) > 0
     np.testing.assert_allclose(found["topic_term_dists"], phi[:, kept])
     assert found["vocab"].tolist() == names[kept].tolist()
-    np.testing.assert_allclose(found["doc_topic_dists"].sum(axis=1), 1)
+    np.testing.assert_allclose(found["doc_topic_dists"].sum(axis=1), 1, rtol=1e-6)
     np.testing.assert_array_equal(found["doc_lengths"], counts.sum(axis=1))
     np.testing.assert_array_equal(found["term_frequency"], counts.sum(axis=0)[kept])
     assert found["sort_topics"] is False and found["start_index"] == 0

@@ -95,7 +95,7 @@ def keep_phi(chain):
 
 
 def miscount_words(chain):
-    chain.word_topic_counts[:, 0] += 1
+    chain.rows.arrays[0][:, 0] += 1
 
 
 def miscount_topics(chain):
@@ -206,8 +206,8 @@ def test_gamma_variates():
     word_topic, sums = np.empty((n, 16), np.float32), np.empty(len(shapes))
     prior = np.zeros((n, 16), np.float32)
     prior[:, : len(shapes)] = shapes
-    counts = np.zeros((n, 16), np.int32)
-    _dirichlet.draw_words(0, n, counts, np.empty(0), prior, 7, word_topic, sums)
+    counts = np.zeros((n, 16), np.uint16), np.zeros((0, 16), np.int32), np.zeros(0, np.int32)
+    _dirichlet.draw_words(0, n, *counts, np.empty(0), prior, 7, word_topic, sums)
     np.testing.assert_allclose(sums, word_topic[:, : len(shapes)].sum(axis=0, dtype=float), rtol=1e-6)
     for variates, shape in zip(word_topic.T, shapes, strict=False):
         cells = np.linspace(gamma.cdf(np.exp(-60), shape), 1, 41)

@@ -2,14 +2,135 @@
 
 import numpy as np
 import pytest
+from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chain
 from interrupts import StopAtLook
 
+from sklda import GibbsLDA
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import Stopped
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import partitioned
+from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.partitioned import PartitionedChain
+from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
+
+ALARM = 1e-5
+SHARED = [name for name in PRIORS if name != "alpha per document"]
+
+
+class ListsPartitioned(WordMajorPartitionedChain):
+    """All documents are lists."""
+
+    least_for_row = np.inf
+
+
+BY_WORD = [WordMajorPartitionedChain, ListsPartitioned]
+
+
+def stationary_p(kind, truth, break_it=lambda chain: None, priors=None, n_draws=3000):
+    """p-value of one sweep from each of `n_draws` exact draws against the posterior."""
+    starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=n_draws, p=truth.posterior)]
+    chain, draws = make_chain(truth.corpus, priors or truth.priors, starts[0], kind=kind), []
+    for start in starts:
+        chain._set_up(start)
+        break_it(chain)
+        chain.sweep()
+        draws.append(chain.topics)
+    return chi_square_p(truth.frequencies(draws), truth.posterior)
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("kind", BY_WORD)
+def test_a_sweep_by_words_keeps_the_posterior(kind, name, monkeypatch):
+    # Steps of one token, and of several.
+    monkeypatch.setattr(partitioned, "_STEP", 0.2 if kind is ListsPartitioned else 1.0)
+    assert stationary_p(kind, Enumeration(DOCS, V, K, *PRIORS[name])) > ALARM
+
+
+@pytest.mark.parametrize("kind", BY_WORD)
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_a_sweep_by_words_keeps_the_posterior_with_few_workers(kind, n_workers, monkeypatch):
+    monkeypatch.setattr(partitioned, "_LEAST_WORKERS", n_workers)
+    rng = np.random.default_rng(0)
+    truth = Enumeration([[0, 0, 1], [], [1, 0]], 2, 3, rng.gamma(1, size=3) + 0.1, rng.gamma(1, size=(3, 2)) + 0.1)
+    assert stationary_p(kind, truth) > ALARM
+
+
+@pytest.mark.parametrize("kind", BY_WORD)
+def test_miscounts_and_a_dropped_prior_are_found(kind):
+    def miscount_words(chain):
+        chain.rows.arrays[1][:, 0] += 2
+
+    def miscount_topics(chain):
+        chain.topic_totals[0] += 5
+
+    truth = Enumeration(DOCS, V, K, *PRIORS["alpha per topic"])
+    for break_it in (miscount_words, miscount_topics):
+        assert stationary_p(kind, truth, break_it) < ALARM
+    assert stationary_p(kind, truth, priors=Priors.make(0.55, 0.3, K, V)) < ALARM
+
+
+@pytest.mark.parametrize("kind", BY_WORD)
+@pytest.mark.parametrize("wide", [False, True])
+def test_sweeps_by_words_do_not_depend_on_threads_or_vectors(counts, kind, wide, monkeypatch):
+    monkeypatch.setattr(partitioned, "_STEP", 0.3)
+    corpus, found = Corpus.from_counts(counts), []
+    for n_jobs in (1, 2, 3):
+        chain = kind.initialise_randomly(corpus, Priors.make(0.05, 0.1, 300, 60), np.random.SeedSequence(0))
+        chain._vectors = chain._vectors if wide or n_jobs == 1 else 0
+        rates = []
+
+        def work(stop, chain=chain, rates=rates):
+            for _ in range(5):
+                chain.sweep(stop)
+                rates.append(chain.acceptance_rate)
+
+        chain.with_workers(n_jobs, work)
+        found.append(chain.topics)
+        again = GibbsChain(corpus, chain.priors, chain.state())
+        np.testing.assert_array_equal(chain.word_topic_counts, again.word_topic_counts)
+        np.testing.assert_array_equal(chain.topic_totals, again.topic_totals)
+        np.testing.assert_array_equal(chain.doc_histogram(True), again.doc_histogram(True))
+        assert chain.log_joint() == pytest.approx(again.log_joint(), rel=1e-12)
+        # Steps are accepted and undone.
+        assert 0.5 < np.mean(rates) < 1
+    np.testing.assert_array_equal(found, found[:1] * 3)
+    other = kind(corpus, chain.priors, chain.state())
+    other._vectors = chain._vectors
+    for each in (chain, other):
+        each.sweep()
+    np.testing.assert_array_equal(chain.topics, other.topics)
+
+
+def test_in_its_turns_a_sweep_by_words_draws_every_token_once(counts, monkeypatch):
+    monkeypatch.setattr(partitioned, "_STEP", 0.2)
+    corpus = Corpus.from_counts(counts)
+    chain = WordMajorPartitionedChain.initialise_randomly(
+        corpus, Priors.make(0.1, 0.1, 5, 60), np.random.SeedSequence(0)
+    )
+    words = np.empty(corpus.n_tokens, int)
+    for offsets in chain._word_offsets:
+        words[offsets[0] : offsets[-1]] = np.repeat(np.arange(60), np.diff(offsets))
+    np.testing.assert_array_equal(np.bincount(words), np.bincount(corpus.words))
+    met = np.zeros(corpus.n_tokens, int)
+    for edges in chain._edges:
+        assert edges.shape[1] > 5
+        for first, last in zip(edges[:, :-1].T, edges[:, 1:].T, strict=True):
+            own = [np.arange(a, b) for a, b in zip(first, last, strict=True)]
+            met[np.concatenate(own)] += 1
+            for each, others in ((words[own[i]], words[np.concatenate(own[:i])]) for i in range(1, len(own))):
+                assert not set(each) & set(others)
+    assert (met == 1).all()
+
+
+def test_the_estimator_takes_sweeps_by_words_from_256_topics(counts):
+    options = {"sampler": "partitioned", "max_iter": 4, "random_state": 0}
+    one, two = (GibbsLDA(256, n_jobs=n, **options).fit(counts) for n in (1, 2))
+    np.testing.assert_array_equal(one.topic_assignments_, two.topic_assignments_)
+    corpus, priors = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 256, 60)
+    assert chain_class("partitioned", corpus, priors) is WordMajorPartitionedChain
+    assert chain_class("partitioned", corpus, priors.resized(255)) is PartitionedChain
 
 
 def test_workers_share_neither_documents_nor_words(counts, monkeypatch):

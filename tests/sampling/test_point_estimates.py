@@ -5,14 +5,14 @@ import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, make_chain, make_corpus
 
 import sklda
+from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
+from sklda._inference.sampling import point_estimates
 from sklda._inference.sampling.point_estimates import estimate_counts
 
 
 def from_chain(chain, method):
-    return estimate_counts(
-        chain.corpus, chain.priors, chain.topics, chain.word_topic_counts, chain.topic_totals, method
-    )
+    return estimate_counts(chain.corpus, chain.priors, chain.topics, method)
 
 
 def soft_counts_one_token_at_a_time(chain, alpha, eta):
@@ -87,9 +87,32 @@ def test_public_function_matches_the_estimator():
         model = sklda.GibbsLDA(3, learn_priors=False, max_iter=20, n_draws=1, point_estimate=method, random_state=0)
         model.fit(data)
         found = sklda.point_estimates(data, model.topic_assignments_, n_components=3, method=method)
-        np.testing.assert_allclose(found.doc_topic, model.doc_topic_)
-        np.testing.assert_allclose(found.topic_word, model.topic_word_)
-        np.testing.assert_allclose(found.components, model.components_)
+        # The estimator has single precision.
+        assert model.doc_topic_.dtype == model.components_.dtype == np.float32
+        np.testing.assert_allclose(found.doc_topic, model.doc_topic_, rtol=1e-6)
+        np.testing.assert_allclose(found.topic_word, model.topic_word_, rtol=1e-6)
+        np.testing.assert_allclose(found.components, model.components_, rtol=1e-6)
+
+
+def test_blocks_of_words(monkeypatch):
+    """Blocks of a few words give the counts of one block; one word has most of the tokens."""
+    X = np.random.default_rng(0).poisson(0.7, (40, 23))
+    X[:, 5] += 20
+    X[3] = 0
+    corpus, z = Corpus.from_counts(X), np.random.default_rng(1).integers(0, 5, X.sum()).astype(np.uint8)
+    for alpha, eta in ((0.1, 0.3), (np.full((40, 5), 0.2), np.random.default_rng(2).gamma(1, size=(5, 23)) + 0.1)):
+        priors = Priors.make(alpha, eta, 5, 23, 40)
+        for method in ("cgs", "cgs_p"):
+            monkeypatch.setattr(point_estimates, "_BLOCK_COUNTS", 2**19)
+            whole = point_estimates.estimate_counts(corpus, priors, z, method)
+            assert len(list(point_estimates.word_blocks(corpus, 5))) == 1
+            monkeypatch.setattr(point_estimates, "_BLOCK_COUNTS", 64)
+            blocks = list(point_estimates.word_blocks(corpus, 5))
+            assert len(blocks) > 5
+            assert [b.features.stop for b in blocks[:-1]] == [b.features.start for b in blocks[1:]]
+            for ours, expected in zip(point_estimates.estimate_counts(corpus, priors, z, method), whole, strict=True):
+                np.testing.assert_allclose(ours, expected, rtol=1e-12)
+                np.testing.assert_allclose(ours.sum(), X.sum(), rtol=1e-12)
 
 
 def test_assignments_may_come_document_by_document():

@@ -239,8 +239,7 @@ def test_priors_of_simulated_corpora_are_recovered():
 def test_every_sampler_recovers_the_priors(sampler, monkeypatch):
     """From the true topics, because the blocked samplers need many sweeps to find them."""
     if sampler == "sparse":
-        monkeypatch.setattr("sklda._inference.sampling.choice._LEAST_TOPICS", 1)
-        monkeypatch.setattr("sklda._inference.sampling.choice._TOPICS_PER_TOKEN", 0)
+        monkeypatch.setattr("sklda._inference.sampling.choice.COSTS", {"dense": np.ones(4), "sparse": np.zeros(5)})
     corpus = make_lda_corpus(200, 100, 8, doc_length=80, doc_topic_prior=ALPHA, topic_word_prior=ETA, random_state=9)
     lda = GibbsLDA(
         8,

@@ -1,5 +1,6 @@
 """The word-major sweep against enumeration and against the dense one."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -9,12 +10,21 @@ from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chai
 from sklda import GibbsLDA
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
+from sklda._inference.sampling import word_major
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.prior_path import PriorPath
 from sklda._inference.sampling.word_major import WordMajorChain
-from sklda._kernels import _collapsed, _word_major
+from sklda._kernels import _word_major
 
 ALARM = 1e-5
-SHARED = {name: PRIORS[name] for name in ("symmetric", "alpha per topic", "eta per word")}
+
+
+@pytest.fixture(params=["lists", "rows", "rows of 32 bits"])
+def storage(request, monkeypatch):
+    """How the counts of documents are stored."""
+    monkeypatch.setattr(WordMajorChain, "least_for_row", np.inf if request.param == "lists" else 0.0)
+    if request.param == "rows of 32 bits":
+        monkeypatch.setattr(word_major, "_LARGEST", -1)
 
 
 def one_sweep_p(truth, start, n_draws, priors=None, **wrong):
@@ -31,35 +41,39 @@ def one_sweep_p(truth, start, n_draws, priors=None, **wrong):
     return chi_square_p(truth.frequencies(draws), truth.transition(start, order))
 
 
-@pytest.mark.parametrize("alpha, eta", SHARED.values(), ids=SHARED)
+@pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
 @pytest.mark.parametrize("start", [(0, 0, 0, 0, 0, 0, 0), (0, 1, 0, 1, 1, 0, 1)])
-def test_one_sweep_has_the_exact_transition(alpha, eta, start):
+def test_one_sweep_has_the_exact_transition(alpha, eta, start, storage):
     assert one_sweep_p(Enumeration(DOCS, V, K, alpha, eta), start, 20_000) > ALARM
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["shared priors", "own priors"])
 @pytest.mark.parametrize("n_components", [3, 18, 33])
-def test_one_sweep_is_exact_for_any_number_of_lanes(n_components):
+def test_one_sweep_is_exact_for_any_number_of_lanes(n_components, own, storage):
     rng = np.random.default_rng(0)
     alpha, eta = rng.gamma(1, size=n_components) + 0.1, rng.gamma(1, size=2) + 0.1
+    if own:
+        alpha, eta = alpha + rng.poisson(0.3, size=(2, n_components)), rng.gamma(1, size=(n_components, 2)) + 0.1
     truth = Enumeration([[0], [1, 0]], 2, n_components, alpha, eta)
     assert one_sweep_p(truth, rng.integers(n_components, size=3), 20_000) > ALARM
 
 
 @pytest.mark.parametrize("wrong", [{"topic_totals": 1}, {"_entries": 1 << 16}, {"_topics": 1}])
-def test_a_wrong_count_is_found(wrong):
+def test_a_wrong_count_is_found(wrong, monkeypatch):
+    monkeypatch.setattr(WordMajorChain, "least_for_row", np.inf)
     truth = Enumeration(DOCS, V, K, 0.4, 0.3)
     assert one_sweep_p(truth, (0, 1, 0, 1, 1, 0, 1), 4_000, **wrong) < ALARM
 
 
-@pytest.mark.parametrize("alpha, eta", list(SHARED.values())[1:], ids=list(SHARED)[1:])
-def test_a_dropped_prior_is_found(alpha, eta):
+@pytest.mark.parametrize("alpha, eta", list(PRIORS.values())[1:], ids=list(PRIORS)[1:])
+def test_a_dropped_prior_is_found(alpha, eta, storage):
     truth = Enumeration(DOCS, V, K, alpha, eta)
     flat = Priors.make(np.mean(alpha), np.mean(eta), K, V)
     assert one_sweep_p(truth, (0, 1, 0, 1, 1, 0, 1), 10_000, priors=flat) < ALARM
 
 
 @pytest.mark.parametrize("n_lists", [5, 16, 40, 100])
-def test_lists_of_any_length(n_lists):
+def test_lists_of_any_length(n_lists, storage):
     """Eta so large, and alpha so small, that a token takes the topic of another in its document.
 
     Before it is drawn, the last word stands in a document of n_lists topics with counts 1, 2, 3 and 1, 2, 3 again.
@@ -140,7 +154,7 @@ def test_a_rare_topic_is_drawn_at_its_rate_from_a_list():
 
 def begin_again(chain):
     """What puts the chain back to where it is now."""
-    arrays = [getattr(chain, name) for name in ("_topics", "_entries", "_sizes", "topic_totals")]
+    arrays = [getattr(chain, name) for name in ("_topics", "_entries", "_excess", "_sizes", "topic_totals")]
     before = [array.copy() for array in arrays]
 
     def start():
@@ -150,11 +164,21 @@ def begin_again(chain):
     return start
 
 
-@pytest.mark.parametrize("n_components", [1, 2, 100, 700])
-def test_its_state_is_that_of_a_dense_chain(n_components):
+def odd_case(n_components, own=False):
+    """A corpus of short, long and empty documents, and priors that differ."""
     rng = np.random.default_rng(0)
     corpus = make_corpus([rng.integers(50, size=n) for n in [0, 1, 700, *rng.integers(300, size=40), 0]], 60)
-    priors = Priors.make(rng.gamma(1, size=n_components) + 0.01, rng.gamma(1, size=60) + 0.01, n_components, 60)
+    alpha, eta = rng.gamma(1, size=n_components) + 0.01, rng.gamma(1, size=60) + 0.01
+    if own:
+        alpha = alpha + rng.poisson(0.1, size=(corpus.n_documents, n_components))
+        eta = rng.gamma(1, size=(n_components, 60)) + 0.01
+    return corpus, Priors.make(alpha, eta, n_components, 60, corpus.n_documents)
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["shared priors", "own priors"])
+@pytest.mark.parametrize("n_components", [1, 2, 100, 700])
+def test_its_state_is_that_of_a_dense_chain(n_components, own, storage):
+    corpus, priors = odd_case(n_components, own)
     chain = WordMajorChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
     for _ in range(3):
         chain.sweep()
@@ -163,6 +187,74 @@ def test_its_state_is_that_of_a_dense_chain(n_components):
     np.testing.assert_array_equal(chain.topic_totals, dense.topic_totals)
     np.testing.assert_allclose(chain.log_topics(), dense.log_topics(), rtol=1e-12)
     np.testing.assert_allclose(chain.log_words(), dense.log_words(), rtol=1e-12)
+    for by_topic in (False, True):
+        np.testing.assert_array_equal(chain.doc_histogram(by_topic), dense.doc_histogram(by_topic))
+
+
+def test_priors_can_change_between_sweeps(storage):
+    """Lists are laid out anew if documents get an alpha of their own, and back."""
+    corpus, own = odd_case(30, own=True)
+    _, shared = odd_case(30)
+    chain = WordMajorChain.initialise_randomly(corpus, shared, np.random.SeedSequence(0))
+    for priors in (own, shared, own):
+        chain.sweep()
+        chain.priors = priors
+        fresh = WordMajorChain(corpus, priors, chain.state())
+        for each in (chain, fresh):
+            each.sweep()
+        np.testing.assert_array_equal(chain.topics, fresh.topics)
+        assert chain.log_joint() == pytest.approx(GibbsChain(corpus, priors, chain.state()).log_joint(), rel=1e-12)
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["multiples", "guide"])
+def test_a_path_of_priors(shared, storage):
+    """The kernels of a path against sweeps, changes of the priors and log joints one at a time."""
+    corpus, _ = odd_case(30)
+    rng = np.random.default_rng(1)
+    priors = Priors.make(rng.gamma(1, size=30) + 0.01, rng.gamma(1, size=60) + 0.01, 30, 60)
+    path = PriorPath.multiples(priors, np.geomspace(10, 1, 8))
+    if not shared:
+        doc = rng.poisson(0.1, size=(corpus.n_documents, 30)) + priors.doc
+        path = PriorPath(priors, doc, np.empty(0), rng.gamma(1, size=(60, 30)), np.geomspace(10, 0.1, 8))
+    start = WordMajorChain.initialise_randomly(corpus, path.priors_at(path.positions[0]), np.random.SeedSequence(0))
+    chain, other = (WordMajorChain(corpus, start.priors, start.state()) for _ in range(2))
+    log_weight, expected = chain.anneal(path), 0.0
+    for before, after in itertools.pairwise(map(path.priors_at, path.positions)):
+        other.priors = before
+        other.sweep()
+        expected -= other.log_joint()
+        other.priors = after
+        expected += other.log_joint()
+    # The excess of alpha is in single precision.
+    assert log_weight == pytest.approx(expected, rel=1e-12 if shared else 1e-6)
+    assert chain.priors.equal(path.priors_at(path.positions[-1]))
+    if shared:
+        np.testing.assert_array_equal(chain.topics, other.topics)
+    again = WordMajorChain(corpus, start.priors, start.state())
+    assert again.anneal(path, weigh=False) == 0
+    np.testing.assert_array_equal(again.topics, chain.topics)
+
+
+def test_a_path_needs_a_shared_alpha():
+    corpus, own = odd_case(30, own=True)
+    chain = WordMajorChain.initialise_randomly(corpus, own, np.random.SeedSequence(0))
+    with pytest.raises(ValueError, match="share alpha"):
+        chain.anneal(PriorPath.multiples(own, [2.0, 1.0]))
+
+
+@pytest.mark.parametrize("length", [2**16 - 1, 2**16, 2**16 + 1])
+def test_long_documents_beside_short_ones(length):
+    """At the border between counts of 16 and of 32 bits. All tokens of the long document can have one topic."""
+    words = np.concatenate([np.sort(np.arange(length) % 50), np.tile(np.arange(50), 40)]).astype(np.int32)
+    corpus = Corpus(words, np.append(0, length + 50 * np.arange(41)).astype(np.int64), 50)
+    priors = Priors.make(np.append(1e6, np.full(299, 1e-3)), 10.0, 300, 50)
+    chain = make_chain(corpus, priors, np.zeros(corpus.n_tokens), kind=WordMajorChain)
+    for _ in range(2):
+        chain.sweep()
+    dense = GibbsChain(corpus, priors, chain.state())
+    assert chain.doc_topic_counts()[0, 0] > 0.99 * length
+    np.testing.assert_array_equal(chain.doc_histogram(), dense.doc_histogram())
+    np.testing.assert_allclose(chain.log_topics(), dense.log_topics(), rtol=1e-12)
 
 
 def test_goes_on_draw_for_draw_and_in_blocks(counts):
@@ -181,17 +273,22 @@ def test_goes_on_draw_for_draw_and_in_blocks(counts):
 
 @pytest.mark.parametrize(
     "sampler, n_components, options",
-    [("sparse", 256, {}), ("dense", 255, {}), ("dense", 256, {"topic_word_prior": np.full((256, 60), 0.1)})],
+    [
+        ("sparse", 300, {}),
+        ("dense", 20, {}),
+        ("sparse", 300, {"topic_word_prior": np.full((300, 60), 0.1)}),
+    ],
 )
 def test_the_sampler_is_chosen(counts, sampler, n_components, options):
     lda = GibbsLDA(n_components, max_iter=2, random_state=0, **options).fit(counts)
     assert lda.sampler_ == sampler
 
 
-@pytest.mark.parametrize("length", [300, 70_000])
-def test_long_documents_are_swept_densely(length):
+@pytest.mark.parametrize("length, sampler", [(300, "dense"), (70_000, "sparse")])
+def test_the_choice_depends_on_the_documents(length, sampler):
+    """Lists of 211 topics are slow. Documents with a row of all counts are fast, if words have many tokens."""
     X = np.full((2, 50), length // 50)
-    assert GibbsLDA(400, max_iter=1, random_state=0).fit(X).sampler_ == "dense"
+    assert GibbsLDA(400, max_iter=1, random_state=0).fit(X).sampler_ == sampler
 
 
 def test_an_estimator_at_many_topics(counts, same_fit):
@@ -207,15 +304,14 @@ def test_an_estimator_at_many_topics(counts, same_fit):
     np.testing.assert_array_equal(twice.components_, once.components_)
 
 
-@pytest.mark.parametrize("kind, kernel", [(GibbsChain, _collapsed), (WordMajorChain, _word_major)])
-def test_draws_are_the_same_in_any_vectors(kind, kernel):
-    if not kernel.wide_vectors():
+@pytest.mark.parametrize("own", [False, True], ids=["shared priors", "own priors"])
+def test_draws_are_the_same_in_any_vectors(own, storage):
+    if not _word_major.wide_vectors():
         pytest.skip("this machine has no wide vectors")
-    rng = np.random.default_rng(0)
-    corpus = make_corpus([rng.integers(50, size=n) for n in rng.integers(300, size=40)], 50)
+    corpus, priors = odd_case(300, own)
     topics = []
     for wide in (True, False):
-        chain = kind.initialise_randomly(corpus, Priors.make(0.1, 0.1, 300, 50), np.random.SeedSequence(0))
+        chain = WordMajorChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
         chain._wide = wide
         for _ in range(10):
             chain.sweep()

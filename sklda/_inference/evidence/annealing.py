@@ -8,6 +8,7 @@ from sklda._inference import random
 from sklda._inference.evidence.topic_labels import log_mean_over_labels
 from sklda._inference.parallel import NEVER_STOP, Aligned
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.prior_path import PriorPath
 from sklda._kernels import _independent
@@ -21,6 +22,10 @@ _FIRST_STRENGTH, _LAST_STRENGTH = 10.0, (1e-3, 0.1)
 # Path from the prior: the first multiple of eta, in units of the tokens over the smallest eta, and its smallest value.
 # At ten times the tokens, counts hardly change the probabilities.
 _FIRST_SCALE, _LEAST_FIRST_SCALE = 10.0, 10.0
+# Share of the topics of a document that the guide may have seen in it, on average, for word-major sweeps along the
+# guided path. They were measured to be 1.1 to 1.4 times as fast as dense ones at shares of .31 to .39 (256 to 1,000
+# topics), and .6 to .8 times at .66 to .81.
+_MOST_SEEN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +61,11 @@ class Guide(Aligned):
     def path(self, strengths):
         """`PriorPath` with the priors alpha + c * doc and eta + c * word at the strengths c."""
         return PriorPath(self.priors, self.doc, np.empty(0), self.word, strengths)
+
+    def chain_class(self, corpus):
+        """The class of chains that is the fastest along the path."""
+        seen = np.count_nonzero(self.doc > self.doc.min(axis=0)) <= _MOST_SEEN * self.doc.size
+        return chain_class("collapsed", corpus, self.priors) if seen else GibbsChain
 
     def proportions(self):
         """theta, (n_documents, n_components), and phi by word, (n_features, n_components), at infinite strength."""
@@ -110,7 +120,7 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
     stream, strengths = random.stream(random.child(seed, 1)), guide.strengths(n_temperatures)
     topics, log_probability = _draw_independent(corpus, *guide.proportions(), stream)
     path = guide.path(strengths)
-    chain = GibbsChain(corpus, path.priors_at(strengths[0]), ChainState(topics, stream))
+    chain = guide.chain_class(corpus)(corpus, path.priors_at(strengths[0]), ChainState(topics, stream))
     log_weight = chain.log_joint() - log_probability + chain.anneal(path, stop)
     chain.sweep(stop)
     log_mean, label_error = log_mean_over_labels(chain, guide.priors, np.random.default_rng(random.child(seed, 0)))
@@ -141,7 +151,8 @@ def reverse_ais(corpus, guide, n_temperatures, state, seed, stop=NEVER_STOP):
     """
     strengths = guide.strengths(n_temperatures)[::-1]
     path = guide.path(strengths)
-    chain = GibbsChain(corpus, guide.priors, ChainState(state.topics, random.stream(random.child(seed, 1))))
+    state = ChainState(state.topics, random.stream(random.child(seed, 1)))
+    chain = guide.chain_class(corpus)(corpus, guide.priors, state)
     log_weight = chain.log_joint()
     chain.priors = path.priors_at(strengths[0])
     log_mean, _ = log_mean_over_labels(chain, guide.priors, np.random.default_rng(random.child(seed, 0)))
@@ -179,7 +190,8 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     first = max(_FIRST_SCALE * corpus.n_tokens / min(1.0, priors.topic_word().min()), _LEAST_FIRST_SCALE)
     scales = np.geomspace(first, 1, n_temperatures + 1)
     path = _diluting_path(priors, scales)
-    chain = GibbsChain(corpus, path.priors_at(path.positions[0]), ChainState(topics, stream))
+    kind = chain_class("collapsed", corpus, priors)
+    chain = kind(corpus, path.priors_at(path.positions[0]), ChainState(topics, stream))
     log_weight = chain.log_words() + chain.anneal(path, stop)
     chain.sweep(stop)
     return AnnealedRun(log_weight, chain.state().compact(priors.n_components))

@@ -13,6 +13,7 @@ from sklda._inference.evidence.combining import combine_chains
 from sklda._inference.evidence.harmonic_mean import harmonic_mean
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import initialise_chains
 
@@ -92,7 +93,8 @@ def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_
     # Annealed and pruned chains find different modes; pruning needs topics that can be merged.
     kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
     inits = [kinds[c % len(kinds)] for c in range(n_chains)]
-    chains = initialise_chains(corpus, priors, [random.child(seed, 0, c) for c in range(n_chains)], inits, n_jobs)
+    kind, seeds = chain_class("collapsed", corpus, priors), [random.child(seed, 0, c) for c in range(n_chains)]
+    chains = initialise_chains(corpus, priors, seeds, inits, n_jobs, kind)
     for chain in chains:
         for _ in range(_SETTLING_SWEEPS):
             chain.sweep()
@@ -206,7 +208,9 @@ def _larger(found):
 
 def _runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, upper, guide_sweeps, stop):
     """The `Estimates` of one chain."""
-    chain = GibbsChain(corpus, priors, state)
+    # The other methods need sweeps in the order of `log_transition`.
+    kind = chain_class("collapsed", corpus, priors) if method in ANNEALED else GibbsChain
+    chain = kind(corpus, priors, state)
     seeds = [random.child(seed, r) for r in range(len(temperatures))]
     above = None
     if method in ANNEALED:

@@ -22,12 +22,14 @@ def word_rows(corpus, topic_word):
     largest : ndarray of shape (n_rows,)
         The largest entries; 0 if the word has probability 0 in all topics.
     """
-    present, rows = np.unique(corpus.words, return_inverse=True)
-    columns = topic_word[:, present].astype(np.float64)
+    present = np.flatnonzero(np.bincount(corpus.words, minlength=corpus.n_features))
+    row_of = np.zeros(corpus.n_features, np.int32)
+    row_of[present] = np.arange(len(present))
+    columns = topic_word[:, present].astype(np.float64, copy=False)
     largest = columns.max(axis=0, initial=0)
     word_topic = np.zeros((len(present), padded(len(columns))), np.float32)
     word_topic[:, : len(columns)] = (columns / np.where(largest > 0, largest, 1)).T
-    return rows.astype(np.int32), word_topic, largest
+    return row_of[corpus.words], word_topic, largest
 
 
 def possible_word_rows(corpus, topic_word):

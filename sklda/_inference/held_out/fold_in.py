@@ -10,11 +10,32 @@ from sklda._kernels import LANES, _fold_in
 ESTIMATES = ("cgs_p", "cgs", "unnormalized")
 
 
-def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None, n_burn_in=None, estimate="cgs_p"):
-    """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by Gibbs sampling with phi fixed.
+# CVB0 begins the chain of a document. Its updates end if they move less than this share of the tokens.
+_MOST_UPDATES, _TOLERANCE = 20, 0.01
+# The number of sweeps that the result of CVB0 counts for in the mean. The squared error of CVB0 is mostly that of 20
+# to 60 averaged sweeps, and at the extremes of 8 and 112, measured on five corpora with 20 and 100 topics.
+_CVB0_SWEEPS = 30.0
 
-    The full conditionals are averaged over the last two thirds of the sweeps (Papanikolaou et al. 2017, equation 33
-    with many draws). So ``(result + alpha) / (length + sum(alpha))`` is an estimate of the posterior mean of theta.
+
+def fold_in(
+    corpus,
+    topic_word,
+    doc_topic_prior,
+    *,
+    n_sweeps,
+    seed,
+    n_jobs=None,
+    n_burn_in=None,
+    estimate="cgs_p",
+    cvb0_sweeps=None,
+):
+    """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by CVB0 and Gibbs sampling with phi fixed.
+
+    CVB0 gives a distribution of the topic for every distinct word of a document. The topics of the tokens are drawn
+    from them. Then follow Gibbs sweeps, and the full conditionals are averaged over the last two thirds of them
+    (Papanikolaou et al. 2017, equation 33 with many draws). The result is the mean of both, in which CVB0 counts for
+    `cvb0_sweeps` sweeps. So ``(result + alpha) / (length + sum(alpha))`` is an estimate of the posterior mean of theta
+    that converges to it as the number of sweeps grows.
 
     Parameters
     ----------
@@ -35,6 +56,9 @@ def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None,
         ``"cgs"``: the counts of the draws are averaged. ``"unnormalized"``: phi_kw (n_dk + alpha_k), summed over tokens
         without the normalisation of the full conditional; it weighs each token by its probability given the document
         and is no estimate of n_dk.
+    cvb0_sweeps : float, default=None
+        Number of sweeps that CVB0 counts for. 0: the mean over the sweeps alone, whose expectation after the burn-in is
+        the exact posterior mean. None: 30 for ``"cgs_p"``, 0 for the other estimates.
 
     Returns
     -------
@@ -42,7 +66,10 @@ def fold_in(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None,
     """
     keys = corpus.document_keys(seed)
     rows, word_topic, largest = word_rows(corpus, topic_word)
-    how = n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in, ESTIMATES.index(estimate)
+    if cvb0_sweeps is None:
+        cvb0_sweeps = _CVB0_SWEEPS if estimate == "cgs_p" else 0.0
+    sweeps = n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in
+    how = *sweeps, ESTIMATES.index(estimate), _MOST_UPDATES, _TOLERANCE, cvb0_sweeps
     tasks = (
         (rows, corpus.offsets, keys, block, word_topic, largest.astype(np.float32), doc_topic_prior, how)
         for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS)
@@ -56,10 +83,10 @@ def _fold_in_block(rows, offsets, keys, block, word_topic, scale, doc_topic_prio
     own = slice(offsets[first], offsets[last])
     offsets = offsets[first : last + 1] - offsets[first]
     doc_topic_prior = prior_of_block(doc_topic_prior, block)
-    width = word_topic.shape[1]
+    rows, width, longest = rows[own], word_topic.shape[1], max(int(np.diff(offsets).max()), 1)
     result = np.empty((last - first, doc_topic_prior.shape[1]))
     _fold_in.fold_in(
-        rows[own],
+        rows,
         offsets,
         keys[first:last],
         word_topic,
@@ -67,10 +94,19 @@ def _fold_in_block(rows, offsets, keys, block, word_topic, scale, doc_topic_prio
         *how,
         scale,
         result,
-        np.empty(max(int(np.diff(offsets).max()), 1), np.int32),
-        np.empty((3, width), np.float32),
+        np.empty((3, longest), np.int32),
+        np.empty((_most_distinct(rows, offsets), width), np.float32),
+        np.empty((11, width), np.float32),
         np.empty(width, np.int32),
         np.empty(width // LANES),
         stop.flag,
     )
     return result
+
+
+def _most_distinct(rows, offsets):
+    """The largest number of distinct words of a document, at least one."""
+    changes = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(rows[1:] != rows[:-1], out=changes[1:-1])
+    filled = offsets[:-1] < offsets[1:]
+    return int((changes[offsets[1:][filled] - 1] - changes[offsets[:-1][filled]]).max(initial=0)) + 1

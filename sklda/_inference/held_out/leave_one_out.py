@@ -205,7 +205,8 @@ def _anneal(chain, d, corpus, piece, strengths, key, backward):
     if first == last:
         return 0.0
     priors = chain.priors
-    K, width = priors.n_components, chain.word_topic_counts.shape[1]
+    counts = chain.word_topic_counts
+    K, width = priors.n_components, counts.shape[1]
     prior = priors.doc[d if len(priors.doc) > 1 else 0]
     # The topic counts of earlier pieces of the document are added to the prior of theta.
     prior = prior + np.bincount(chain.topics[corpus.offsets[d] : first], minlength=K)
@@ -219,7 +220,7 @@ def _anneal(chain, d, corpus, piece, strengths, key, backward):
         priors.word,
         priors.topic,
         priors.totals,
-        chain.word_topic_counts,
+        counts,
         chain.topic_totals,
         chain.topics[first:last] if backward else np.empty(0, np.int32),
         strengths,

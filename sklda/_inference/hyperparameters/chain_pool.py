@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.run_chains import run_chains
 
 
@@ -58,7 +58,8 @@ class ChainPool:
     def initialise(self, seed, *key):
         """Make chains with random topics; chain c has the seed ``child(seed, *key, c)``."""
         seeds = [random.child(seed, *key, c) for c in range(self.n_chains)]
-        self.chains = [GibbsChain.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
+        kind = chain_class("collapsed", self.corpus, self.priors)
+        self.chains = [kind.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
 
     def sweep(self, n_sweeps):
         """Make `n_sweeps` sweeps with every chain that has not ended."""

@@ -14,6 +14,7 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.rising import log_rising
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.word_major import WordMajorChain
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class FixedPointMStep(MStep):
 class EMChain(GibbsChain):
     """A `GibbsChain` that learns its priors, or keeps them, and stores the priors of every sweep.
 
+    It makes the sweeps of the chain that it continues: for a `WordMajorChain` it is a `WordMajorEMChain`.
+
     Parameters
     ----------
     chain : GibbsChain
@@ -82,6 +85,9 @@ class EMChain(GibbsChain):
         eta and alpha in every sweep, the mean alpha if topics have different ones; those of an `EMChain` that it
         continues included.
     """
+
+    def __new__(cls, chain, em=None):
+        return super().__new__(WordMajorEMChain if isinstance(chain, WordMajorChain) else cls)
 
     def __init__(self, chain, em=None):
         super().__init__(chain.corpus, chain.priors, chain.state())
@@ -110,7 +116,8 @@ class EMChain(GibbsChain):
         return cls(chain, GibbsEM(m_step, start, n_draws=n_draws, n_burn_in=n_burn_in))
 
     def __reduce__(self):
-        plain = GibbsChain(self.corpus, self.priors, self.state())
+        kind, _ = self.plain()
+        plain = kind(self.corpus, self.priors, self.state())
         return _restored, (plain, self.em, self.prior_path)
 
     def sweep(self, stop=NEVER_STOP):
@@ -126,6 +133,10 @@ class EMChain(GibbsChain):
         eta, alpha = np.exp(log_h[0]), np.exp(log_h[1:])
         alpha = alpha if len(alpha) > 1 else float(alpha[0])
         self.priors = Priors.make(alpha, float(eta), self.priors.n_components, self.corpus.n_features)
+
+
+class WordMajorEMChain(EMChain, WordMajorChain):
+    """An `EMChain` with word-major sweeps."""
 
 
 def _restored(plain, em, prior_path):

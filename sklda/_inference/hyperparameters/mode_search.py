@@ -17,7 +17,8 @@ from sklda._inference.modes.mode_evidence import NEGLIGIBLE, can_tell_modes_apar
 from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.choice import chain_class
+from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS, initialise_chains
 
 # Up to so many tokens, chains begin annealed, at an h that a first chain has found. With more that would cost too much:
@@ -115,12 +116,14 @@ def _initialise(pool, seed):
     """Annealed chains at an h that a first chain has found, or random ones if the corpus is large; and their sweeps."""
     corpus, n_sweeps, K = pool.corpus, pool.settings.n_tuning, pool.priors.n_components
     seeds = [random.child(seed, 2, c) for c in range(pool.n_chains)]
+    kind = chain_class("collapsed", corpus, pool.priors)
     if corpus.n_tokens <= _FEW_TOKENS:
-        scout = GibbsChain.initialise_randomly(corpus, pool.priors, random.child(seed, 0))
+        scout = kind.initialise_randomly(corpus, pool.priors, random.child(seed, 0))
         log_h = settle(scout, pool.settings.region, n_sweeps // 2, random.child(seed, 1)).log_h
         priors, inits = _symmetric(log_h, corpus, K), ["anneal"] * len(seeds)
-        return initialise_chains(corpus, priors, seeds, inits, pool.n_jobs), n_sweeps // 2 + ANNEAL_SWEEPS * len(seeds)
-    chains = [GibbsChain.initialise_randomly(corpus, pool.priors, each) for each in seeds]
+        chains = initialise_chains(corpus, priors, seeds, inits, pool.n_jobs, kind)
+        return chains, n_sweeps // 2 + ANNEAL_SWEEPS * len(seeds)
+    chains = [kind.initialise_randomly(corpus, pool.priors, each) for each in seeds]
     n_fixed = round(_FIXED * n_sweeps)
     return in_parallel(_swept, [(chain, n_fixed) for chain in chains], pool.n_jobs), n_fixed * len(chains)
 
@@ -169,7 +172,7 @@ def _in_best_modes(pool, found, priors, log_reference, modes, seed):
 
 
 def _chain(corpus, priors, topics, stream):
-    return GibbsChain(corpus, priors, ChainState(topics, stream))
+    return chain_class("collapsed", corpus, priors)(corpus, priors, ChainState(topics, stream))
 
 
 def _symmetric(log_h, corpus, n_components):

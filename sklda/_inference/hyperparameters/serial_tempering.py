@@ -4,7 +4,7 @@ Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 th
 full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) all points are visited equally often: serial tempering.
 """
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,13 +14,17 @@ from sklda._inference.hyperparameters.observations import DirichletDraws, Observ
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.rising import log_rising
-from sklda._inference.sampling.collapsed import BLOCK_WEIGHTS, ChainState, GibbsChain
-from sklda._kernels import LANES, _tempered
+from sklda._inference.sampling.collapsed import BLOCK_WEIGHTS, GibbsChain
+from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._kernels import _tempered
 
 # Largest number of entries of a table of rising factorials: 32 MB.
 _LARGEST_TABLE = 2**22
 # The same for totals of topics. A larger one would cost more than the few logarithms that it saves in every sweep.
 _LARGEST_OF_TOTALS = 2**17
+# The attributes of a `TemperedChain` that other chains do not have.
+_OWN = {"grid", "rng", "index", "augmented", "functionals", "gain", "log_zeta", "at", "every", "prior_path"}
+_OWN |= {"_by_axis", "_seen", "_passed", "_parts"}
 
 
 class Grid:
@@ -119,6 +123,8 @@ def _rising(table, priors, histogram):
 class TemperedChain(GibbsChain):
     """A `GibbsChain` that draws a grid point before every sweep and sweeps with its priors.
 
+    It makes the sweeps of the chain that it continues: for a `WordMajorChain` it is a `WordMajorTemperedChain`.
+
     Parameters
     ----------
     chain : GibbsChain
@@ -146,6 +152,9 @@ class TemperedChain(GibbsChain):
         eta and alpha in every sweep, those of a `TemperedChain` that it continues included.
     """
 
+    def __new__(cls, chain, *args, **kwargs):
+        return super().__new__(WordMajorTemperedChain if isinstance(chain, WordMajorChain) else cls)
+
     def __init__(self, chain, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
         super().__init__(chain.corpus, chain.priors, chain.state())
         self.grid, self.rng = grid, rng
@@ -160,7 +169,8 @@ class TemperedChain(GibbsChain):
         self._parts = grid.parts(first.parameters if augmented else first.counts)
 
     def __reduce__(self):
-        return _again, (type(self), vars(self))
+        own = {name: value for name, value in vars(self).items() if name in _OWN}
+        return _again, (type(self), self.corpus, self.priors, self.state(), own)
 
     @property
     def observations(self):
@@ -210,7 +220,7 @@ class TemperedChain(GibbsChain):
         """Make sweeps; return log p(w, z | h) after each of them."""
         if not self._in_kernel:
             return super().sweeps(n_sweeps, stop)
-        V, width = self.word_topic_counts.shape
+        V, width = self.rows.arrays[0].shape
         # As many as take about a tenth of a second, by the weights that they compute. A token and a log-gamma function
         # cost as much as some more weights.
         cost = (width + 32) * (self.corpus.n_tokens + V) + 32 * len(self.topic_totals) * sum(self.grid.shape)
@@ -223,7 +233,7 @@ class TemperedChain(GibbsChain):
     def _sweeps_in_kernel(self, n, stop):
         """Make n sweeps in one call; return the log joints."""
         grid, corpus, K = self.grid, self.corpus, len(self.topic_totals)
-        (E, A), (V, P), most = grid.shape, self.word_topic_counts.shape, int((2 * corpus.n_tokens) ** 0.5) + 1
+        (E, A), V, most = grid.shape, corpus.n_features, int((2 * corpus.n_tokens) ** 0.5) + 1
         most_docs, most_words = len(grid.doc_table), len(grid.word_table)
         at, log_joints, totals = np.empty((n, 2), np.int32), np.empty(n), np.empty((n, K), np.int64)
         # Distinct positive numbers whose sum is at most N are fewer than the root of 2 N.
@@ -243,10 +253,10 @@ class TemperedChain(GibbsChain):
             self._passed,
             self._by_axis,
             self.topics,
-            self.word_topic_counts,
+            *self.rows.arrays,
             self.topic_totals,
             self.stream,
-            self._wide,
+            self._vectors,
             *self._parts,
             at,
             log_joints,
@@ -256,9 +266,9 @@ class TemperedChain(GibbsChain):
             word_lists,
             word_ends,
             stop.flag,
-            np.empty(2 * P + K + V + E * A + P // LANES),
-            np.empty((2, P), np.float32),
-            np.zeros(P + most_docs + most_words, np.int32),
+            *self._scratch,
+            np.empty(2 * K + V + E * A),
+            np.zeros(most_docs + most_words, np.int32),
         )
         stop()
         self.n_sweeps += n
@@ -318,17 +328,21 @@ class TemperedChain(GibbsChain):
         return Observations(at, counts, parameters, np.array([[float(g(theta, beta)) for g in self.functionals]]))
 
 
+class WordMajorTemperedChain(TemperedChain, WordMajorChain):
+    """A `TemperedChain` with word-major sweeps, one in each call of a kernel."""
+
+    _in_kernel = False
+
+
 def _drawn(weights, rng):
     """An index with probability proportional to its weight."""
     running = np.cumsum(weights)
     return min(int(np.searchsorted(running, rng.random() * running[-1], side="right")), len(weights) - 1)
 
 
-def _again(cls, attributes):
+def _again(cls, corpus, priors, state, own):
     """A chain in another process. Counts are computed again, because received arrays may be read-only."""
     chain = object.__new__(cls)
-    state = ChainState(**{field.name: attributes[field.name] for field in fields(ChainState)})
-    vars(chain).update(attributes)
-    GibbsChain.__init__(chain, attributes["corpus"], attributes["priors"], state)
-    chain.log_zeta = attributes["log_zeta"].copy()
+    GibbsChain.__init__(chain, corpus, priors, state)
+    vars(chain).update(own, log_zeta=own["log_zeta"].copy())
     return chain

@@ -5,7 +5,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.hyperparameters.tempered_stages import current_curve, serial_tempering
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.choice import chain_class
 
 # The first grid reaches from 1 / 2 of the first h to 2 times the first h; its half-width in log h then shrinks by 0.9,
 # and the documents grow by 1.1 in each round.
@@ -37,7 +37,8 @@ def find_region(pool, seed):
         corpus = documents(pool.corpus, np.sort(order[: int(n_documents)]))
         if corpus.n_tokens:
             part = pool.for_documents(corpus, random.child(seed, 1, t))
-            part.chains = [GibbsChain.initialise_randomly(corpus, pool.priors, random.child(seed, 2, t))]
+            kind = chain_class("collapsed", corpus, pool.priors)
+            part.chains = [kind.initialise_randomly(corpus, pool.priors, random.child(seed, 2, t))]
             new = _maximum(part, region, _around(log_h, 2 * reach, within))
             moved.append(np.abs(new - log_h).max())
             log_h = new

@@ -10,6 +10,7 @@ from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.modes.groups import choose_group, overlaps
 from sklda._inference.modes.redraw import REDRAW_SWEEPS, redraw
 from sklda._inference.parallel import NEVER_STOP, in_parallel
+from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain, checked_topics, compact_topics
 from sklda._inference.sampling.initialisation import check_exchangeable
 
@@ -233,7 +234,8 @@ def _propose(corpus, priors, topics, group, n_temperatures, seed, stop):
 
 def _weigh(corpus, priors, topics, n_sweeps, n_temperatures, n_runs, seed, stop=NEVER_STOP):
     """Topics after `n_sweeps` and those of the guides, log weights of annealing from there, and the runs' ends."""
-    chain = GibbsChain(corpus, priors, ChainState(topics, random.stream(random.child(seed, 0))))
+    state = ChainState(topics, random.stream(random.child(seed, 0)))
+    chain = chain_class("collapsed", corpus, priors)(corpus, priors, state)
     for _ in range(n_sweeps):
         chain.sweep(stop)
     runs = []

@@ -61,9 +61,7 @@ class BlockChain(ThreadedChain):
             new = run_tasks(self._team, self._sweep_block, tasks)
         for (first, last), topics in zip(self._tasks, new, strict=True):
             own = slice(self.corpus.offsets[first], self.corpus.offsets[last])
-            _tokens.move_topics(
-                self.corpus.words[own], topics, self.topics[own], self.word_topic_counts, self.topic_totals
-            )
+            _tokens.move_topics(self.corpus.words[own], topics, self.topics[own], *self.rows.arrays, self.topic_totals)
         self.stream = np.array(stream, np.uint64)
         self.n_sweeps += 1
 
@@ -94,14 +92,14 @@ class BlockChain(ThreadedChain):
         """
         priors = self.priors
         # A new array in every sweep: joblib identifies arrays that it has sent to processes by their id.
-        word_topic = np.empty(self.word_topic_counts.shape, np.float32)
+        word_topic = np.empty(self.rows.arrays[0].shape, np.float32)
         sums = np.empty((len(self._word_blocks), priors.n_components))
         # In threads only: sending rows of phi to other processes would take longer than drawing them.
         run_tasks(
             self._team,
             _dirichlet.draw_words,
             (
-                (*block, self.word_topic_counts, priors.word, priors.topic, key, word_topic, part)
+                (*block, *self.rows.arrays, priors.word, priors.topic, key, word_topic, part)
                 for block, part in zip(self._word_blocks, sums, strict=True)
             ),
         )

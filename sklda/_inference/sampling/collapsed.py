@@ -6,13 +6,14 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
-from sklda._kernels import LANES, _collapsed, _histograms, _log_joint, _prior_path, _tokens
+from sklda._inference.sampling.count_rows import CountRows, aligned_zeros
+from sklda._kernels import _collapsed, _histograms, _log_joint, _prior_path, _tokens
 
 # Weights (tokens times topics) of a block; `stop` is called between blocks. A block takes about a tenth of a second.
 BLOCK_WEIGHTS = 2**27
-# The width of a row of topics from which on AVX2 is used, if the processor has it: measured to be faster from about
-# there. It changes no draw.
-_WIDE = 256
+# The largest width of a row of topics for which vectors of 256 bits are faster than those of 512 bits, as measured. The
+# draws are the same.
+_NARROW = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +72,10 @@ class GibbsChain:
     ----------
     topics : ndarray of shape (n_tokens,), int32
         The assignments z.
+    rows : CountRows
+        m_kv.
     word_topic_counts : ndarray of shape (n_features, width), int32
-        m_kv, one row for each word; zero in the columns from ``n_components`` on.
+        m_kv, one row for each word; zero in the columns from ``n_components`` on. Computed at every access.
     topic_totals : ndarray of shape (n_components,), int64
         m_k.
     trace, snapshots, draws, label_free : list
@@ -93,14 +96,23 @@ class GibbsChain:
         """Set z to `topics`, and make the counts and the scratch arrays of sweeps."""
         corpus, K, width = self.corpus, self.priors.n_components, self.priors.topic.shape[1]
         self.topics = checked_topics(topics, corpus, K, lowest=-1)
-        self.word_topic_counts = np.zeros((corpus.n_features, width), np.int32)
         self.topic_totals = np.zeros(K, np.int64)
-        _tokens.count_topics(corpus.words, self.topics, self.word_topic_counts, self.topic_totals)
+        self._width = width
+        self.recount()
         self._blocks = corpus.blocks(n_tokens=BLOCK_WEIGHTS // width)
         self._order = np.arange(corpus.n_documents)
-        self._wide = width >= _WIDE and _collapsed.wide_vectors()
+        self._vectors = min(_collapsed.vectors(), 1 if width <= _NARROW else 2)
         self._counts = np.empty(width, np.int32)
-        self._scratch = np.empty(width), np.empty((2, width), np.float32), self._counts, np.empty(width // LANES)
+        self._scratch = aligned_zeros((2, width), np.float64), aligned_zeros((2, width), np.float32), self._counts
+
+    def recount(self):
+        """Compute m_kv and m_k from z."""
+        self.topic_totals[:] = 0
+        self.rows = CountRows(self.corpus, self.topics, self._width, self.topic_totals)
+
+    @property
+    def word_topic_counts(self):
+        return self.rows.dense()
 
     def __reduce__(self):
         # The arrays are made again from the state, because joblib makes large arrays read-only in other processes.
@@ -160,10 +172,10 @@ class GibbsChain:
                 self.priors.topic,
                 self.priors.totals,
                 self.topics,
-                self.word_topic_counts,
+                *self.rows.arrays,
                 self.topic_totals,
                 self.stream,
-                self._wide,
+                self._vectors,
                 *self._scratch,
             )
         self.n_sweeps += 1
@@ -215,10 +227,10 @@ class GibbsChain:
                 positions[first : first + step + 1],
                 weigh,
                 self.topics,
-                self.word_topic_counts,
+                *self.rows.arrays,
                 self.topic_totals,
                 self.stream,
-                self._wide,
+                self._vectors,
                 word,
                 topic,
                 priors,
@@ -251,9 +263,7 @@ class GibbsChain:
 
     def log_words(self):
         """log p(w | z, eta)."""
-        return _log_joint.words(
-            self.word_topic_counts, self.topic_totals, self.priors.word, self.priors.topic, self.priors.totals
-        )
+        return self.rows.log_words(self.priors) + _log_joint.totals(self.topic_totals, self.priors.totals)
 
     def add_doc_topic_counts(self, counts):
         """Add n_dk to the float64 array `counts` (n_documents, n_components)."""
@@ -286,10 +296,7 @@ class GibbsChain:
 
     def word_histogram(self):
         """How often each count m_kv > 0 occurs, int64 (largest m_kv + 1,)."""
-        counts = self.word_topic_counts
-        histogram = np.zeros(int(counts.max()) + 1, np.int64)
-        _histograms.words(counts, histogram)
-        return histogram
+        return self.rows.histogram()
 
     def topic_word(self):
         """The mean of phi given the present z, float32 (n_components, n_features)."""

@@ -6,45 +6,44 @@ from itertools import islice
 
 import numpy as np
 
+from sklda._inference.corpus import count_tokens
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._inference.sampling.matching import same_names
+from sklda._inference.sampling.matching import names_kept, overlaps
 from sklda._inference.sampling.parameters import draw_parameters
-from sklda._inference.sampling.point_estimates import estimate_counts
+from sklda._inference.sampling.point_estimates import add_estimates, word_blocks
+from sklda._kernels import _tokens
 
 # Sweeps between two draws of a chain that is continued.
 _SWEEPS_BETWEEN = 5
+# Proportions of a block of documents whose standard deviations are computed together.
+_BLOCK_PROPORTIONS = 2**17
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorMoments:
-    """Posterior means and standard deviations over draws of z.
+class PosteriorMeans:
+    """Posterior means over draws of z.
 
     Attributes
     ----------
-    components : ndarray of shape (n_components, n_features)
+    components : ndarray of shape (n_components, n_features), float32
         Mean of the topic-word counts, plus eta.
-    doc_topic : ndarray of shape (n_documents, n_components)
+    doc_topic : ndarray of shape (n_documents, n_components), float32
         Mean of theta.
-    doc_topic_std : ndarray of shape (n_documents, n_components), float32
-        Standard deviation of theta.
     topic_shares : ndarray of shape (n_draws, n_components)
         Shares of the tokens in every topic, draw by draw.
     """
 
     components: np.ndarray
     doc_topic: np.ndarray
-    doc_topic_std: np.ndarray
     topic_shares: np.ndarray
 
 
-def posterior_moments(corpus, priors, draws, method, stop=NEVER_STOP):
-    """Moments of theta and phi over the last draws of a chain.
+def posterior_means(corpus, priors, draws, method, stop=NEVER_STOP):
+    """Means of theta and phi over the last draws of a chain.
 
-    In every draw, the mean of phi and of theta is estimated by `estimate_counts`. The standard deviation of theta is
-    the square root of the variance between draws of E(theta | z) plus the mean of Var(theta | z), where theta given z
-    has a Dirichlet distribution. Draws are used backwards from the last one, up to the first pair of successive draws
-    between which topics have switched names.
+    In every draw, the mean of phi and of theta is estimated by `add_estimates`. Draws are used backwards from the last
+    one, up to the first pair of successive draws between which topics have switched names.
 
     Parameters
     ----------
@@ -58,42 +57,70 @@ def posterior_moments(corpus, priors, draws, method, stop=NEVER_STOP):
 
     Returns
     -------
-    PosteriorMoments
+    PosteriorMeans
     """
-    D, K = corpus.n_documents, priors.n_components
-    sums = {"topic_word": np.zeros((K, corpus.n_features), np.float32), "doc_topic": np.zeros((D, K), np.float32)}
-    mean, squares = np.zeros((D, K), np.float32), np.zeros((D, K), np.float32)
-    totals = corpus.lengths[:, None] + priors.doc.sum(axis=1, keepdims=True)
+    K, V = priors.shape
+    # Single precision: its rounding errors are far smaller than the differences between draws.
+    doc_topic, topic_word = np.zeros((corpus.n_documents, K), np.float32), np.zeros((K, V), np.float32)
     shares, later = [], None
     for topics in reversed(draws):
         stop()
-        chain = GibbsChain(corpus, priors, ChainState(topics, np.zeros(4, np.uint64)))
-        if later is not None and not same_names(chain.word_topic_counts[:, :K], later):
+        if later is not None and not _have_same_names(corpus, K, topics, later, stop):
             break
-        later = chain.word_topic_counts[:, :K]
-        shares.append(chain.topic_totals / corpus.n_tokens)
+        later = topics
+        shares.append(count_tokens(topics, K) / corpus.n_tokens)
+        add_estimates(corpus, priors, topics, doc_topic, topic_word, method, stop)
+    doc_topic /= len(shares)
+    doc_topic += priors.doc
+    doc_topic /= doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
+    topic_word /= len(shares)
+    topic_word += priors.topic_word()
+    return PosteriorMeans(topic_word, doc_topic, np.array(shares[::-1]))
+
+
+def _have_same_names(corpus, n_components, before, after, stop):
+    """`same_names` for the topics of all tokens, without the counts of all words at once."""
+    overlap = 0.0
+    for block in word_blocks(corpus, n_components):
         stop()
-        counts = estimate_counts(
-            corpus, priors, chain.topics, chain.word_topic_counts, chain.topic_totals, method, stop
-        )
-        for name, each in zip(("doc_topic", "topic_word"), counts, strict=True):
-            sums[name] += each
-        theta = ((chain.doc_topic_counts() + priors.doc) / totals).astype(np.float32)
-        # Welford's update of the mean and of the sum of squared deviations.
-        theta -= mean
-        mean += theta / len(shares)
-        squares += theta**2 * (1 - 1 / len(shares))
-    n = len(shares)
-    between = squares / n
-    within = (mean - between - mean**2) / (totals + 1)
-    doc_topic = sums["doc_topic"].astype(np.float64) / n + priors.doc
-    return PosteriorMoments(
-        sums["topic_word"].astype(np.float64) / n + priors.topic_word(),
-        # Rows sum to one also after sums in single precision.
-        doc_topic / doc_topic.sum(axis=1, keepdims=True),
-        np.sqrt(np.maximum(between + within, 0), dtype=np.float32),
-        np.array(shares[::-1]),
-    )
+        overlap = overlap + overlaps(*(block.counts(z, n_components)[:, :n_components] for z in (before, after)))
+    return names_kept(overlap / corpus.n_tokens)
+
+
+def doc_topic_std(corpus, priors, draws):
+    """Posterior standard deviations of theta over draws of z, (n_documents, n_components) float32.
+
+    The root of the variance between draws of E(theta | z) plus the mean of Var(theta | z), where theta given z has a
+    Dirichlet distribution.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    priors : Priors
+        Of all draws.
+    draws : sequence of ndarray of shape (n_tokens,)
+        The topics of all tokens; at least one draw.
+    """
+    K, n = priors.n_components, len(draws)
+    result = np.empty((corpus.n_documents, K), np.float32)
+    for first, last in corpus.blocks(n_documents=max(_BLOCK_PROPORTIONS // K, 1)):
+        offsets = corpus.offsets[first : last + 1]
+        own, alpha = slice(offsets[0], offsets[-1]), priors.doc[first:last] if len(priors.doc) > 1 else priors.doc
+        totals = corpus.lengths[first:last, None] + alpha.sum(axis=1, keepdims=True)
+        mean, squares = np.zeros((2, last - first, K))
+        for i, topics in enumerate(draws, 1):
+            theta = np.zeros((last - first, K))
+            _tokens.count_documents(offsets - offsets[0], topics[own].astype(np.int32), theta)
+            theta += alpha
+            theta /= totals
+            # Welford's update of the mean and of the sum of squared deviations.
+            theta -= mean
+            mean += theta / i
+            squares += theta**2 * (1 - 1 / i)
+        between = squares / n
+        within = (mean - between - mean**2) / (totals + 1)
+        result[first:last] = np.sqrt(np.maximum(between + within, 0))
+    return result
 
 
 def sample_parameters(chains, n_samples, rng):

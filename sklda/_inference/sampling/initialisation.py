@@ -7,6 +7,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP, in_parallel
 from sklda._inference.rising import log_gamma_ratio
+from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.prior_path import PriorPath
 from sklda._kernels import _merges
@@ -45,7 +46,7 @@ def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain
     n_jobs : int, default=None
         Number of chains at a time, as in joblib.
     kind : type, default=GibbsChain
-        The class of the chains. The sweeps of the initialisation are always those of `GibbsChain`.
+        The class of the chains. The sweeps of the initialisation are always those of the collapsed sampler.
 
     Returns
     -------
@@ -148,7 +149,8 @@ def _weights(values, name, shape, reason):
 
 def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS, factor=_ANNEAL_FACTOR):
     """A chain after `n_sweeps` sweeps in which both priors decrease from `factor` times their values."""
-    chain = GibbsChain.initialise_randomly(corpus, priors, seed)
+    kind = chain_class("collapsed", corpus, priors)
+    chain = kind.initialise_randomly(corpus, priors, seed)
     factors = np.append(np.geomspace(factor, 1, n_sweeps), 1)
     chain.anneal(PriorPath.multiples(priors, factors), stop, weigh=False)
     chain.priors = priors
@@ -157,11 +159,12 @@ def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS, factor=_ANNEAL_FA
 
 def best_random_initialisation(corpus, priors, seeds, n_sweeps, stop):
     """The chain with the highest log joint, of one chain for each seed, after `n_sweeps` sweeps from random topics."""
-    chains = [GibbsChain.initialise_randomly(corpus, priors, seed) for seed in seeds]
+    kind = chain_class("collapsed", corpus, priors)
+    chains = [kind.initialise_randomly(corpus, priors, seed) for seed in seeds]
     for chain in chains:
         for _ in range(n_sweeps):
             chain.sweep(stop)
-    return max(chains, key=GibbsChain.log_joint)
+    return max(chains, key=kind.log_joint)
 
 
 def merge_gains(chain, stop=NEVER_STOP):
@@ -205,7 +208,8 @@ def merge(chain, priors, n_sweeps, stop):
     label = np.arange(K, dtype=np.int32)
     label[gone] = kept
     label[K - 1] = kept if gone == K - 1 else gone
-    chain = GibbsChain(chain.corpus, priors, ChainState(label[chain.topics], chain.stream, chain.n_sweeps))
+    state = ChainState(label[chain.topics], chain.stream, chain.n_sweeps)
+    chain = chain_class("collapsed", chain.corpus, priors)(chain.corpus, priors, state)
     for _ in range(n_sweeps):
         chain.sweep(stop)
     return chain

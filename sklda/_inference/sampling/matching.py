@@ -47,9 +47,18 @@ def same_names(before, after):
     -------
     bool
     """
+    return names_kept(overlaps(before, after) / before.sum(dtype=np.int64))
+
+
+def overlaps(before, after):
+    """Sums over words of the root of the product of their counts, (n_components, n_components)."""
     # Sparse: most words have few topics, and the threads of a dense product would compete with other chains.
     first, second = (csr_array(counts).sqrt() for counts in (before, after))
-    overlap = (first.T @ second).toarray() / before.sum(dtype=np.int64)
+    return (first.T @ second).toarray()
+
+
+def names_kept(overlap):
+    """`same_names` from the overlaps by the number of tokens."""
     sigma = linear_sum_assignment(overlap, maximize=True)[1]
     gain = overlap[np.arange(len(sigma)), sigma] - np.diag(overlap)
     return not (gain > _SWITCHED / len(sigma)).any()

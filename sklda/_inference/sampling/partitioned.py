@@ -4,6 +4,7 @@ import numpy as np
 
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import BLOCK_WEIGHTS
+from sklda._inference.sampling.count_rows import aligned_zeros
 from sklda._inference.sampling.threaded import ThreadedChain, run_tasks
 from sklda._kernels import _partitioned
 
@@ -35,15 +36,16 @@ class PartitionedChain(ThreadedChain):
 
     def _set_up(self, topics):
         super()._set_up(topics)
-        corpus, K, width = self.corpus, self.priors.n_components, self.word_topic_counts.shape[1]
+        corpus, K, width = self.corpus, self.priors.n_components, self._width
         W = self._n_workers = int(np.clip(corpus.n_tokens // _TOKENS_PER_WORKER, _LEAST_WORKERS, _MOST_WORKERS))
-        ends = _cut(np.bincount(corpus.words, minlength=corpus.n_features), W)[1:-1]
-        part = np.searchsorted(ends, corpus.words, side="right")
+        self._word_cuts = _cut(corpus.word_frequencies, W)
+        self._doc_cuts = _cut(corpus.lengths, W)
+        part = np.searchsorted(self._word_cuts[1:-1], corpus.words, side="right")
         n_tokens = np.bincount(corpus.token_documents * W + part, minlength=corpus.n_documents * W).reshape(-1, W)
         self._cuts = np.empty((corpus.n_documents, W + 1), np.int64)
         self._cuts[:, 0] = corpus.offsets[:-1]
         self._cuts[:, 1:] = n_tokens.cumsum(axis=1) + corpus.offsets[:-1, None]
-        self._edges, longest = _steps(n_tokens, _cut(corpus.lengths, W), _STEP * np.sqrt(corpus.n_tokens))
+        self._edges, longest = _steps(n_tokens, self._doc_cuts, _STEP * np.sqrt(corpus.n_tokens))
         self._shared = (
             np.empty((2, W, K), np.int32),
             np.empty((2, W, K), np.int32),
@@ -52,12 +54,31 @@ class PartitionedChain(ThreadedChain):
         )
         # Each array has one row more than the kernel uses, so that two threads never write to the same cache line.
         self._scratch_by_thread = [
-            np.empty((W, n, width), dtype) for n, dtype in ((5, np.double), (3, np.float32), (3, np.int32))
+            aligned_zeros((W, n, width), dtype) for n, dtype in ((6, np.double), (3, np.float32), (3, np.int32))
         ]
         self.acceptance_rate = np.nan
 
+    def _kernel(self):
+        return _partitioned.run
+
+    def _tokens(self, edges, turn):
+        """The first arguments of the kernel: the tokens, their steps, the priors, and the counts."""
+        priors = self.priors
+        return (
+            self.corpus.words,
+            self._cuts,
+            edges,
+            turn,
+            priors.doc,
+            priors.word,
+            priors.topic,
+            priors.totals,
+            self.topics,
+            *self.rows.arrays,
+        )
+
     def _is_slow(self):
-        return self.corpus.n_tokens * self.word_topic_counts.shape[1] > BLOCK_WEIGHTS * self._n_workers
+        return self.corpus.n_tokens * self._width > BLOCK_WEIGHTS * self._n_workers
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token once. ``stop()`` is called between turns, and its flag is read between steps."""
@@ -71,21 +92,12 @@ class PartitionedChain(ThreadedChain):
         for turn, edges in enumerate(self._edges):
             stop()
             arguments = (
-                self.corpus.words,
-                self._cuts,
-                edges,
-                turn,
-                self.priors.doc,
-                self.priors.word,
-                self.priors.topic,
-                self.priors.totals,
-                self.topics,
-                self.word_topic_counts,
+                *self._tokens(edges, turn),
                 self.topic_totals,
                 streams[turn],
                 keys[turn],
                 accepted[turn : turn + 1],
-                self._wide,
+                self._vectors,
                 *self._shared,
                 np.zeros(_partitioned.BARRIER_SIZE, np.int32),
                 stop.flag,
@@ -95,7 +107,7 @@ class PartitionedChain(ThreadedChain):
                 (*arguments, thread, *(scratch[thread] for scratch in self._scratch_by_thread))
                 for thread in range(n_threads)
             )
-            run_tasks(self._team, _partitioned.run, tasks)
+            run_tasks(self._team, self._kernel(), tasks)
         self.acceptance_rate = float(accepted.sum() / sum(edges.shape[1] - 1 for edges in self._edges))
         self.stream = seeds[:4].copy()
         self.n_sweeps += 1

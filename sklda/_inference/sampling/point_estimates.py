@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Literal
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._inference.arguments import check_choice
-from sklda._inference.corpus import Corpus
+from sklda._inference.corpus import Corpus, count_tokens, small_parts
 from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors, padded
@@ -24,58 +25,143 @@ METHODS = ("cgs_p", "cgs")
 _MOST_TOPICS = 10_000
 # Weights (tokens times topics) of a block of documents. A block takes about a tenth of a second.
 _BLOCK_WEIGHTS = 2**26
+# Counts of a block of words: 2 MB, and 4 MB of expected counts.
+_BLOCK_COUNTS = 2**19
 
 
-def estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, method="cgs_p", stop=NEVER_STOP):
-    """Topic counts of documents and of words for the point estimates, without the priors.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    priors : Priors
-    topics : ndarray of shape (n_tokens,), int32
-    word_topic_counts : ndarray of shape (n_features, width), int32
-    topic_totals : ndarray of shape (n_components,), int64
-    method : {"cgs_p", "cgs"}
-        ``"cgs_p"``: expected counts, with each token's topic replaced by its full conditional (Papanikolaou et al.
-        2017, equations 33 and 41). ``"cgs"``: the counts of `topics` (Griffiths & Steyvers 2004; equations 2 and 3
-        there).
-    stop : callable
-        It is called between blocks of documents.
+def estimate_counts(corpus, priors, topics, method="cgs_p", stop=NEVER_STOP):
+    """Topic counts of documents and of words for the point estimates, without the priors; see `add_estimates`.
 
     Returns
     -------
     doc_topic : ndarray of shape (n_documents, n_components)
     topic_word : ndarray of shape (n_components, n_features)
     """
+    K, V = priors.shape
+    doc_topic, topic_word = np.zeros((corpus.n_documents, K)), np.zeros((K, V))
+    add_estimates(corpus, priors, topics, doc_topic, topic_word, method, stop)
+    return doc_topic, topic_word
+
+
+def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p", stop=NEVER_STOP):
+    """Add topic counts of documents and of words for the point estimates, without the priors.
+
+    The words are taken in blocks, so that little memory is needed beside the result.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    priors : Priors
+    topics : ndarray of shape (n_tokens,)
+        Of any integer type.
+    doc_topic : ndarray of shape (n_documents, n_components), float32 or float64
+    topic_word : ndarray of shape (n_components, n_features), float32 or float64
+    method : {"cgs_p", "cgs"}
+        ``"cgs_p"``: expected counts, with each token's topic replaced by its full conditional (Papanikolaou et al.
+        2017, equations 33 and 41). ``"cgs"``: the counts of `topics` (Griffiths & Steyvers 2004; equations 2 and 3
+        there).
+    stop : callable
+        It is called between blocks of words and of documents.
+    """
     K = priors.n_components
-    doc_topic = np.zeros((corpus.n_documents, K))
+    totals = count_tokens(topics, K)
+    scratch = np.empty((4, K)), np.empty(K, np.int32)
+    parts = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K)
     if method == "cgs":
-        _tokens.count_documents(corpus.offsets, topics, doc_topic)
-        return doc_topic, word_topic_counts[:, :K].T.astype(np.float64, order="C")
-    word_topic = np.zeros((corpus.n_features, K))
-    scratch = np.empty((3, K)), np.empty(K, np.int32)
-    for first, last in corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K):
+        for first, last in parts:
+            _tokens.count_documents(*_of_documents(corpus, topics, first, last), doc_topic[first:last])
+    for block in word_blocks(corpus, K):
         stop()
-        _point_estimates.expected_counts(
-            corpus.words,
-            corpus.offsets[first : last + 1],
-            topics,
-            priors.doc[first:last] if len(priors.doc) > 1 else priors.doc,
-            priors.word,
-            priors.topic,
-            priors.totals,
-            word_topic_counts,
-            topic_totals,
-            doc_topic[first:last],
-            word_topic,
-            *scratch,
-        )
-    return doc_topic, np.ascontiguousarray(word_topic.T)
+        counts = block.counts(topics, K)
+        if method == "cgs":
+            topic_word[:, block.features] += counts[:, :K].T
+            continue
+        words, own = np.zeros((len(counts), K)), block.of_tokens(topics)
+        for first, last in parts:
+            stop()
+            _point_estimates.expected_counts(
+                block.words,
+                block.offsets[first : last + 1],
+                own,
+                *_of_documents(corpus, topics, first, last),
+                priors.doc[first:last] if len(priors.doc) > 1 else priors.doc,
+                priors.word[block.features],
+                priors.topic[block.features],
+                priors.totals,
+                counts,
+                totals,
+                doc_topic[first:last],
+                words,
+                *scratch,
+            )
+        topic_word[:, block.features] += words.T
 
 
-def reserve_memory(corpus, n_components, n_snapshots=0):
-    """Reserve the memory for `estimate_counts` and snapshots before chains run.
+def _of_documents(corpus, topics, first, last):
+    """The offsets and the topics, int32, of consecutive documents."""
+    offsets = corpus.offsets[first : last + 1]
+    return offsets - offsets[0], topics[offsets[0] : offsets[-1]].astype(np.int32, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class WordBlock:
+    """The tokens of some consecutive words.
+
+    Attributes
+    ----------
+    features : slice
+        The words.
+    words : ndarray of shape (n_tokens,), int32
+        The words of the tokens, document by document, counted from the first word of the block.
+    offsets : ndarray of shape (n_documents + 1,), int64
+        Document d has the tokens from ``offsets[d]`` to ``offsets[d + 1]``.
+    positions : ndarray of shape (n_tokens,) or None
+        The tokens in the corpus. None: the block has all of them.
+    """
+
+    features: slice
+    words: np.ndarray
+    offsets: np.ndarray
+    positions: np.ndarray | None
+
+    def of_tokens(self, values):
+        """The values of these tokens, int32, from the values of all tokens."""
+        return (values if self.positions is None else values[self.positions]).astype(np.int32, copy=False)
+
+    def counts(self, topics, n_components):
+        """Topic counts of the words, (n_words, width) int32, zero in the padding."""
+        counts = np.zeros((self.features.stop - self.features.start, padded(n_components)), np.int32)
+        _tokens.count_topics(self.words, self.of_tokens(topics), counts, np.zeros(n_components, np.int64))
+        return counts
+
+
+def word_blocks(corpus, n_components):
+    """Iterate over the `WordBlock`s of a corpus. Their counts of topics have at most `_BLOCK_COUNTS` numbers, and a
+    block of several words has at most a sixteenth of the tokens.
+    """
+    V, size = corpus.n_features, max(_BLOCK_COUNTS // padded(n_components), 1)
+    if V <= size:
+        yield WordBlock(slice(0, V), corpus.words, corpus.offsets, None)
+        return
+    ends = np.cumsum(corpus.word_frequencies)
+    first = 0
+    while first < V:
+        before = ends[first - 1] if first else 0
+        last = int(np.searchsorted(ends, before + corpus.n_tokens // 16, side="right"))
+        last = min(max(last, first + 1), first + size, V)
+        positions, start = [], 0
+        for part in small_parts(corpus.words):
+            positions.append(np.flatnonzero((part >= first) & (part < last)) + start)
+            start += len(part)
+        positions = np.concatenate(positions)
+        words = corpus.words[positions]
+        words -= np.int32(first)
+        yield WordBlock(slice(first, last), words, np.searchsorted(positions, corpus.offsets), positions)
+        first = last
+
+
+def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64):
+    """Reserve the memory for the point estimates and snapshots before chains run.
 
     The caller holds the result while chains run and deletes it before the estimates. So if there is too little memory,
     the fit fails before the sweeps and not after them.
@@ -86,6 +172,8 @@ def reserve_memory(corpus, n_components, n_snapshots=0):
     n_components : int
     n_snapshots : int, default=0
         Number of copies of the topics in single precision.
+    dtype : dtype, default=numpy.float64
+        Of the estimates.
 
     Returns
     -------
@@ -98,7 +186,7 @@ def reserve_memory(corpus, n_components, n_snapshots=0):
         The message names the shape of the array that does not fit.
     """
     D, V, K = corpus.n_documents, corpus.n_features, n_components
-    return [np.empty(shape) for shape in ((D, K), (V, K), (K, V))] + [np.empty((n_snapshots, K, V), np.float32)]
+    return [np.empty((D, K), dtype), np.empty((K, V), dtype), np.empty((n_snapshots, K, V), np.float32)]
 
 
 def point_estimates(
@@ -172,10 +260,7 @@ def point_estimates(
         corpus.n_features,
         corpus.n_documents,
     )
-    word_topic_counts = np.zeros((corpus.n_features, padded(n_components)), np.int32)
-    topic_totals = np.zeros(n_components, np.int64)
-    _tokens.count_topics(corpus.words, topics, word_topic_counts, topic_totals)
-    doc_topic, topic_word = estimate_counts(corpus, priors, topics, word_topic_counts, topic_totals, method)
+    doc_topic, topic_word = estimate_counts(corpus, priors, topics, method)
     doc_topic += priors.doc
     topic_word += priors.topic_word()
     return Bunch(

@@ -37,7 +37,7 @@ def pseudo_counts(seed_words, strength, n_components, corpus, names):
     check_number_of_topics(n_components)
     if not isinstance(seed_words, Mapping):
         raise TypeError(f"seed_words must be a dict of topics and their words, got {seed_words!r}.")
-    counts = np.bincount(corpus.words, minlength=corpus.n_features)
+    counts = corpus.word_frequencies
     cells = set()
     for topic, words in seed_words.items():
         if not isinstance(topic, Integral) or isinstance(topic, bool):

@@ -19,7 +19,7 @@ class ThreadedChain(GibbsChain):
         super()._set_up(topics)
         corpus = self.corpus
         self._blocks = corpus.blocks(n_tokens=self.block_tokens)
-        step = max(self.block_entries // self.word_topic_counts.shape[1], 1)
+        step = max(self.block_entries // self._width, 1)
         self._word_blocks = [(v, min(v + step, corpus.n_features)) for v in range(0, corpus.n_features, step)]
         # None: tasks run one after the other in the calling thread.
         self._team = None
@@ -60,19 +60,9 @@ class ThreadedChain(GibbsChain):
 
     def log_words(self):
         """log p(w | z, eta)."""
-        priors = self.priors
-        # The totals of the topics must count once, so only the first block gets them.
-        totals = [self.topic_totals] + [np.zeros_like(self.topic_totals)] * (len(self._word_blocks) - 1)
-        return sum(
-            run_tasks(
-                self._team,
-                _log_joint.words,
-                (
-                    (self.word_topic_counts[v:end], part, priors.word[v:end], priors.topic[v:end], priors.totals)
-                    for (v, end), part in zip(self._word_blocks, totals, strict=True)
-                ),
-            )
-        )
+        tasks = ((self.priors, *block) for block in self._word_blocks)
+        parts = run_tasks(self._team, self.rows.log_words, tasks)
+        return sum(parts) + _log_joint.totals(self.topic_totals, self.priors.totals)
 
 
 def run_tasks(team, function, tasks):

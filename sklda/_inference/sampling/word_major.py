@@ -7,9 +7,10 @@ import numpy as np
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import padded
 from sklda._inference.sampling.collapsed import GibbsChain, checked_topics
-from sklda._kernels import LANES, _histograms, _tokens, _word_layout, _word_major
+from sklda._inference.sampling.count_rows import aligned_zeros
+from sklda._kernels import LANES, _histograms, _tokens, _word_layout, _word_major, _word_major_path
 
-# Topics and their counts in a document are stored in 16 bits.
+# Topics, and their counts in the list of a document, are stored in 16 bits.
 _LARGEST = 2**16 - 1
 # Tokens of a block; `stop` is called between blocks. A block takes about a tenth of a second.
 _BLOCK_TOKENS = 2**20
@@ -18,9 +19,12 @@ _BLOCK_TOKENS = 2**20
 class WordMajorChain(GibbsChain):
     """A `GibbsChain` that stores neither the word-topic nor the document-topic matrix.
 
-    All documents must share alpha, and all topics must share eta. Tokens are drawn in the order of their words, which
-    is a systematic scan as valid as the order of documents. The chain takes 6 bytes for each token, and 4 bytes for
-    each topic that a document can have, at most one for each token.
+    Tokens are drawn in the order of their words, which is a systematic scan as valid as the order of documents. The
+    chain takes 6 bytes for each token, and 4 bytes for each topic that a document can have, at most one for each token.
+    Long documents have 2 bytes for each topic, and 4 bytes from 65,536 tokens on.
+
+    The sweep is made for documents that share alpha. If each document has its own, its list also has the topics for
+    which its alpha is larger than the smallest one of all documents.
 
     Attributes
     ----------
@@ -31,16 +35,30 @@ class WordMajorChain(GibbsChain):
     """
 
     sampler = "sparse"
+    # A document of at least so many tokens times the squared number of topics has a row of all counts in place of a
+    # list. Measured at 50 to 400 topics with documents of 50 to 600 tokens.
+    least_for_row = 0.01
+    _priors = None
 
     @staticmethod
     def supports(corpus, priors):
-        """Whether this class supports the corpus and the priors."""
-        return (
-            len(priors.doc) == 1
-            and not len(priors.topic)
-            and priors.n_components <= _LARGEST
-            and corpus.lengths.max() <= _LARGEST
-        )
+        """Whether this class supports the number of topics, and its sweep is made for the priors."""
+        return len(priors.doc) == 1 and priors.n_components <= _LARGEST
+
+    @property
+    def priors(self):
+        return self._priors
+
+    @priors.setter
+    def priors(self, priors):
+        first, self._priors = self._priors is None, priors
+        self._word_prior, self._topic_prior, self._prior_totals = priors.word, priors.topic, priors.totals
+        self._alpha, added, self._strength = priors.doc[0], None, 1.0
+        if len(priors.doc) > 1:
+            self._alpha = priors.doc.min(axis=0)
+            added = priors.doc - self._alpha
+        if not first:
+            self._set_excess(added)
 
     def _set_up(self, topics):
         corpus, K = self.corpus, self.priors.n_components
@@ -58,27 +76,34 @@ class WordMajorChain(GibbsChain):
             self._topics,
             self.topic_totals,
         )
-        lines = -(-np.minimum(corpus.lengths, K) // LANES)
-        self._begins = (np.cumsum(lines) - lines).astype(np.int32)
-        self._entries = np.zeros(int(lines.sum()) * LANES, np.uint32)
-        self._sizes = np.zeros(corpus.n_documents, np.int32)
-        _word_layout.fill(corpus.offsets, topics, self._begins, self._entries, self._sizes)
-        width, longest = padded(K), int(lines.max())
-        n_spans = -(-width // LANES**2)
         self._wide = _word_major.wide_vectors()
-        self._scratch = (
-            np.empty((4, width), np.float32),
-            np.empty(longest * LANES, np.float32),
-            np.empty(width, np.int32),
-            np.empty((n_spans, LANES)),
-            np.empty(longest + n_spans),
-        )
         marks = np.searchsorted(self._word_offsets, np.arange(0, corpus.n_tokens, _BLOCK_TOKENS))
         self._blocks = np.unique(np.append(marks, [0, corpus.n_features])).tolist()
+        self._lay_out(topics, self.priors.doc - self._alpha if len(self.priors.doc) > 1 else None)
+
+    def _set_excess(self, added):
+        """Let `added` be what the priors of documents have above `_alpha`; None: nothing."""
+        if added is not None or len(self._excess):
+            self._lay_out(self.topics, added)
+
+    def _lay_out(self, topics, added):
+        """Count the topics of the documents in lists and rows."""
+        K, width = self.priors.n_components, padded(self.priors.n_components)
+        self._begins, self._entries, self._excess, self._sizes, longest = lay_out(
+            self.corpus, K, topics, self.least_for_row, added
+        )
+        n_spans = -(-width // LANES**2)
+        self._scratch = (
+            aligned_zeros((4, width), np.float32),
+            aligned_zeros(longest * LANES, np.float32),
+            np.empty(width, np.int32),
+            np.empty((n_spans, LANES)),
+            np.empty(max(longest, width // LANES) + n_spans + K),
+        )
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token once from its full conditional. ``stop()`` is called between blocks of words."""
-        _word_layout.sort(self._begins, self._entries, self._sizes)
+        _word_layout.sort(self._begins, self._entries, self._excess, self._sizes)
         for first, last in itertools.pairwise(self._blocks):
             stop()
             _word_major.sweep(
@@ -86,12 +111,15 @@ class WordMajorChain(GibbsChain):
                 self._documents,
                 first,
                 last,
-                self.priors.doc[0],
-                self.priors.word,
-                self.priors.totals[0],
+                self._alpha,
+                self._word_prior,
+                self._topic_prior,
+                self._prior_totals,
+                self._strength,
                 self._topics,
                 self._begins,
                 self._entries,
+                self._excess,
                 self._sizes,
                 self.topic_totals,
                 self.stream,
@@ -100,10 +128,60 @@ class WordMajorChain(GibbsChain):
             )
         self.n_sweeps += 1
 
+    def anneal(self, path, stop=NEVER_STOP, *, weigh=True):
+        """As `GibbsChain.anneal`. The documents must share alpha at position 0."""
+        base, slope, positions = path.base, path.doc_slope, np.asarray(path.positions, dtype=np.float64)
+        if len(base.doc) > 1:
+            raise ValueError("The documents must share alpha at the beginning of a path.")
+        self.priors = path.priors_at(positions[0])
+        common, slope_sums = slope.min(axis=0), slope.sum(axis=1)
+        if len(slope) > 1:
+            self._set_excess(slope - common)
+        self._word_prior, self._topic_prior = (np.array(each) for each in (self._word_prior, self._topic_prior))
+        totals = np.stack([self._prior_totals] * 2)
+        self._prior_totals, log_weight = totals[0], 0.0
+        for before, after in itertools.pairwise(positions):
+            self._alpha, self._strength = base.doc[0] + before * common, before
+            self.sweep(stop)
+            stop()
+            if weigh:
+                log_weight += _word_major_path.move_documents(
+                    self.corpus.offsets,
+                    self._begins,
+                    self._entries,
+                    self._excess,
+                    self._sizes,
+                    self._alpha,
+                    base.doc[0] + after * common,
+                    before,
+                    after,
+                    base.doc.sum() + np.outer([before, after], slope_sums),
+                )
+            log_weight += _word_major_path.move_words(
+                self._word_offsets,
+                self._topics,
+                self.topic_totals,
+                base.word,
+                base.topic,
+                path.word_slope,
+                path.topic_slope,
+                after,
+                weigh,
+                self._word_prior,
+                self._topic_prior,
+                totals,
+                self._scratch[2],
+            )
+        self.priors = path.priors_at(positions[-1])
+        return log_weight
+
+    def plain(self):
+        return WordMajorChain, super().plain()[1]
+
     def log_topics(self):
         """log p(z | alpha)."""
         lists = self._begins, self._entries, self._sizes
-        return _word_layout.log_topics(self.corpus.offsets, self.priors.doc[0], *lists)
+        return _word_layout.log_topics(self.corpus.offsets, self.priors.doc, *lists)
 
     def log_words(self):
         """log p(w | z, eta)."""
@@ -111,13 +189,15 @@ class WordMajorChain(GibbsChain):
             self._word_offsets,
             self._topics,
             self.priors.word,
-            self.priors.totals[0],
+            self.priors.topic,
+            self.priors.totals,
             self.topic_totals,
             self._scratch[2],
         )
 
     def _count_documents(self, histogram):
-        return _histograms.document_lists(self._begins, self._entries, self._sizes, histogram)
+        K = self.priors.n_components
+        return _histograms.document_lists(self._begins, self._entries, self._sizes, K, histogram)
 
     def word_histogram(self):
         histogram = np.zeros(int(np.diff(self._word_offsets).max()) + 1, np.int64)
@@ -135,3 +215,38 @@ class WordMajorChain(GibbsChain):
         counts = np.zeros((self.corpus.n_features, padded(self.priors.n_components)), np.int32)
         _tokens.count_topics(self.corpus.words, self.topics, counts, np.zeros_like(self.topic_totals))
         return counts
+
+
+def lay_out(corpus, n_components, topics, least_for_row, added=None):
+    """The topic counts of documents as lists and rows.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    n_components : int
+    topics : ndarray of shape (n_tokens,), int32
+    least_for_row : float
+        See `WordMajorChain`.
+    added : ndarray of shape (n_documents, n_components), default=None
+        What the priors of documents have above the shared one. None: nothing.
+
+    Returns
+    -------
+    begins, entries, excess, sizes : ndarray
+        As _kernels/_word_major.pyx takes them.
+    longest : int
+        The longest list, in units of 16 entries; 0 if there is none.
+    """
+    K, width, lengths = n_components, padded(n_components), corpus.lengths
+    sizes = np.zeros(corpus.n_documents, np.int32)
+    most = lengths if added is None else lengths + np.count_nonzero(added, axis=1) + 1
+    sizes[most >= least_for_row * K**2] = _word_major.ROW_16 if added is None else _word_major.ROW_32
+    sizes[lengths > _LARGEST] = _word_major.ROW_32
+    lines = -(-np.choose(-sizes, [np.minimum(most, K), width // 2, width]) // LANES)
+    begins, longest = (np.cumsum(lines) - lines).astype(np.int32), int(lines.max(initial=0, where=sizes >= 0))
+    entries = aligned_zeros(int(lines.sum()) * LANES, np.uint32)
+    excess = aligned_zeros(0 if added is None else len(entries), np.float32)
+    if added is not None:
+        _word_layout.fill_excess(added, begins, entries, excess, sizes)
+    _word_layout.fill(corpus.offsets, topics, begins, entries, sizes)
+    return begins, entries, excess, sizes, longest

@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.choice import chain_class
 from sklda._inference.topic_count.posterior import LAST_SWEEPS
 
 # Tokens of the part, which is a small share of a large corpus; sweeps over it, of which the fastest counts.
@@ -102,7 +102,8 @@ def cost_of_scan(corpus, priors, first, most):
     part = Corpus(corpus.words[: corpus.offsets[n]], corpus.offsets[: n + 1], corpus.n_features)
     if len(priors.doc) > 1 or not part.n_tokens:
         part = corpus
-    chain, seconds = GibbsChain.initialise_randomly(part, priors, random.seed_sequence(0)), []
+    kind, seconds = chain_class("collapsed", part, priors), []
+    chain = kind.initialise_randomly(part, priors, random.seed_sequence(0))
     for _ in range(_SWEEPS):
         start = time.perf_counter()
         chain.sweep()

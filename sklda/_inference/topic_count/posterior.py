@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import ndtr, softmax
 
 from sklda._inference import random
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.choice import chain_class
+from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import after_sweeps
 from sklda._inference.sampling.parameters import draw_parameters
 from sklda._inference.sampling.run_chains import run_chains
@@ -44,12 +45,14 @@ class ModelDraws:
         """A draw of z, theta and phi: an end drawn by its weight, then some sweeps with a stream from `seed`."""
         end = self.ends[rng.choice(len(self.ends), p=softmax(self.log_weights))]
         # Sweeps, so that draws from the same end differ.
-        chain = next(after_sweeps(GibbsChain(corpus, self.priors, ChainState(end.topics, random.stream(seed)))))
+        kind = chain_class("collapsed", corpus, self.priors)
+        chain = next(after_sweeps(kind(corpus, self.priors, ChainState(end.topics, random.stream(seed)))))
         return chain.topics, *draw_parameters(chain, rng)
 
     def chains(self, corpus, n_sweeps=LAST_SWEEPS, n_jobs=None):
         """The chains after `n_sweeps` last sweeps, with traces of these."""
-        chains = [GibbsChain(corpus, self.priors, state) for state in self.states]
+        kind = chain_class("collapsed", corpus, self.priors)
+        chains = [kind(corpus, self.priors, state) for state in self.states]
         return run_chains(chains, n_sweeps, n_jobs=n_jobs)
 
 

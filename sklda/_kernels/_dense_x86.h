@@ -1,0 +1,138 @@
+/* The loops of _dense.h with vectors of 256 and 512 bits. The results are the same, bit for bit. */
+#ifndef SKLDA_DENSE_X86_H
+#define SKLDA_DENSE_X86_H
+
+#include <immintrin.h>
+
+#define AVX2 __attribute__((target("avx2,popcnt")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
+
+AVX2 static inline __m256 counts_of_8(const uint16_t *shorts, const int32_t *longs)
+{
+    return _mm256_cvtepi32_ps(longs ? _mm256_loadu_si256((const __m256i *)longs)
+                                    : _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)shorts)));
+}
+
+AVX2 static inline void run_lanes_avx2(const uint16_t *restrict shorts, const int32_t *restrict longs, float eta,
+                                       const float *restrict prior, const float *restrict scale, int64_t width,
+                                       double *restrict running)
+{
+    __m256d acc[4];
+    for (int a = 0; a < 4; a++)
+        acc[a] = _mm256_setzero_pd();
+    for (int64_t j = 0; j < width; j += LANES)
+        for (int a = 0; a < 4; a += 2) {
+            int64_t k = j + 4 * a;
+            __m256 w = _mm256_add_ps(counts_of_8(shorts + k, longs ? longs + k : NULL),
+                                     prior ? _mm256_loadu_ps(prior + k) : _mm256_set1_ps(eta));
+            w = _mm256_mul_ps(w, _mm256_loadu_ps(scale + k));
+            acc[a] = _mm256_add_pd(acc[a], _mm256_cvtps_pd(_mm256_castps256_ps128(w)));
+            acc[a + 1] = _mm256_add_pd(acc[a + 1], _mm256_cvtps_pd(_mm256_extractf128_ps(w, 1)));
+            _mm256_storeu_pd(running + k, acc[a]);
+            _mm256_storeu_pd(running + k + 4, acc[a + 1]);
+        }
+}
+
+AVX512 static inline void run_lanes_avx512(const uint16_t *restrict shorts, const int32_t *restrict longs, float eta,
+                                           const float *restrict prior, const float *restrict scale, int64_t width,
+                                           double *restrict running)
+{
+    __m512d low = _mm512_setzero_pd(), high = _mm512_setzero_pd();
+    for (int64_t j = 0; j < width; j += LANES) {
+        __m512i counts = longs ? _mm512_loadu_si512(longs + j)
+                               : _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(shorts + j)));
+        __m512 w = _mm512_add_ps(_mm512_cvtepi32_ps(counts), prior ? _mm512_loadu_ps(prior + j) : _mm512_set1_ps(eta));
+        w = _mm512_mul_ps(w, _mm512_loadu_ps(scale + j));
+        low = _mm512_add_pd(low, _mm512_cvtps_pd(_mm512_castps512_ps256(w)));
+        high = _mm512_add_pd(high, _mm512_cvtps_pd(_mm512_extractf32x8_ps(w, 1)));
+        _mm512_storeu_pd(running + j, low);
+        _mm512_storeu_pd(running + j + 8, high);
+    }
+}
+
+AVX2 static inline void accumulate_avx2(const double *sums, double *passed)
+{
+    __m256d a = _mm256_loadu_pd(sums), b = _mm256_add_pd(a, _mm256_loadu_pd(sums + 4));
+    __m256d c = _mm256_add_pd(b, _mm256_loadu_pd(sums + 8)), d = _mm256_add_pd(c, _mm256_loadu_pd(sums + 12));
+    __m128d first = _mm256_castpd256_pd128(d), last = _mm256_extractf128_pd(d, 1);
+    __m128d two = _mm_add_sd(first, _mm_unpackhi_pd(first, first)), three = _mm_add_sd(two, last);
+    __m256d before = _mm256_set_m128d(_mm_unpacklo_pd(two, three), _mm_unpacklo_pd(_mm_setzero_pd(), first));
+    _mm256_storeu_pd(passed, _mm256_add_pd(a, before));
+    _mm256_storeu_pd(passed + 4, _mm256_add_pd(b, before));
+    _mm256_storeu_pd(passed + 8, _mm256_add_pd(c, before));
+    _mm256_storeu_pd(passed + 12, _mm256_add_pd(d, before));
+    passed[LANES] = _mm_cvtsd_f64(_mm_add_sd(three, _mm_unpackhi_pd(last, last)));
+}
+
+AVX2 static inline int count_passed_avx2(const double *passed, double u)
+{
+    __m256d all = _mm256_set1_pd(u);
+    int bits = 0;
+    for (int a = 0; a < LANES; a += 4)
+        bits |= _mm256_movemask_pd(_mm256_cmp_pd(all, _mm256_loadu_pd(passed + a), _CMP_GE_OQ)) << a;
+    return __builtin_popcount((unsigned)bits);
+}
+
+AVX512 static inline int count_passed_avx512(const double *passed, double u)
+{
+    __m512d all = _mm512_set1_pd(u);
+    unsigned low = _mm512_cmp_pd_mask(all, _mm512_loadu_pd(passed), _CMP_GE_OQ);
+    unsigned high = _mm512_cmp_pd_mask(all, _mm512_loadu_pd(passed + 8), _CMP_GE_OQ);
+    return __builtin_popcount(low | high << 8);
+}
+
+AVX512 static inline int64_t count_column_avx512(const double *column, int64_t n_blocks, double u)
+{
+    __m512d all = _mm512_set1_pd(u);
+    __m256i at = _mm256_setr_epi32(0, LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES, 6 * LANES, 7 * LANES);
+    int64_t n = 0, j = 0;
+    /* Measured: a vector is faster from eight blocks on. */
+    for (; j + 8 <= n_blocks; j += 8) {
+        __m512d part = _mm512_i32gather_pd(at, column + j * LANES, 8);
+        n += __builtin_popcount(_mm512_cmp_pd_mask(all, part, _CMP_GE_OQ));
+    }
+    return n + count_column(column + j * LANES, n_blocks - j, u);
+}
+
+AVX2 static inline void put_scale_avx2(float *scale, int32_t topic, float value)
+{
+    float *part = scale + (topic & ~7);
+    __m256i at = _mm256_cmpeq_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(topic & 7));
+    _mm256_storeu_ps(part, _mm256_blendv_ps(_mm256_loadu_ps(part), _mm256_set1_ps(value), _mm256_castsi256_ps(at)));
+}
+
+AVX512 static inline void put_scale_avx512(float *scale, int32_t topic, float value)
+{
+    float *part = scale + (topic & ~15);
+    __mmask16 at = (__mmask16)(1u << (topic & 15));
+    _mm512_storeu_ps(part, _mm512_mask_mov_ps(_mm512_loadu_ps(part), at, _mm512_set1_ps(value)));
+}
+
+AVX2 static inline void add_to_row_avx2(uint16_t *shorts, int32_t *longs, int32_t topic, int step)
+{
+    if (longs) {
+        longs[topic] += step;
+        return;
+    }
+    __m128i *part = (__m128i *)(shorts + (topic & ~7));
+    __m128i at = _mm_cmpeq_epi16(_mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7), _mm_set1_epi16((short)(topic & 7)));
+    _mm_storeu_si128(part, _mm_add_epi16(_mm_loadu_si128(part), _mm_and_si128(at, _mm_set1_epi16((short)step))));
+}
+
+AVX512 static inline void add_to_row_avx512(uint16_t *shorts, int32_t *longs, int32_t topic, int step)
+{
+    __mmask16 at = (__mmask16)(1u << (topic & 15));
+    if (longs) {
+        int32_t *part = longs + (topic & ~15);
+        __m512i row = _mm512_loadu_si512(part);
+        _mm512_storeu_si512(part, _mm512_mask_add_epi32(row, at, row, _mm512_set1_epi32(step)));
+    } else {
+        __m256i *part = (__m256i *)(shorts + (topic & ~15)), row = _mm256_loadu_si256(part);
+        _mm256_storeu_si256(part, _mm256_mask_add_epi16(row, at, row, _mm256_set1_epi16((short)step)));
+    }
+}
+
+#define accumulate_avx512 accumulate_avx2
+#define count_column_avx2 count_column
+
+#endif
