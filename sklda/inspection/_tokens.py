@@ -68,9 +68,9 @@ def token_topics(
       (m_kv + eta_kv) / (m_k + sum_v eta_kv)``. In `CompoundLDA` alpha is ``doc_concentration_`` times the posterior
       mean of the mixture of the document's collection. In `LabeledLDA` only the labels of the document have a
       probability.
-    - Other documents, and an estimator of this package that samples: the topics are a draw given ``topic_word_`` (phi), the
-      last of at least 30 Gibbs sweeps. The full conditional is proportional to ``(n_dk + alpha_k) phi_kv``. The draw
-      of a document depends only on the seed of the fit and on its words.
+    - Other documents, and an estimator of this package that samples: the topics are a draw given ``topic_word_``
+      (phi), the last of at least 30 Gibbs sweeps. The full conditional is proportional to
+      ``(n_dk + alpha_k) phi_kv``. The draw of a document depends only on the seed of the fit and on its words.
     - Other models: the probability is proportional to ``theta_dk phi_kv``, where theta comes from ``transform`` or from
       the arrays. The topic is the most probable one.
 
