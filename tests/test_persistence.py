@@ -19,7 +19,7 @@ import sklda
 
 FITTED = {type(each).__name__: each for each in estimators()}
 STORED = sorted(FOLDER.glob("*/*.pkl.gz"))
-PAGE = Path(__file__).parents[1] / "doc" / "persistence.rst"
+PAGE = Path(__file__).parents[1] / "doc" / "guide" / "persistence.rst"
 
 
 def through_pickle(estimator):

@@ -27,7 +27,7 @@ def test_a_tag_that_is_not_that_of_the_version_is_found():
 
 
 def test_figures_that_no_benchmark_has_are_found(tmp_path, monkeypatch):
-    for name in ("CITATION.cff", "conda/recipe.yaml", "CHANGELOG.md", "paper.md", "doc/benchmarks.rst"):
+    for name in ("CITATION.cff", "conda/recipe.yaml", "CHANGELOG.md", "paper.md", "doc/method/benchmarks.rst"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")

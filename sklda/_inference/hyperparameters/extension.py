@@ -26,7 +26,7 @@ _MOST_DRAWS = 800
 # The grid of full Bayes is widened at an end with more than this share of the draws of the most visited value.
 _CUT = 0.03
 # At one h the autocorrelation of chains is nine times shorter than on (h, z), and a fifth of the sweeps gives the same
-# error of the maximum (measured with K = 8; doc/benchmarks.rst). So the error of the curve may be this many times the
+# error of the maximum (measured with K = 8; see the benchmarks). So the error of the curve may be this many times the
 # error that `tol` allows, and the curve gets this share of the sweeps.
 _ROUGH, _PART = 3.0, 0.5
 # More sweeps are of no use if the variance between chains in different modes is so many times the one that each chain
