@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
+from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import diagnose
 from sklda._inference.parallel import in_parallel
-from sklda._inference.priors import SMALLEST
-from sklda._inference.sampling.collapsed import compact_topics
+from sklda._inference.priors import SMALLEST, Priors
+from sklda._inference.sampling.collapsed import ChainState, compact_topics
 from sklda._inference.sampling.draws import doc_topic_std, posterior_means
 from sklda._inference.sampling.matching import match_topics
 from sklda._inference.sampling.run_chains import best_chain, traces_of
@@ -23,6 +25,16 @@ _LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
 
 class ChainAttributes:
     """Fitted attributes that are computed on access, so that a fit needs no memory for them."""
+
+    best_chain_: int
+    n_draws_: int
+    topic_word_: np.ndarray
+    doc_topic_: np.ndarray
+    _corpus_: Corpus
+    _chain_states_: list[ChainState]
+    _chain_priors_: list[Priors]
+    _chain_records_: list[dict[str, Any]]
+    _chain_means_: list[Any]
 
     @cached_property
     def doc_topic_std_(self) -> np.ndarray:

@@ -128,13 +128,13 @@ SELDOM int some_lane(const double *sums)
 #include "_dense_x86.h"
 
 #define TARGET AVX2
-#define FOR_SET(name) name##_avx2
+#define FOR_SET(name) name##_wide
 #include "_dense_sweep.h"
 #undef TARGET
 #undef FOR_SET
 
 #define TARGET AVX512
-#define FOR_SET(name) name##_avx512
+#define FOR_SET(name) name##_512
 #include "_dense_sweep.h"
 #undef TARGET
 #undef FOR_SET
@@ -147,8 +147,8 @@ static inline int vector_level(void)
     return __builtin_cpu_supports("avx2") ? (avx512 ? 2 : 1) : 0;
 }
 #else
-#define sweep_tokens_avx2 sweep_tokens
-#define sweep_tokens_avx512 sweep_tokens
+#define sweep_tokens_wide sweep_tokens
+#define sweep_tokens_512 sweep_tokens
 static inline int vector_level(void) { return 0; }
 #endif
 
@@ -157,9 +157,9 @@ static void draw_tokens(const dense_state *s, const int32_t *words, int64_t n_wo
                         int64_t step, int32_t *topics)
 {
     if (s->vectors >= 2)
-        sweep_tokens_avx512(s, words, n_words, first, n, step, topics);
+        sweep_tokens_512(s, words, n_words, first, n, step, topics);
     else if (s->vectors == 1)
-        sweep_tokens_avx2(s, words, n_words, first, n, step, topics);
+        sweep_tokens_wide(s, words, n_words, first, n, step, topics);
     else
         sweep_tokens(s, words, n_words, first, n, step, topics);
 }

@@ -13,7 +13,7 @@ AVX2 static inline __m256 counts_of_8(const uint16_t *shorts, const int32_t *lon
                                     : _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)shorts)));
 }
 
-AVX2 static inline void run_lanes_avx2(const uint16_t *restrict shorts, const int32_t *restrict longs, float eta,
+AVX2 static inline void run_lanes_wide(const uint16_t *restrict shorts, const int32_t *restrict longs, float eta,
                                        const float *restrict prior, const float *restrict scale, int64_t width,
                                        double *restrict running)
 {
@@ -33,7 +33,7 @@ AVX2 static inline void run_lanes_avx2(const uint16_t *restrict shorts, const in
         }
 }
 
-AVX512 static inline void run_lanes_avx512(const uint16_t *restrict shorts, const int32_t *restrict longs, float eta,
+AVX512 static inline void run_lanes_512(const uint16_t *restrict shorts, const int32_t *restrict longs, float eta,
                                            const float *restrict prior, const float *restrict scale, int64_t width,
                                            double *restrict running)
 {
@@ -50,7 +50,7 @@ AVX512 static inline void run_lanes_avx512(const uint16_t *restrict shorts, cons
     }
 }
 
-AVX2 static inline void accumulate_avx2(const double *sums, double *passed)
+AVX2 static inline void accumulate_wide(const double *sums, double *passed)
 {
     __m256d a = _mm256_loadu_pd(sums), b = _mm256_add_pd(a, _mm256_loadu_pd(sums + 4));
     __m256d c = _mm256_add_pd(b, _mm256_loadu_pd(sums + 8)), d = _mm256_add_pd(c, _mm256_loadu_pd(sums + 12));
@@ -64,7 +64,7 @@ AVX2 static inline void accumulate_avx2(const double *sums, double *passed)
     passed[LANES] = _mm_cvtsd_f64(_mm_add_sd(three, _mm_unpackhi_pd(last, last)));
 }
 
-AVX2 static inline int count_passed_avx2(const double *passed, double u)
+AVX2 static inline int count_passed_wide(const double *passed, double u)
 {
     __m256d all = _mm256_set1_pd(u);
     int bits = 0;
@@ -73,7 +73,7 @@ AVX2 static inline int count_passed_avx2(const double *passed, double u)
     return __builtin_popcount((unsigned)bits);
 }
 
-AVX512 static inline int count_passed_avx512(const double *passed, double u)
+AVX512 static inline int count_passed_512(const double *passed, double u)
 {
     __m512d all = _mm512_set1_pd(u);
     unsigned low = _mm512_cmp_pd_mask(all, _mm512_loadu_pd(passed), _CMP_GE_OQ);
@@ -81,7 +81,7 @@ AVX512 static inline int count_passed_avx512(const double *passed, double u)
     return __builtin_popcount(low | high << 8);
 }
 
-AVX512 static inline int64_t count_column_avx512(const double *column, int64_t n_blocks, double u)
+AVX512 static inline int64_t count_column_512(const double *column, int64_t n_blocks, double u)
 {
     __m512d all = _mm512_set1_pd(u);
     __m256i at = _mm256_setr_epi32(0, LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES, 6 * LANES, 7 * LANES);
@@ -94,21 +94,21 @@ AVX512 static inline int64_t count_column_avx512(const double *column, int64_t n
     return n + count_column(column + j * LANES, n_blocks - j, u);
 }
 
-AVX2 static inline void put_scale_avx2(float *scale, int32_t topic, float value)
+AVX2 static inline void put_scale_wide(float *scale, int32_t topic, float value)
 {
     float *part = scale + (topic & ~7);
     __m256i at = _mm256_cmpeq_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(topic & 7));
     _mm256_storeu_ps(part, _mm256_blendv_ps(_mm256_loadu_ps(part), _mm256_set1_ps(value), _mm256_castsi256_ps(at)));
 }
 
-AVX512 static inline void put_scale_avx512(float *scale, int32_t topic, float value)
+AVX512 static inline void put_scale_512(float *scale, int32_t topic, float value)
 {
     float *part = scale + (topic & ~15);
     __mmask16 at = (__mmask16)(1u << (topic & 15));
     _mm512_storeu_ps(part, _mm512_mask_mov_ps(_mm512_loadu_ps(part), at, _mm512_set1_ps(value)));
 }
 
-AVX2 static inline void add_to_row_avx2(uint16_t *shorts, int32_t *longs, int32_t topic, int step)
+AVX2 static inline void add_to_row_wide(uint16_t *shorts, int32_t *longs, int32_t topic, int step)
 {
     if (longs) {
         longs[topic] += step;
@@ -119,7 +119,7 @@ AVX2 static inline void add_to_row_avx2(uint16_t *shorts, int32_t *longs, int32_
     _mm_storeu_si128(part, _mm_add_epi16(_mm_loadu_si128(part), _mm_and_si128(at, _mm_set1_epi16((short)step))));
 }
 
-AVX512 static inline void add_to_row_avx512(uint16_t *shorts, int32_t *longs, int32_t topic, int step)
+AVX512 static inline void add_to_row_512(uint16_t *shorts, int32_t *longs, int32_t topic, int step)
 {
     __mmask16 at = (__mmask16)(1u << (topic & 15));
     if (longs) {
@@ -132,7 +132,7 @@ AVX512 static inline void add_to_row_avx512(uint16_t *shorts, int32_t *longs, in
     }
 }
 
-#define accumulate_avx512 accumulate_avx2
-#define count_column_avx2 count_column
+#define accumulate_512 accumulate_wide
+#define count_column_wide count_column
 
 #endif
