@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import polygamma
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.count_histograms import Histograms
 from sklda._inference.held_out.log_likelihoods import METHODS, log_likelihoods
 from sklda._inference.priors import Priors
-from sklda._inference.rising import log_gamma_ratio
+from sklda._inference.rising import log_gamma_divergence, log_gamma_ratio
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import merge_gains
 from sklda._inference.sampling.word_major import WordMajorChain
@@ -37,6 +38,17 @@ def test_differences_of_log_gammas_at_large_counts(a):
     for n in (1e5, 1e7, 1e9, 1e12):
         exact = math.lgamma(a + n) - math.lgamma(a)
         assert log_gamma_ratio(a, n) == pytest.approx(exact, rel=3e-15)
+
+
+@pytest.mark.parametrize("x", [0.01, 3.0, 60.0, 70.0, 1e4, 1e8, 1e12])
+@pytest.mark.parametrize("r", [-0.5, -1e-4, 1e-6, 1e-3, 0.2, 1.0])
+def test_divergence_of_log_gamma(x, r):
+    y = x * (1 + r)
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    u = (x + y) / 2 + (y - x) / 2 * nodes
+    integral = (y - x) / 2 * (weights * (y - u) * polygamma(1, u)).sum()
+    # (y - x) / x has a relative error of rounding / |r|.
+    assert log_gamma_divergence(y, x) == pytest.approx(integral, rel=1e-9, abs=1e-13)
 
 
 @pytest.mark.parametrize("chain_class", [GibbsChain, WordMajorChain])

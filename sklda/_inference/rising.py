@@ -4,7 +4,7 @@ For large a the difference of the two log-gamma values loses its digits, so othe
 """
 
 import numpy as np
-from scipy.special import digamma, polygamma
+from scipy.special import digamma, gammaln, polygamma
 
 from sklda._kernels import _rising
 
@@ -33,11 +33,31 @@ def log_gamma_ratio(a, n):
     return result
 
 
-def log_gamma_difference(x, y):
-    """log Gamma(x) - log Gamma(y), entry by entry, as accurate as `log_gamma_ratio`."""
-    x, y = np.broadcast_arrays(x, y)
-    ratio = log_gamma_ratio(np.minimum(x, y), np.abs(x - y))
-    return np.where(x >= y, ratio, -ratio)
+def log_gamma_divergence(y, x):
+    """log Gamma(y) - log Gamma(x) - (y - x) psi(x), which is not negative, entry by entry.
+
+    Parameters
+    ----------
+    y, x : array-like
+        Positive.
+
+    Returns
+    -------
+    ndarray
+        From x = y = 64 on it comes from Stirling's series, because the terms are much larger than their sum.
+    """
+    y, x = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(x, dtype=np.float64))
+    result = np.array(gammaln(y) - gammaln(x) - (y - x) * digamma(x))
+    large = np.minimum(x, y) >= _FIRST_OF_SERIES
+    x, y = x[large], y[large]
+    r = (y - x) / x
+    log_ratio = np.log1p(r)
+    value = x * ((1 + r) * log_ratio - r) - (log_ratio - r) / 2
+    # The divergence of c / x**p.
+    for p, c in ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260)):
+        value += c * x ** -float(p) * (np.expm1(-p * log_ratio) + p * r)
+    result[large] = value
+    return result
 
 
 def log_rising(a, n, order=0):

@@ -39,6 +39,16 @@ def test_the_bound_is_the_evidence_where_nothing_is_hidden():
     np.testing.assert_allclose(fit.log_joint(), Enumeration(DOCS_0, 3, 1, 1.9, 0.3).log_joint[0], rtol=1e-10)
 
 
+def test_the_bound_with_a_large_prior():
+    """With one word log p(w) is zero; the terms of the priors are 10^15 times larger than their sum."""
+    corpus, labels = corpus_of([[[0], [0]], [[0, 0]]], 1)
+    model = Model(labels, 2, "variational")
+    fit = VariationalAscent.initialise(corpus, Priors.make(1.0, 1.0, 100, 1), np.random.SeedSequence(0), model, 1e12, 1e6)
+    for _ in range(3):
+        fit.sweep()
+        assert -1e-3 < fit.log_joint() < 1e-4
+
+
 def test_the_slopes_of_the_bound():
     rng = np.random.default_rng(0)
     a, omega, n = rng.gamma(3, size=(2, 1)), rng.dirichlet(np.ones(3), size=2), np.array([4, 0])

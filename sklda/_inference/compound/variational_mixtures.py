@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
 from sklda._inference.priors import SMALLEST
-from sklda._inference.rising import log_gamma_difference
+from sklda._inference.rising import log_gamma_divergence
 
 # Rounds of Newton steps for (omega, a) in one iteration. Chosen, not tuned: the next iteration continues from the last
 # values.
@@ -43,12 +43,11 @@ class Mixtures:
 
     def bound(self, a, omega):
         """(n_collections,), without the terms that depend on neither a nor omega."""
-        t, m, alpha = a * omega, self.gamma * omega, self.alpha
-        # Differences of log Gamma, because those of large priors are 10^15 and more.
-        terms = (alpha - t) * (psi(t) - psi(a)) + log_gamma_difference(t, alpha) + m * self.log_theta
-        terms -= self.n * self.log_gamma_bound(a, omega, m)
-        # The sum of t rather than a, which differs from it by rounding.
-        return terms.sum(axis=1) - log_gamma_difference(t.sum(axis=1), omega.shape[1] * alpha)
+        t, m = a * omega, self.gamma * omega
+        terms = m * self.log_theta - self.n * self.log_gamma_bound(a, omega, m)
+        # The Kullback-Leibler divergence from the prior of pi. The sum of t differs from a by rounding.
+        terms -= log_gamma_divergence(self.alpha, t)
+        return terms.sum(axis=1) + log_gamma_divergence(omega.shape[1] * self.alpha, t.sum(axis=1))
 
     def log_gamma_bound(self, a, omega, m):
         return gammaln(m) + (1 - m) * (np.log(omega) + psi(a) - psi(a * omega)) + self.gamma * (1 - omega) / a
