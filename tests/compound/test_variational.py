@@ -43,7 +43,9 @@ def test_the_bound_with_a_large_prior():
     """With one word log p(w) is zero; the terms of the priors are 10^15 times larger than their sum."""
     corpus, labels = corpus_of([[[0], [0]], [[0, 0]]], 1)
     model = Model(labels, 2, "variational")
-    fit = VariationalAscent.initialise(corpus, Priors.make(1.0, 1.0, 100, 1), np.random.SeedSequence(0), model, 1e12, 1e6)
+    fit = VariationalAscent.initialise(
+        corpus, Priors.make(1.0, 1.0, 100, 1), np.random.SeedSequence(0), model, 1e12, 1e6
+    )
     for _ in range(3):
         fit.sweep()
         assert -1e-3 < fit.log_joint() < 1e-4
