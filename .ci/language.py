@@ -33,7 +33,7 @@ PHRASES = {
     "formal or old word": r"\b(?:upon|whilst|amongst|albeit|whence|wherein|whereby|thereof|therein|hereby|lest|ere"
     r"|thus|heretofore|notwithstanding|aforementioned|utili[sz]e[sd]?|in order to|prior to)\b",
     "ornament": r"\b(?:simply|obviously|of course|needless to say|elegant(?:ly)?|powerful|seamless(?:ly)?|leverag\w+"
-    r"|magic|state[- ]of[- ]the[- ]art|blazing\w*|beautiful\w*|under the hood|out of the box|for free|at the heart of)\b",
+    r"|magic|state.of.the.art|blazing\w*|beautiful\w*|under the hood|out of the box|at the heart of|for free)\b",
     "chain of dashes": r" [—–] .* [—–] ",
     "exclamation mark": r"[a-z]{2}!(?:$|\s)",
     "American spelling": r"(?<![\w.-])(?:(?:col|behavi|neighb|fav)or\w*"
@@ -95,7 +95,8 @@ def comments_and_docstrings(source, path):
     """(line, text) of the docstrings of Python and Cython, and of comments, of which adjacent lines are one text."""
     if path.suffix == ".h":
         for found in re.finditer(r"/\*(.*?)\*/", source, re.DOTALL):
-            yield source.count("\n", 0, found.start()) + 1, re.sub(r"^ *\* ?", "", found[1], flags=re.MULTILINE)
+            text = re.sub(r"^ *\* ?", "", found[1].lstrip(" "), flags=re.MULTILINE)
+            yield source.count("\n", 0, found.start()) + 1, text
         return
     tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     lines = []

@@ -140,9 +140,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Mean over the other chains of one less the Jensen-Shannon distance of the matched topic, from 0 to 1. Only with
         several chains.
     traces_ : dict of {str: ndarray of shape (n_chains, n_iter_)}
-        Quantities after every sweep that do not depend on the names of topics: ``"log_joint"``; ``"log_topics"``, log
-        p(z | alpha), which is high if documents have few topics; ``"squared_shares"``, the sum of the squared shares of
-        the topics.
+        Quantities after every sweep. They do not depend on the names of topics. ``"log_joint"`` is `log_joint_trace_`.
+        ``"log_topics"`` is log p(z | alpha), which is high if documents have few topics. ``"squared_shares"`` is the
+        sum of the squared shares of the topics.
     diagnostics_ : dict of {str: Diagnosis}
         For every quantity of `traces_`, after `n_burn_in_` sweeps: ``r_hat`` and ``n_effective`` of all chains
         together, ``r_hat_by_chain`` and ``n_effective_by_chain`` of each chain (Vehtari et al. 2021).

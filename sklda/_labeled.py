@@ -154,8 +154,9 @@ class LabeledLDA(LabelClassifier):
     -----
     With one label per document the topics have the closed form of multinomial naive Bayes with Dirichlet priors.
 
-    The time of a sweep is proportional to the number of tokens times the labels of their documents, and the memory to
-    the number of labels of all documents and of the pairs of a word and a label that can occur. Results of `transform`
+    The time of a sweep is proportional to the number of tokens times the labels of their documents. The memory is
+    proportional to the number of labels of all documents plus the number of pairs of a word and a label that can occur.
+    Results of `transform`
     and `decision_function` are dense matrices of documents and labels.
 
     References

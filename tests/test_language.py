@@ -26,7 +26,7 @@ PLAIN = """
 Sweeps
 ------
 
-Each sweep draws the topics of all tokens. What does it cost? See :ref:`behavior <costs>` and ``normalize=True``.
+Each sweep draws the topics of all tokens. What does it cost? See :ref:`costs <behavior>` and ``normalize=True``.
 
 - A chain is warmed up, e.g. by 100 sweeps.
 - {}

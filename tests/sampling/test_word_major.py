@@ -153,7 +153,7 @@ def test_a_rare_topic_is_drawn_at_its_rate_from_a_list():
 
 
 def begin_again(chain):
-    """What puts the chain back to where it is now."""
+    """A function that puts the chain back to its present state."""
     arrays = [getattr(chain, name) for name in ("_topics", "_entries", "_excess", "_sizes", "topic_totals")]
     before = [array.copy() for array in arrays]
 

@@ -102,8 +102,8 @@ def combine_chains(log_weights, variance=None, freedom=None, other_chains=()):
         return Combined(float(value), np.nan, 0.0)
     (best,), error, correction_error = _run_means(log_weights.reshape(1, -1), variance, freedom)
     if between > within:
-        # What runs do not explain is a difference of modes. It follows no normal law, so no correction is made for
-        # modes that no chain found: each value is moved only by the share of the variance that runs explain.
+        # Runs do not explain a difference of modes. It follows no normal law, so no correction is made for modes that
+        # no chain found: each value is moved only by the share of the variance that runs explain.
         explained = within / between
         best = _log_mean_exp(by_chain + explained * (best - by_chain))
         error = explained**2 * error + (1 - explained**2) * _modes_error(values, within) ** 2

@@ -19,7 +19,7 @@ def harmonic_mean(chain, n_inner, seed, given, stop=NEVER_STOP):
         Sweeps.
     seed : numpy.random.SeedSequence
     given : {"z", "psi"}
-        What the likelihood is given: z, or theta and phi drawn from their conditionals.
+        The condition of the likelihood: z, or theta and phi drawn from their conditionals.
     stop : Stop, optional
         Ends the sweeps when its flag is up.
 

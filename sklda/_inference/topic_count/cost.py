@@ -12,9 +12,9 @@ from sklda._inference.topic_count.posterior import LAST_SWEEPS
 # Tokens of the part, which is a small share of a large corpus; sweeps over it, of which the fastest counts.
 _TOKENS, _SWEEPS = 20_000, 3
 
-# Budgets by default, in sweeps with 20 topics: of a large corpus the least; of smaller ones up to the largest, as many
-# as draw so many tokens, in 60 to 150 CPU seconds; of small ones the last number over their tokens plus what a sweep
-# takes besides, in 1 to 10 CPU seconds.
+# Budgets by default, in sweeps with 20 topics. A large corpus has the least. A smaller one has, up to the most, as many
+# sweeps as draw so many tokens, which takes 60 to 150 CPU seconds. A small one has `_SMALL_TOKENS` over the sum of its
+# tokens and of the tokens that take the fixed time of a sweep, which takes 1 to 10 CPU seconds.
 _LEAST, _MOST, _MOST_TOKENS = 10_000, 50_000, 15 * 10**8
 _SMALL_TOKENS, _TOKENS_BESIDES = 5 * 10**7, 400
 # A sweep with T topics takes the time of (T + _FIXED) / (20 + _FIXED) sweeps with 20.

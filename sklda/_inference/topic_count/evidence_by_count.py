@@ -7,8 +7,8 @@ from scipy.special import logsumexp
 
 from sklda._inference.evidence.combining import chain_means, combine_chains, without_failed_chains
 
-# The variance between chains is estimated with the chains of so many neighbours on either side, if the larger of two
-# numbers of topics is at most so many times the smaller one, plus the last number.
+# The variance between chains is estimated with the chains of so many neighbours on either side. The larger of two
+# numbers of topics must be at most so many times the smaller one, plus the last number.
 _NEIGHBOURS, _NEAR, _NEAR_PLUS = 2, 1.25, 2
 # A variance between runs with fewer degrees of freedom is pooled with those of other numbers of topics.
 _ENOUGH_FREEDOM = 30
