@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PATTERNS = ("*.md", "doc/*.rst", "doc/*/*.rst", "examples/*.py", "benchmarks/**/*.py", ".ci/*.py", "tests/**/*.py")
 PATTERNS += tuple(f"sklda/**/*.{suffix}" for suffix in ("py", "pyx", "pxd", "h"))
-GENERATED = {"auto_examples", "generated", "_build"}
+GENERATED = {"auto_examples", "generated", "_build", "sg_execution_times.rst"}
 MOST_WORDS, MOST_COLUMNS = 35, 120
 
 CODE = r"(?:kernel|sampler|chain|model|estimator|function|method|class|fit|search|sweep|topic|prior|score)s?"

@@ -372,6 +372,6 @@ class CollapsedVariationalLDA(BaseLDA):
         sizes = self._lengths_ + self._doc_prior(None).sum()
         components = self._components()
         check_weights(components, type(self).__name__)
-        # A count that was set to zero since the fit is no Dirichlet parameter.
+        # A count that was set to zero since the fit is not a Dirichlet parameter.
         parameters = self.doc_topic_ * sizes[:, None], np.maximum(components, SMALLEST)
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))

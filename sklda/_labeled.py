@@ -81,8 +81,8 @@ class LabeledLDA(LabelClassifier):
         full conditionals; their number is the rounded mean number of labels in the fit. ``"fast"`` is an approximation
         of Rubin et al.: the labels of the words take the place of label tokens. It predicts better.
     ranking_score : {"proportions", "shares", "cgs", "unnormalized"}, default="proportions"
-        What `decision_function` returns, and what `predict` uses. ``"proportions"``: the posterior mean of theta from
-        full conditionals, as `transform`. ``"cgs"``: the same from the counts of draws. ``"shares"``: the expected
+        The score that `decision_function` returns and `predict` uses. ``"proportions"``: the posterior mean of theta
+        from full conditionals, as `transform`. ``"cgs"``: the same from the counts of draws. ``"shares"``: the expected
         share of the words that have the label, plus its share of alpha; unlike theta it weighs both equally whatever
         the length of the document. ``"unnormalized"``: phi_kw (n_dk + alpha_k), summed over the words w; it weighs each
         word by its probability given the document, and estimates no parameter of the model.

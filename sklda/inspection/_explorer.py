@@ -31,7 +31,7 @@ class TopicExplorer:
     Parameters
     ----------
     data : dict
-        What the page shows.
+        The contents of the page.
     title : str, default="Topics"
         Title of the page.
 

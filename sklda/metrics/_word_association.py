@@ -82,7 +82,7 @@ def word_association(
     sums = weights.sum(axis=1, keepdims=True)
     if not sums.all():
         k = int(np.argmin(sums))
-        raise ValueError(f"topic_word[{k}] has no positive weight: it is no distribution over words.")
+        raise ValueError(f"topic_word[{k}] has no positive weight: it is not a distribution over words.")
     phi = weights / sums
     if inner is not None:
         alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
@@ -94,7 +94,7 @@ def word_association(
         raise TypeError(f"cue must be a word, a column, or a sequence of these, got {cue!r}.")
     columns = [_column(each, phi.shape[1], names) for each in cues]
     topics = np.broadcast_to(alpha, len(phi)) * phi[:, columns].T
-    # A cue that no topic has says nothing of the topic.
+    # A cue that no topic has does not determine the topic.
     topics[topics.sum(axis=1) == 0] = alpha
     found = topics / topics.sum(axis=1, keepdims=True) @ phi
     return found[0] if single else found

@@ -1,4 +1,4 @@
-"""What happens to a fitted estimator between two calls: other parameters, attributes, copies, and other threads."""
+"""Changes of a fitted estimator between two calls: other parameters, attributes, copies, and other threads."""
 
 import copy
 import io

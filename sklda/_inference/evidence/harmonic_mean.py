@@ -5,7 +5,7 @@ import numpy as np
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.parameters import draw_parameters
 
-# Tokens whose likelihoods are computed at a time; it bounds the memory to so many times K floats.
+# Tokens whose likelihoods are computed at a time; it bounds the memory to this many times K floats.
 _BLOCK_TOKENS = 2**16
 
 

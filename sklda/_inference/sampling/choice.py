@@ -25,7 +25,7 @@ _CACHE = 2**20
 
 
 def cost_features(corpus, n_components):
-    """What the time of a sweep per token depends on, for the dense and for the word-major kernel.
+    """Features of a corpus that predict the time of a sweep per token, for the dense and for the word-major kernel.
 
     Parameters
     ----------
