@@ -25,13 +25,13 @@ PHRASES = {
     "inversion": rf"^(?:neither|nor|never|seldom|rarely|not only|only then|only so|nowhere) {IS}\b|\b(?:nor|so) {IS} "
     r"(?:the|it|they|a|an|all|any|its|their|each)\b|^(?:here|there|hence|from it) (?:comes?|lies?|begins?|follows?)\b",
     "clause as a subject": r"^(?:what|whatever|who|whoever) (?:[^\s?:;]+ ){2,}?"
-    r"(?:is|are|was|were|does|do|can|must|comes?|gives?|makes?|changes?) [^?]*$",
+    r"(?:is|are|was|were|does|do|can|must|comes?|gives?|makes?|changes?) [^?:]*$",
     "code as a person": rf"\b{CODE} (?:knows?|wants?|thinks?|believes?|sees?|likes?|trusts?|remembers?|forgets?|hopes?"
     r"|speaks?|asks?|dares?|cares?|minds?|dies?|waits? and)\b",
     "riddle": r"\bin the eye\b|\bhangs? on\b|\b(?:nothing|none) but\b|\bthe more so\b|\bbe (?:it|they)\b|\blet alone\b"
-    r"|\bby no means\b|\bmuch less\b|\bof (?:its|their) own making\b",
+    r"|\bby no means\b|\bof (?:its|their) own making\b",
     "formal or old word": r"\b(?:upon|whilst|amongst|albeit|whence|wherein|whereby|thereof|therein|hereby|lest|ere"
-    r"|thus|heretofore|notwithstanding|aforementioned|utili[sz]e[sd]?|in order to|prior to)\b",
+    r"|thus|heretofore|notwithstanding|aforementioned|utili[sz]e[sd]?|in order to)\b",
     "ornament": r"\b(?:simply|obviously|of course|needless to say|elegant(?:ly)?|powerful|seamless(?:ly)?|leverag\w+"
     r"|magic|state.of.the.art|blazing\w*|beautiful\w*|under the hood|out of the box|at the heart of|for free)\b",
     "chain of dashes": r" [—–] .* [—–] ",
@@ -67,7 +67,7 @@ REFERENCE = re.compile(r"^[A-Z][\w,&'’. -]+? \((?:19|20)\d\d\w?\)\.(?: |$)")
 
 def prose(text):
     """(line, paragraph or item of a list) of a page or docstring, without code, tables and types of parameters."""
-    lines, first, indent, skipped = [], 0, 0, None
+    lines, first, indent, skipped, session = [], 0, 0, None, False
     for number, line in enumerate([*text.split("\n"), ""], 1):
         left = len(line) - len(line.lstrip())
         if skipped is not None and (left > skipped or not line.strip()):
@@ -75,7 +75,9 @@ def prose(text):
         skipped = None
         marker = MARKER.match(line)
         body_left = len(marker[0]) if marker else left
-        apart = not line.strip() or NOT_PROSE.match(line)
+        # The output of a session ends with an empty line.
+        session = line.strip() != "" and (session or line.lstrip().startswith(">>>"))
+        apart = session or not line.strip() or NOT_PROSE.match(line)
         if lines and (apart or marker or left != indent):
             yield first, " ".join(lines)
             lines = []

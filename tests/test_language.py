@@ -38,6 +38,9 @@ Each sweep draws the topics of all tokens. What does it cost? See :ref:`costs <b
 
 Wallach (2006). Topic modeling: beyond bag-of-words. *ICML*.
 
+>>> print("upon the color")
+upon the color
+
 =====  ==========
 upon   whilst
 =====  ==========
