@@ -57,8 +57,7 @@ class CollapsedVariationalLDA(BaseLDA):
         documents in random order. It needs about four arrays of ``8 * n_components * n_features`` bytes, and a chunk.
     learning_decay : float, default=0.7
         Chunk t of a stream moves the topics by the step ``(learning_offset + t) ** -learning_decay``. Between 0.5 and 1
-        the topics converge. With a smaller decay they
-        follow a stream that changes.
+        the topics converge. With a smaller decay they follow a stream that changes.
     learning_offset : float, default=10.0
         At least 1. A larger offset makes the first steps smaller.
     max_iter : int, default=50

@@ -83,8 +83,8 @@ class LabeledLDA(LabelClassifier):
     ranking_score : {"proportions", "shares", "cgs", "unnormalized"}, default="proportions"
         The score that `decision_function` returns and `predict` uses. ``"proportions"``: the posterior mean of theta
         from full conditionals, as `transform`. ``"cgs"``: the same from the counts of draws. ``"shares"``: the expected
-        share of the words that have the label, plus its share of alpha; unlike theta it weighs both equally whatever
-        the length of the document. ``"unnormalized"``: phi_kw (n_dk + alpha_k), summed over the words w; it weighs each
+        share of the words that have the label, plus its share of alpha. Unlike theta, it gives both the same weight in
+        documents of any length. ``"unnormalized"``: phi_kw (n_dk + alpha_k), summed over the words w; it weighs each
         word by its probability given the document, and estimates no parameter of the model.
     label_count : {"meta", "calibrated", "proportional"}, int or regressor, default="meta"
         Number of labels that `predict` returns; only used if `y` is an indicator matrix. ``"meta"``: a regression of
@@ -156,8 +156,7 @@ class LabeledLDA(LabelClassifier):
 
     The time of a sweep is proportional to the number of tokens times the labels of their documents. The memory is
     proportional to the number of labels of all documents plus the number of pairs of a word and a label that can occur.
-    Results of `transform`
-    and `decision_function` are dense matrices of documents and labels.
+    Results of `transform` and `decision_function` are dense matrices of documents and labels.
 
     References
     ----------
