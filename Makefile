@@ -110,6 +110,8 @@ lint: $(VENV)/installed-lint
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint sklda
 	$(BIN)/mypy
 	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/codespell
+	$(BIN)/python .ci/language.py
 	$(BIN)/yamllint --strict .
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml

@@ -27,7 +27,7 @@ def numbers(text):
 
 
 def of_the_sources(version, tag):
-    """What is wrong with the files of the repository."""
+    """Faults of the files of the repository."""
     if {found(r"^version: (\S+)$", "CITATION.cff"), found(r"^  version: (\S+)$", "conda/recipe.yaml")} != {version}:
         yield f"CITATION.cff or conda/recipe.yaml does not have version {version}."
     if not found(r"^## \[(Unreleased)\]$", "CHANGELOG.md"):
@@ -57,7 +57,7 @@ def of_the_sources(version, tag):
 
 
 def of_the_archives(version, folder):
-    """What is wrong with the archives."""
+    """Faults of the archives."""
     archives = sorted(folder.iterdir()) if folder.is_dir() else []
     if not any(path.name.endswith(".tar.gz") for path in archives):
         yield f"{folder} has no source archive."

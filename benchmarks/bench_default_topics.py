@@ -300,7 +300,7 @@ def costs(X, n_topics, seed, parameters):
 
 
 def show_costs(name, X, n_topics, seeds):
-    """What learning costs relative to the sweeps, and averaging relative to the rest of the fit."""
+    """The cost of learning relative to the sweeps, and of averaging relative to the rest of the fit."""
     kinds = {"default": {}, "n_draws=1": {"n_draws": 1}, "learn_priors=False": {"learn_priors": False}}
     parts = "fit", "sweeps", "learning", "keeping draws", "estimates"
     found = {kind: [] for kind in kinds}

@@ -19,7 +19,7 @@ from sklda._inference.sampling.run_chains import best_chain, traces_of
 from sklda._inference.warn import warn
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
-# after the burn-in R-hat says little.
+# after the burn-in R-hat is unreliable.
 _LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
 
 

@@ -57,8 +57,7 @@ class CollapsedVariationalLDA(BaseLDA):
         documents in random order. It needs about four arrays of ``8 * n_components * n_features`` bytes, and a chunk.
     learning_decay : float, default=0.7
         Chunk t of a stream moves the topics by the step ``(learning_offset + t) ** -learning_decay``. Between 0.5 and 1
-        the topics converge. With a smaller decay they
-        follow a stream that changes.
+        the topics converge. With a smaller decay they follow a stream that changes.
     learning_offset : float, default=10.0
         At least 1. A larger offset makes the first steps smaller.
     max_iter : int, default=50
@@ -372,6 +371,6 @@ class CollapsedVariationalLDA(BaseLDA):
         sizes = self._lengths_ + self._doc_prior(None).sum()
         components = self._components()
         check_weights(components, type(self).__name__)
-        # A count that was set to zero since the fit is no Dirichlet parameter.
+        # A count that was set to zero since the fit is not a Dirichlet parameter.
         parameters = self.doc_topic_ * sizes[:, None], np.maximum(components, SMALLEST)
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))

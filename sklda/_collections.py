@@ -44,9 +44,9 @@ class CollectionLDA(BaseLDA):
         Raises
         ------
         ValueError
-            If X is not a matrix of counts or has no token, the number of labels is not the number of documents, a label
-            is missing (None or NaN), a parameter is out of range, `learn_priors` is True but both priors are given, or
-            with `warm_start` the X, the collections or a parameter are not those of the previous fit.
+            If X is not a matrix of counts or has no token, the number of labels is not the number of documents, or a
+            label is missing (None or NaN). If a parameter is out of range, or `learn_priors` is True but both priors
+            are given. With `warm_start`, if X, the collections or a parameter are not those of the previous fit.
         TypeError
             If a label is not hashable, or a parameter is of the wrong type.
         """

@@ -62,11 +62,11 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         between 80 and 5000; for the EM methods, 2e8 divided by the number of tokens, between 30 and 1000.
     tol : float, default=0.1
         The chains end before `max_iter` when the Monte Carlo standard errors of log h are below this share of the
-        statistical ones, which more sweeps do not change, or below 0.01, one percent of a prior. They also end if more
-        sweeps cannot help, because the chains are in different modes of the topic assignments, the maximum lies at
-        an edge, or the corpus has no topics to find. If there are no `functionals`, m(h) itself is estimated to three
-        times this error, and the remaining sweeps are made at its maximum. 0: the chains end after `max_iter` sweeps,
-        all for m(h).
+        statistical ones, or below 0.01, which is one percent of a prior. More sweeps do not change the statistical
+        errors. The chains also end if more sweeps cannot help, because the chains are in different modes of the topic
+        assignments, the maximum lies at an edge, or the corpus has no topics to find. If there are no `functionals`,
+        m(h) itself is estimated to three times this error, and the remaining sweeps are made at its maximum. 0: the
+        chains end after `max_iter` sweeps, all for m(h).
     grid_shape : (int, int), default=(11, 11)
         Number of values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has
         three more values between neighbours.
@@ -77,11 +77,14 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         Functions of (doc_topic, topic_word), arrays of shapes (n_documents, n_components) and (n_components,
         n_features), that return a number. Their posterior expectations are estimated for every h.
     tempering : dict or "paper", default=None
-        Options of serial tempering: ``"ratio"`` "collapsed" or "augmented" (theta and phi drawn, equation 2.2),
-        ``"index"`` "full_conditional" or "neighbours" (equation 2.8), ``"tuning"`` "stochastic_approximation" or
-        "restarts" (equation 2.16), ``"grid"`` "mode_search" or "subsampling", ``"estimator"`` "mixture" (equation
-        2.10), "component" (2.17) or "simple" (2.1, from one h). The first value of each option is the default.
-        ``"paper"`` takes the second value of the first four options.
+        Options of serial tempering. The first value of each is the default; ``"paper"`` takes the second value of the
+        first four.
+
+        - ``"ratio"``: "collapsed" or "augmented" (theta and phi drawn, equation 2.2)
+        - ``"index"``: "full_conditional" or "neighbours" (equation 2.8)
+        - ``"tuning"``: "stochastic_approximation" or "restarts" (equation 2.16)
+        - ``"grid"``: "mode_search" or "subsampling"
+        - ``"estimator"``: "mixture" (equation 2.10), "component" (2.17) or "simple" (2.1, from one h)
     doc_topic_prior, topic_word_prior : float, default=None
         The first alpha and eta of the search. None: ``1 / n_components``. With ``method="gibbs_em"``,
         `doc_topic_prior` may be an array of shape (n_components,); an alpha is then learnt for every topic. The paper
@@ -151,8 +154,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If a prior's maximum lies at an edge of the region (the warning names it; the prior's errors are then infinite),
-        if chains disagree about h, or if a part of the grid was not visited.
+        If a prior's maximum lies at an edge of the region, if chains disagree about h, or if a part of the grid was
+        not visited. At an edge the errors of the prior are infinite; the warning names the prior.
 
     References
     ----------

@@ -38,14 +38,15 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of topics, K.
     learn_priors : {"asymmetric", "symmetric"} or bool, default="asymmetric"
         Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
-        ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the first half of the sweeps
-        of each chain, with an M-step every ten sweeps. Fewer than 20 sweeps learn nothing. If X has fewer than 1,000
-        tokens, priors that are None are 0.1: so few do not determine them. True is the same as ``"asymmetric"``. False:
-        priors that are None are ``1 / n_components``.
+        ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the first half of the sweeps of
+        each chain, with an M-step every ten sweeps. Fewer than 20 sweeps learn nothing. If X has fewer than 1,000
+        tokens, priors that are None are 0.1, because so few tokens do not determine them. True is the same as
+        ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of the topics. A given eta is not changed. Both are from 1e-12 to 1e12.
+        eta, the Dirichlet parameter per word of the topics. A given eta is not changed. Both priors must lie
+        between 1e-12 and 1e12.
     seed_words : dict of {int: sequence of str or int}, default=None
         Seed words of topics, as words or as columns of X. A seed word has a pseudo-count, which is added to the eta of
         its topic: `seed_strength` times the count of the word in X, or times one if X does not have it. Words need
@@ -61,8 +62,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         the totals of topics; a Metropolis-Hastings step corrects for this. ``"partially_collapsed"``: phi is drawn
         given z; then the tokens of each document are drawn one after the other, with theta integrated out.
         ``"grouped"``: phi and theta are drawn given z; then all tokens are drawn given phi and theta. The last two can
-        need more sweeps to converge, and on small corpora a sweep takes longer. With all samplers but ``"collapsed"``,
-        a single chain can use `n_jobs` cores.
+        need more sweeps to converge, and on small corpora a sweep takes longer. With every sampler except
+        ``"collapsed"``, a single chain can use `n_jobs` cores.
     init : {"random", "sequential", "anneal", "prune", "search"}, array-like or fitted model, default="random"
         Initialisation of the chains. It matters, because the posterior has modes that sweeps do not leave.
         ``"random"``: every token has a random topic. ``"sequential"``: every token is drawn given the tokens before it,
@@ -79,9 +80,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     tol : float, default=None
-        In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
-        burn-in ends; if priors are learnt, not before they were learnt for 40 sweeps. If this is so again after
-        `n_draws` draws, the chain ends. None: all `max_iter` sweeps.
+        In nats per token. The burn-in ends when the mean log joint of 20 sweeps is less than `tol` above that of the 20
+        sweeps before. If priors are learnt, it does not end before they were learnt for 40 sweeps. The chain ends when
+        this condition holds again after `n_draws` draws. None: all `max_iter` sweeps.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. They come from the
         second half of the sweeps. A chain takes one byte for each token and draw, two bytes with more than 256 topics.
@@ -140,9 +141,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Mean over the other chains of one less the Jensen-Shannon distance of the matched topic, from 0 to 1. Only with
         several chains.
     traces_ : dict of {str: ndarray of shape (n_chains, n_iter_)}
-        Quantities after every sweep that do not depend on the names of topics: ``"log_joint"``; ``"log_topics"``, log
-        p(z | alpha), which is high if documents have few topics; ``"squared_shares"``, the sum of the squared shares of
-        the topics.
+        Quantities after every sweep. They do not depend on the names of topics. ``"log_joint"`` is `log_joint_trace_`.
+        ``"log_topics"`` is log p(z | alpha), which is high if documents have few topics. ``"squared_shares"`` is the
+        sum of the squared shares of the topics.
     diagnostics_ : dict of {str: Diagnosis}
         For every quantity of `traces_`, after `n_burn_in_` sweeps: ``r_hat`` and ``n_effective`` of all chains
         together, ``r_hat_by_chain`` and ``n_effective_by_chain`` of each chain (Vehtari et al. 2021).

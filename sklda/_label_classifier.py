@@ -49,8 +49,8 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         Raises
         ------
         ValueError
-            If X is not a matrix of counts or has no token, y has other entries than 0 and 1 or another number of rows,
-            no document has a label, or a parameter is out of range.
+            If X is not a matrix of counts or has no token, or a parameter is out of range. If y has other entries than
+            0 and 1 or another number of rows, or no document has a label.
         TypeError
             If a parameter has the wrong type.
         """

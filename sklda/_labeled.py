@@ -81,10 +81,10 @@ class LabeledLDA(LabelClassifier):
         full conditionals; their number is the rounded mean number of labels in the fit. ``"fast"`` is an approximation
         of Rubin et al.: the labels of the words take the place of label tokens. It predicts better.
     ranking_score : {"proportions", "shares", "cgs", "unnormalized"}, default="proportions"
-        What `decision_function` returns, and what `predict` uses. ``"proportions"``: the posterior mean of theta from
-        full conditionals, as `transform`. ``"cgs"``: the same from the counts of draws. ``"shares"``: the expected
-        share of the words that have the label, plus its share of alpha; unlike theta it weighs both equally whatever
-        the length of the document. ``"unnormalized"``: phi_kw (n_dk + alpha_k), summed over the words w; it weighs each
+        The score that `decision_function` returns and `predict` uses. ``"proportions"``: the posterior mean of theta
+        from full conditionals, as `transform`. ``"cgs"``: the same from the counts of draws. ``"shares"``: the expected
+        share of the words that have the label, plus its share of alpha. Unlike theta, it gives both the same weight in
+        documents of any length. ``"unnormalized"``: phi_kw (n_dk + alpha_k), summed over the words w; it weighs each
         word by its probability given the document, and estimates no parameter of the model.
     label_count : {"meta", "calibrated", "proportional"}, int or regressor, default="meta"
         Number of labels that `predict` returns; only used if `y` is an indicator matrix. ``"meta"``: a regression of
@@ -154,9 +154,9 @@ class LabeledLDA(LabelClassifier):
     -----
     With one label per document the topics have the closed form of multinomial naive Bayes with Dirichlet priors.
 
-    The time of a sweep is proportional to the number of tokens times the labels of their documents, and the memory to
-    the number of labels of all documents and of the pairs of a word and a label that can occur. Results of `transform`
-    and `decision_function` are dense matrices of documents and labels.
+    The time of a sweep is proportional to the number of tokens times the labels of their documents. The memory is
+    proportional to the number of labels of all documents plus the number of pairs of a word and a label that can occur.
+    Results of `transform` and `decision_function` are dense matrices of documents and labels.
 
     References
     ----------

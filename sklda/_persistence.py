@@ -1,4 +1,4 @@
-"""What a saved estimator says of the version that saved it."""
+"""The version that saved an estimator, and the check when it is loaded."""
 
 from importlib.metadata import version
 

@@ -59,8 +59,8 @@ default=None
         likely T. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T, which proposes neighbours (Chen & Doss 2018).
     evidence : str, default="guided_ais"
         How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"cgs_transition"`` is the estimator of Chen &
-        Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, and by more with more topics, so
-        that few topics have the largest values. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are
+        Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, and by more with more topics. So
+        it favours few topics. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are
         worse. They are meant for comparisons, with a warning. ``method="pmmh"`` needs unbiased estimates and refuses
         them.
     doc_topic_prior : float, default=None
@@ -97,7 +97,7 @@ default=None
     n_jobs : int, default=None
         Chains or annealing runs that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 prints the expected sweeps and seconds at the start, and what is known after every stage.
+        1 prints the expected sweeps and seconds at the start, and the results so far after every stage.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 
@@ -116,14 +116,14 @@ default=None
     n_components_ : int
         The mode of the posterior.
     log_evidence_ : ndarray of shape (n_counts,)
-        log of the mean of unbiased estimates of p(w | T), in nats; not above log p(w | T) by much, except with small
+        log of the mean of unbiased estimates of p(w | T), in nats. It is much above log p(w | T) only with small
         probability. NaN if there is no estimate: between unlikely numbers of topics, and at those that pmmh never
         proposed.
     log_evidence_std_ : ndarray of shape (n_counts,)
         Its standard error, from the spread between runs, in one or in both directions, and between chains.
     log_evidence_downward_bias_ : ndarray of shape (n_counts,)
-        By how much `log_evidence_` is probably too low, because a few runs miss the rare weights that dominate the
-        mean.
+        The amount by which `log_evidence_` is probably too low, because a few runs miss the rare weights that dominate
+        the mean.
     evidence_trace_ : ndarray of shape (n_estimates,)
         All estimates, with fields ``n_components``, ``chain``, ``n_sweeps`` (ten times as many if annealing from the
         prior was kept) and ``log_evidence``.

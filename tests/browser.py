@@ -39,7 +39,7 @@ frame.srcdoc = {page};
 
 
 class Report:
-    """What a page did: the value of the script, lines of the console, and addresses that were requested."""
+    """The results of a page: the value of the script, lines of the console, and addresses that were requested."""
 
     def __init__(self, value, console, requests):
         self.value, self.console, self.requests = value, console, requests

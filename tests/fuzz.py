@@ -53,7 +53,7 @@ def main(arguments=None):
         print("never called:", *missing)
     n_inputs = sum(n for (_, what), n in tally.items() if what == "inputs")
     print(f"{n_inputs} inputs in {time.monotonic() - began:.0f} s: {len(violations)} violations")
-    # Among so many inputs, every function is called.
+    # Among this many inputs, every function is called.
     return 1 if violations or (missing and n_inputs >= BATCH * 10) else 0
 
 
@@ -119,7 +119,7 @@ def _child(seed, first, n_inputs, patience):
 
 
 def _last_words(said):
-    """What sanitizers, faulthandler or Python said at the end: what it was, and where in the package."""
+    """The last message of sanitizers, faulthandler or Python: the error, and its place in the package."""
     said = [line.strip() for line in said.splitlines()]
     what = [line for line in said if re.search(r"ERROR: |^Timeout|runtime error|Fatal Python error|^\w+Error", line)]
     where = [line for line in said if "sklda" in line and not line.startswith("Extension modules")]
@@ -127,7 +127,7 @@ def _last_words(said):
 
 
 def _play(seed, numbers, patience, tell_calls):
-    """What a child does: a line before each input and a line after it."""
+    """The work of a child: it prints a line before each input and a line after it."""
     faulthandler.enable()
     from hostile import Session, Violation, case
 

@@ -1,4 +1,4 @@
-"""What tests of pages share: the expected shares of topics, and a page in which all names are hostile."""
+"""Helpers for tests of pages: the expected shares of topics, and a page in which all names are hostile."""
 
 import numpy as np
 from scipy import sparse

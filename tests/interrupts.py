@@ -3,7 +3,7 @@
 For every case: KeyboardInterrupt comes out within half a second, the estimator is as it was before, no thread is left,
 nothing is printed, and the interpreter ends. `TopicCountLDA` has no results yet then. A case is a process of
 its own, which sends itself one SIGINT in every call; the logarithm of the moment is uniform, from a millisecond on.
-Where other work takes the cores, wall seconds say little: what counts is the smaller of the wall and of the CPU seconds
+If other work uses the cores, wall seconds mean little: the test takes the smaller of the wall and of the CPU seconds
 of all threads, and that nothing hangs.
 """
 
@@ -202,7 +202,7 @@ class _Stream(_Often):
 
 
 class Unlike(AssertionError):
-    """What must not be."""
+    """A failure."""
 
 
 def interrupt(case, n_jobs, n_interrupts, seconds, seed):
@@ -261,7 +261,7 @@ def check(estimator, before, threads, latency):
 
 
 def child(cases, n_jobs, n_interrupts, seconds, seed):
-    """What a process does; its last line says what it saw."""
+    """The work of a process; its last line has the results."""
     warnings.simplefilter("error")
     latencies, error = [], ""
     try:

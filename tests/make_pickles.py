@@ -39,7 +39,7 @@ def estimators():
 
 
 def answers(estimator):
-    """What the estimator says of new documents."""
+    """The results of the estimator for new documents."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {"transform": estimator.transform(NEW.data), "score_samples": estimator.score_samples(NEW.data)}

@@ -1,4 +1,4 @@
-"""What fails with old versions of the dependencies, by no fault of the package."""
+"""Tests that fail with old versions of the dependencies, by no fault of the package."""
 
 import sklearn
 from sklearn.utils.fixes import parse_version

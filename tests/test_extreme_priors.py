@@ -99,7 +99,7 @@ def test_gain_of_a_merge_at_a_large_alpha():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_vocabulary_of_one_word_is_certain(method):
-    """Of +3.8 and less at the smallest alpha, where tokens that say nothing of their topics only add noise."""
+    """Of +3.8 and less at the smallest alpha, where tokens without information on their topics only add noise."""
     corpus, seed = Corpus.from_counts(np.array([[12], [3], [0]])), np.random.SeedSequence(0)
     value = log_likelihoods(corpus, np.ones((3, 1)), np.full((1, 3), 1e-12), seed=seed, method=method)
     np.testing.assert_allclose(value, np.zeros((1, 3)), atol=1e-12)

@@ -10,7 +10,7 @@ import pytest
 # The sources: an installed package has no .pyx files.
 ROOT = Path(__file__).parents[1] / "sklda"
 GROUND, MIDDLE, DATASETS, TOP = "sklda._kernels", "sklda._inference", "sklda.datasets", "sklda"
-# What a module may import from, by the floor it is on.
+# The modules that a module may import from, by its floor.
 ALLOWED = {
     GROUND: {GROUND},
     MIDDLE: {MIDDLE, GROUND},

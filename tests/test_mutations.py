@@ -151,7 +151,7 @@ def comparisons(source):
 
 
 def complaints(tests, pairs):
-    """What is wrong with the pairs of property and mutation of one file."""
+    """Faults of the pairs of property and mutation of one file."""
     listed = {*pairs, *pairs.values()} - {ITSELF}
     yield from (f"{name} is in the table and not in the file" for name in sorted(listed - tests.keys()))
     yield from (f"{name} has no mutation" for name in tests if tests[name] and name not in listed)

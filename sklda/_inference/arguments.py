@@ -58,5 +58,5 @@ def check_weights(components, owner):
     if bad.any():
         k = int(np.argmax(bad))
         what = "has a negative value" if components[k].min() < 0 else f"sums to {sums[k, 0]:g}"
-        raise ValueError(f"components_[{k}] of the {owner} {what}: it is no distribution over words.")
+        raise ValueError(f"components_[{k}] of the {owner} {what}: it is not a distribution over words.")
     return sums

@@ -96,7 +96,7 @@ def r_hat(draws):
 def _r_hat_of_ranks(halves):
     spread = np.ptp(halves, axis=1)
     if not spread.any():
-        # Equal distances from the median say nothing: the draws have two values, and each is as frequent.
+        # Equal distances from the median have no information: the draws have two values, and each is as frequent.
         return np.inf if np.ptp(halves) > 0 else 0.0
     return float(variance_ratio(_normal_scores(halves)))
 

@@ -22,7 +22,7 @@ from sklda._inference.newton import RankOneUpdate, newton, newton_by_derivatives
 from sklda._inference.rising import SumOfLogRising, log_gamma_ratio, log_rising
 
 # Default bounds of learnt priors. For counts below a thousand, smaller and larger values give almost the same
-# likelihood: at 1e-5 each document has almost surely one topic (and each topic one word), and at 1e4 the Dirichlet
+# likelihood. At 1e-5 each document has almost surely one topic, and each topic one word. At 1e4 the Dirichlet
 # distribution is almost concentrated at the uniform distribution.
 BOUNDS = (1e-5, 1e4)
 

@@ -9,7 +9,7 @@ from scipy.sparse import sparray, spmatrix
 
 # A matrix of counts, or of labels.
 Counts: TypeAlias = ArrayLike | spmatrix | sparray
-# What the first step of a pipeline takes: counts, or texts.
+# The input of the first step of a pipeline: counts, or texts.
 Data: TypeAlias = Any
 # An estimator, a pipeline or a search that ends in one, or the arrays of a model.
 Model: TypeAlias = Any

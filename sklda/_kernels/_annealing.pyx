@@ -1,7 +1,7 @@
 """Annealed importance sampling of the topics of documents, phi fixed: log weights whose exponentials are unbiased.
 
-A run draws z from a distribution that can be sampled, moves through distributions f_0, ..., f_R by Gibbs sweeps, and
-adds up log f_(r + 1)(z) - log f_r(z) before each move (Neal 2001; Foulds & Smyth 2014, equation 1).
+A run draws z from a distribution that can be sampled, and moves through distributions f_0, ..., f_R by Gibbs sweeps.
+Before each move it adds log f_(r + 1)(z) - log f_r(z) to its log weight (Neal 2001; Foulds & Smyth 2014, equation 1).
 """
 from libc.math cimport fabs, log, pow
 from libc.stdint cimport int32_t, int64_t, uint64_t

@@ -29,8 +29,8 @@ typedef struct {
     uint64_t *state;            /* generator */
 } dense_state;
 
-/* Sums of lanes, in the order 0, 4, 8, 12, 1, 5, ...: the sum of a lane and of the lanes before it at the place of this
- * lane, then the sum of all lanes, then zero. */
+/* Sums of lanes, in the order 0, 4, 8, 12, 1, 5, ... The place of a lane has the sum of this lane and of the lanes
+ * before it. The sum of all lanes follows, and then zero. */
 typedef double lane_sums[LANES + 2];
 
 ALWAYS_INLINE int32_t *long_row(const dense_state *s, int64_t word)

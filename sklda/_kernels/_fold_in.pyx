@@ -1,6 +1,6 @@
 """Topic proportions of documents when the topics are known: CVB0, then Gibbs sweeps over z with phi fixed.
 
-What is averaged over sweeps, by number: 0, the full conditional of every token (CGS_p); 1, the counts of the draw
+The average over sweeps, by number: 0, the full conditional of every token (CGS_p); 1, the counts of the draw
 (CGS); 2, the full conditionals without their normalisation, phi_kw (n_dk + alpha_k).
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t

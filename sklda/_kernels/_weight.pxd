@@ -6,7 +6,7 @@ from sklda._kernels._document cimport rescale
 from sklda._kernels._log_gamma cimport log_gamma_ratio
 
 cdef enum:
-    # Up to so many tokens a rising factorial is a product, of so many factors between two checks of its size.
+    # Up to this many tokens a rising factorial is a product, of this many factors between two checks of its size.
     MOST_FACTORS = 64
     FACTORS = 8
 

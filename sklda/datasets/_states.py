@@ -67,7 +67,7 @@ def read_mallet_state(path: str | PathLike[str]) -> Bunch:
     Notes
     -----
     Sources and words may contain spaces. If numbers around the spaces allow several readings of a line, the source of
-    the line before decides, or position 0 at the beginning of a document; if this does not help, the line is refused.
+    the line before decides, or position 0 at the beginning of a document. A line that remains ambiguous is refused.
 
     The file lists tokens only, so words of MALLET's alphabet that do not occur are unknown. MALLET counts them in the
     vocabulary, and its topics give each of them a share in proportion to beta.
@@ -132,7 +132,7 @@ def read_mallet_state(path: str | PathLike[str]) -> Bunch:
 
 
 class _MalletState:
-    """What is known of a state file while it is read.
+    """The contents of a state file, while it is read.
 
     Attributes
     ----------

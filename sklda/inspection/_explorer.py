@@ -31,17 +31,23 @@ class TopicExplorer:
     Parameters
     ----------
     data : dict
-        What the page shows.
+        The contents of the page.
     title : str, default="Topics"
         Title of the page.
 
     Notes
     -----
-    The page has these panels: topics by share, with standard errors and stability where the fit has them; the words of
-    a topic by relevance, with a slider for lambda; the documents closest to a topic, with the topic of each token; the
-    similarity of topics as a map; the topic in groups of documents; and a search for words and documents. It works
-    without a network, with the keyboard, in light and dark colours. Names and texts are shown as text and never run.
-    ``#topic=3`` at the end of its address opens it at topic 3, ``#theme=dark`` in dark colours.
+    The page has these panels:
+
+    - topics by share, with standard errors and stability where the fit has them;
+    - the words of a topic by relevance, with a slider for lambda;
+    - the documents closest to a topic, with the topic of each token;
+    - the similarity of topics as a map;
+    - the topic in groups of documents;
+    - a search for words and documents.
+
+    The page works without a network, with the keyboard, in light and dark colours. Names and texts are shown as text
+    and never run. ``#topic=3`` at the end of its address opens it at topic 3, ``#theme=dark`` in dark colours.
 
     Large inputs are cut, and the page says so: it has at most 300 topics, 20,000 words, 20,000 documents, and the words
     of 2,000 documents.

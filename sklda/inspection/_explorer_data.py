@@ -9,7 +9,7 @@ from sklda.inspection._ranking import largest, relevance
 from sklda.inspection._texts import Texts
 from sklda.inspection._view import document_labels
 
-# What a page holds. With all of them at their limits it is about 10 MB and opens in less than two seconds.
+# The limits of a page. With all of them at their limits it is about 10 MB and opens in less than two seconds.
 MAX_TOPICS, MAX_WORDS, MAX_DOCUMENTS = 300, 20_000, 20_000
 # Words listed for a topic, at every position of the slider; its steps are 0.05.
 N_WORDS, LAMBDAS = 30, np.linspace(0, 1, 21)

@@ -46,10 +46,13 @@ def topic_hierarchy(
     Returns
     -------
     sklearn.utils.Bunch
-        ``distances`` (n, n), between 0 and 1; ``linkage`` (n - 1, 4), as in scipy; ``order`` (n,), leaves from left to
-        right; ``n_clusters``; ``labels`` (n,), the cluster of every topic, numbered from 0 along ``order``;
-        ``silhouette`` (n,), silhouette widths from -1 to 1 in these clusters; ``cluster_counts`` (m,) and
-        ``mean_silhouette`` (m,), mean widths for other numbers of clusters.
+        - ``distances`` (n, n): between 0 and 1
+        - ``linkage`` (n - 1, 4): as in scipy
+        - ``order`` (n,): leaves from left to right
+        - ``n_clusters``
+        - ``labels`` (n,): the cluster of every topic, numbered from 0 along ``order``
+        - ``silhouette`` (n,): silhouette widths from -1 to 1 in these clusters
+        - ``cluster_counts`` (m,) and ``mean_silhouette`` (m,): mean widths for other numbers of clusters
 
     Raises
     ------
@@ -58,10 +61,10 @@ def topic_hierarchy(
 
     Notes
     -----
-    The silhouette width of a topic is (b - a) / max(a, b): a is its mean distance to the other topics of its cluster,
-    and b the smallest mean distance to the topics of another cluster (Rousseeuw 1987). It is 0 in a cluster of one.
-    With one cluster, and with n, all widths are 0. George et al. (2019), Figures 7 and 16, show widths for topics and
-    documents; their distance is the Manhattan distance.
+    The silhouette width of a topic is (b - a) / max(a, b) (Rousseeuw 1987). a is its mean distance to the other topics
+    of its cluster, and b the smallest mean distance to the topics of another cluster. The width is 0 in a cluster of
+    one. With one cluster, and with n, all widths are 0. George et al. (2019), Figures 7 and 16, show widths for topics
+    and documents; their distance is the Manhattan distance.
 
     References
     ----------

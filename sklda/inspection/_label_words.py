@@ -39,9 +39,9 @@ def label_words(
     Returns
     -------
     pandas.DataFrame, or list of dict if pandas is not installed
-        A row for each label and word, with columns ``label`` and ``word``; ``count``, the expected number of tokens of
-        the word that have the label; ``share``, this number divided by that of all tokens of the word; ``probability``,
-        phi_kv. A label has fewer rows if fewer words were seen with it.
+        A row for each label and word, with columns ``label`` and ``word``. ``count`` is the expected number of tokens
+        of the word that have the label. ``share`` is this number divided by that of all tokens of the word.
+        ``probability`` is phi_kv. A label has fewer rows if fewer words were seen with it.
 
     Raises
     ------

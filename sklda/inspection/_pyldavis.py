@@ -34,10 +34,12 @@ def to_pyldavis(
     Returns
     -------
     dict
-        ``topic_term_dists`` (n_components, n_words) and ``doc_topic_dists`` (n_documents, n_components), whose rows sum
-        to one; ``doc_lengths`` (n_documents,), ``vocab`` (n_words,), ``term_frequency`` (n_words,);
-        ``sort_topics=False`` and ``start_index=0``; and ``mds``, a function that places the topics in the plane by
-        classical scaling of their Jensen-Shannon distances. pyLDAvis's own function can return complex numbers.
+        - ``topic_term_dists`` (n_components, n_words) and ``doc_topic_dists`` (n_documents, n_components): their rows
+          sum to one
+        - ``doc_lengths`` (n_documents,), ``vocab`` (n_words,) and ``term_frequency`` (n_words,)
+        - ``sort_topics=False`` and ``start_index=0``
+        - ``mds``: a function that places the topics in the plane by classical scaling of their Jensen-Shannon
+          distances. pyLDAvis's own function can return complex numbers.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from sklda._inference.types import Model, Values
 from sklda.inspection._axes import pyplot
 
 _LINE, _ACCENT, _PALE = "#1f5a91", "#c1440e", "#f3d3c6"
-# The scale of the evidence is linear for so many nats below the best, and logarithmic below that.
+# The scale of the evidence is linear for this many nats below the best, and logarithmic below that.
 _LINEAR = 10.0
 # The left panel shows numbers of topics with a larger posterior probability than this, and those in the interval.
 _VISIBLE = 1e-3

@@ -1,4 +1,4 @@
-"""What inspection reads from a model: topics, words, shares, and the documents with their proportions."""
+"""The parts of a model that inspection reads: topics, words, shares, and the documents with their proportions."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -193,7 +193,7 @@ def _distributions(values, name):
         raise ValueError(f"{name} holds negative, NaN or infinite values: its rows must be distributions.")
     sums = values.sum(axis=1, keepdims=True)
     if not (sums > 0).all():
-        raise ValueError(f"{name}[{int(np.argmin(sums))}] holds only zeros: it is no distribution.")
+        raise ValueError(f"{name}[{int(np.argmin(sums))}] holds only zeros: it is not a distribution.")
     return values / sums
 
 

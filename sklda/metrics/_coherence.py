@@ -45,8 +45,8 @@ def topic_coherence(
         zero; the number of times does not matter. Empty documents count as documents.
     model : estimator, pipeline, or array-like of shape (n_components, n_features)
         A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
-        topics, not negative (or a pair of these weights and a prior, which is not used). The top words of a topic are
-        the `n_words` of largest weight; of equal ones, the smaller word id is first.
+        topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
+        `n_words` of largest weight; of equal ones, the smaller word id is first.
     method : {"npmi", "umass"}, default="npmi"
         ``"npmi"``: normalised pointwise mutual information, without unit, from -1 (never together) to 1 (only
         together). ``"umass"``: log-probability of a word given a higher-ranked one, in nats, at most about 0, see ε
@@ -64,16 +64,16 @@ def topic_coherence(
     Raises
     ------
     ValueError
-        If X or the topics are not a matrix of finite values that are not negative, X has no documents or no words in
-        them, their numbers of features differ, `n_words` is below 2 or above the number of features, or `method` is
-        unknown.
+        If X or the topics are not a matrix of finite values that are not negative, or their numbers of features differ.
+        If X has no documents or no words in them. If `n_words` is below 2 or above the number of features, or `method`
+        is unknown.
     TypeError
         If `n_words` is not an integer, the topics are sparse, or the model has none.
 
     Notes
     -----
-    With p(v) the share of documents in which v occurs, p(v, w) that in which both do, and ε = 1e-12, a topic's
-    coherence is the mean over its pairs of top words, v ranked below w, of
+    Let p(v) be the share of documents in which v occurs, p(v, w) that in which both do, and ε = 1e-12. The coherence of
+    a topic is the mean over its pairs of top words, v ranked below w, of
 
     - ``"npmi"``: log((p(v, w) + ε) / (p(v) p(w))) / -log(p(v, w) + ε)
     - ``"umass"``: log((p(v, w) + ε) / p(w))
@@ -141,8 +141,8 @@ def topic_diversity(model: Model, *, n_words: int = 25) -> float:
     ----------
     model : estimator, pipeline, or array-like of shape (n_components, n_features)
         A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
-        topics, not negative (or a pair of these weights and a prior, which is not used). The top words of a topic are
-        the `n_words` of largest weight; of equal ones, the smaller word id is first.
+        topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
+        `n_words` of largest weight; of equal ones, the smaller word id is first.
     n_words : int, default=25
         Number of top words, at least 1.
 

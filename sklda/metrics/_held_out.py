@@ -77,8 +77,8 @@ def held_out_log_likelihood(
           counts by ten CVB0 iterations plus alpha, and c falls from infinity through 10 ... 0.01 to 0; for alpha
           below 0.1, the last value before 0 is a tenth of alpha, but at least 1e-5. Unbiased.
         - ``"ais"``: annealing from the prior by powers of phi (Wallach et al. 2009; Foulds & Smyth 2014, section 2.2).
-          Unbiased. If phi has zeros, a run is -inf when its draw from the prior gives a word a topic without that word;
-          a few runs can then all be -inf for a document of positive probability.
+          Unbiased. If phi has zeros, a run is -inf when its draw from the prior gives a word a topic without that word.
+          A few runs can then all be -inf for a document of positive probability.
         - ``"left_to_right"``: one particle; all earlier tokens are drawn again before each token (Wallach et al. 2009).
           Unbiased; the average over several particles inside the product, which that paper proposes, would be biased
           upwards. Cost grows with the square of a document's length.

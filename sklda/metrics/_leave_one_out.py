@@ -33,9 +33,10 @@ def leave_one_out_score(
     """Mean log probability of each training document given all others, to compare priors and numbers of topics.
 
     For document d, L_d = p(w_d | words of all other documents), with topics, proportions and assignments integrated
-    out; the score is the mean of log L_d over documents, the logarithm of the S(h) of George & Doss (Section 5.2) and
-    of the S(T) of Chen & Doss (posterior predictive checking). It depends on the priors and on the number of topics,
-    not on point estimates, so that it compares models in which these differ: greater is better, in nats per document.
+    out. The score is the mean of log L_d over documents, in nats per document; greater is better. It is the logarithm
+    of the S(h) of George & Doss (Section 5.2) and of the S(T) of Chen & Doss (posterior predictive checking). It
+    depends on the priors and on the number of topics, not on point estimates. So it compares models in which priors
+    and numbers of topics differ.
 
     Parameters
     ----------
@@ -77,10 +78,11 @@ def leave_one_out_score(
     Notes
     -----
     Given the topics of the other documents, the likelihood of a document is estimated without bias by annealing, with
-    theta and phi integrated out: forwards from chains without the document, backwards from the chain of all documents.
-    Both together give log L_d by Bennett's acceptance ratio. Documents of more than 200 tokens are left out piece by
-    piece. The estimate is consistent; its bias is of the order of its squared error. The standard error is a jackknife
-    over five batches of draws. It is too small if the draws of a chain are correlated over more than a fifth of it.
+    theta and phi integrated out. It goes forwards from chains without the document, and backwards from the chain of all
+    documents. Both together give log L_d by Bennett's acceptance ratio. Documents of more than 200 tokens are left out
+    piece by piece. The estimate is consistent; its bias is of the order of its squared error. The standard error is a
+    jackknife over five batches of draws. It is too small if the draws of a chain are correlated over more than a fifth
+    of it.
 
     References
     ----------

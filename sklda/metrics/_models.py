@@ -78,7 +78,7 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
     attribute : str
         An attribute that the model must have.
     advice : str
-        What the error message advises if the model does not have it.
+        The advice of the error message if the model does not have it.
 
     Returns
     -------

@@ -25,7 +25,7 @@ def word_association(
     ----------
     model : estimator, pipeline, or array-like of shape (n_components, n_features)
         A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
-        topics, not negative; or a pair of these weights and alpha, a float or an array of shape (n_components,).
+        topics, not negative. A pair has these weights and alpha, a float or an array of shape (n_components,).
     cue : int, str, or sequence of these
         The cue words, as columns or as words.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
@@ -55,10 +55,10 @@ def word_association(
 
         p(w \\mid c) = \\sum_k \\phi_{kw} \\, p(k \\mid c), \\quad p(k \\mid c) \\propto \\alpha_k \\phi_{kc}.
 
-    The paper has equal alpha. If phi is not known but has a Dirichlet distribution given counts, the mean of
-    :math:`\\phi_{kw} \\phi_{kc}` for two different words is the product of their means times s / (s + 1), where s is
-    the sum of the counts and of eta in topic k. So means of phi may be used for topics of more than a few tokens. They
-    come from counts (``point_estimate="cgs"``) or from expected counts (``"cgs_p"``).
+    The paper has equal alpha. Let phi be unknown, with a Dirichlet distribution given counts. The mean of
+    :math:`\\phi_{kw} \\phi_{kc}` for two different words is then the product of their means times s / (s + 1), where s
+    is the sum of the counts and of eta in topic k. So means of phi may be used for topics of more than a few tokens.
+    They come from counts (``point_estimate="cgs"``) or from expected counts (``"cgs_p"``).
 
     References
     ----------
@@ -82,7 +82,7 @@ def word_association(
     sums = weights.sum(axis=1, keepdims=True)
     if not sums.all():
         k = int(np.argmin(sums))
-        raise ValueError(f"topic_word[{k}] has no positive weight: it is no distribution over words.")
+        raise ValueError(f"topic_word[{k}] has no positive weight: it is not a distribution over words.")
     phi = weights / sums
     if inner is not None:
         alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
@@ -94,7 +94,7 @@ def word_association(
         raise TypeError(f"cue must be a word, a column, or a sequence of these, got {cue!r}.")
     columns = [_column(each, phi.shape[1], names) for each in cues]
     topics = np.broadcast_to(alpha, len(phi)) * phi[:, columns].T
-    # A cue that no topic has says nothing of the topic.
+    # A cue that no topic has does not determine the topic.
     topics[topics.sum(axis=1) == 0] = alpha
     found = topics / topics.sum(axis=1, keepdims=True) @ phi
     return found[0] if single else found

@@ -236,7 +236,7 @@ def test_geweke_finds_a_wrong_target(method, monkeypatch):
 
 @pytest.mark.parametrize("alpha", [1e-3, 1e-6])
 def test_mixtures_that_underflow(alpha):
-    """log pi stays finite where pi does not; the kernels see the bound."""
+    """log pi stays finite where pi does not; the kernels have the bound."""
     corpus, labels = corpus_of(EXACT[0][0], 3)
     for method in SAMPLERS:
         chain = make_chain(corpus, labels, 3, (alpha, 1.0, 0.3), method)

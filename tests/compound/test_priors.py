@@ -90,7 +90,7 @@ def test_what_is_not_learnt_stays(corpus, learn_gamma, learn_eta):
 
 
 def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
-    """What Gibbs-EM has gathered since its last M-step is a part of the state."""
+    """The state has the histograms of Gibbs-EM since its last M-step."""
     chain = make_chain(corpus, n_sweeps=17)
     copied = CompoundChain(chain.corpus, chain.priors, chain.state(), chain.model)
     for each in (chain, copied):

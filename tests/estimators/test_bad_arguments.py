@@ -1,4 +1,4 @@
-"""What functions refuse, with a message of their own and not one from inside NumPy or joblib."""
+"""Functions refuse bad arguments with a message of their own, not with one from inside NumPy or joblib."""
 
 import re
 

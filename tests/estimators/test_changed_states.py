@@ -23,7 +23,7 @@ MATRICES = [
     (np.where(np.eye(3), np.nan, PHI), r"components_\[0\] of the \w+ sums to nan"),
     (np.where(np.eye(3), np.inf, PHI), r"components_\[0\] of the \w+ sums to inf"),
     (PHI - 5, r"components_\[0\] of the \w+ has a negative value"),
-    (PHI * [[1], [0], [1]], r"components_\[1\] of the \w+ sums to 0: it is no distribution"),
+    (PHI * [[1], [0], [1]], r"components_\[1\] of the \w+ sums to 0: it is not a distribution"),
     (PHI[:, 1:], "components_ of the .* has 2 features, and X of its fit 3"),
     (np.hstack([PHI, PHI]), "components_ of the .* has 6 features, and X of its fit 3"),
     (PHI[:0], r"components_ of the \w+ has shape \(0, 3\): it is not a matrix"),

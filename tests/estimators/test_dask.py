@@ -52,7 +52,7 @@ def make(sampler="collapsed", **parameters):
 
 
 def results(lda):
-    """What a fit found."""
+    """The results of a fit."""
     return {name: value for name, value in vars(lda).items() if name.endswith("_")}
 
 

@@ -1,4 +1,4 @@
-"""What GibbsLDA reports of its chains: priors, draws, tol, all chains, and warm starts."""
+"""Reports of GibbsLDA on its chains: priors, draws, tol, all chains, and warm starts."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Whatever ends a fit or a score, and whenever: no thread waits for ever, none is left, nothing is built from half."""
+"""A fit or a score may end at any moment: all threads end, and nothing half-fitted is left."""
 
 import json
 import signal
@@ -33,7 +33,7 @@ def problem(counts):
 
 
 def in_a_process(code):
-    """What a program prints, as JSON; it must end by itself and write no error."""
+    """The output of a program, as JSON; it must end by itself and write no error."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
     )

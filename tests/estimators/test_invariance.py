@@ -1,4 +1,4 @@
-"""What must change nothing, to the last bit: n_jobs, order, format, dtype, blocks, processes, copies."""
+"""Changes that must not change results, to the last bit: n_jobs, order, format, dtype, blocks, processes, copies."""
 
 import pickle
 

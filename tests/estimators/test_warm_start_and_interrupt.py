@@ -235,7 +235,7 @@ def test_an_interrupted_fit_changes_nothing(counts, same, sampler, n_chains, n_j
     assert time.monotonic() - began < 20
     assert same(vars(lda), before)
     assert threads_end(threads)
-    # What it was fit for, it still is.
+    # It can still do all that it was fitted for.
     lda.set_params(max_iter=5, verbose=0).fit(counts)
     expected = make(sampler=sampler, max_iter=10 if fitted == "warm start" else 5, n_chains=n_chains).fit(counts)
     assert same(lda.log_joint_trace_, expected.log_joint_trace_)

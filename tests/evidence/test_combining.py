@@ -66,7 +66,7 @@ def test_failed_chains_leave_the_error_of_the_best_mode_alone():
     value, std, _ = combine_chains(log_weights)
     assert value == pytest.approx(-np.log(2), abs=0.6)
     assert std < 1
-    # Nor do its runs say how much those of the others vary.
+    # Its runs do not say how much those of the others vary.
     normal = 30 * rng.standard_normal((4, 2))
     normal[0] = -3000, -3600
     value, std, bias = combine_chains(normal, 900.0)

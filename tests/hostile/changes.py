@@ -1,4 +1,4 @@
-"""What happens to a fitted estimator between two calls: other parameters, attributes, copies, and other threads."""
+"""Changes of a fitted estimator between two calls: other parameters, attributes, copies, and other threads."""
 
 import copy
 import io
@@ -100,7 +100,7 @@ def _attributes(draw, session, model, X):
 
 
 def _answers(draw, session, model, X):
-    """What a caller does to an answer is not seen by the next."""
+    """A caller may change an answer without changing the next one."""
     draw.kinds.add("changed: answers")
     first = session.call(model.transform, X.given)
     if first is None:

@@ -16,7 +16,7 @@ except ImportError:  # pragma: no cover
 
 @dataclass
 class Counts:
-    """What is passed as X.
+    """The argument X.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ def draw_counts(draw, n_features=None, n_documents=None, *, long=False, odds=0.0
 
 
 def _shapes(X):
-    """What is special of the shape of a matrix of counts."""
+    """Special shapes of a matrix of counts."""
     if not X.size:
         yield "shape: no documents or no words"
         return

@@ -217,7 +217,7 @@ def _live(draw, session, kind, X, options, labelled=False):
 
 
 def _check_fit(session, estimator, clean):
-    """What holds for every fit."""
+    """Invariants of every fit."""
     (D, V), phi = clean.shape, estimator.topic_word_
     K = len(phi)
     session.finite(estimator.components_, "components_")

@@ -28,7 +28,7 @@ ESTIMATED = 20.0
 
 
 class Violation(Exception):
-    """What must not happen; its text names it."""
+    """A failure; its text names it."""
 
 
 class Session:

@@ -13,7 +13,7 @@ REGION = ((0.1, 10.0), (0.05, 5.0))
 
 
 class Listener:
-    """Asks a chain to stop after so many sweeps, by its number."""
+    """Asks a chain to stop after this many sweeps, by its number."""
 
     def __init__(self, limits):
         self.limits, self.heard = limits, []
@@ -54,7 +54,7 @@ def test_a_chain_that_the_listener_ends_is_not_swept_again(monkeypatch, noted):
         each.sweep(2)
         assert [len(chain.trace) for chain in each.chains] == [4 + 2, 3, 4 + 2]
     assert [listener.heard.count(c) for c in range(3)] == [8, 3, 8]
-    # What has ended in one has ended in both.
+    # A chain that has ended in one pool has ended in both.
     listener.limits = {0: 9, 2: 9}
     other.sweep(5)
     assert pool.ended == other.ended == {0, 1, 2} and pool.all_ended

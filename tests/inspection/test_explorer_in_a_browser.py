@@ -45,7 +45,7 @@ def words_at(fitted, docstrings, names, k, weight):
 
 
 def test_the_detector_of_messages_and_requests(tmp_path):
-    """What a page must not do is noticed where one does it."""
+    """The detector finds messages and requests where a page makes them."""
     asked = []
 
     class Handler(http.server.BaseHTTPRequestHandler):

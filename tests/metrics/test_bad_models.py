@@ -53,7 +53,7 @@ def test_components_that_are_no_topics(components):
         lambda: metrics.compare_topic_models(GOOD, model, model),
         lambda: metrics.neg_ais_perplexity_scorer(model, GOOD),
     ):
-        with pytest.raises(ValueError, match=r"components_\[\d\] of the Topics sums to (0|nan|inf): it is no dist"):
+        with pytest.raises(ValueError, match=r"components_\[\d\] of the Topics sums to (0|nan|inf): it is not a dist"):
             call()
 
 

@@ -94,7 +94,7 @@ def test_by_hand():
     assert pair(1, 0, method="npmi") == pytest.approx(npmi, rel=1e-10)
     assert pair(0, 1, method="umass") == pytest.approx(np.log(0.5 / 0.75), rel=1e-10)
     assert pair(1, 0, method="umass") == pytest.approx(0, abs=1e-10)
-    # a word that is everywhere says nothing of the others
+    # a word in every document has no information on the others
     assert pair(0, 2, method="npmi") == pytest.approx(0, abs=1e-10)
     # never together
     assert pair(0, 3, method="npmi") == pytest.approx(np.log(1e-12 / (0.75 * 0.25)) / -np.log(1e-12), rel=1e-10)

@@ -26,7 +26,7 @@ def test_two_tokens_of_one_topic(cue):
 
 
 def test_the_mean_of_a_product_is_the_product_of_means_times_a_factor():
-    """What the notes say of unknown topics: draws of phi given counts."""
+    """The notes on unknown topics: draws of phi given counts."""
     parameter = np.array([3.0, 1.5, 0.7])
     draws = np.random.default_rng(0).dirichlet(parameter, 400_000)
     found = (draws[:, 0] * draws[:, 1]).mean()

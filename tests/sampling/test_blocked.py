@@ -176,7 +176,7 @@ def test_rare_topics_are_drawn_at_their_rate(kind):
 
     Four topics have 5.9e-8 of the weight of topic 1, in whose lane they are, each: in single precision, nothing.
 
-    The priors are so large that tokens do not attract one another: 5.1e7 draws give them 12.0 together on average, and
+    The priors are so large that tokens do not attract each other: 5.1e7 draws give them 12.0 together on average, and
     with a probability of 5.9e-6 none. The count of topic 1 passes 2^24, where single precision stops to count.
     """
     n, n_components, n_sweeps, rare = 17_000_000, 66, 3, [17, 33, 49, 65]

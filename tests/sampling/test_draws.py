@@ -183,7 +183,7 @@ def test_moments_of_samples(gibbs):
 
 @pytest.mark.parametrize("n_samples", [1, 3, 10, 25])
 def test_samples_use_draws_at_equal_distances(gibbs, n_samples):
-    """Whatever their number, samples come from all draws alike."""
+    """Any number of samples comes from all draws alike."""
     chains = gibbs._chain_states_[0].draws
     draws = gibbs.sample_posterior(n_samples, random_state=0)
     assert draws.doc_topic.shape[0] == n_samples

@@ -62,7 +62,7 @@ def test_one_sweep_is_exact_for_any_number_of_lanes(n_components):
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 @pytest.mark.parametrize("n_components", [18, 240, 256, 300, 1000])
 def test_one_sweep_is_exact_in_wide_rows(n_components, kind):
-    """Priors so large that tokens do not attract one another: each topic is drawn at the rate of its alpha."""
+    """Priors so large that tokens do not attract each other: each topic is drawn at the rate of its alpha."""
     n = 300_000
     alpha = 1e9 * (np.random.default_rng(0).gamma(1, size=n_components) + 0.01)
     corpus = Corpus(np.zeros(n, np.int32), np.arange(0, n + 1, 50_000), 1)
@@ -117,7 +117,7 @@ def test_chains_from_random_starts_reach_the_posterior(alpha, eta, kind):
 def test_a_rare_topic_is_drawn_at_its_rate():
     """Topic 17 has 9.9e-8 of the weight of topic 1 in its lane: added to it in single precision, it would be nothing.
 
-    The priors are so large that tokens do not attract one another: 1.2e8 draws give it 11.9 on average, and with a
+    The priors are so large that tokens do not attract each other: 1.2e8 draws give it 11.9 on average, and with a
     probability of 6.9e-6 none.
     """
     n, n_components, n_sweeps = 10_000_000, 18, 12
@@ -153,7 +153,7 @@ def test_counts_beyond_single_precision(kind):
     """25 million tokens of one word: in single precision a count stops at 2^24, where adding one does nothing."""
     n, length, eta = 25_000_000, 50_000, 25e6
     corpus = Corpus(np.zeros(n, np.int32), np.arange(0, n + 1, length), 2)
-    # With so large an alpha documents have no say.
+    # With such a large alpha documents have no influence.
     chain = make_chain(corpus, Priors.make(1e12, eta, 2, 2), np.zeros(n), kind=kind)
     chain.sweep()
     left = int(chain.topics.sum())

@@ -35,7 +35,7 @@ LENGTHS, V, K = np.array([6, 0, 4, 5]), 5, 3
 D, N = len(LENGTHS), LENGTHS.sum()
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
 DOCUMENTS = np.repeat(np.arange(D), LENGTHS)
-# The direct side costs little: its draws are so many that its error is small beside that of the successive side.
+# The direct side costs little: its draws are this many that its error is small beside that of the successive side.
 N_DIRECT, N_DRAWS, N_BATCHES, ALARM = 100_000, 12_000, 60, 1e-6
 PRIORS = {
     "symmetric": (0.3, 0.4),

@@ -101,7 +101,7 @@ def test_lists_of_any_length(n_lists, storage):
 def test_a_rare_topic_is_drawn_at_its_rate_from_all():
     """Topic 17 has 9.9e-8 of the weight of topic 1 in its lane: added to it in single precision, it would be nothing.
 
-    The priors are so large that tokens do not attract one another: 1.2e8 draws give it 11.9 on average, and with a
+    The priors are so large that tokens do not attract each other: 1.2e8 draws give it 11.9 on average, and with a
     probability of 6.9e-6 none.
     """
     length, n_documents, n_components, n_sweeps = 50_000, 200, 18, 12
@@ -153,7 +153,7 @@ def test_a_rare_topic_is_drawn_at_its_rate_from_a_list():
 
 
 def begin_again(chain):
-    """What puts the chain back to where it is now."""
+    """A function that puts the chain back to its present state."""
     arrays = [getattr(chain, name) for name in ("_topics", "_entries", "_excess", "_sizes", "topic_totals")]
     before = [array.copy() for array in arrays]
 

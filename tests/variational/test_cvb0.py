@@ -100,7 +100,7 @@ def test_a_sweep_is_that_of_a_plain_version(name, n_components, entries):
 
 
 def test_an_update_that_counts_its_own_token_is_found():
-    """What the tolerance of the test above must tell apart."""
+    """The tolerance of the test above must find this error."""
     batch = run(Batch(a_corpus(), some_priors("symmetric", 3, 30), SEED), 2)
     block, wrong = batch.blocks[0], batch.own[0][:, :3].astype(float)
     right = wrong.copy()

@@ -1,8 +1,8 @@
 """The Markov chain of compound LDA: z, one topic mixture pi_j for each collection, and alpha.
 
 George, Xia & Michailidis (2019), section 3.1. A sweep draws z given pi, by the collapsed sampler with the prior
-gamma pi_j for the documents of collection j; then pi given z, by augmented Gibbs sampling or by a Langevin step; then
-alpha given pi. In the burn-in, gamma and eta may be learnt by Gibbs-EM.
+gamma pi_j for the documents of collection j. Then it draws pi given z, by augmented Gibbs sampling or by a Langevin
+step, and alpha given pi. In the burn-in, gamma and eta may be learnt by Gibbs-EM.
 """
 
 import dataclasses

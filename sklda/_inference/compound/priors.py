@@ -86,7 +86,7 @@ def document_prior(gamma, pi):
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What the M-step needs of one draw of (pi, z).
+    """The statistics of one draw of (pi, z), for the M-step.
 
     Attributes
     ----------

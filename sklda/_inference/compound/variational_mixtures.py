@@ -20,8 +20,8 @@ from sklda._inference.rising import log_gamma_divergence
 _ROUNDS = 10
 # The rounds end when one gains less than this part of the bound. Chosen: rounding errors are about 1e-16 of it.
 _ROUND_TOLERANCE = 1e-10
-# Chosen, not tuned: a Newton step in omega goes at most this part of the way to the edge of the simplex, one in log a
-# at most this far, and a step that lowers the bound is halved at most so many times.
+# A Newton step in omega goes at most this part of the way to the edge of the simplex, and one in log a at most this
+# far. A step that lowers the bound is halved at most this many times. These numbers are not tuned.
 _TO_THE_EDGE, _LONGEST_LOG_A, _HALVINGS = 0.99, 2, 20
 # Range of a, a sum of Dirichlet parameters.
 _SMALLEST_A, _LARGEST_A = 1e-6, 1e15

@@ -13,7 +13,7 @@ from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.prior_path import PriorPath
 from sklda._kernels import _independent
 
-# The guide: the mean counts of so many sweeps.
+# The guide: the mean counts of this many sweeps.
 GUIDE_SWEEPS = 20
 # Guided path: the strength c, a factor of the guide's counts, falls from the first value to one over the tokens of the
 # median topic, but not outside these bounds. Measured on simulated corpora of 2,400 to 600,000 tokens: with these ends

@@ -14,7 +14,7 @@ _RELATIVE_VARIANCE = 0.5
 _DIFFERENT_MODES = 4.0
 # Degrees of freedom of the variance between chains, from which on other models' chains are not needed.
 _ENOUGH_FREEDOM = 2
-# A chain is dropped when it is further below the best than so many nats plus so many standard deviations of a run.
+# A chain is dropped when it is further below the best than this many nats plus this many standard deviations of a run.
 _FAILED_NATS, _FAILED_DEVIATIONS = 20.0, 5.0
 # Standard errors are made wider, by Student's law, so that two of them have this coverage.
 _COVERAGE = 0.95
@@ -102,8 +102,8 @@ def combine_chains(log_weights, variance=None, freedom=None, other_chains=()):
         return Combined(float(value), np.nan, 0.0)
     (best,), error, correction_error = _run_means(log_weights.reshape(1, -1), variance, freedom)
     if between > within:
-        # What runs do not explain is a difference of modes. It follows no normal law, so no correction is made for
-        # modes that no chain found: each value is moved only by the share of the variance that runs explain.
+        # Runs do not explain a difference of modes. It follows no normal law, so no correction is made for modes that
+        # no chain found: each value is moved only by the share of the variance that runs explain.
         explained = within / between
         best = _log_mean_exp(by_chain + explained * (best - by_chain))
         error = explained**2 * error + (1 - explained**2) * _modes_error(values, within) ** 2
@@ -132,7 +132,7 @@ def _modes_error(values, within):
     between, freedom = pooled_variance(values)
     n_chains = len(values[0])
     errors = [_log_mean_exp_std(n_chains, max(between, within)) * _student_factor(freedom)]
-    # Chains in poor modes say nothing about the best mode: the better half gives an error of its own.
+    # Chains in poor modes have no information on the best mode: the better half gives an error of its own.
     half = -(-n_chains // 2)
     if half > 1 and within > 0:
         between, freedom = better_half_variance(values)
@@ -152,7 +152,7 @@ def better_half_variance(values):
 
 
 def _student_factor(freedom):
-    """Width of a Student interval with so many degrees of freedom over that of the normal interval."""
+    """Width of a Student interval with this many degrees of freedom over that of the normal interval."""
     p = (1 + _COVERAGE) / 2
     return stdtrit(freedom, p) / ndtri(p)
 

@@ -22,8 +22,8 @@ ANNEALED = METHODS[:2]
 # Methods whose estimates of p(w) are unbiased.
 UNBIASED = METHODS[:3]
 
-# With at most so many tokens, annealing from the prior is run as well as the guided one. With more, its path crosses a
-# phase transition, and its estimates are thousands of nats too low.
+# With at most this many tokens, annealing from the prior is run as well as the guided one. With more, its path crosses
+# a phase transition, and its estimates are thousands of nats too low.
 SMALL_CORPUS = 5000
 # Temperatures of that annealing, relative to those of the guided one.
 _PRIOR_AIS_FACTOR = 10

@@ -5,7 +5,7 @@ import numpy as np
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.parameters import draw_parameters
 
-# Tokens whose likelihoods are computed at a time; it bounds the memory to so many times K floats.
+# Tokens whose likelihoods are computed at a time; it bounds the memory to this many times K floats.
 _BLOCK_TOKENS = 2**16
 
 
@@ -19,7 +19,7 @@ def harmonic_mean(chain, n_inner, seed, given, stop=NEVER_STOP):
         Sweeps.
     seed : numpy.random.SeedSequence
     given : {"z", "psi"}
-        What the likelihood is given: z, or theta and phi drawn from their conditionals.
+        The condition of the likelihood: z, or theta and phi drawn from their conditionals.
     stop : Stop, optional
         Ends the sweeps when its flag is up.
 

@@ -5,12 +5,12 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp
 
-# Blocks of up to so many rows are summed exactly, which takes 15 ms at 14 rows and doubles with each row; larger blocks
-# by so many sampled permutations.
+# Blocks of up to this many rows are summed exactly, which takes 15 ms at 14 rows and doubles with each row; larger
+# blocks by this many sampled permutations.
 _EXACT_ROWS, _SAMPLES = 14, 2000
 # Entries of the doubly stochastic matrix (between 0 and 1) below this are dropped; `log_permanent` bounds their effect.
 _NEGLIGIBLE = 1e-9
-# Matrices of up to so many rows are one block.
+# Matrices of up to this many rows are one block.
 _ONE_BLOCK = 6
 # Sinkhorn's iterations: at most, and the difference of a row's sum from one at which they end.
 _SINKHORN_STEPS, _SINKHORN_TOLERANCE = 50, 1e-2

@@ -6,7 +6,7 @@ from sklda._inference.held_out.document_block import BLOCK_DOCUMENTS, prior_of_b
 from sklda._inference.parallel import in_parallel
 from sklda._kernels import LANES, _fold_in
 
-# What is averaged over the sweeps.
+# The quantities that are averaged over the sweeps.
 ESTIMATES = ("cgs_p", "cgs", "unnormalized")
 
 

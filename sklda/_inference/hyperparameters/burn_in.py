@@ -26,7 +26,7 @@ _DROP = 3.5**2 / 2
 # Each round is as long as all before it. Chains agree if their R-hat in the last round is below this.
 _AGREE = 1.3
 # R-hat^2 - 1 of slow chains is inversely proportional to their length. Further rounds are made only if this predicts a
-# last value below so many times the limit.
+# last value below this many times the limit.
 _SLACK = 2.0
 # Largest number of tokens that a chain draws in these rounds: about a second.
 _MOST_DRAWS = 2e7

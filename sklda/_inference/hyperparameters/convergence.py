@@ -49,7 +49,7 @@ def disagree(curve, maximum):
         scores.append(weights @ gradients)
         covariance += covariance_of_sums(weights[:, None] * (gradients - scores[-1]), own.lengths) / n_chains
     scores, covariance = np.array(scores)[:, inside], covariance[np.ix_(inside, inside)]
-    # The covariance is an estimate from so many batches.
+    # The covariance is an estimate from this many batches.
     freedom = sum(n_batches(n) - 1 for n in curve.lengths)
     shrink = max(1 - (len(covariance) + 1) / freedom, 0.1)
     q = shrink * np.einsum("ci,ij,cj->", scores, np.linalg.pinv(covariance), scores)
@@ -63,7 +63,7 @@ def warn_of_edges(maximum, region):
         warn(
             f"The marginal likelihood with {name} at the {side} edge of the region searched, {bound:.3g}, is not "
             f"distinguishable from its largest value. {name}_ = {maximum.h[axis]:.3g}, and its errors are infinite. "
-            "The corpus says too little about this prior; give a `region` to keep it within bounds.",
+            "The corpus has too little information on this prior; give a `region` to keep it within bounds.",
             ConvergenceWarning,
         )
 

@@ -12,8 +12,8 @@ from sklda._inference.hyperparameters.maximum import Maximum, maximum_of
 from sklda._inference.modes.mode_evidence import NEGLIGIBLE, can_tell_modes_apart, mode_evidence
 from sklda._inference.priors import Priors
 
-# Modes are weighed by so many runs from every chain. Their temperatures: as many as draw so many tokens, but between
-# these two.
+# Modes are weighed by this many runs from every chain. Their temperatures: as many as draw this many tokens, but
+# between these two.
 _RUNS, _TOKENS, _TEMPERATURES = 3, 8e7, (200, 1000)
 # Normal errors of the evidence over which weights are averaged.
 _SIMULATED = 4000

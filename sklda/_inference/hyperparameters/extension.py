@@ -29,8 +29,8 @@ _CUT = 0.03
 # error of the maximum (measured with K = 8; see the benchmarks). So the error of the curve may be this many times the
 # error that `tol` allows, and the curve gets this share of the sweeps.
 _ROUGH, _PART = 3.0, 0.5
-# More sweeps are of no use if the variance between chains in different modes is so many times the one that each chain
-# shows; and after so many times the sweeps of tuning, if no prior has a finite error.
+# More sweeps are of no use if the variance between chains in different modes is this many times the variance within
+# chains. If no prior has a finite error, they are of no use after this many times the sweeps of tuning.
 _APART, _LONG = 25.0, 4
 # The number of further sweeps by the present error is multiplied by this factor, because that error is an estimate. The
 # length of a stage, relative to all before it, is between these two.

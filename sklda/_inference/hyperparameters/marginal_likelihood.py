@@ -1,7 +1,7 @@
 """m(h), the marginal likelihood of h = (eta, alpha) up to one constant, from draws of chains on (h, z) or at one h.
 
-Every estimate is a mean over draws of exp(log p(w, z | h) - d), where d is the log density of the draws' own
-distribution: equations 2.1, 2.10 and 2.17 of George & Doss (2018) differ in d alone. All values are kept as logarithms,
+Every estimate is a mean over draws of exp(log p(w, z | h) - d), where d is the log density of the distribution of the
+draws. Equations 2.1, 2.10 and 2.17 of George & Doss (2018) differ in d alone. All values are kept as logarithms,
 and derivatives are with respect to (log eta, log alpha).
 """
 

@@ -9,7 +9,7 @@ from sklda._inference.hyperparameters.settings import FINE_ENOUGH
 
 # The names of the two priors, in the order of h.
 NAMES = ("topic_word_prior", "doc_topic_prior")
-# The maximum lies at an edge if log m is lower there by less than this, in nats, or by less than so many of its
+# The maximum lies at an edge if log m is lower there by less than this, in nats, or by less than this many of its
 # standard errors.
 _EQUAL, _ERRORS = 0.01, 2.0
 

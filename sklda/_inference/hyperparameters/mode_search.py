@@ -21,15 +21,15 @@ from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS, initialise_chains
 
-# Up to so many tokens, chains begin annealed, at an h that a first chain has found. With more that would cost too much:
-# they begin with random topics, and h is fixed in this share of the first sweeps, in which the topics form.
+# Up to this many tokens, chains begin annealed, at an h that a first chain has found. With more that would cost too
+# much: they begin with random topics, and h is fixed in this share of the first sweeps, in which the topics form.
 _FEW_TOKENS, _FIXED = 50_000, 1 / 3
-# Modes are searched on corpora with so many tokens, and if so many temperatures would tell modes apart. With fewer
+# Modes are searched on corpora with this many tokens, and if this many temperatures would tell modes apart. With fewer
 # tokens chains leave modes by themselves.
 _SEARCHED, _TEMPERATURES = (2_000, 60_000), 200
 # The largest number of rounds of the burn-in.
 _ROUNDS = 2
-# There are no topics to find if K V eta or K D alpha is so many times the number of tokens.
+# There are no topics to find if K V eta or K D alpha is this many times the number of tokens.
 _SOME_TIMES = 3.0
 # Stages of `n_tuning` sweeps of every fit.
 _STAGES = 4

@@ -1,4 +1,4 @@
-"""What is kept of the sweeps of chains on (h, z)."""
+"""The records of the sweeps of chains on (h, z)."""
 
 from dataclasses import dataclass, replace
 

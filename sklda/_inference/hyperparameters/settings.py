@@ -20,7 +20,7 @@ RESTARTS = 4
 # a fit costs about 25 CPU seconds with 100,000 tokens, and as much as three fits of `GibbsLDA` with 700,000.
 _TUNING, _TUNING_TOKENS = (40, 200), 6.7e4
 _SWEEPS, _SWEEPS_TOKENS = (80, 5000), 1.6e8
-# The EM methods estimate no surface: so many sweeps or steps.
+# The EM methods estimate no surface: this many sweeps or steps.
 _EM_SWEEPS, _EM_TOKENS = (30, 1000), 2e8
 
 

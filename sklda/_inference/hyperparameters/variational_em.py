@@ -91,7 +91,7 @@ class _Posterior:
         self.X = csr_array(chain.corpus.to_counts())
         self.doc_counts = chain.doc_topic_counts()
         self.word_counts = chain.word_topic_counts[:, :K].T.astype(np.float64)
-        # A document without words says nothing about alpha.
+        # A document without words has no information on alpha.
         self.has_words = self.lengths > 0
 
     def e_step(self, eta, alpha, n_inner, tol, stop):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Tokens from which the overlaps are computed: every so many of them.
+# Tokens from which the overlaps are computed: every this many of them.
 _SAMPLED_TOKENS = 20_000
 # Sizes of groups, and how often each is chosen. Measured on C-2 and whales: from bad states, groups of three or four
 # lead to better modes two to four times as often as pairs.

@@ -19,18 +19,18 @@ _KEPT, _PROPOSALS = 4, 8
 # Sweeps of everything after a group was redrawn, and of the guide after them. After 10 sweeps, many proposals that end
 # in better modes still look worse. A longer guide does not make scores more precise.
 _SETTLING_SWEEPS, _GUIDE_SWEEPS = 40, 10
-# Temperatures of a score: one for so many counts of the model, K (D + V), between these bounds. Measured on C-2 and
+# Temperatures of a score: one for this many counts of the model, K (D + V), between these bounds. Measured on C-2 and
 # whales, the mean of runs of 20 temperatures ranks modes as well as a longer run of the same cost.
 _COUNTS_PER_TEMPERATURE, _TEMPERATURES = 600, (20, 100)
-# A mode is ranked by the mean of its last so many scores.
+# A mode is ranked by the mean of its last this many scores.
 _SCORES = 4
-# The search ends after so many rounds in which the best mode has not risen by so many nats.
+# The search ends after this many rounds in which the best mode has not risen by this many nats.
 _PATIENCE, _RISE = 3, 3.0
-# At the end the modes are weighed by so many runs of so many times the temperatures.
+# At the end the modes are weighed by this many runs of this many times the temperatures.
 _RUNS, _LONGER = 2, 5
 # Sweeps of the default budget, between these bounds, and the tokens that they draw.
 _SWEEPS, _DRAWN_TOKENS = (4_000, 10_000), 1e9
-# A mode that is so many nats and so many standard errors below the best is given up.
+# A mode that is this many nats and this many standard errors below the best is given up.
 _BEHIND, _ERRORS = 10.0, 3.0
 
 

@@ -25,7 +25,7 @@ _CACHE = 2**20
 
 
 def cost_features(corpus, n_components):
-    """What the time of a sweep per token depends on, for the dense and for the word-major kernel.
+    """Features of a corpus that predict the time of a sweep per token, for the dense and for the word-major kernel.
 
     Parameters
     ----------
@@ -35,10 +35,12 @@ def cost_features(corpus, n_components):
     Returns
     -------
     dict of str to ndarray
-        ``"dense"``: 1; the width of a row of topics; the width times the share of the tokens whose rows do not fit in
-        the cache; the width times the documents per token. ``"sparse"``: 1; the mean length of the lists of documents
-        that a token meets; the same for rows; both times the logarithm of the storage of all documents relative to the
-        cache; the width times the distinct words per token. Lists have the length that uniform topics would give.
+        The terms of the sum. Lists have the length that uniform topics would give.
+
+        - ``"dense"``: 1; the width of a row of topics; the width times the share of the tokens whose rows do not fit in
+          the cache; the width times the documents per token
+        - ``"sparse"``: 1; the mean length of a token's list; that of its row; their sum times
+          log2(storage of all documents / cache); the width times the distinct words per token
     """
     lengths, frequencies = corpus.lengths, np.sort(corpus.word_frequencies)[::-1]
     n_tokens, width = max(corpus.n_tokens, 1), padded(n_components)

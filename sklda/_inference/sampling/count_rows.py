@@ -29,7 +29,7 @@ class CountRows:
     ----------
     arrays : tuple of ndarray
         The arguments of kernels: rows of 16 bits (n_features, width), rows of 32 bits (n_long, width), and the index of
-        the row of 32 bits of every word, or -1, int32 (n_features,); the latter is empty if no word has such a row.
+        the row of 32 bits of every word, or -1, int32 (n_features,). The index is empty if no word has such a row.
     """
 
     def __init__(self, corpus, topics, width, totals, largest=None):

@@ -229,8 +229,8 @@ def point_estimates(
     Raises
     ------
     ValueError
-        If X is not a matrix of counts, the number of assignments is not the number of tokens, a topic is out of range,
-        or a prior has the wrong shape or does not lie between 1e-12 and 1e12.
+        If X is not a matrix of counts, the number of assignments is not the number of tokens, or a topic is out of
+        range. If a prior has the wrong shape or does not lie between 1e-12 and 1e12.
     TypeError
         If topics or `n_components` are not integers, or a prior does not hold real numbers.
 

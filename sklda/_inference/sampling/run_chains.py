@@ -13,7 +13,7 @@ _WINDOW = 20
 
 @dataclass(frozen=True)
 class Schedule:
-    """What is done between the sweeps of a chain.
+    """The work between the sweeps of a chain.
 
     The first half of the sweeps is burn-in. Priors are learnt in it, and no draws are kept from it. If a chain is
     continued, the burn-in is the first half of all its sweeps; but if priors were learnt, it is that of the first run.
@@ -98,7 +98,7 @@ class _Recorder:
     def __init__(self, chain, n_sweeps, schedule):
         self.chain, self.schedule = chain, schedule
         if chain.n_sweeps == 0:
-            # What `from_assignments` recorded.
+            # The records of `from_assignments`.
             chain.trace, chain.label_free = [], []
         if chain.n_sweeps == 0 or schedule.learning is None:
             chain.n_burn_in = (chain.n_sweeps + n_sweeps) // 2

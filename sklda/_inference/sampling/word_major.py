@@ -35,7 +35,7 @@ class WordMajorChain(GibbsChain):
     """
 
     sampler = "sparse"
-    # A document of at least so many tokens times the squared number of topics has a row of all counts in place of a
+    # A document of at least this many tokens times the squared number of topics has a row of all counts in place of a
     # list. Measured at 50 to 400 topics with documents of 50 to 600 tokens.
     least_for_row = 0.01
     _priors = None
@@ -82,7 +82,7 @@ class WordMajorChain(GibbsChain):
         self._lay_out(topics, self.priors.doc - self._alpha if len(self.priors.doc) > 1 else None)
 
     def _set_excess(self, added):
-        """Let `added` be what the priors of documents have above `_alpha`; None: nothing."""
+        """Set the excess of the priors of documents over `_alpha`; None: no excess."""
         if added is not None or len(self._excess):
             self._lay_out(self.topics, added)
 
@@ -228,7 +228,7 @@ def lay_out(corpus, n_components, topics, least_for_row, added=None):
     least_for_row : float
         See `WordMajorChain`.
     added : ndarray of shape (n_documents, n_components), default=None
-        What the priors of documents have above the shared one. None: nothing.
+        The excess of the priors of documents over the shared one. None: nothing.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from sklda._inference.topic_count.evidence_by_count import EvidenceTable
 
 # Neighbours among the first numbers of topics differ by this share of the smaller, and by one at least.
 _STEP = 0.6
-# A number of topics is dropped when its log posterior plus three standard errors is so many nats below the best.
+# A number of topics is dropped when its log posterior plus three standard errors is this many nats below the best.
 _HOPELESS, _ERRORS = 8.0, 3
 # Numbers of topics below this posterior probability are negligible.
 _NEGLIGIBLE = 1e-3

@@ -12,9 +12,9 @@ from sklda._inference.topic_count.posterior import LAST_SWEEPS
 # Tokens of the part, which is a small share of a large corpus; sweeps over it, of which the fastest counts.
 _TOKENS, _SWEEPS = 20_000, 3
 
-# Budgets by default, in sweeps with 20 topics: of a large corpus the least; of smaller ones up to the largest, as many
-# as draw so many tokens, in 60 to 150 CPU seconds; of small ones the last number over their tokens plus what a sweep
-# takes besides, in 1 to 10 CPU seconds.
+# Budgets by default, in sweeps with 20 topics. A large corpus has the least. A smaller one has, up to the most, as many
+# sweeps as draw this many tokens, which takes 60 to 150 CPU seconds. A small one has `_SMALL_TOKENS` over the sum of
+# its tokens and of the tokens that take the fixed time of a sweep, which takes 1 to 10 CPU seconds.
 _LEAST, _MOST, _MOST_TOKENS = 10_000, 50_000, 15 * 10**8
 _SMALL_TOKENS, _TOKENS_BESIDES = 5 * 10**7, 400
 # A sweep with T topics takes the time of (T + _FIXED) / (20 + _FIXED) sweeps with 20.
@@ -47,7 +47,7 @@ class Budget:
     n_sweeps : int
         Sweeps so far, all chains together.
     left : float
-        What is left without the last sweeps, in sweeps as `limit`.
+        The budget that is left without the last sweeps, in sweeps as `limit`.
     """
 
     def __init__(self, corpus, max_sweeps, n_chains, least):
@@ -64,7 +64,7 @@ class Budget:
         self.left = self.limit - max(last, 1)
 
     def cost(self, *sweeps):
-        """What pairs of a number of sweeps and a number of topics take of the budget."""
+        """The cost of pairs of a number of sweeps and a number of topics."""
         return sum(n if self._given else n * (T + _FIXED) / (20 + _FIXED) for n, T in sweeps)
 
     def take(self, *sweeps):
@@ -81,7 +81,7 @@ class Budget:
         self.n_sweeps += sum(n for n, _ in sweeps)
 
     def last(self, n_chains):
-        """How many of so many chains can make last sweeps, and how many each."""
+        """How many of this many chains can make last sweeps, and how many each."""
         left = self.limit - self.n_sweeps if self._given else n_chains * LAST_SWEEPS
         n_chains = min(n_chains, left)
         return n_chains, min(left // n_chains, LAST_SWEEPS)

@@ -7,8 +7,8 @@ from scipy.special import logsumexp
 
 from sklda._inference.evidence.combining import chain_means, combine_chains, without_failed_chains
 
-# The variance between chains is estimated with the chains of so many neighbours on either side, if the larger of two
-# numbers of topics is at most so many times the smaller one, plus the last number.
+# The variance between chains is estimated with the chains of this many neighbours on either side. The larger of two
+# numbers of topics must be at most this many times the smaller one, plus the last number.
 _NEIGHBOURS, _NEAR, _NEAR_PLUS = 2, 1.25, 2
 # A variance between runs with fewer degrees of freedom is pooled with those of other numbers of topics.
 _ENOUGH_FREEDOM = 30
@@ -17,7 +17,8 @@ _ENOUGH_FREEDOM = 30
 _BIAS_RATIO = 1.4
 # The standard error of that bias, relative to it, and common to all numbers of topics with runs of one length.
 _BIAS_STD = 0.25
-# Chains are in different modes if the variance between them is so many times that of a run, and so many nats squared.
+# Chains are in different modes if the variance between them is this many times that of a run, and this many nats
+# squared.
 _DIFFERENT, _LEAST_DIFFERENCE = 2, 1
 # Draws over the errors of the evidence, so that the simulation error of a posterior probability is below 0.008.
 _N_DRAWS = 4000

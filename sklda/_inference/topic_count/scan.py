@@ -31,7 +31,7 @@ _LITTLE = 0.5
 # Gaps between numbers of topics with runs, relative to these: wider ones that may hide a likely number get a look.
 # After each of these widths, longer runs exclude some numbers of topics.
 _GAPS = 1 / 8, 1 / 30, 0
-# Runs are at most shorter than so many times those of a look, before larger numbers of topics get a look.
+# Runs are at most shorter than this many times those of a look, before larger numbers of topics get a look.
 _LONGER = 3
 # Sweeps of a search between the modes of one number of topics, at most and at least.
 _MODE_SWEEPS, _LEAST_MODE_SWEEPS = 10_000, 2_000
@@ -196,7 +196,7 @@ class Scan:
         return True
 
     def _round_like_look(self, counts, n_temperatures):
-        """Runs as those of a look, but with so many temperatures."""
+        """Runs as those of a look, but with this many temperatures."""
         n_runs = 1 if self.look.upper or self.settings.method != "guided_ais" else len(self.look.temperatures)
         self._round(counts, [n_temperatures] * n_runs, upper=self.look.upper)
 

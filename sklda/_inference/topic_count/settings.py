@@ -133,7 +133,7 @@ def short_scan(settings, counts, n_sweeps, start_sweeps):
     n_counts = min(len(counts), max(n_sweeps // (_SWEEPS_OF_ONE + start_sweeps), 1))
     share = n_sweeps // n_counts - start_sweeps
     if share >= 2 * _SWEEPS_OF_ONE:
-        # What is left is for looks at numbers of topics between the best of these.
+        # The other half is for looks at numbers of topics between the best of these.
         share = max(share // 2, _SWEEPS_OF_ONE)
     chosen = sorted({counts[i * (len(counts) - 1) // max(n_counts - 1, 1)] for i in range(n_counts)})
     return Look.within(settings, share), chosen
