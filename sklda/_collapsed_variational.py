@@ -57,8 +57,7 @@ class CollapsedVariationalLDA(BaseLDA):
         documents in random order. It needs about four arrays of ``8 * n_components * n_features`` bytes, and a chunk.
     learning_decay : float, default=0.7
         Chunk t of a stream moves the topics by the step ``(learning_offset + t) ** -learning_decay``. Between 0.5 and 1
-        the topics converge. With a smaller decay they
-        follow a stream that changes.
+        the topics converge. With a smaller decay they follow a stream that changes.
     learning_offset : float, default=10.0
         At least 1. A larger offset makes the first steps smaller.
     max_iter : int, default=50
@@ -71,10 +70,10 @@ class CollapsedVariationalLDA(BaseLDA):
         Number of documents of the stream, for `partial_fit`. The counts in `components_` are those of this number of
         documents, so it is also the weight of the words relative to `topic_word_prior`.
     perp_tol : float, default=0.1
-        The passes end if the perplexity changes by less between two evaluations.
+        The passes end if the perplexity changes by less than this between two evaluations.
     mean_change_tol : float, default=1e-3
         With fixed topics, in `transform` and in chunks, the updates of a document end if the mean absolute change of
-        its topic counts, over topics, is smaller.
+        its topic counts is smaller.
     max_doc_update_iter : int, default=100
         The largest number of these updates.
     n_jobs : int, default=None
