@@ -70,10 +70,10 @@ class CollapsedVariationalLDA(BaseLDA):
         Number of documents of the stream, for `partial_fit`. The counts in `components_` are those of this number of
         documents, so it is also the weight of the words relative to `topic_word_prior`.
     perp_tol : float, default=0.1
-        The passes end if the perplexity changes by less between two evaluations.
+        The passes end if the perplexity changes by less than this between two evaluations.
     mean_change_tol : float, default=1e-3
         With fixed topics, in `transform` and in chunks, the updates of a document end if the mean absolute change of
-        its topic counts, over topics, is smaller.
+        its topic counts is smaller.
     max_doc_update_iter : int, default=100
         The largest number of these updates.
     n_jobs : int, default=None

@@ -41,8 +41,8 @@ class CompoundLDA(CollectionLDA):
     """Latent Dirichlet allocation of several collections that share their topics.
 
     Documents come in collections: years, sources, ratings. Each collection j has its own mixture pi_j of the common
-    topics, and the topic proportions of its documents vary around it: theta_d is Dirichlet(gamma pi_j), and pi_j is
-    Dirichlet(alpha, ..., alpha). With one collection this is LDA with an asymmetric prior that is learnt.
+    topics. The topic proportions of its documents vary around this mixture: theta_d is Dirichlet(gamma pi_j), and pi_j
+    is Dirichlet(alpha, ..., alpha). With one collection this is LDA with an asymmetric prior that is learnt.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class CompoundLDA(CollectionLDA):
         sweep, with a Gamma prior of this shape and rate that is cut off at 1e-6 and 1e6 (not with
         ``method="variational"``).
     doc_concentration : float, default=None
-        gamma: with a larger value, documents are closer to the mixture of their collection; between 1e-6 and 1e12. It
+        gamma, between 1e-6 and 1e12. With a larger value, documents are closer to the mixture of their collection. It
         is the sum over topics of the Dirichlet parameter of theta. None: 1.0; with `learn_priors`, the first value.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``; with `learn_priors`, the first
@@ -64,8 +64,8 @@ class CompoundLDA(CollectionLDA):
           the coordinates log phi). It mixes more slowly, and is meant for comparison.
         - ``"variational"``: maximises a lower bound of log p(w) (appendix E); the posterior is approximated.
     learn_priors : bool, default=False
-        Whether those of `doc_concentration` and `topic_word_prior` that are None are learnt: by Gibbs-EM in the
-        burn-in, or in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value
+        Whether `doc_concentration` and `topic_word_prior` are learnt if they are None: by Gibbs-EM in the burn-in, or
+        in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value
         that is given stays fixed.
     max_iter : int, default=500
         Sweeps over the corpus of each chain. With ``"variational"``, the largest number of iterations. With

@@ -39,8 +39,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     of the corpus given h, is estimated as a function of h, from chains that draw h as well as the topics. After its
     maximum is found, the chains continue with the priors at the maximum, and their last draw gives the topics.
 
-    There is no ``warm_start``: the grid and the tuning of a fit depend on all its sweeps, and a longer fit is not the
-    continuation of a shorter one. For more sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.
+    There is no ``warm_start``, because the grid and the tuning of a fit depend on its number of sweeps. For more
+    sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         ``"serial_tempering"`` visits all points of a grid of h equally often (George & Doss 2018, section 2.3, with
         theta and phi integrated out); ``"full_bayes"`` visits them in proportion to their posterior (section 6).
         ``"auto"`` is full Bayes if short chains show that m(h) is far from zero in a narrow region only, where both
-        methods visit the same points. Otherwise it makes equally many sweeps of both, which cost the same, and
-        continues with the method of the smaller Monte Carlo error of log h. ``"gibbs_em"`` and ``"variational_em"`` are
-        for comparison: no theory ensures that they find the maximum, and they give no m(h).
+        methods visit the same points. Otherwise it makes equally many sweeps with both methods and continues with
+        the one that has the smaller Monte Carlo error of log h. ``"gibbs_em"`` and ``"variational_em"`` are
+        for comparison: they give no m(h), and no theory ensures that they find the maximum.
     n_tuning : int, default=None
         Sweeps of each chain in each of three stages: to find the grid, to tune, and (at least this many) at the maximum
         at the end. None: 67,000 divided by the square root of the number of tokens, between 40 and 200.

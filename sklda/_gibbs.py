@@ -162,8 +162,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Index of the chain from which the topics come.
     sampler_ : str
         The sampler that was used. For ``sampler="collapsed"`` there are two implementations, which are exact but make
-        different draws. ``"sparse"`` goes through the tokens word by word and stores no matrix of counts. ``"dense"``
-        goes through them document by document. The one with lower expected costs is used. The choice depends on
+        different draws. ``"sparse"`` draws the tokens word by word and stores no matrix of counts. ``"dense"`` draws
+        them document by document. The one with lower expected costs is used. The choice depends on
         `n_components` and the corpus, but not on the machine. For other samplers, their name.
     n_features_in_ : int
         Size of the vocabulary.

@@ -41,7 +41,7 @@ class LabeledLDA(LabelClassifier):
     """Labelled LDA: a classifier for documents with several labels or one, whose topics are the labels.
 
     Each label is a topic, and the topic of a word is one of the labels of its document. So the fit finds the words of
-    each label, also if most documents have several labels. Labels of new documents are predicted with the topics fixed
+    each label, even if most documents have several labels. Labels of new documents are predicted with the topics fixed
     and all labels allowed. `label_prior` chooses between Labeled LDA, Prior-LDA and Dependency-LDA.
 
     Parameters
@@ -70,7 +70,7 @@ class LabeledLDA(LabelClassifier):
         alpha of new documents. It has a part with the sum `label_weight`, and a part with the sum `even_weight` that is
         the same for all labels. ``"uniform"`` (Labeled LDA): the first part is the same for all labels, too.
         ``"frequency"`` (Prior-LDA): it is proportional to the frequency of the label in the fit (equation 59).
-        ``"dependency"`` (Dependency-LDA): it depends on the document, through topics of labels, which contain which
+        ``"dependency"`` (Dependency-LDA): it depends on the document, through topics of labels, which say which
         labels occur together.
     label_weight, even_weight : float, default=50.0, 30.0
         The sums of the two parts of alpha. Rubin et al. use 100 and 1 for Dependency-LDA on data with few labels.

@@ -60,7 +60,7 @@ class MarginalLikelihoodMixin:
         Parameters
         ----------
         doc_topic_prior, topic_word_prior : float or array-like
-            alpha and eta, of shapes that broadcast. Outside the grid the estimate soon has too few draws.
+            alpha and eta, of shapes that broadcast. Outside the grid there are soon too few draws for an estimate.
         return_std : bool, default=False
             Whether to return the Monte Carlo standard error as well.
 
@@ -87,9 +87,9 @@ class MarginalLikelihoodMixin:
         ----------
         level : float, default=0.95
         kind : {"monte_carlo", "statistical"}, default="monte_carlo"
-            ``"monte_carlo"`` covers the maximum of m(h), of which the draws give an estimate: by batching as in Theorem
-            1 of George & Doss (2018), and with the spread between chains if they disagree. ``"statistical"`` covers the
-            priors that generated the corpus: from the curvature of log m at its maximum.
+            ``"monte_carlo"`` covers the maximum of m(h). Its error comes from batches of draws, as in Theorem 1 of
+            George & Doss (2018), and contains the spread between chains if they disagree. ``"statistical"`` covers the
+            priors that generated the corpus. It comes from the curvature of log m at its maximum.
 
         Returns
         -------

@@ -40,7 +40,7 @@ class TopicCountLDA(BaseLDA):
 
     The evidence p(w | T) of numbers of topics T is estimated by annealed importance sampling. Its runs begin at the
     states of two kinds of chains: pruned from more topics down to T, and annealed at T. The standard errors contain the
-    differences between independent chains. There is a warning if they do not decide between numbers of topics.
+    differences between independent chains. The fit warns if the estimates do not decide between numbers of topics.
 
     Ctrl-C and callbacks end a fit early: the results are then those of the estimates so far, with a ConvergenceWarning.
     If there are none yet, KeyboardInterrupt is raised and nothing is fitted.
@@ -50,7 +50,7 @@ class TopicCountLDA(BaseLDA):
     min_components : int, default=2
         The smallest number of topics.
     max_components : int, default=None
-        The largest number of topics. None: 200. Numbers above 20 are used only while larger ones may be likely.
+        The largest number of topics. None: 200, but numbers above 20 are tried only while they may be likely.
     topic_count_prior : array-like of shape (max_components - min_components + 1,), scipy.stats distribution or None, \
 default=None
         p(T), up to a factor. None: uniform.
@@ -69,11 +69,10 @@ default=None
     topic_word_prior : float or array-like of shape (n_features,), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / T``, or learnt.
     learn_priors : bool, default=False
-        Whether those of `doc_topic_prior` and `topic_word_prior` that are None are learnt, at each T, by Gibbs-EM along
-        the prunings.
+        Whether priors that are None are learnt at each T, by Gibbs-EM in the pruned chains.
     n_temperatures : int, default=None
         Sweeps of an annealing run at likely T. A scan makes longer runs if these do not decide which T is likely. None:
-        300, or 100 for a scan of up to 5,000 tokens, where annealing from the prior makes ten times as many.
+        300, or 100 for a scan of up to 5,000 tokens. There annealing from the prior makes ten times as many sweeps.
     n_runs : int, default=2
         Annealing runs from each chain at likely T.
     n_chains : int, default=2
@@ -104,26 +103,25 @@ default=None
     Attributes
     ----------
     topic_counts_ : ndarray of shape (n_counts,), int
-        The numbers of topics, ascending; not those above 200 and above all that had runs.
+        The numbers of topics, ascending. Numbers above 200 are left out if they are larger than all that had runs.
     topic_count_posterior_ : ndarray of shape (n_counts,)
-        p(T | w). With the scan, from `log_evidence_` plus `log_evidence_downward_bias_`, as a mean over their errors;
-        with ``method="pmmh"``, the share of its steps.
+        p(T | w). With the scan, from `log_evidence_` plus `log_evidence_downward_bias_`, as a mean over draws of their
+        errors; with ``method="pmmh"``, the share of its steps.
     topic_count_posterior_std_ : ndarray of shape (n_counts,)
-        Its Monte Carlo standard error. With the scan, two of them contain 0.95 of the draws over the errors of the
-        evidence.
+        Its Monte Carlo standard error. With the scan, an interval of two of them on both sides contains 95 % of the
+        draws of the errors of the evidence.
     topic_count_interval_ : tuple of (int, int)
         Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error.
     n_components_ : int
         The mode of the posterior.
     log_evidence_ : ndarray of shape (n_counts,)
-        log of the mean of unbiased estimates of p(w | T), in nats. It is much above log p(w | T) only with small
-        probability. NaN if there is no estimate: between unlikely numbers of topics, and at those that pmmh never
-        proposed.
+        Logarithm of the mean of unbiased estimates of p(w | T), in nats. It is rarely much above log p(w | T). NaN if
+        there is no estimate: between unlikely numbers of topics, and at those that pmmh never proposed.
     log_evidence_std_ : ndarray of shape (n_counts,)
         Its standard error, from the spread between runs, in one or in both directions, and between chains.
     log_evidence_downward_bias_ : ndarray of shape (n_counts,)
-        The amount by which `log_evidence_` is probably too low, because a few runs miss the rare weights that dominate
-        the mean.
+        Estimate of the amount by which `log_evidence_` is too low, because a few runs miss the rare weights that
+        dominate the mean.
     evidence_trace_ : ndarray of shape (n_estimates,)
         All estimates, with fields ``n_components``, ``chain``, ``n_sweeps`` (ten times as many if annealing from the
         prior was kept) and ``log_evidence``.

@@ -83,8 +83,8 @@ class CollectionTopicsDisplay:
         n_words : int, default=3
             Number of a topic's most probable words in its name.
         ordered : bool, default=False
-            Whether the collections have an order, like years. Each topic is then a line over the collections; otherwise
-            each topic is a group of bars.
+            Whether the collections have an order, such as years. Each topic is then a line over the collections;
+            otherwise each topic is a group of bars.
         ax : matplotlib Axes, default=None
             None: those of a new figure.
 

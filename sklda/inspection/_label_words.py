@@ -22,7 +22,7 @@ def label_words(
     """The words that speak for each label.
 
     Words are ordered by the expected number of their tokens with the label, times the logarithm of phi_kv / p(v). So a
-    word is high if it is frequent in the label and more frequent there than in the corpus.
+    word comes first if it is frequent in the label and more frequent there than in the corpus.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class DocumentLabelsDisplay:
         estimator : LabeledLDA, or pipeline or search that ends in one
             Fitted.
         X : array-like, sparse matrix, or whatever a pipeline takes
-            Documents. For the X of the fit, only the labels of the document speak.
+            Documents. For the X of the fit, a word can have only the labels of its document.
         document : int
             Row of X.
         n_labels : int, default=5

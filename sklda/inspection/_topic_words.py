@@ -30,7 +30,7 @@ class TopicWordsDisplay:
     word_shares : list of ndarray, default=None
         Shares of the words in the corpus.
     label : str, default=""
-        The name of the values, if they are not words.
+        Label of the axis of the words, for example if they are numbers of columns.
 
     Attributes
     ----------

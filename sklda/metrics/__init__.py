@@ -2,7 +2,7 @@
 
 Functions of documents and a model take X first, then the model: a fitted topic model (with ``components_`` and
 ``doc_topic_prior_``), a pipeline or search that ends in one, or a pair of arrays (topic_word, doc_topic_prior). With a
-pipeline, X is what the pipeline takes. Functions that need topics only also take the array alone.
+pipeline, X is what the pipeline takes. Functions that need only topics also take the array topic_word alone.
 """
 
 from sklda.metrics._coherence import topic_coherence, topic_diversity

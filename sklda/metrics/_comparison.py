@@ -49,7 +49,8 @@ def compare_topic_models(
     path : {"auto", "convex", "geometric", "difference"}, default="auto"
         - ``"convex"`` and ``"geometric"``: ratio-AIS. It anneals from one model to the other, in both directions, along
           mixtures or geometric means of matched topics (Foulds & Smyth 2014, equations 6 and 5); alpha changes
-          linearly. Both models need the same number of topics, and every topic needs all words of the documents.
+          linearly. Both models need the same number of topics, and all words of the documents need a positive
+          probability in every topic.
         - ``"difference"``: the difference of two guided estimates; for any two models.
         - ``"auto"``: ``"convex"`` or ``"difference"``, whichever has the smaller error at equal cost in a trial on up
           to 64 documents.
@@ -70,12 +71,13 @@ def compare_topic_models(
         - ``std`` (n_documents,): its Monte Carlo standard error; on the annealed paths at least half of the
           disagreement of the directions.
         - ``path``: the path used.
-        - ``forward``, ``reverse`` (n_documents,): the same ratio by annealing from b to a, and from a to b (paths
-          only).
+        - ``forward``, ``reverse`` (n_documents,): the same ratio by annealing from b to a, and from a to b (only on
+          annealed paths).
         - ``disagreement``, ``disagreement_std``: mean over documents of forward minus reverse, in nats, and its error.
-        - ``converged``: whether the disagreement is within 3 of its errors, so that no bias is visible; None for
+        - ``converged``: whether the disagreement is within 3 standard errors of zero, so no bias is visible; None for
           ``"difference"``.
-        - ``alignment`` (n_components,): the topic of b that was matched to each topic of a (paths only).
+        - ``alignment`` (n_components,): the topic of b that was matched to each topic of a (only on annealed
+          paths).
 
     Raises
     ------

@@ -48,10 +48,10 @@ def log_evidence(
         eta, per word; None: ``1 / n_components``.
     method : str, default="guided_ais"
         - ``"guided_ais"``: annealed importance sampling. The path adds multiples of the mean counts of a chain to the
-          priors, from large multiples to zero, and the labels of the topics are corrected for. Up to 5,000 tokens
-          ``"ais"`` is also run, in ten times as many temperatures, and the larger mean is kept.
+          priors, from large multiples to zero. The estimate is corrected for the numbering of the topics. Up to 5,000
+          tokens ``"ais"`` also runs, with ten times as many temperatures, and the larger mean is kept.
         - ``"ais"``: annealing from the prior, with an eta that falls from infinity. For a few thousand tokens.
-        - ``"cgs_transition"``: mean of p(z, w) over the probability of the sweep that led to z (Chen & Doss 2018,
+        - ``"cgs_transition"``: mean of p(z, w) divided by the probability of the sweep that led to z (Chen & Doss 2018,
           equation 4.9). Unbiased for p(w); its logarithm is 400 nats too low on 60,000 tokens of six topics.
         - ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` (Chen & Doss 2018, section 5.1): for comparison,
           with a warning. They are not unbiased: on 60,000 tokens of six topics they are 600 to 13,000 nats too high.

@@ -28,7 +28,7 @@ def held_out_curve(
     """Held-out log-likelihood per token along the sweeps of a fit.
 
     The first snapshot has a guided estimate. Then the documents are annealed from each snapshot to the next
-    (iteration-AIS). Each estimate continues the ones before it, so that the errors of the points are correlated.
+    (iteration-AIS). Each estimate continues the ones before it, so the errors of the points are correlated.
 
     Parameters
     ----------

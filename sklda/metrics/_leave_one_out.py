@@ -44,17 +44,17 @@ def leave_one_out_score(
         Word counts, those that the model was fitted to; with a pipeline, its input.
     model : estimator, pipeline, or triple (topic_assignments, doc_topic_prior, topic_word_prior)
         A fitted `GibbsLDA`, a pipeline or search that ends in one, or the topic of every token with alpha and eta. The
-        chains begin at these topics, which should come from a chain that has converged: the score is that of the
-        posterior around their mode.
+        chains begin at these topics. The topics should come from a chain that has converged, because the score is that
+        of the posterior around their mode.
     documents : array-like of int, default=None
-        The documents to leave out, by row; None: all. Each takes about ``1.5 n_draws`` sweeps over the corpus, once for
-        every 200 of its tokens; for large corpora choose some at random, the same for all models.
+        Rows of the documents to leave out. None: all. A document takes about ``1.5 n_draws`` sweeps over the corpus for
+        every 200 of its tokens. For a large corpus choose some documents at random, the same for all models.
     n_draws : int, default=100
         Draws of the chains, given all documents and given all but one. At least 10.
     n_temperatures : int, default=30
         Sweeps over a document in each annealing run.
     n_components : int, default=None
-        Number of topics, with a triple only; None: one more than the largest topic given.
+        Number of topics, only with a triple. None: one more than the largest topic given.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         An int gives the same result every time.
     n_jobs : int, default=None
