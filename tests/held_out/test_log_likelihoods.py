@@ -102,3 +102,12 @@ def test_a_wrong_prior_is_found(method):
     words, alpha, log_p = EXACT["eight, asymmetric"]
     wrong = np.array([2.0, 0.2, 0.1])
     assert p_value(words, alpha, log_p, method=method, n_temperatures=8, n_particles=4, wrong_alpha=wrong) < ALARM
+
+
+@pytest.mark.parametrize("method", UNBIASED)
+def test_topics_with_very_small_probabilities(method):
+    """The weight of a run is positive, although single precision cannot represent the ratio of the probabilities."""
+    phi = np.array([[1 - 1e-60, 1e-60], [1e-60, 1 - 1e-60]])
+    X = np.array([[3, 3]] * 20)
+    found = held_out_log_likelihood(X, (phi, 0.1), method=method, n_temperatures=2, random_state=0)
+    assert np.isfinite(found).all()

@@ -1,5 +1,6 @@
 """Tables, plots and pages of fitted models, of arrays, and of what is neither."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -161,6 +162,8 @@ def _tables(draw, session, model, X, refuse, K):
     session.require(table is None or given is None or len(table) == D, "every document has a row")
     session.call(inspection.top_documents, model, given, n, document_names=documents)
     session.call(inspection.similarity_table, model)
+    # Without tokens as rows, entries may be weights.
+    refuse = None if refuse is not None and re.match(r"holds \d", refuse) else refuse
     found = session.call(inspection.to_pyldavis, model, X.given, feature_names=names, refuse=refuse)
     if found is not None:
         for name in ("topic_term_dists", "doc_topic_dists"):

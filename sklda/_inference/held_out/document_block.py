@@ -18,7 +18,8 @@ def word_rows(corpus, topic_word):
         The row of `word_topic` for every token.
     word_topic : ndarray of shape (n_rows, width), float32
         phi, one row for each word, padded. Conditionals need phi only up to a factor per word, so every row is divided
-        by its largest entry. Then no entry underflows that could change a draw.
+        by its largest entry. Positive entries below the range of single precision become its smallest normal number:
+        they change no draw, and with zeros the weight of a run could be zero.
     largest : ndarray of shape (n_rows,)
         The largest entries; 0 if the word has probability 0 in all topics.
     """
@@ -27,8 +28,10 @@ def word_rows(corpus, topic_word):
     row_of[present] = np.arange(len(present))
     columns = topic_word[:, present].astype(np.float64, copy=False)
     largest = columns.max(axis=0, initial=0)
+    scaled = columns / np.where(largest > 0, largest, 1)
+    np.maximum(scaled, np.finfo(np.float32).tiny, out=scaled, where=columns > 0)
     word_topic = np.zeros((len(present), padded(len(columns))), np.float32)
-    word_topic[:, : len(columns)] = (columns / np.where(largest > 0, largest, 1)).T
+    word_topic[:, : len(columns)] = scaled.T
     return row_of[corpus.words], word_topic, largest
 
 
