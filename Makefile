@@ -129,5 +129,4 @@ release-check: $(VENV)/release-tools
 	$(BIN)/twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) .venv-* .asv build dist wheelhouse doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst \
-		convergence.png topics.html
+	rm -rf $(VENV) .venv-* .asv build dist wheelhouse doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst topics.html
