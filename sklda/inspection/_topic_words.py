@@ -130,7 +130,7 @@ class TopicWordsDisplay:
         rows = -(-n // columns)
         if figure is None:
             height = rows * (0.6 + 0.19 * max(map(len, self.words)))
-            figure = plt.figure(figsize=(2.8 * columns, height), layout="constrained")
+            figure = plt.figure(figsize=(2.3 * columns, height), layout="constrained")
         axes = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
         for ax in axes[n:]:
             ax.remove()
