@@ -7,7 +7,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 WORKERS := -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-exhaustive test-oldest test-prerelease test-checked test-wheel sanitize fuzz interrupts lint doc \
+.PHONY: demo test test-exhaustive test-oldest test-prerelease test-checked test-wheel sanitize fuzz interrupts lint doc linkcheck pictures \
 	bench wheel wheels instructions release-check clean
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
@@ -117,6 +117,14 @@ lint: $(VENV)/installed-lint
 
 doc: $(VENV)/installed-doc
 	$(BIN)/sphinx-build -W --keep-going -b html doc doc/_build/html
+
+# Links to other sites; needs the network.
+linkcheck: $(VENV)/installed-doc
+	$(BIN)/sphinx-build -D plot_gallery=0 -b linkcheck doc doc/_build/linkcheck
+
+# The pictures of README.md and of the first page, from the code of the gallery; needs Chromium.
+pictures: $(VENV)/installed-doc
+	$(BIN)/python doc/pictures.py
 
 # Rates, times and memory of this commit. BENCH_ARGS="--bench Import" selects benchmarks; `asv continuous main` compares.
 bench: $(VENV)/installed-bench

@@ -31,13 +31,7 @@ X, words, names = (
     docstrings.feature_names,
     docstrings.document_names,
 )
-lda = GibbsLDA(
-    20,
-    doc_topic_prior=0.1,
-    topic_word_prior=0.05,
-    max_iter=300,
-    random_state=0,
-).fit(X)
+lda = GibbsLDA(20, random_state=0).fit(X)
 
 # %%
 # The page
