@@ -25,6 +25,10 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
+# Quotes in the types of parameters are those of Python.
+smartquotes_action = "De"
+# The right column has the names of methods, without the class.
+toc_object_entries_show_parents = "hide"
 
 autosummary_generate = True
 # The docstrings say the types, with shapes.
@@ -43,6 +47,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "show_signature": False,
     "plot_gallery": "True",
+    "image_srcset": ["2x"],
 }
 
 # Addresses that do not exist before the first release.
