@@ -33,7 +33,9 @@ def of_the_sources(version, tag):
     if not found(r"^## \[(Unreleased)\]$", "CHANGELOG.md"):
         yield "CHANGELOG.md has no section for unreleased changes."
     missing = numbers((ROOT / "paper.md").read_text(encoding="utf-8").partition("# Speed and quality")[2]) - {
-        each for page in (ROOT / "doc" / "method").glob("benchmarks*.rst") for each in numbers(page.read_text(encoding="utf-8"))
+        each
+        for page in (ROOT / "doc" / "method").glob("benchmarks*.rst")
+        for each in numbers(page.read_text(encoding="utf-8"))
     }
     if missing:
         yield f"no page of benchmarks has these figures of paper.md: {', '.join(sorted(missing))}."
