@@ -7,7 +7,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 WORKERS := -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-exhaustive test-oldest test-prerelease test-checked test-wheel sanitize fuzz interrupts lint doc \
+.PHONY: demo test test-exhaustive test-oldest test-prerelease test-checked test-wheel sanitize fuzz interrupts lint doc linkcheck pictures \
 	bench wheel wheels instructions release-check clean
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
@@ -120,6 +120,14 @@ lint: $(VENV)/installed-lint
 doc: $(VENV)/installed-doc
 	$(BIN)/sphinx-build -W --keep-going -b html doc doc/_build/html
 
+# Links to other sites; needs the network.
+linkcheck: $(VENV)/installed-doc
+	$(BIN)/sphinx-build -D plot_gallery=0 -b linkcheck doc doc/_build/linkcheck
+
+# The pictures of README.md and of the first page, from the code of the gallery; needs Chromium.
+pictures: $(VENV)/installed-doc
+	$(BIN)/python doc/pictures.py
+
 # Rates, times and memory of this commit. BENCH_ARGS="--bench Import" selects benchmarks; `asv continuous main` compares.
 bench: $(VENV)/installed-bench
 	$(BIN)/asv machine --yes
@@ -131,5 +139,4 @@ release-check: $(VENV)/release-tools
 	$(BIN)/twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) .venv-* .asv build dist wheelhouse doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst \
-		convergence.png topics.html
+	rm -rf $(VENV) .venv-* .asv build dist wheelhouse doc/_build doc/auto_examples doc/generated doc/sg_execution_times.rst topics.html

@@ -19,11 +19,16 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
+# Quotes in the types of parameters are those of Python.
+smartquotes_action = "De"
+# The right column has the names of methods, without the class.
+toc_object_entries_show_parents = "hide"
 
 autosummary_generate = True
 # The docstrings say the types, with shapes.
@@ -42,11 +47,17 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "show_signature": False,
     "plot_gallery": "True",
+    "image_srcset": ["2x"],
 }
+
+# Addresses that do not exist before the first release.
+linkcheck_ignore = [r"https://github\.com/sklda/.*", r"https://sklda\.readthedocs\.io.*"]
+linkcheck_timeout = 20
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sklda"
 html_static_path = ["_static"]
+html_css_files = ["sklda.css"]
 html_show_sourcelink = False
 # Where the documentation is hosted, the list of versions comes from there; elsewhere there is one version.
 hosted = os.environ.get("READTHEDOCS_VERSION")
@@ -63,6 +74,7 @@ html_theme_options = {
     "logo": {"text": "sklda"},
     "navigation_with_keys": False,
     "show_prev_next": False,
+    "header_links_before_dropdown": 5,
     "footer_start": ["copyright"],
     "footer_end": [],
 }

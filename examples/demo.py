@@ -1,51 +1,68 @@
-"""Topics of the docstrings of NumPy, SciPy and scikit-learn: words, uncertainty, a page, held-out scores, features."""
+"""Topics of the docstrings of NumPy, SciPy and scikit-learn: topics, new documents, priors, a classifier."""
 
+import textwrap
 import time
 import warnings
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    TfidfTransformer,
+)
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
+from sklearn.model_selection import (
+    StratifiedKFold,
+    cross_val_score,
+    train_test_split,
+)
 from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import ConvergenceDisplay, TopicExplorer, top_documents, top_words
-from sklda.metrics import held_out_log_likelihood
+from sklda.inspection import TopicExplorer, top_documents, top_words
+from sklda.metrics import compare_topic_models, held_out_log_likelihood
 
-K, PLOT, PAGE = 25, "convergence.png", "topics.html"
+K, N_CHAINS, N_FITS, PAGE = 25, 4, 3, "topics.html"
+
+NEW_TEXTS = [
+    "Fit a regression with an L1 penalty, so that many coefficients are zero.",
+    "Remove frequencies above 50 Hz from a sampled signal with a digital filter.",
+    "Test whether the medians of two samples differ, without a normal distribution.",
+    "Find the shortest path between two nodes of a graph.",
+]
 
 
-def fit(X):
-    """Fit topics with the defaults, in four chains, and print the learnt priors and the diagnostics."""
-    model = GibbsLDA(K, n_chains=4, n_jobs=2, random_state=0)
+def show_topics(corpus):
+    """Fit topics with the defaults, print them, and write the page of all topics."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        model.fit(X)
-    alpha = model.doc_topic_prior_
-    print(f"  alpha    from {alpha.min():.3f} to {alpha.max():.3f}, learnt for each topic")
-    print(f"  eta      {model.topic_word_prior_:.3f}, learnt")
-    print(f"  topics   means over {model.n_draws_} draws of the best of {len(model.chains_)} chains")
-    for name, found in model.diagnostics_.items():
-        print(f"  R-hat    {found.r_hat:.2f} of {name}")
-    for each in caught:
-        print(f"  Warning: {each.message}")
-    ConvergenceDisplay.from_estimator(model).figure_.savefig(PLOT)
-    print(f"  Plot of the chains: {PLOT}")
-    return model
-
-
-def show_topics(model, corpus):
-    """Print the words and documents of every topic, and write the page of all topics."""
-    words = top_words(model, 8, feature_names=corpus.feature_names)
-    documents = top_documents(model, corpus.data, 2, document_names=corpus.document_names)
+        model = GibbsLDA(
+            K, n_chains=N_CHAINS, n_jobs=2, random_state=0
+        ).fit(corpus.data)
+    words = top_words(model, 6, feature_names=corpus.feature_names)
+    documents = top_documents(
+        model, corpus.data, 1, document_names=corpus.document_names
+    )
+    print(
+        "   share  agreement  words, and the document with the largest part of the topic"
+    )
     for k in np.argsort(-model.topic_share_):
-        share, error = model.topic_share_[k], model.topic_share_std_[k]
-        print(f"  {share:5.1%} ± {error:4.1%}   {model.topic_stability_[k]:.2f}   {' '.join(words[k]['words'])}")
-        print(f"                        documents: {', '.join(documents[k]['documents'])}")
+        print(
+            f"   {model.topic_share_[k]:5.1%}     {model.topic_stability_[k]:.2f}    {' '.join(words[k]['words'])}"
+        )
+        print(f"{'':21}({documents[k]['documents'][0]})")
+    say(
+        f"Agreement: {N_CHAINS} chains looked for topics independently. 1 means that all of them found this topic, 0 "
+        "that only this chain did."
+    )
+    if caught:
+        say(
+            "The chains found different sets of topics, which is usual. Rely on topics with high agreement. Regard "
+            "the others as one of several ways to divide these documents."
+        )
     explorer = TopicExplorer.from_estimator(
         model,
         corpus.data,
@@ -55,25 +72,88 @@ def show_topics(model, corpus):
         title="Topics of the docstrings of NumPy, SciPy and scikit-learn",
     )
     explorer.to_html(PAGE)
-    print(f"\n  All topics, words and documents, to open in a browser: {PAGE}")
+    say(f"All topics, words and documents, to open in a browser: {PAGE}")
+    return model, words
 
 
-def show_scores(X):
-    """Print the held-out log-likelihood of a fifth of the documents."""
+def show_new_documents(model, words, corpus):
+    """Print the two largest topics of texts that are not in the corpus."""
+    counts = CountVectorizer(vocabulary=corpus.feature_names).transform(
+        NEW_TEXTS
+    )
+    for text, theta in zip(NEW_TEXTS, model.transform(counts), strict=True):
+        print(f"   {text}")
+        for k in np.argsort(-theta)[:2]:
+            print(f"      {theta[k]:4.0%}  {' '.join(words[k]['words'])}")
+
+
+def show_priors(model, X):
+    """Print differences of held-out log-likelihood between learnt priors and others."""
     train, test = train_test_split(X, test_size=0.2, random_state=0)
     usual = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01}
-    models = {
-        "sklda, defaults": GibbsLDA(K, random_state=0),
-        "alpha 0.1, eta 0.01": GibbsLDA(K, **usual, random_state=0),
-        "the same, one draw": GibbsLDA(K, **usual, n_draws=1, random_state=0),
-        "scikit-learn, defaults": LatentDirichletAllocation(K, random_state=0),
+    settings = {
+        "learnt": {},
+        "0.1, 0.01": usual,
+        f"1/K = {1 / K}": {"learn_priors": False},
     }
-    for name, model in models.items():
-        start = time.process_time()
-        model.fit(train)
-        seconds = time.process_time() - start
-        score = held_out_log_likelihood(test, model, random_state=0).sum() / test.sum()
-        print(f"  {name:<22} {score:.3f} nats per token   {seconds:4.1f} CPU s")
+    alpha = model.doc_topic_prior_
+    print(
+        f"   Learnt from the corpus: alpha {alpha.min():.3f} to {alpha.max():.3f}, eta {model.topic_word_prior_:.3f}."
+    )
+    models = {
+        name: [
+            GibbsLDA(K, **priors, random_state=seed)
+            for seed in range(N_FITS)
+        ]
+        for name, priors in settings.items()
+    }
+    in_threads = Parallel(n_jobs=2, prefer="threads")
+    fits = {
+        name: in_threads(delayed(each.fit)(train) for each in unfitted)
+        for name, unfitted in models.items()
+    }
+    level = (
+        held_out_log_likelihood(
+            test, fits["learnt"][0], random_state=0
+        ).sum()
+        / test.sum()
+    )
+    print(
+        f"   With learnt priors: {level:.3f} nats per token of {test.shape[0]} new documents. Differences:\n"
+    )
+    for name in list(settings)[1:]:
+        pairs = zip(fits["learnt"], fits[name], strict=True)
+        ratios = np.array(
+            [
+                compare_topic_models(test, *pair, random_state=0).log_ratio
+                for pair in pairs
+            ]
+        )
+        mean, error = paired_difference(
+            ratios, np.asarray(test.sum(axis=1)).ravel()
+        )
+        verdict = (
+            "no clear difference"
+            if abs(mean) < 2 * error
+            else f"{'learnt' if mean > 0 else name} is better"
+        )
+        print(
+            f"   learnt minus {name:<10}  {mean:+.3f} ± {error:.3f}   {verdict}"
+        )
+    say(
+        f"Means of {N_FITS} fits of each, document by document, ± standard errors over documents and fits. Less than "
+        "twice the error is no clear difference."
+    )
+
+
+def paired_difference(ratios, lengths):
+    """Difference per token, and its standard error over documents (columns) and fits (rows)."""
+    by_fit = ratios.sum(axis=1) / lengths.sum()
+    residuals = ratios.mean(axis=0) - by_fit.mean() * lengths
+    over_documents = np.sqrt((residuals**2).sum()) / lengths.sum()
+    return by_fit.mean(), np.hypot(
+        over_documents, by_fit.std(ddof=1) / np.sqrt(len(by_fit))
+    )
 
 
 def show_accuracy(corpus):
@@ -81,18 +161,40 @@ def show_accuracy(corpus):
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     features = {
         "topics, sklda": GibbsLDA(K, random_state=0),
-        "topics, scikit-learn": LatentDirichletAllocation(K, random_state=0),
-        "bag of words (tf-idf)": TfidfTransformer(sublinear_tf=True),
+        "topics, scikit-learn": LatentDirichletAllocation(
+            K, random_state=0
+        ),
+        "words (tf-idf)": TfidfTransformer(sublinear_tf=True),
     }
+    accuracy = {}
     for name, step in features.items():
-        start = time.perf_counter()
-        pipeline = make_pipeline(step, LogisticRegression(C=10, max_iter=1000))
-        scores = cross_val_score(pipeline, corpus.data, corpus.target, cv=folds, n_jobs=2)
-        columns = corpus.data.shape[1] if "bag" in name else K
-        print(
-            f"  {name:<22} {scores.mean():.3f} ± {scores.std():.3f}   {columns:5,} columns   "
-            f"{time.perf_counter() - start:4.1f} s"
+        pipeline = make_pipeline(
+            step, LogisticRegression(C=10, max_iter=1000)
         )
+        scores = cross_val_score(
+            pipeline, corpus.data, corpus.target, cv=folds, n_jobs=2
+        )
+        accuracy[name] = scores.mean()
+        n_columns = K if "topics" in name else corpus.data.shape[1]
+        print(
+            f"   {name:<20}  {n_columns:5,} columns   {scores.mean():.3f} ± {scores.std():.3f}"
+        )
+    largest = np.bincount(corpus.target).max() / len(corpus.target)
+    part = accuracy["topics, sklda"] / accuracy["words (tf-idf)"]
+    say(
+        f"Always the largest group: {largest:.3f}. With {K} topics in place of {corpus.data.shape[1]:,} words, the "
+        f"classifier has {part:.0%} of the accuracy."
+    )
+
+
+def say(text):
+    """Print a paragraph."""
+    print(
+        "\n"
+        + textwrap.fill(
+            text, 90, initial_indent="   ", subsequent_indent="   "
+        )
+    )
 
 
 def main():
@@ -100,17 +202,20 @@ def main():
     corpus = load_docstrings()
     D, V = corpus.data.shape
     print(
-        f"\n{D:,} docstrings of NumPy, SciPy and scikit-learn, {V:,} words, {corpus.data.sum():,} tokens; {K} topics\n"
+        f"\n{D:,} docstrings of NumPy, SciPy and scikit-learn, {V:,} words, {corpus.data.sum():,} tokens; {K} topics"
     )
-    print("A fit with the defaults and four chains\n")
-    model = fit(corpus.data)
-    print("\nShare of the tokens ± standard deviation, stability from 0 to 1 (1: all chains have the topic), words\n")
-    show_topics(model, corpus)
-    print("\nHeld-out log-likelihood of a fifth of the documents: greater is better\n")
-    show_scores(corpus.data)
-    print(f"\nAccuracy of a logistic regression of the {len(corpus.target_names)} subject groups, in 5 folds\n")
+    print("\n1. Topics\n")
+    model, words = show_topics(corpus)
+    print("\n2. Topics of new documents\n")
+    show_new_documents(model, words, corpus)
+    print(
+        "\n3. Are learnt priors better? Held-out log-likelihood, greater is better\n"
+    )
+    show_priors(model, corpus.data)
+    print(
+        f"\n4. Topics as features: accuracy of a classifier of {len(corpus.target_names)} subject groups, 5 folds\n"
+    )
     show_accuracy(corpus)
-    print("\n  Words are the better features; topics keep part of their information in a hundredth of the columns.")
     print(f"\n{time.perf_counter() - start:.0f} s in total\n")
 
 

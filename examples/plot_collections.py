@@ -2,17 +2,20 @@
 Topics across collections
 =========================
 
-Many corpora consist of collections, such as years, sources or packages. :class:`sklda.CompoundLDA` finds topics that
-all collections share, and a mixture of topics for each collection with posterior standard deviations. In this example
-the collections are first the three packages of the bundled docstrings, and then their subject groups.
+Many corpora consist of collections, such as years, sources or packages.
+:class:`sklda.CompoundLDA` finds topics that all collections share, and a
+mixture of topics for each collection with posterior standard deviations. In
+this example the collections are first the three packages of the bundled
+docstrings, and then their subject groups.
 """
 
 # %%
 # Packages
 # --------
 #
-# The mixtures are averages over the sweeps after the burn-in. Error bars are posterior standard deviations. gamma and
-# eta are learnt in the burn-in.
+# The mixtures are averages over the sweeps after the burn-in. Error bars
+# are posterior standard deviations. gamma and eta are learnt in the
+# burn-in.
 
 import csv
 import gzip
@@ -25,19 +28,26 @@ from scipy.sparse import csr_matrix
 
 from sklda import CompoundLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay, top_words
+from sklda.inspection import (
+    CollectionTopicsDisplay,
+    TopicWordsDisplay,
+    top_words,
+)
 
 docstrings = load_docstrings()
 X, words = docstrings.data, docstrings.feature_names
 lda = CompoundLDA(12, learn_priors=True, max_iter=400, random_state=0)
 lda.fit(X, collections=docstrings.collection)
-print(f"gamma {lda.doc_concentration_:.2f}, eta {lda.topic_word_prior_:.3f}")
+print(
+    f"gamma {lda.doc_concentration_:.2f}, eta {lda.topic_word_prior_:.3f}"
+)
 
 CollectionTopicsDisplay.from_estimator(lda, feature_names=words)
 plt.show()
 
 # %%
-# The four topics whose shares differ most between the packages, with the probabilities of their words:
+# The four topics whose shares differ most between the packages, with the
+# probabilities of their words:
 
 apart = np.argsort(-np.ptp(lda.collection_topic_, axis=0))[:4]
 TopicWordsDisplay.from_estimator(lda, topics=apart, feature_names=words)
@@ -47,27 +57,39 @@ plt.show()
 # New documents
 # -------------
 #
-# The package of a document helps to predict its words. A document of unknown package has the mixture of the corpus.
+# The package of a document helps to predict its words. A document of
+# unknown package has the mixture of the corpus.
 
 with_packages = lda.perplexity(X, collections=docstrings.collection)
-print(f"perplexity {with_packages:.1f} with packages, {lda.perplexity(X):.1f} without")
+without = lda.perplexity(X)
+print(
+    f"perplexity {with_packages:.1f} with packages, {without:.1f} without"
+)
 
 # %%
 # Subject groups
 # --------------
 #
-# Now the sixteen subject groups are the collections. Each row of the plot is the mixture of one group. Most groups have
-# few topics.
+# Now the sixteen subject groups are the collections. Each row of the plot
+# is the mixture of one group. Most groups have few topics.
 
 groups = docstrings.target_names[docstrings.target]
-lda = CompoundLDA(16, topic_word_prior=0.05, max_iter=300, random_state=0).fit(X, collections=groups)
+lda = CompoundLDA(
+    16, topic_word_prior=0.05, max_iter=300, random_state=0
+).fit(X, collections=groups)
 order = np.argsort(lda.collection_topic_.argmax(axis=1), kind="stable")
-names = [" ".join(row["words"]) for row in top_words(lda, 2, feature_names=words)]
+names = [
+    " ".join(row["words"]) for row in top_words(lda, 2, feature_names=words)
+]
 
 fig, ax = plt.subplots(figsize=(9, 6), layout="constrained")
-image = ax.imshow(lda.collection_topic_[order], cmap="Blues", vmin=0, aspect="auto")
+image = ax.imshow(
+    lda.collection_topic_[order], cmap="Blues", vmin=0, aspect="auto"
+)
 ax.set_yticks(range(len(order)), lda.collections_[order])
-ax.set_xticks(range(16), names, rotation=45, ha="right", rotation_mode="anchor")
+ax.set_xticks(
+    range(16), names, rotation=45, ha="right", rotation_mode="anchor"
+)
 ax.tick_params(length=0)
 fig.colorbar(image, label="topic share", format="{x:.0%}")
 plt.show()
@@ -76,19 +98,27 @@ plt.show()
 # Other corpora
 # -------------
 #
-# The environment variable ``SKLDA_CORPUS`` can name a folder with the files ``corpus.ldac.gz``, ``vocab.txt.gz`` and
-# ``labels.csv.gz``, the last with a column ``collection``. The first plot is then also made for this corpus.
+# The environment variable ``SKLDA_CORPUS`` can name a folder with the files
+# ``corpus.ldac.gz``, ``vocab.txt.gz`` and ``labels.csv.gz``, the last with
+# a column ``collection``. The first plot is then also made for this corpus.
 
 folder = os.environ.get("SKLDA_CORPUS")
 if folder:
     with gzip.open(Path(folder, "corpus.ldac.gz"), "rt") as file:
-        rows = [[pair.split(":") for pair in line.split()[1:]] for line in file]
+        rows = [
+            [pair.split(":") for pair in line.split()[1:]] for line in file
+        ]
     with gzip.open(Path(folder, "vocab.txt.gz"), "rt") as file:
         words = np.array(file.read().split())
     with gzip.open(Path(folder, "labels.csv.gz"), "rt") as file:
         labels = [row["collection"] for row in csv.DictReader(file)]
     pairs = np.array([pair for row in rows for pair in row], dtype=int)
-    X = csr_matrix((pairs[:, 1], pairs[:, 0], np.cumsum([0, *map(len, rows)])), shape=(len(rows), len(words)))
-    lda = CompoundLDA(30, topic_word_prior=0.05, max_iter=300, random_state=0).fit(X, collections=labels)
+    X = csr_matrix(
+        (pairs[:, 1], pairs[:, 0], np.cumsum([0, *map(len, rows)])),
+        shape=(len(rows), len(words)),
+    )
+    lda = CompoundLDA(
+        30, topic_word_prior=0.05, max_iter=300, random_state=0
+    ).fit(X, collections=labels)
     CollectionTopicsDisplay.from_estimator(lda, feature_names=words)
     plt.show()

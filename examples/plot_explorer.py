@@ -2,12 +2,14 @@
 Look at topics
 ==============
 
-This example looks at the topics of a fit: as tables, as plots, and as an interactive page.
+This example looks at the topics of a fit: as tables, as plots, and as an
+interactive page.
 """
 
 # %%
-# The model is fitted to the docstrings of NumPy, SciPy and scikit-learn. The functions of this page also take
-# pipelines, models of scikit-learn, and arrays.
+# The model is fitted to the docstrings of NumPy, SciPy and scikit-learn.
+# The functions of this page also take pipelines, models of scikit-learn,
+# and arrays.
 
 import matplotlib.pyplot as plt
 
@@ -24,18 +26,28 @@ from sklda.inspection import (
 )
 
 docstrings = load_docstrings()
-X, words, names = docstrings.data, docstrings.feature_names, docstrings.document_names
-lda = GibbsLDA(20, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=300, random_state=0).fit(X)
+X, words, names = (
+    docstrings.data,
+    docstrings.feature_names,
+    docstrings.document_names,
+)
+lda = GibbsLDA(20, random_state=0).fit(X)
 
 # %%
 # The page
 # --------
 #
-# ``explorer.to_html("topics.html")`` writes this page to a file. Choose a topic, a document or a cell of the map; move
-# the slider to change the order of the words; search for a word such as *eigenvalues*.
+# ``explorer.to_html("topics.html")`` writes this page to a file. Choose a
+# topic, a document or a cell of the map; move the slider to change the
+# order of the words; search for a word such as *eigenvalues*.
 
 explorer = TopicExplorer.from_estimator(
-    lda, X, feature_names=words, document_names=names, groups=docstrings.collection, title="Topics of docstrings"
+    lda,
+    X,
+    feature_names=words,
+    document_names=names,
+    groups=docstrings.collection,
+    title="Topics of docstrings",
 )
 explorer
 
@@ -57,25 +69,31 @@ plt.show()
 # %%
 
 largest = max(top_words(lda, X=X), key=lambda row: row["share"])["topic"]
-TopicDocumentsDisplay.from_estimator(lda, X, topic=largest, feature_names=words, document_names=names)
+TopicDocumentsDisplay.from_estimator(
+    lda, X, topic=largest, feature_names=words, document_names=names
+)
 plt.show()
 
 # %%
 # Tokens
 # ------
 #
-# For one document, the table has the topic of every token in the last draw, and the probability of each topic given
-# the topics of all other tokens:
+# For one document, the table has the topic of every token in the last draw,
+# and the probability of each topic given the topics of all other tokens:
 
 butter = names.tolist().index("scipy.signal.butter")
-token_topics(lda, X, document=butter, feature_names=words).round(2).iloc[:8, 1:]
+token_topics(lda, X, document=butter, feature_names=words).round(2).iloc[
+    :8, 1:
+]
 
 # %%
 # Similarity
 # ----------
 #
-# The similarity of two topics is one minus the Jensen-Shannon distance of their words. The dendrogram clusters topics
-# by this distance. Silhouette widths are small here: the topics of a fit differ, and clusters of them are loose.
+# The similarity of two topics is one minus the Jensen-Shannon distance of
+# their words. The dendrogram clusters topics by this distance. Silhouette
+# widths are small here: the topics of a fit differ, and clusters of them
+# are loose.
 
 TopicSimilarityDisplay.from_estimator(lda, feature_names=words)
 plt.show()

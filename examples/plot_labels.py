@@ -2,16 +2,18 @@
 Labels and their words
 ======================
 
-:class:`sklda.LabeledLDA` finds the words of labels, also if documents have several of them, and predicts the labels of
-new documents. Here the documents are the bundled docstrings. Each has two labels: its subject group and its library.
+:class:`sklda.LabeledLDA` finds the words of labels, also if documents have
+several of them, and predicts the labels of new documents. Here the
+documents are the bundled docstrings. Each has two labels: its subject group
+and its library.
 """
 
 # %%
 # The labels
 # ----------
 #
-# Labels are an indicator matrix with a column for each label. The column names become the names of labels. A part of
-# the documents is held out.
+# Labels are an indicator matrix with a column for each label. The column
+# names become the names of labels. A part of the documents is held out.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,21 +28,36 @@ from sklda.inspection import DocumentLabelsDisplay, label_words
 
 docstrings = load_docstrings()
 X, words = docstrings.data, docstrings.feature_names
-pairs = list(zip(docstrings.target_names[docstrings.target], docstrings.collection, strict=True))
+pairs = list(
+    zip(
+        docstrings.target_names[docstrings.target],
+        docstrings.collection,
+        strict=True,
+    )
+)
 binarizer = MultiLabelBinarizer()
 Y = pd.DataFrame(binarizer.fit_transform(pairs), columns=binarizer.classes_)
-train, test = train_test_split(np.arange(len(Y)), test_size=0.3, random_state=0)
+train, test = train_test_split(
+    np.arange(len(Y)), test_size=0.3, random_state=0
+)
 print(f"{Y.shape[1]} labels: {', '.join(Y.columns)}")
 
 # %%
 # The words of labels
 # -------------------
 #
-# A word of a document has one of the labels of the document as its topic. So words that all groups of a library have in
-# common get the label of the library. ``n_shared=1`` adds a topic that is open to all documents, for words that speak
-# for no label.
+# A word of a document has one of the labels of the document as its topic.
+# So words that all groups of a library have in common get the label of the
+# library. ``n_shared=1`` adds a topic that is open to all documents, for
+# words that speak for no label.
 
-lda = LabeledLDA(n_shared=1, doc_topic_prior=0.5, topic_word_prior=0.05, label_count=2, random_state=0)
+lda = LabeledLDA(
+    n_shared=1,
+    doc_topic_prior=0.5,
+    topic_word_prior=0.05,
+    label_count=2,
+    random_state=0,
+)
 lda.fit(X[train], Y.iloc[train])
 table = label_words(lda, n_words=6, feature_names=words)
 for label, rows in table.groupby("label", sort=False):
@@ -50,26 +67,39 @@ for label, rows in table.groupby("label", sort=False):
 # Labels of new documents
 # -----------------------
 #
-# Prior-LDA uses the frequencies of labels, Dependency-LDA also which labels occur together: here, which library has
-# which groups. Both predict two labels for each document.
+# Prior-LDA uses the frequencies of labels, Dependency-LDA also which labels
+# occur together: here, which library has which groups. Both predict two
+# labels for each document.
 
 for label_prior in ("uniform", "frequency", "dependency"):
-    lda.set_params(label_prior=label_prior, label_weight=20, even_weight=1).fit(X[train], Y.iloc[train])
+    lda.set_params(
+        label_prior=label_prior, label_weight=20, even_weight=1
+    ).fit(X[train], Y.iloc[train])
     for score in ("proportions", "shares"):
         predicted = lda.set_params(ranking_score=score).predict(X[test])
-        print(f"{label_prior:12}{score:14}micro-F1 {f1_score(Y.iloc[test], predicted, average='micro'):.3f}")
+        f1 = f1_score(Y.iloc[test], predicted, average="micro")
+        print(f"{label_prior:12}{score:14}micro-F1 {f1:.3f}")
 
 # %%
 # Which word speaks for which label
 # ---------------------------------
 #
-# The plot has the words of one held-out document. Each word is distributed over the labels in proportion to theta and
-# phi. Below the names of labels are their proportions.
+# The plot has the words of one held-out document. Each word is distributed
+# over the labels in proportion to theta and phi. Below the names of labels
+# are their proportions.
 
 document = int(np.argmax(X[test].sum(axis=1)))
 name = docstrings.document_names[test[document]]
 DocumentLabelsDisplay.from_estimator(
-    lda, X[test], document=document, feature_names=words, document_names=docstrings.document_names[test]
+    lda,
+    X[test],
+    document=document,
+    feature_names=words,
+    document_names=docstrings.document_names[test],
 )
 plt.show()
-print(name, "has the labels", ", ".join(Y.columns[Y.iloc[test[document]] == 1]))
+print(
+    name,
+    "has the labels",
+    ", ".join(Y.columns[Y.iloc[test[document]] == 1]),
+)

@@ -2,13 +2,15 @@
 The topics of a corpus
 ======================
 
-This example shows the topics of the docstrings of NumPy, SciPy and scikit-learn: their words, their shares of the
-corpus, and their shares in the subject groups of the documents.
+This example shows the topics of the docstrings of NumPy, SciPy and
+scikit-learn: their words, their shares of the corpus, and their shares in
+the subject groups of the documents.
 """
 
 # %%
-# The corpus that comes with the package has one document for each of 1,638 public functions and classes. The fit
-# uses only word counts, and not the module of a function.
+# The corpus that comes with the package has one document for each of 1,638
+# public functions and classes. The fit uses only word counts, and not the
+# module of a function.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,12 +26,16 @@ lda = GibbsLDA(12, random_state=0).fit(docstrings.data)
 # Words
 # -----
 #
-# A row of ``topic_word_`` is a distribution over the vocabulary. The bars are the probabilities of its eight likeliest
-# words. With the documents, the plot also marks the share of each word in the corpus. The order of topics in a fit has
-# no meaning, so they are ordered here by their share of the tokens.
+# A row of ``topic_word_`` is a distribution over the vocabulary. The bars
+# are the probabilities of its eight likeliest words. With the documents,
+# the plot also marks the share of each word in the corpus. The order of
+# topics in a fit has no meaning, so they are ordered here by their share of
+# the tokens.
 
 names = docstrings.feature_names
-TopicWordsDisplay.from_estimator(lda, docstrings.data, n_words=8, feature_names=names)
+TopicWordsDisplay.from_estimator(
+    lda, docstrings.data, n_words=8, feature_names=names
+)
 plt.show()
 
 # %%
@@ -42,10 +48,17 @@ words
 # Documents
 # ---------
 #
-# The plot has the mean topic proportions of each subject group. Some topics belong to one group; others, such as the
-# topic of algorithms, occur in many. Groups come from the modules of the packages, which the fit does not use.
+# The plot has the mean topic proportions of each subject group. Some topics
+# belong to one group; others, such as the topic of algorithms, occur in
+# many. Groups come from the modules of the packages, which the fit does not
+# use.
 
-groups = np.array([lda.doc_topic_[docstrings.target == g].mean(axis=0) for g in range(len(docstrings.target_names))])
+groups = np.array(
+    [
+        lda.doc_topic_[docstrings.target == g].mean(axis=0)
+        for g in range(len(docstrings.target_names))
+    ]
+)
 order = sorted(range(12), key=lambda k: -words[k]["share"])
 groups = groups[:, order]
 rows = np.argsort(groups.argmax(axis=1), kind="stable")
@@ -62,4 +75,6 @@ plt.show()
 # %%
 # The documents with the largest proportions of each topic:
 
-top_documents(lda, docstrings.data, document_names=docstrings.document_names)
+top_documents(
+    lda, docstrings.data, document_names=docstrings.document_names
+)

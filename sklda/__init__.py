@@ -15,11 +15,11 @@ folder imports only from the folders above it in this list, and from the modules
                      of K, of topics     _evidence  _coherence  _word_association
                      for searches        _scorers
                      their arguments     _models  _checks
-      inspection     what they read      _view  _ranking  _distances  _groups  _axes
+      inspection     what they read      _view  _ranking  _distances  _groups  _axes  _prior_axes
                      tables              _records  _tables  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      plots               _topic_shares  _topic_words  _documents  _similarity  _collections
-                                         _convergence  _marginal_likelihood  _topic_count
+                                         _convergence  _marginal_likelihood  _posterior_expectation  _topic_count
       datasets       corpora             _docstrings  _states  _synthetic  _tokens
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
 from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
-from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay, PosteriorExpectationDisplay
+from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
+from sklda.inspection._posterior_expectation import PosteriorExpectationDisplay
 from sklda.inspection._pyldavis import to_pyldavis
 from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityDisplay
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table

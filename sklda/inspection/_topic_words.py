@@ -13,6 +13,9 @@ from sklda.inspection._axes import plain_text, pyplot, style_bars
 from sklda.inspection._ranking import Ranking, check_count, chosen_topics
 from sklda.inspection._view import view
 
+# Characters of a word that are shown.
+_LONGEST = 24
+
 
 class TopicWordsDisplay:
     """The most probable words of topics, with their probabilities.
@@ -130,7 +133,8 @@ class TopicWordsDisplay:
         rows = -(-n // columns)
         if figure is None:
             height = rows * (0.6 + 0.19 * max(map(len, self.words)))
-            figure = plt.figure(figsize=(2.8 * columns, height), layout="constrained")
+            longest = max((len(plain_text(word, _LONGEST)) for words in self.words for word in words), default=0)
+            figure = plt.figure(figsize=((1.3 + 0.08 * longest) * columns, height), layout="constrained")
         axes = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
         for ax in axes[n:]:
             ax.remove()
@@ -139,13 +143,12 @@ class TopicWordsDisplay:
             places = np.arange(len(words))
             ax.barh(places, self.probabilities[i], color="steelblue")
             if self.word_shares is not None:
-                ax.vlines(self.word_shares[i], places - 0.4, places + 0.4, color="black", label="share in the corpus")
-            ax.set_yticks(places, [plain_text(word, 24) for word in words])
+                ax.vlines(self.word_shares[i], places - 0.4, places + 0.4, color="black")
+            ax.set_yticks(places, [plain_text(word, _LONGEST) for word in words])
             ax.set_title(name, fontsize=10, loc="left")
             style_bars(ax)
-        if self.word_shares is not None:
-            axes[n - 1].legend(fontsize=8, frameon=False, loc="lower right")
         figure.supylabel(self.label, fontsize=10)
-        figure.supxlabel("probability of the word in the topic", fontsize=10)
+        marks = "" if self.word_shares is None else "; black: its share in the corpus"
+        figure.supxlabel("probability of the word in the topic" + marks, fontsize=10)
         self.axes_, self.figure_ = axes[:n], figure
         return self

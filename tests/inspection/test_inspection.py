@@ -87,7 +87,7 @@ def test_contours(fitted):
         "grid, area by visits",
         "never visited",
         "95% statistical region",
-        "95% monte carlo region",
+        "95% Monte Carlo region",
         "maximum",
     ]
     assert display.ax_.get_xlabel().startswith("doc_topic_prior")

@@ -1,0 +1,52 @@
+"""Make the pictures of README.md and of the first page, from the scripts of the gallery. Needs Chromium."""
+
+import runpy
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+from PIL import Image
+
+DOC = Path(__file__).parent
+EXAMPLES, STATIC = DOC.parent / "examples", DOC / "_static"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def save(picture, name):
+    """Store a picture in few colours."""
+    Image.open(picture).convert("RGB").quantize(64).save(STATIC / name, optimize=True)
+
+
+def topics(folder):
+    """The first plot of the example of topics."""
+    runpy.run_path(str(EXAMPLES / "plot_topics.py"))
+    plt.figure(plt.get_fignums()[0]).savefig(folder / "topics.png", dpi=150)
+    save(folder / "topics.png", "topics.png")
+
+
+def explorer(folder):
+    """The page of the example of the explorer, with its largest topic chosen."""
+    found = runpy.run_path(str(EXAMPLES / "plot_explorer.py"))
+    page = folder / "topics.html"
+    found["explorer"].to_html(page)
+    picture = folder / "explorer.png"
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1400,980"]
+    address = f"{page.as_uri()}#topic={found['largest']}"
+    subprocess.run(
+        [CHROMIUM, *options, f"--screenshot={picture}", address], check=True, capture_output=True, timeout=120
+    )
+    save(picture, "explorer.png")
+
+
+if __name__ == "__main__":
+    if CHROMIUM is None:
+        raise SystemExit("Chromium is needed for the picture of the explorer, and was not found.")
+    with tempfile.TemporaryDirectory() as temporary:
+        for make in (topics, explorer):
+            make(Path(temporary))
+            plt.close("all")

@@ -1,0 +1,59 @@
+"""What displays of the priors (alpha, eta) share: checks, values on logarithmic axes, ticks and legends."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._inference.arguments import real_numbers
+
+PRIORS = ("doc_topic_prior", "topic_word_prior")
+LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"topic_word_prior $\eta$"}
+LINE, ACCENT, MUTED = "#1f5a91", "#c1440e", "#444444"
+
+# Factor by which a plot extends beyond the grid.
+_MARGIN = 1.05
+
+
+def check_has_curve(estimator):
+    """Raise an error if an estimator is not fitted, or has no marginal likelihood around its maximum."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "log_marginal_likelihood"):
+        raise TypeError(f"{type(estimator).__name__} has no marginal likelihood: give a fitted EmpiricalBayesLDA.")
+    # Its error names the methods that give one.
+    estimator.log_marginal_likelihood(estimator.doc_topic_prior_, estimator.topic_word_prior_)
+
+
+def region_edges(region):
+    """((alpha_low, alpha_high), (eta_low, eta_high)) as four checked floats, (2, 2)."""
+    edges = real_numbers(region, "region")
+    if edges.shape != (2, 2) or not ((edges > 0).all() and (edges[:, 0] < edges[:, 1]).all()):
+        raise ValueError(
+            f"region must be ((alpha_low, alpha_high), (eta_low, eta_high)), 0 < low < high; got {region!r}."
+        )
+    return edges
+
+
+def around(grid):
+    """The edges of the grid, extended by the margin."""
+    return np.array([(np.min(values) / _MARGIN, np.max(values) * _MARGIN) for values in grid])
+
+
+def span(edges, n_points, also):
+    """Values from edge to edge, evenly spaced in logarithms; `also` is one of them if it lies between the edges."""
+    values = np.geomspace(*edges, n_points)
+    return np.union1d(values, [also]) if edges[0] <= also <= edges[1] else values
+
+
+def log_axis(axis):
+    """Set ticks of a logarithmic axis with plain numbers, more of them if the axis is short."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    low, high = axis.get_view_interval()
+    steps = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0) if high < 5 * low else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=steps if high < 100 * low else (1.0,), numticks=8))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def legend_below(ax):
+    """Add a legend below the axes, where it covers no part of the plot."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=4, ncols=2, frameon=False)

@@ -1,0 +1,98 @@
+"""The pages of the documentation: their code runs, and their form is as CONTRIBUTING.md says."""
+
+import doctest
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# Folders that Sphinx makes.
+MADE = {"auto_examples", "generated", "_build", "_templates"}
+PAGES = [
+    page
+    for page in sorted((ROOT / "doc").rglob("*.rst"))
+    if not MADE.intersection(page.parts) and page.name != "sg_execution_times.rst"
+]
+SCRIPTS = sorted((ROOT / "examples").glob("plot_*.py"))
+LONG = {"benchmarks.rst", "benchmarks_point_estimates.rst"}
+MOST_WORDS, CODE_WIDTH, WIDTH = 1500, 76, 120
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT / "doc").as_posix())
+
+
+def code_lines(text):
+    """Number and text, without indentation, of lines in literal blocks and of doctests with their output."""
+    block = None  # Indentation of the line that begins a literal block.
+    example = False
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        indentation = len(line) - len(line.lstrip())
+        if block is not None and stripped and indentation <= block:
+            block = None
+        example = bool(stripped) and (example or stripped.startswith(">>>"))
+        if example or (block is not None and not stripped.startswith(":")):
+            yield number, stripped if example else line[block + 3 :]
+        if block is None and re.search(r"^\.\. (code-block|code|literalinclude)::|(?<!\.)::$", stripped):
+            directive = stripped.startswith("..")
+            block = indentation if not directive or "code" in stripped else None
+
+
+def headings(text):
+    """Number, character and text of every heading."""
+    lines = text.splitlines()
+    for number, (title, line) in enumerate(pairwise(lines), 1):
+        if title.strip() and re.fullmatch(r"([^\w\s])\1{2,}", line) and not re.fullmatch(r"([^\w\s])\1{2,}", title):
+            if len(line) >= len(title) and not title.startswith(" "):
+                yield number, line[0], title
+
+
+@each_page
+def test_code_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+
+
+@each_page
+def test_length(page):
+    n_words = len(page.read_text(encoding="utf-8").split())
+    assert page.name in LONG or n_words <= MOST_WORDS
+
+
+@each_page
+def test_width(page):
+    text = page.read_text(encoding="utf-8")
+    assert [n for n, line in enumerate(text.splitlines(), 1) if len(line) > WIDTH] == []
+    assert [n for n, line in code_lines(text) if len(line) > CODE_WIDTH] == []
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_width_of_scripts(script):
+    lines = script.read_text(encoding="utf-8").splitlines()
+    assert [n for n, line in enumerate(lines, 1) if len(line) > CODE_WIDTH] == []
+
+
+@each_page
+def test_images_have_alternative_texts(page):
+    text = page.read_text(encoding="utf-8")
+    directives = re.findall(r"^( *)\.\. (?:image|figure):: .*\n((?:\1 +:.*\n)*)", text, re.MULTILINE)
+    assert all(re.search(r":alt: \S", options) for _, options in directives)
+
+
+@each_page
+def test_headings_are_in_order(page):
+    characters = [character for _, character, _ in headings(page.read_text(encoding="utf-8"))]
+    levels = list(dict.fromkeys(characters))  # The first character is that of the title, the next that of sections.
+    found = [levels.index(character) for character in characters]
+    assert found[0] == 0 and 0 not in found[1:]
+    assert all(after <= before + 1 for before, after in pairwise(found))
+
+
+def test_checks_see_what_is_wrong():
+    text = (
+        "Title\n=====\n\nDeep\n~~~~\n\n::\n\n    " + 80 * "x" + "\n\n>>> 1\n" + 78 * "2" + "\n\n" + 79 * "text" + "\n"
+    )
+    assert [character for _, character, _ in headings(text)] == ["=", "~"]
+    assert [n for n, line in code_lines(text) if len(line) > CODE_WIDTH] == [9, 12]
