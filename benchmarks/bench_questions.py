@@ -65,7 +65,6 @@ def gibbs(**parameters):
 # By name: the sweeps of a fit with default parameters, and a function of the corpus and of the sweeps (None: default).
 BY_SWEEPS = {
     "GibbsLDA(K)": (500, gibbs()),
-    "GibbsLDA(K, n_chains=4)": (500, gibbs(n_chains=4)),
     "CollapsedVariationalLDA(K)": (
         50,
         lambda corpus, sweeps: CollapsedVariationalLDA(corpus[1], max_iter=sweeps or 50, **SEED).fit(corpus[0]),
@@ -85,6 +84,7 @@ ANNOUNCED = {
     "EmpiricalBayesLDA(K)": lambda corpus: EmpiricalBayesLDA(corpus[1], verbose=1, **SEED).fit(corpus[0]),
 }
 ANNOUNCEMENT = re.compile(r"(?:whole fit|expected).*, about (?:([\d,.]+) to )?([\d,.]+) (?:CPU seconds|s\b)")
+FOUR = "GibbsLDA(K, n_chains=4)"
 DOCUMENTS = 1_000
 
 
@@ -115,16 +115,23 @@ def seconds_of(function, *arguments):
 
 
 def cost_by_sweeps(name, corpus, limit):
-    """Seconds as text, a fitted model, and the seconds of one sweep."""
+    """Seconds, as text and as a number, a fitted model, and the seconds of one sweep."""
     sweeps, fit = BY_SWEEPS[name]
     short, _ = seconds_of(fit, corpus, SHORT)
     longer, model = seconds_of(fit, corpus, LONGER)
     per_sweep = (longer - short) / (LONGER - SHORT)
     expected = longer + (sweeps - LONGER) * per_sweep
     if expected > limit:
-        return f"about {expected:,.0f}", model, per_sweep
+        return f"about {expected:,.0f}", expected, model, per_sweep
     seconds, model = seconds_of(fit, corpus, None)
-    return f"{seconds:,.1f}", model, per_sweep
+    return f"{seconds:,.1f}", seconds, model, per_sweep
+
+
+def cost_of_chains(corpus, limit, seconds):
+    """Of four chains; `seconds` are those of one."""
+    if 4 * seconds > limit:
+        return f"about {4 * seconds:,.0f}"
+    return f"{seconds_of(gibbs(n_chains=4), corpus, None)[0]:,.1f}"
 
 
 def cost_of_search(corpus, limit, per_sweep):
@@ -149,10 +156,12 @@ def costs(corpus, limit):
     """Rows of (call, seconds)."""
     rows = {}
     for name in BY_SWEEPS:
-        rows[name], model, per_sweep = cost_by_sweeps(name, corpus, limit)
+        rows[name], seconds, model, per_sweep = cost_by_sweeps(name, corpus, limit)
         say(f"  {name}: {rows[name]}")
         if name == "GibbsLDA(K)":
             chain, sweep = model, per_sweep
+            rows[FOUR] = cost_of_chains(corpus, limit, seconds)
+            say(f"  {FOUR}: {rows[FOUR]}")
     few = corpus[0][:DOCUMENTS]
     for name, function in (("transform", chain.transform), ("score", chain.score)):
         rows[f"{name} of {DOCUMENTS:,} documents"] = f"{seconds_of(function, few)[0]:.2f}"
