@@ -3,8 +3,8 @@
     python benchmarks/bench_starts.py
     python benchmarks/bench_starts.py --search
 
-Every line has CPU seconds, the largest R-hat of a chain by itself and of all chains (see `diagnostics_`), the mean
-stability of the topics, and the held-out scores of the worst and of the best chain, in nats per token.
+Every line has CPU seconds, the largest R-hat of a chain by itself and of all chains (see `diagnostics_`), and the mean
+stability of the topics. The held-out scores are those of the worst and of the best chain, in nats per token.
 """
 
 import argparse

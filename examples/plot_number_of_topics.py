@@ -2,13 +2,15 @@
 A posterior over the number of topics
 =====================================
 
-:class:`sklda.TopicCountLDA` estimates the evidence p(w | T) for numbers of topics T and computes the posterior p(T |
-w), with errors. This example applies it to a corpus with six topics, and compares it with held-out perplexity and
-coherence.
+:class:`sklda.TopicCountLDA` estimates the evidence p(w | T) for numbers of
+topics T and computes the posterior p(T | w), with errors. This example
+applies it to a corpus with six topics, and compares it with held-out
+perplexity and coherence.
 """
 
 # %%
-# The corpus has 150 documents of 80 tokens and 60 words. Another 50 documents are for the perplexity.
+# The corpus has 150 documents of 80 tokens and 60 words. Another 50
+# documents are for the perplexity.
 
 import warnings
 
@@ -24,20 +26,29 @@ from sklda.metrics import topic_coherence
 
 TRUTH = 6
 priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.3}
-corpus = make_lda_corpus(200, 60, TRUTH, doc_length=80, **priors, random_state=0)
+corpus = make_lda_corpus(
+    200, 60, TRUTH, doc_length=80, **priors, random_state=0
+)
 X, others = corpus.data[:150], corpus.data[150:]
 
 # %%
 # The posterior
 # -------------
 #
-# The bars are probabilities with two Monte Carlo standard errors. The right panel has the log evidence, in nats below
-# the best. Its scale is linear for the upper ten nats and logarithmic below.
+# The bars are probabilities with two Monte Carlo standard errors. The right
+# panel has the log evidence, in nats below the best. Its scale is linear
+# for the upper ten nats and logarithmic below.
 
 lda = TopicCountLDA(2, 12, **priors, random_state=0).fit(X)
 low, high = lda.topic_count_interval_
-print(f"{lda.n_components_} topics at the mode; from {low} to {high} with probability 0.95")
-for T, p, std in zip(lda.topic_counts_, lda.topic_count_posterior_, lda.topic_count_posterior_std_, strict=True):
+print(f"{lda.n_components_} topics at the mode")
+print(f"{low} to {high} topics with probability 0.95")
+for T, p, std in zip(
+    lda.topic_counts_,
+    lda.topic_count_posterior_,
+    lda.topic_count_posterior_std_,
+    strict=True,
+):
     if p > 1e-3:
         print(f"p({T:2d} | w) = {p:.3f} ± {std:.3f}")
 
@@ -48,23 +59,32 @@ plt.show()
 # Another prior over T
 # --------------------
 #
-# The log posterior is the log prior plus the log evidence, up to a constant. So another prior needs no new fit. Here it
-# is a Poisson distribution with mean 3; in a fit this is ``topic_count_prior=poisson(3)``.
+# The log posterior is the log prior plus the log evidence, up to a
+# constant. So another prior needs no new fit. Here it is a Poisson
+# distribution with mean 3; in a fit this is
+# ``topic_count_prior=poisson(3)``.
 
 log_evidence = lda.log_evidence_ + lda.log_evidence_downward_bias_
 log_posterior = log_evidence + poisson(3).logpmf(lda.topic_counts_)
-print("with a Poisson prior of mean 3:", lda.topic_counts_[log_posterior.argmax()], "topics")
+print(
+    "with a Poisson prior of mean 3:",
+    lda.topic_counts_[log_posterior.argmax()],
+    "topics",
+)
 
 # %%
 # Few documents
 # -------------
 #
-# Fifteen documents are not enough to distinguish five topics from seven. The Monte Carlo errors are also large, and a
-# warning advises to report the interval.
+# Fifteen documents are not enough to distinguish five topics from seven.
+# The Monte Carlo errors are also large, and a warning advises to report the
+# interval.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", ConvergenceWarning)
-    few = TopicCountLDA(2, 12, **priors, n_temperatures=200, max_iter=10000, random_state=0).fit(X[:15])
+    few = TopicCountLDA(
+        2, 12, **priors, n_temperatures=200, max_iter=10000, random_state=0
+    ).fit(X[:15])
 for each in caught:
     print(each.message)
 
@@ -75,16 +95,24 @@ plt.show()
 # Perplexity and coherence
 # ------------------------
 #
-# Fits with 3 to 12 topics are scored on 50 new documents, and by the coherence of their topics. Perplexity has its
-# minimum at the true number, but hardly rises after it, and it has no scale that shows which differences are large.
-# Coherence has its maximum at another number.
+# Fits with 3 to 12 topics are scored on 50 new documents, and by the
+# coherence of their topics. Perplexity has its minimum at the true number,
+# but hardly rises after it, and it has no scale that shows which
+# differences are large. Coherence has its maximum at another number.
 
 counts = [3, 4, 5, 6, 7, 8, 10, 12]
-fits = [GibbsLDA(T, **priors, init="prune", max_iter=60, random_state=0).fit(X) for T in counts]
+fits = [
+    GibbsLDA(T, **priors, init="prune", max_iter=60, random_state=0).fit(X)
+    for T in counts
+]
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 axes[0].plot(counts, [fit.perplexity(others) for fit in fits], "o-")
-axes[1].plot(counts, [np.mean(topic_coherence(X, fit)) for fit in fits], "o-")
-for ax, name in zip(axes, ["held-out perplexity", "coherence"], strict=True):
+axes[1].plot(
+    counts, [np.mean(topic_coherence(X, fit)) for fit in fits], "o-"
+)
+for ax, name in zip(
+    axes, ["held-out perplexity", "coherence"], strict=True
+):
     ax.axvline(TRUTH, color="grey", linestyle=":", zorder=0)
     ax.set(xlabel="number of topics T", ylabel=name)
     ax.spines[["top", "right"]].set_visible(False)
