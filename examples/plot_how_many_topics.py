@@ -103,4 +103,6 @@ plt.show()
 
 for fit in (fits[0], fits[-1]):
     n, sizes = fit.n_components, fit.topic_share_ * train.shape[0]
-    print(f"{n} topics: {sizes.min():.0f} to {sizes.max():.0f} documents each")
+    print(
+        f"{n} topics: {sizes.min():.0f} to {sizes.max():.0f} documents each"
+    )
