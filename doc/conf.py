@@ -25,6 +25,9 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
+# All references must resolve. scikit-learn's pages are not read, since that needs the network; modules have no pages.
+nitpicky = True
+nitpick_ignore = [("py:class", "sklearn.utils.Bunch"), ("py:mod", "metrics")]
 # Quotes in the types of parameters are those of Python.
 smartquotes_action = "De"
 # The right column has the names of methods, without the class.
