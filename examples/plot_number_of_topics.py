@@ -62,15 +62,13 @@ plt.show()
 # The log posterior is the log prior plus the log evidence, up to a
 # constant. So another prior needs no new fit. Here it is a Poisson
 # distribution with mean 3; in a fit this is
-# ``topic_count_prior=poisson(3)``.
+# ``topic_count_prior=poisson(3)``. Numbers without runs have no evidence
+# (NaN): they are unlikely.
 
 log_evidence = lda.log_evidence_ + lda.log_evidence_downward_bias_
 log_posterior = log_evidence + poisson(3).logpmf(lda.topic_counts_)
-print(
-    "with a Poisson prior of mean 3:",
-    lda.topic_counts_[log_posterior.argmax()],
-    "topics",
-)
+most_likely = lda.topic_counts_[np.nanargmax(log_posterior)]
+print("with a Poisson prior of mean 3:", most_likely, "topics")
 
 # %%
 # Few documents
@@ -99,6 +97,8 @@ plt.show()
 # coherence of their topics. Perplexity has its minimum at the true number,
 # but hardly rises after it, and it has no scale that shows which
 # differences are large. Coherence has its maximum at another number.
+# The curves of real texts are different, see
+# :ref:`sphx_glr_auto_examples_plot_how_many_topics.py`.
 
 counts = [3, 4, 5, 6, 7, 8, 10, 12]
 fits = [
