@@ -33,7 +33,7 @@ def code_lines(text):
             block = None
         if comment is not None and stripped and indentation <= comment:
             comment = None
-        if comment is None and re.match(r"\.\.(?! (_|\[|.*::))", stripped):
+        if comment is None and re.match(r"\.\.( (?!_|\[|.*::)|$)", stripped):
             comment = indentation
         if comment is not None:
             continue
