@@ -14,6 +14,7 @@ from PIL import Image
 
 DOC = Path(__file__).parent
 EXAMPLES, STATIC = DOC.parent / "examples", DOC / "_static"
+PLOTS = {"topics.png": "plot_topics.py"}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -22,11 +23,13 @@ def save(picture, name):
     Image.open(picture).convert("RGB").quantize(64).save(STATIC / name, optimize=True)
 
 
-def topics(folder):
-    """The first plot of the example of topics."""
-    runpy.run_path(str(EXAMPLES / "plot_topics.py"))
-    plt.figure(plt.get_fignums()[0]).savefig(folder / "topics.png", dpi=150)
-    save(folder / "topics.png", "topics.png")
+def plots(folder):
+    """The first plots of examples."""
+    for picture, script in PLOTS.items():
+        plt.close("all")
+        runpy.run_path(str(EXAMPLES / script))
+        plt.figure(plt.get_fignums()[0]).savefig(folder / picture, dpi=150)
+        save(folder / picture, picture)
 
 
 def explorer(folder):
@@ -47,6 +50,5 @@ if __name__ == "__main__":
     if CHROMIUM is None:
         raise SystemExit("Chromium is needed for the picture of the explorer, and was not found.")
     with tempfile.TemporaryDirectory() as temporary:
-        for make in (topics, explorer):
-            make(Path(temporary))
-            plt.close("all")
+        plots(Path(temporary))
+        explorer(Path(temporary))

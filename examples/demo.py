@@ -158,7 +158,7 @@ def paired_difference(ratios, lengths):
 
 def show_accuracy(corpus):
     """Print the accuracy of a classifier for several features; all are fitted to the training part of each fold."""
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
     features = {
         "topics, sklda": GibbsLDA(K, random_state=0),
         "topics, scikit-learn": LatentDirichletAllocation(
@@ -213,7 +213,7 @@ def main():
     )
     show_priors(model, corpus.data)
     print(
-        f"\n4. Topics as features: accuracy of a classifier of {len(corpus.target_names)} subject groups, 5 folds\n"
+        f"\n4. Topics as features: accuracy of a classifier of {len(corpus.target_names)} subject groups, 3 folds\n"
     )
     show_accuracy(corpus)
     print(f"\n{time.perf_counter() - start:.0f} s in total\n")
