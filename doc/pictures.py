@@ -14,7 +14,7 @@ from PIL import Image
 
 DOC = Path(__file__).parent
 EXAMPLES, STATIC = DOC.parent / "examples", DOC / "_static"
-PLOTS = {"topics.png": "plot_topics.py"}
+PLOTS = {"topics.png": "plot_topics.py", "how_many_topics.png": "plot_how_many_topics.py"}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 

@@ -61,10 +61,13 @@ def ask(draw, session, model, X):
         return
     if name == "transform":
         session.distribution(found, found.shape, "theta")
-    elif name == "score_samples":
-        session.log_probability(found, found.shape, name, tolerance=ESTIMATED)
-    elif name in ("score", "perplexity"):
-        session.finite(found, name)
+    elif name in ("score_samples", "score", "perplexity"):
+        # A change may have left a word without any topic.
+        possible = X.clean @ (model.topic_word_ == 0).all(axis=0) == 0
+        if name == "score_samples":
+            session.log_probability(found, found.shape, name, possible=possible, tolerance=ESTIMATED)
+        elif possible.all():
+            session.finite(found, name)
     elif name == "sample_posterior":
         for each in found.topic_word:
             session.distribution(each, np.shape(each), "a draw of phi")
