@@ -113,8 +113,8 @@ def topic_coherence(
     n_features = np.shape(topic_word)[1]
     if counts.shape[1] != n_features:
         raise ValueError(f"topic_word has {n_features} features, X has {counts.shape[1]}.")
-    # The sum of a sparse matrix would change it, if it has repeated entries.
-    if not np.any(counts.data if sp.issparse(counts) else counts):
+    # A sum of a sparse matrix would add up its repeated entries in place.
+    if not np.any(counts.data if hasattr(counts, "nnz") else counts):
         raise ValueError("X has no words: all its documents are empty.")
 
     vocabulary, top = np.unique(top, return_inverse=True)
