@@ -83,7 +83,7 @@ ANNOUNCED = {
     "TopicCountLDA()": lambda corpus: TopicCountLDA(verbose=1, **SEED).fit(corpus[0]),
     "EmpiricalBayesLDA(K)": lambda corpus: EmpiricalBayesLDA(corpus[1], verbose=1, **SEED).fit(corpus[0]),
 }
-ANNOUNCEMENT = re.compile(r"(?:whole fit|expected).*, about (?:([\d,.]+) to )?([\d,.]+) (?:CPU seconds|s\b)")
+ANNOUNCEMENT = re.compile(r"(?:whole fit|expected).*, about (?:([\d,.e+]+) to )?([\d,.e+]+) (?:CPU seconds|s\b)")
 FOUR = "GibbsLDA(K, n_chains=4)"
 DOCUMENTS = 1_000
 
@@ -100,7 +100,7 @@ class Announcement(io.TextIOBase):
 
     def write(self, text):
         if found := re.search(
-            r"(?:whole fit.*|expected.*), about (?:([\d,.]+) to )?([\d,.]+) (?:CPU seconds|s\b)", text
+            r"(?:whole fit.*|expected.*), about (?:([\d,.e+]+) to )?([\d,.e+]+) (?:CPU seconds|s\b)", text
         ):
             seconds = [float(each.replace(",", "")) for each in found.groups() if each]
             if seconds[-1] > self.limit:
