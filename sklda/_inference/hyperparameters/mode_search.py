@@ -136,7 +136,7 @@ def _say_cost(pool, seconds):
     most = least + settings.max_iter * pool.n_chains
     pool.say(
         f"expected: {least} to {most} sweeps of {pool.corpus.n_tokens} tokens with {pool.n_chains} chains, about "
-        f"{least * seconds:.2g} to {most * seconds:.2g} CPU seconds; more if chains are in different modes"
+        f"{least * seconds:.1f} to {most * seconds:.1f} CPU seconds; more if chains are in different modes"
     )
 
 
