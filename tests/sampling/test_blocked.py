@@ -169,7 +169,6 @@ def test_many_topics(kind, n_components):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", BLOCK_KINDS)
 def test_rare_topics_are_drawn_at_their_rate(kind):
     """Workers draw with the code of the collapsed kernel, which has a test of its own.

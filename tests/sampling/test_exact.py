@@ -113,7 +113,6 @@ def test_chains_from_random_starts_reach_the_posterior(alpha, eta, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_rare_topic_is_drawn_at_its_rate():
     """Topic 17 has 9.9e-8 of the weight of topic 1 in its lane: added to it in single precision, it would be nothing.
 

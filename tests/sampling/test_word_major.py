@@ -123,7 +123,6 @@ def test_a_rare_topic_is_drawn_at_its_rate_from_all():
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_rare_topic_is_drawn_at_its_rate_from_a_list():
     """Topic 17 stands where its weight comes after that of topic 1, of which it has less than 1e-7.
 
