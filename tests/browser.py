@@ -72,7 +72,8 @@ def run(page, script, folder, width=1400, height=2000):
         capture_output=True,
         timeout=100,
         check=True,
-        env={**os.environ, "HOME": str(folder)},
+        # Chromium does not start with the library of a sanitizer.
+        env={**os.environ, "HOME": str(folder), "LD_PRELOAD": ""},
     )
     output = done.stdout.decode()
     result = re.search(r'<pre id="result">(\S+)</pre>', output)
