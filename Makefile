@@ -7,8 +7,8 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 WORKERS := -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-exhaustive test-oldest test-prerelease test-checked test-wheel sanitize fuzz interrupts lint doc linkcheck pictures \
-	bench wheel wheels instructions release-check clean
+.PHONY: demo test test-exhaustive test-oldest test-prerelease test-checked test-wheel sanitize fuzz interrupts lint doc \
+	linkcheck pictures bench wheel wheels instructions release-check clean
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
 SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.py' -o -name '*.pyx' -o -name '*.pxd' \
