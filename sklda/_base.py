@@ -121,12 +121,7 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
 
     def _topic_attributes(self, chain):
         """Fitted attributes: topics and topic proportions from the present draw of a chain."""
-        doc_topic, topic_word = estimate_counts(
-            chain.corpus,
-            chain.priors,
-            chain.topics,
-            self.point_estimate,
-        )
+        doc_topic, topic_word = estimate_counts(chain.corpus, chain.priors, chain.topics, self.point_estimate)
         doc_topic += chain.priors.doc
         doc_topic /= doc_topic.sum(axis=1, keepdims=True)
         topic_word += chain.priors.topic_word()

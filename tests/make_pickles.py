@@ -5,11 +5,13 @@ with the fitted estimator, new documents, and its answers for them.
 """
 
 import gzip
+import io
 import pickle
 import sys
 import warnings
 from pathlib import Path
 
+import joblib
 import numpy as np
 import sklearn
 
@@ -46,6 +48,19 @@ def answers(estimator):
         if hasattr(estimator, "predict"):
             found["predict"] = estimator.predict(NEW.data)
     return found
+
+
+def through_pickle(estimator):
+    """A copy of the estimator, by pickle."""
+    return pickle.loads(pickle.dumps(estimator))
+
+
+def through_joblib(estimator):
+    """The same by joblib."""
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    file.seek(0)
+    return joblib.load(file)
 
 
 def main():

@@ -1,17 +1,15 @@
 """Fitted estimators survive pickle, joblib and skops; pickles of earlier versions load."""
 
 import gzip
-import io
 import pickle
 import re
 import warnings
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pytest
 import sklearn
-from make_pickles import FOLDER, NEW, answers, estimators
+from make_pickles import FOLDER, NEW, answers, estimators, through_joblib, through_pickle
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.fixes import parse_version
 
@@ -20,17 +18,6 @@ import sklda
 FITTED = {type(each).__name__: each for each in estimators()}
 STORED = sorted(FOLDER.glob("*/*.pkl.gz"))
 PAGE = Path(__file__).parents[1] / "doc" / "guide" / "persistence.rst"
-
-
-def through_pickle(estimator):
-    return pickle.loads(pickle.dumps(estimator))
-
-
-def through_joblib(estimator):
-    file = io.BytesIO()
-    joblib.dump(estimator, file)
-    file.seek(0)
-    return joblib.load(file)
 
 
 def through_skops(estimator):

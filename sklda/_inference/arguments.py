@@ -21,7 +21,9 @@ def check_choice(value, name, allowed):
 
 
 def check_components(components, owner, n_features=None):
-    """The `components_` of an estimator as a float64 matrix; it may have been replaced since the fit.
+    """The `components_` of an estimator as a matrix of floats; it may have been replaced since the fit.
+
+    A float32 or float64 array is not copied.
 
     Parameters
     ----------
@@ -36,7 +38,8 @@ def check_components(components, owner, n_features=None):
     ValueError, TypeError
         If it is no matrix of real numbers, or does not have these features.
     """
-    values = real_numbers(components, f"components_ of the {owner}")
+    in_place = isinstance(components, np.ndarray) and components.dtype in (np.float32, np.float64)
+    values = components if in_place else real_numbers(components, f"components_ of the {owner}")
     if values.ndim != 2 or not values.size:
         raise ValueError(f"components_ of the {owner} has shape {values.shape}: it is not a matrix of topics.")
     if n_features is not None and values.shape[1] != n_features:

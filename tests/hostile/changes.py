@@ -1,12 +1,10 @@
 """Changes of a fitted estimator between two calls: other parameters, attributes, copies, and other threads."""
 
 import copy
-import io
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 
-import joblib
 import numpy as np
+from make_pickles import through_joblib, through_pickle
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -133,20 +131,9 @@ def _copies(draw, session, model, X):
     if how == "clone":
         session.call(clone(model).transform, X.given, refuse="a clone is not fitted")
         return
-    other = session.call({"pickle": _pickled, "joblib": _dumped, "deep copy": copy.deepcopy}[how], model)
+    other = session.call({"pickle": through_pickle, "joblib": through_joblib, "deep copy": copy.deepcopy}[how], model)
     answers = [session.call(each.transform, X.given) for each in (model, other)]
     session.require(_same(*answers), f"a {how} answers as the estimator does")
-
-
-def _pickled(model):
-    return pickle.loads(pickle.dumps(model))
-
-
-def _dumped(model):
-    file = io.BytesIO()
-    joblib.dump(model, file)
-    file.seek(0)
-    return joblib.load(file)
 
 
 def _same(a, b):
