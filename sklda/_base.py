@@ -59,6 +59,14 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
         "random_state": ["random_state", np.random.Generator],
     }
 
+    # Fitted attributes that some fits do not have, and what they need.
+    _needed: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an AttributeError that says what a missing attribute needs."""
+        reason = f": it {self._needed[name]}" if name in self._needed else ""
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{reason}.", name=name, obj=self)
+
     @_all_or_nothing
     @with_callbacks
     def fit(self, X: Counts, y: Any = None) -> Self:

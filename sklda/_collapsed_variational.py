@@ -20,7 +20,7 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import with_team
 from sklda._inference.priors import SMALLEST, Priors
 from sklda._inference.sampling.parameters import draw_dirichlets
-from sklda._inference.sampling.prior_learning import KINDS, PriorLearning, prior_settings
+from sklda._inference.sampling.prior_learning import KINDS, PriorLearning, kind_of_learning, prior_settings
 from sklda._inference.types import Counts, Seed
 from sklda._inference.variational.batch import Batch
 from sklda._inference.variational.fixed_topics import infer, perplexity
@@ -200,7 +200,7 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _fit(self, corpus, data):
         seed = random.seed_sequence(self.random_state)
-        given = self._kind_of_learning(), self.doc_topic_prior, self.topic_word_prior
+        given = kind_of_learning(self.learn_priors), self.doc_topic_prior, self.topic_word_prior
         priors, learning = prior_settings(*given, None, self.n_components, corpus)
         learner = None if learning is None else Learner(learning, priors)
         if self.learning_method == "batch":
@@ -243,7 +243,7 @@ class CollapsedVariationalLDA(BaseLDA):
     def _topics(self, counts, priors, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
         given, alpha = self.doc_topic_prior, priors.doc[0]
-        as_array = np.ndim(given) > 0 if given is not None else self._kind_of_learning() == "asymmetric"
+        as_array = np.ndim(given) > 0 if given is not None else kind_of_learning(self.learn_priors) == "asymmetric"
         eta = self.topic_word_prior
         return {
             "components_": counts + priors.topic_word(),
@@ -311,16 +311,10 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _learner(self, priors):
         """How the stream learns priors; None if it does not."""
-        kind, given = self._kind_of_learning(), (self.doc_topic_prior, self.topic_word_prior)
+        kind, given = kind_of_learning(self.learn_priors), (self.doc_topic_prior, self.topic_word_prior)
         if not kind or None not in [None if prior is None else True for prior in given]:
             return None
         return Learner(PriorLearning(kind, *given), priors)
-
-    def _kind_of_learning(self):
-        """`learn_priors` as a str, or False."""
-        if isinstance(self.learn_priors, str):
-            return self.learn_priors
-        return KINDS[0] if self.learn_priors else False
 
     def _n_threads(self):
         return min(effective_n_jobs(self.n_jobs), cpu_count())

@@ -16,11 +16,11 @@ from sklda._callbacks import Progress
 from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._inference import random
 from sklda._inference.modes.initialisation import INITS, init_of, initialise_chains
+from sklda._inference.priors import SMALLEST
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
-from sklda._inference.sampling.draws import at_draws, sample_parameters
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
-from sklda._inference.sampling.prior_learning import KINDS, prior_settings
+from sklda._inference.sampling.prior_learning import KINDS, kind_of_learning, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
 from sklda._inference.types import Counts, Model, Seed, Topics
@@ -208,6 +208,11 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     ((4, 2), [True, True, False, False])
     """
 
+    _needed = {
+        **ChainAttributes._needed,
+        "snapshots_": "needs snapshot_every",
+        "snapshot_sweeps_": "needs snapshot_every",
+    }
     _parameter_constraints = {
         **BaseLDA._parameter_constraints,
         "learn_priors": [StrOptions(set(KINDS)), "boolean"],
@@ -325,7 +330,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             learning.begin(chain).learn_from_present_draw(chain)
         chain.record()
         chain.keep_draw(1)
-        lda.__dict__.update(ChainResults(lda, [chain]).attributes())
+        lda.__dict__.update(lda._attributes(ChainResults(lda, [chain])))
         lda.__dict__.update(n_iter_=0, _fold_in_seed_=random.key(random.child(seed, 1)))
         return lda
 
@@ -344,7 +349,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             fold_in_seed = random.key(random.child(seed, 1))
 
         def fitted(chains):
-            return ChainResults(self, chains).attributes() | {"_fold_in_seed_": fold_in_seed}
+            return self._attributes(ChainResults(self, chains)) | {"_fold_in_seed_": fold_in_seed}
 
         if n_snapshots and self.verbose:
             size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
@@ -357,7 +362,17 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         results = ChainResults(self, chains)
         del chains  # They have arrays for sweeps.
         results.warn_of_disagreement()
-        return results.attributes() | {"_fold_in_seed_": fold_in_seed}
+        return self._attributes(results) | {"_fold_in_seed_": fold_in_seed}
+
+    def _attributes(self, results):
+        """Fitted attributes from the results of chains."""
+        found = results.attributes() | {"_learnt_kind_": kind_of_learning(self.learn_priors)}
+        if self.snapshot_every is not None:
+            snapshots = results.states[results.best].snapshots
+            shape = (-1, self.n_components, results.corpus.n_features)
+            found["snapshots_"] = np.array([phi for _, phi in snapshots], dtype=np.float32).reshape(shape)
+            found["snapshot_sweeps_"] = np.array([sweep for sweep, _ in snapshots], dtype=int)
+        return found
 
     def _prior_settings(self, corpus):
         """The initial priors, and how they are learnt (None: they are not)."""
@@ -368,31 +383,34 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
             added = added if added.nnz else None
         given = self.doc_topic_prior, self.topic_word_prior
-        return prior_settings(self._kind_of_learning(), *given, added, self.n_components, corpus)
+        return prior_settings(kind_of_learning(self.learn_priors), *given, added, self.n_components, corpus)
 
-    def _kind_of_learning(self):
-        """`learn_priors` as a str, or False."""
-        if isinstance(self.learn_priors, str):
-            return self.learn_priors
-        return KINDS[0] if self.learn_priors else False
-
-    def _sample_posterior(self, n_samples, seed):
-        state, priors = (each[self.best_chain_] for each in (self._chain_states_, self._chain_priors_))
-        draws = [z for _, z in state.draws[-self.n_draws_ :]]
-        chains = at_draws(self._corpus_, priors, draws, n_samples)
-        return sample_parameters(chains, n_samples, np.random.default_rng(seed))
+    def _prior_attributes(self, draws):
+        """alpha, a float if all topics have the same; eta as given, or a float if it was learnt."""
+        priors, alpha, eta = draws.priors, self.doc_topic_prior, self.topic_word_prior
+        as_array = np.ndim(alpha) if alpha is not None else kind_of_learning(self.learn_priors) == "asymmetric"
+        if len(priors.topic) and (eta is None or self.seed_words):
+            # Rounding to single precision may have left the allowed range.
+            eta = np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)
+        else:
+            eta = np.array(eta, dtype=np.float64) if np.ndim(eta) else float(priors.word[0])
+        return {
+            "doc_topic_prior_": priors.doc[0].copy() if as_array else float(priors.doc[0, 0]),
+            "topic_word_prior_": eta,
+        }
 
     def _resume(self, corpus, priors, learning):
         """Chains that continue from the states of the previous fit."""
         self._check_same_corpus(corpus)
         before = {"n_components": len(self.components_), "n_chains": len(self._chain_states_)}
-        if self._kind_of_learning() != self._learnt_kind_:
+        if kind_of_learning(self.learn_priors) != self._learnt_kind_:
             before["learn_priors"] = self._learnt_kind_
         self._check_same_parameters(before)
         kind = chain_class(self.sampler, corpus, priors)
-        own = [priors if learning is None else learning.as_learnt(known) for known in self._chain_priors_]
+        before = [draws.priors for draws in self._chain_draws_]
+        own = [priors if learning is None else learning.as_learnt(known) for known in before]
         return [
             # Draws at other priors are not averaged with those to come.
             kind(corpus, new, state if new.equal(known) else replace(state, draws=()))
-            for new, known, state in zip(own, self._chain_priors_, self._chain_states_, strict=True)
+            for new, known, state in zip(own, before, self._chain_states_, strict=True)
         ]

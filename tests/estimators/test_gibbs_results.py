@@ -80,10 +80,10 @@ def test_given_priors_stay(X, sampler, given):
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_warm_start_keeps_learnt_priors_to_the_last_bit(X, sampler, parameters, same):
     lda = fit(X, sampler=sampler, warm_start=True, n_chains=2, max_iter=30, **parameters)
-    before = lda._chain_priors_
+    before = [draws.priors for draws in lda._chain_draws_]
     assert [len(state.draws) for state in lda._chain_states_] == [2, 2]
     lda.fit(X)
-    for old, new in zip(before, lda._chain_priors_, strict=True):
+    for old, new in zip(before, [draws.priors for draws in lda._chain_draws_], strict=True):
         assert same(old, new)
     assert lda.n_iter_ == 60
     assert lda.log_joint_trace_.shape == (2, 60)

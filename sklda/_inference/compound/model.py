@@ -25,8 +25,6 @@ class Model(Aligned):
         Whether gamma and eta are learnt: by Gibbs-EM in the burn-in, or in every variational iteration.
     burn_in : int
         Sweeps before the averages begin. Step sizes, gamma and eta change only in these sweeps.
-    draw_every : int or None
-        Sweeps between draws of pi that are kept.
     """
 
     collections: np.ndarray
@@ -36,10 +34,9 @@ class Model(Aligned):
     learn_gamma: bool = False
     learn_eta: bool = False
     burn_in: int = 0
-    draw_every: int | None = None
 
     @classmethod
-    def make(cls, collections, n_collections, method, hyperparameters, *, max_iter, burn_in, draw_every, earlier=None):
+    def make(cls, collections, n_collections, method, hyperparameters, *, max_iter, burn_in, earlier=None):
         """Settings of a fit, new or continued.
 
         Parameters
@@ -52,7 +49,6 @@ class Model(Aligned):
             Sweeps of this fit.
         burn_in : int or None
             None: half of `max_iter`.
-        draw_every : int or None
         earlier : pair of Model and list of state, default=None
             Model and last states of the fit that is continued. Its burn-in is kept.
 
@@ -68,14 +64,10 @@ class Model(Aligned):
             burn_in = max_iter // 2
         if method == "variational":
             burn_in = 0
-            if draw_every is not None:
-                raise ValueError("method='variational' makes no draws: draw_every must be None.")
             if hyperparameters.alpha_prior is not None:
                 raise ValueError("method='variational' does not draw alpha: give collection_topic_prior as a float.")
         elif burn_in >= n_sweeps:
             raise ValueError(f"burn_in = {burn_in} leaves none of {n_sweeps} sweeps to average: make max_iter larger.")
-        elif (hyperparameters.learn_gamma or hyperparameters.learn_eta) and burn_in == 0:
-            raise ValueError("learn_priors=True learns in the burn-in, and burn_in is 0 sweeps: make it longer.")
         return cls(
             collections,
             n_collections,
@@ -84,7 +76,6 @@ class Model(Aligned):
             hyperparameters.learn_gamma,
             hyperparameters.learn_eta,
             burn_in,
-            draw_every,
         )
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.count_rows import CountRows, aligned_zeros
+from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._kernels import _collapsed, _histograms, _log_joint, _prior_path, _tokens
 
 # Weights (tokens times topics) of a block; `stop` is called between blocks. A block takes about a tenth of a second.
@@ -252,6 +253,16 @@ class GibbsChain:
         """Append the present z to `draws`, of which the last `n_draws` are kept."""
         self.draws.append((self.n_sweeps, compact_topics(self.topics, self.priors.n_components)))
         del self.draws[:-n_draws]
+
+    def keep_only(self, n_burn_in, draw_every):
+        """Forget draws of the burn-in, and those that are not a multiple of `draw_every` sweeps."""
+        self.n_burn_in = n_burn_in
+        self.draws = [(sweep, z) for sweep, z in self.draws if sweep > n_burn_in and sweep % draw_every == 0]
+
+    def kept_draws(self):
+        """`KeptDraws`: the draws that were kept, or the present one if there are none."""
+        topics = [z for _, z in self.draws] or [compact_topics(self.topics, self.priors.n_components)]
+        return KeptDraws(self.priors, topics)
 
     def log_joint(self):
         """log p(w, z | alpha, eta) with theta and phi integrated out, in nats."""

@@ -16,7 +16,7 @@ _EVERY = 10
 _WAIT = 0.2
 # Tokens from which on priors are learnt, and priors of smaller corpora. Measured on simulated corpora of 20 to 3,000
 # tokens: below 1,000 a learnt alpha per topic overfits, and fits of a dozen tokens end at the bounds of the priors.
-LEAST_TOKENS, _SMALL_CORPUS_PRIOR = 1000, 0.1
+LEAST_TOKENS, SMALL_CORPUS_PRIOR = 1000, 0.1
 # Number of draws that the last M-step uses: those of the last M-steps.
 _LAST_DRAWS = 12
 
@@ -84,6 +84,13 @@ class PriorLearning:
         return MStep(bounds, self.per_topic)
 
 
+def kind_of_learning(learn_priors):
+    """`learn_priors` as one of `KINDS`, or False."""
+    if isinstance(learn_priors, str):
+        return learn_priors
+    return KINDS[0] if learn_priors else False
+
+
 def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus):
     """The initial priors of chains, and how they are learnt.
 
@@ -105,7 +112,7 @@ def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus):
     """
     n_features, default = corpus.n_features, 1.0 / n_components
     if kind and corpus.n_tokens < LEAST_TOKENS:
-        kind, default = False, _SMALL_CORPUS_PRIOR
+        kind, default = False, SMALL_CORPUS_PRIOR
     first_alpha, first_eta = (default if prior is None else prior for prior in (alpha, eta))
     priors = Priors.make(first_alpha, first_eta, n_components, n_features)
     if pseudo_counts is not None:

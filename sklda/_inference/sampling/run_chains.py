@@ -15,8 +15,7 @@ _WINDOW = 20
 class Schedule:
     """The work between the sweeps of a chain.
 
-    The first half of the sweeps is burn-in. Priors are learnt in it, and no draws are kept from it. If a chain is
-    continued, the burn-in is the first half of all its sweeps; but if priors were learnt, it is that of the first run.
+    Priors are learnt in the burn-in, and no draws are kept from it.
 
     Attributes
     ----------
@@ -32,6 +31,9 @@ class Schedule:
         kept, the chain ends. None: all sweeps.
     learning : PriorLearning or None
         How the priors of a chain are learnt in its burn-in. None: they are fixed.
+    burn_in : int or None
+        Sweeps of the burn-in of a chain, counted from its first sweep. None: the first half of its sweeps. If such a
+        chain is continued, the half of all its sweeps; but if priors were learnt, that of the first run.
     """
 
     n_draws: int = 1
@@ -39,6 +41,7 @@ class Schedule:
     snapshot_every: int | None = None
     tol: float | None = None
     learning: PriorLearning | None = None
+    burn_in: int | None = None
 
 
 def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
@@ -100,12 +103,12 @@ class _Recorder:
         if chain.n_sweeps == 0:
             # The records of `from_assignments`.
             chain.trace, chain.label_free = [], []
-        if chain.n_sweeps == 0 or schedule.learning is None:
-            chain.n_burn_in = (chain.n_sweeps + n_sweeps) // 2
+        n_burn_in = schedule.burn_in
+        if n_burn_in is None:
+            fixed = chain.n_sweeps > 0 and schedule.learning is not None
+            n_burn_in = chain.n_burn_in if fixed else (chain.n_sweeps + n_sweeps) // 2
         # Those that one longer run would have kept.
-        chain.draws = [
-            (sweep, z) for sweep, z in chain.draws if sweep > chain.n_burn_in and sweep % schedule.draw_every == 0
-        ]
+        chain.keep_only(n_burn_in, schedule.draw_every)
         learns = schedule.learning is not None and chain.n_sweeps < chain.n_burn_in
         self.learning = schedule.learning.begin(chain) if learns else None
         self.n_sweeps = 0
