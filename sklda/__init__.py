@@ -32,7 +32,7 @@ folder imports only from the folders above it in this list, and from the modules
                                          partially_collapsed
                      in common           threaded  blocked  count_rows  choice  initialisation  run_chains
                      priors              prior_learning  prior_path  seed_words
-                     theta and phi       point_estimates  parameters  draws  matching
+                     theta and phi       point_estimates  parameters  kept_draws  draws  matching
         variational  CVB0                batch  passes  stream  fixed_topics
                      in common           word_blocks  prior_learning
         held_out     theta               fold_in  token_topics

@@ -88,8 +88,9 @@ def test_one_draw_has_the_moments_of_dirichlet_distributions(method):
 def test_identical_draws_do_not_differ_from_one():
     truth = Enumeration(DOCS, V, K, 0.4, 0.3)
     z = np.array([0, 0, 1, 1, 0, 1, 1])
-    one, many = (posterior_means(truth.corpus, KeptDraws(truth.priors, [z] * n), "cgs_p", lambda: None) for n in (1, 9))
-    np.testing.assert_allclose(*(doc_topic_std(truth.corpus, KeptDraws(truth.priors, [z] * n)) for n in (1, 9)), rtol=1e-5)
+    kept = [KeptDraws(truth.priors, [z] * n) for n in (1, 9)]
+    one, many = (posterior_means(truth.corpus, draws, "cgs_p", lambda: None) for draws in kept)
+    np.testing.assert_allclose(*(doc_topic_std(truth.corpus, draws) for draws in kept), rtol=1e-5)
     np.testing.assert_allclose(one.components, many.components, rtol=1e-6)
     assert many.topic_shares.tolist() == [[3 / 7, 4 / 7]] * 9
 

@@ -100,7 +100,8 @@ def doc_topic_std(corpus, draws):
     result = np.empty((corpus.n_documents, K), np.float32)
     for first, last in corpus.blocks(n_documents=max(_BLOCK_PROPORTIONS // K, 1)):
         offsets = corpus.offsets[first : last + 1]
-        own, mean, squares = slice(offsets[0], offsets[-1]), *np.zeros((2, last - first, K))
+        own = slice(offsets[0], offsets[-1])
+        mean, squares = np.zeros((2, last - first, K))
         for i, topics in enumerate(draws.topics, 1):
             alpha = draws.alpha_at(i - 1, first, last)
             totals = corpus.lengths[first:last, None] + alpha.sum(axis=1, keepdims=True)
