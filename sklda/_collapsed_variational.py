@@ -91,6 +91,8 @@ class CollapsedVariationalLDA(BaseLDA):
         Topics as distributions over words.
     doc_topic_ : ndarray of shape (n_documents, n_components)
         Topic proportions of the documents of `fit`. `partial_fit` deletes it.
+    topic_share_ : ndarray of shape (n_components,)
+        Expected share of the tokens in each topic; of a stream, of the tokens in `components_`.
     doc_topic_prior_, topic_word_prior_ : float or ndarray
         alpha and eta, learnt or given.
     bound_ : float
@@ -144,6 +146,9 @@ class CollapsedVariationalLDA(BaseLDA):
     2
     """
 
+    _needed = dict.fromkeys(
+        ("doc_topic_", "bound_", "perplexity_trace_", "n_iter_"), "belongs to the documents of fit, not to partial_fit"
+    )
     _parameter_constraints = {
         **{name: value for name, value in BaseLDA._parameter_constraints.items() if name != "fold_in_iter"},
         "learn_priors": [StrOptions(set(KINDS)), "boolean"],
@@ -247,6 +252,7 @@ class CollapsedVariationalLDA(BaseLDA):
         eta = self.topic_word_prior
         return {
             "components_": counts + priors.topic_word(),
+            "topic_share_": _shares(counts),
             "doc_topic_prior_": alpha.copy() if as_array else float(alpha[0]),
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(priors.word[0]),
             "n_batch_iter_": position["n_chunks"],
@@ -368,3 +374,9 @@ class CollapsedVariationalLDA(BaseLDA):
         # A count that was set to zero since the fit is not a Dirichlet parameter.
         parameters = self.doc_topic_ * sizes[:, None], np.maximum(components, SMALLEST)
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
+
+
+def _shares(counts):
+    """Shares of the topics in expected counts of shape (n_components, n_features)."""
+    totals = counts.sum(axis=1, dtype=np.float64)
+    return totals / totals.sum()

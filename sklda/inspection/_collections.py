@@ -28,6 +28,8 @@ class CollectionTopicsDisplay:
         Labels.
     names : list of str
         Names of the topics shown.
+    deviations : str, default="standard errors"
+        What the error bars have, for the label of the axis.
 
     Attributes
     ----------
@@ -44,11 +46,19 @@ class CollectionTopicsDisplay:
     >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
     >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(corpus.data, collections=corpus.collections)
     >>> CollectionTopicsDisplay.from_estimator(lda).ax_.get_ylabel()
-    'topic share'
+    'topic share, ± standard deviations within one chain'
     """
 
-    def __init__(self, mean: np.ndarray, std: np.ndarray, collections: Values, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        mean: np.ndarray,
+        std: np.ndarray,
+        collections: Values,
+        names: Sequence[str],
+        deviations: str = "standard errors",
+    ) -> None:
         self.mean, self.std, self.collections, self.names = mean, std, collections, names
+        self.deviations = deviations
 
     @classmethod
     def from_estimator(
@@ -105,9 +115,9 @@ class CollectionTopicsDisplay:
         size = found.share if shares.kind == "sample" else found.model.corpus_topic_
         topics = chosen_topics(topics, size, 8)
         names = [topic_name(found, k, n_words) for k in topics]
-        return cls(shares.mean[:, topics], shares.std[:, topics], np.array(shares.labels, dtype=object), names).plot(
-            ordered=ordered, ax=ax
-        )
+        errors = "standard errors" if shares.kind == "sample" else found.deviations.removeprefix("two ")
+        labels = np.array(shares.labels, dtype=object)
+        return cls(shares.mean[:, topics], shares.std[:, topics], labels, names, errors).plot(ordered=ordered, ax=ax)
 
     def plot(self, *, ordered: bool = False, ax: Any = None) -> Self:
         """Draw the shares.
@@ -160,7 +170,7 @@ class CollectionTopicsDisplay:
             ax.set_xticks(np.arange(n_topics), self.names, rotation=30, ha="right", rotation_mode="anchor")
         ax.set_ylim(bottom=0)
         ax.yaxis.set_major_formatter("{x:.0%}")
-        ax.set_ylabel("topic share")
+        ax.set_ylabel(f"topic share, ± {self.deviations}")
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
         self.ax_, self.figure_ = ax, ax.figure

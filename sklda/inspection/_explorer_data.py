@@ -165,6 +165,7 @@ def _topic_columns(view, topics):
         "share": view.share[topics].tolist(),
         "share_std": None if std is None else np.asarray(std)[topics].tolist(),
         "stability": None if stability is None else np.asarray(stability)[topics].tolist(),
+        "deviations": view.deviations,
     }
 
 

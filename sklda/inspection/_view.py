@@ -93,6 +93,12 @@ class View:
             return marginal
         return np.where(self.word_counts > 0, self.word_counts / self.word_counts.sum(), marginal)
 
+    @cached_property
+    def deviations(self):
+        """What an error bar of a share has: the differences between chains are known only with several of them."""
+        one = len(getattr(self.model, "log_joint_trace_", ())) == 1
+        return "two standard deviations" + (" within one chain" if one else "")
+
     def of_fit(self, name):
         """An attribute that describes the documents of the fit; None if it is absent or X has other documents."""
         return getattr(self.model, name, None) if self.counts is None or self.is_training else None

@@ -75,7 +75,7 @@ ENTRIES = {
     "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
     "CollapsedVariationalLDA.transform": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(GOOD).transform(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),
-    "LabeledLDA.fit": lambda X: LabeledLDA(n_chains=1, burn_in=1, n_draws=1).fit(X, LABELS),
+    "LabeledLDA.fit": lambda X: LabeledLDA(n_chains=1, max_iter=2, n_draws=1).fit(X, LABELS),
     **{
         f"GibbsLDA.{name}": lambda X, name=name: getattr(GibbsLDA(2, max_iter=2).fit(GOOD), name)(X)
         for name in ("transform", "score", "score_samples", "perplexity")

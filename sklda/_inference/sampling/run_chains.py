@@ -85,7 +85,7 @@ def _run(index, chain, n_sweeps, listener, schedule, stop):
         chain.sweep(stop)
         stop()
         if recorder is None:
-            chain.trace.append(chain.log_joint())
+            chain.record()
         else:
             recorder.after_sweep()
         if (listener is not None and listener.after(index, chain)) or (recorder is not None and recorder.converged()):
