@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import partial, wraps
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -33,8 +34,15 @@ from sklda._persistence import SavedMixin
 def _all_or_nothing(fit: Method) -> Method:
     """Decorator: if an error or Ctrl-C ends the fit, the estimator is as it was before."""
 
+    arguments = signature(fit)
+
     @wraps(fit)
     def guarded(self, *args, **kwargs):
+        try:
+            arguments.bind(self, *args, **kwargs)
+        except TypeError as error:
+            # Python would name the base class that defines the method.
+            raise TypeError(f"{type(self).__name__}.{fit.__name__}() {error}.") from None
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)

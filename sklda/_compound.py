@@ -141,9 +141,16 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         `topic_assignments_` are those of `GibbsLDA`. Not with ``"variational"``, which has only `topic_share_`.
     topic_share_, topic_share_std_ : ndarray of shape (n_components,)
         Share of the tokens in each topic, and its posterior standard deviation.
-    n_draws_, chains_, topic_stability_, traces_, diagnostics_, sampler_
-        Number of draws that were averaged; results of all chains, with ``doc_concentration``; stability of the topics,
-        only with several chains; traces and their diagnostics; the sampler.
+    n_draws_ : int
+        Number of draws that were averaged.
+    chains_ : list of sklearn.utils.Bunch
+        Results of every chain, with ``doc_concentration``.
+    topic_stability_ : ndarray of shape (n_components,)
+        How close each topic is to the matched topics of the other chains, from 0 to 1. Only with several chains.
+    traces_, diagnostics_ : dict
+        Quantities after every sweep, and their R-hat and effective draws.
+    sampler_ : str
+        ``"dense"``: tokens are drawn document by document.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
         Topic of every token in the last draw. Not with ``"variational"``.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)

@@ -161,10 +161,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     best_chain_ : int
         Index of the chain from which the topics come.
     sampler_ : str
-        The sampler that was used. For ``sampler="collapsed"`` there are two implementations, which are exact but make
-        different draws. ``"sparse"`` draws the tokens word by word and stores no matrix of counts. ``"dense"`` draws
-        them document by document. The one with lower expected costs is used. The choice depends on
-        `n_components` and the corpus, but not on the machine. For other samplers, their name.
+        The sampler that was used. For ``sampler="collapsed"`` it is ``"dense"``, which draws the tokens document by
+        document, or ``"sparse"``, which draws them word by word: both are exact, and `n_components` and the corpus
+        decide which one has lower expected costs. For other samplers, their name.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -251,9 +251,9 @@ def topic_name(view, k, n_words=3):
 
 
 def document_labels(names, n_documents, what="document_names"):
-    """Names of documents as strings; their numbers if `names` is None."""
+    """Names of documents as strings; their row numbers, ints, if `names` is None."""
     if names is None:
-        return [str(d) for d in range(n_documents)]
+        return list(range(n_documents))
     if isinstance(names, (str, bytes)) or not hasattr(names, "__len__"):
         raise TypeError(f"{what} must hold one value for every document, got {names!r}.")
     if len(names) != n_documents:

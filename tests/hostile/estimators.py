@@ -78,12 +78,13 @@ def compound(draw, session):
         "doc_concentration": draw.option(None, 1.0, draw.power(-6, 12), draw.power(-2, 2), 1e-7, 1e13),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
         "method": draw.option("augmented", "langevin", "variational"),
-        "learn_priors": draw.option(False, True),
+        "learn_priors": draw.option("asymmetric", "symmetric", False, True),
         "max_iter": draw.option(1, 2, 3),
         "burn_in": draw.option(None, 0, 1, 2, 10**9),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2),
-        "draw_every": draw.option(None, 1, 2, 10**9),
+        "n_draws": draw.option(15, 1, 3),
+        "draw_every": draw.option(10, 1, 2, 10**9),
         "warm_start": draw.option(False, False, True),
     }
     _live(draw, session, CompoundLDA, X, options, labelled=True)

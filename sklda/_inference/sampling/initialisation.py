@@ -130,6 +130,10 @@ def weights_of_model(model, X, corpus, n_components):
             "cross-validation, give init=sklearn.frozen.FrozenEstimator(model)."
         )
     phi = _weights(model.components_, "components_", (n_components, corpus.n_features), "n_components and X")
+    dtype = np.asarray(model.components_).dtype
+    if hasattr(X, "astype") and dtype.kind == "f":
+        # Some models transform only the type of number that they were fitted with.
+        X = X.astype(dtype)
     theta = _weights(model.transform(X), "transform(X)", (corpus.n_documents, n_components), "X and n_components")
     return theta, phi / np.maximum(phi.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
