@@ -16,6 +16,7 @@ from sklda._callbacks import Progress
 from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._inference import random
 from sklda._inference.modes.initialisation import INITS, init_of, initialise_chains
+from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import at_draws, sample_parameters
@@ -237,7 +238,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         seed_strength: float = 1.0,
         vocabulary: ArrayLike | dict[str, int] | None = None,
         sampler: Literal["collapsed", "partitioned", "grouped", "partially_collapsed"] = "collapsed",
-        init: Literal["random", "sequential", "anneal", "prune", "search"] | ArrayLike | Model = "random",
+        init: Literal["anneal", "random", "sequential", "prune", "search"] | ArrayLike | Model = "anneal",
         max_iter: int = 500,
         tol: float | None = None,
         n_draws: int = 15,
@@ -335,11 +336,15 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32)
         if self.warm_start and hasattr(self, "_chain_states_"):
             chains, fold_in_seed = self._resume(corpus, priors, learning), self._fold_in_seed_
+            annealing = None
         else:
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
             kind = chain_class(self.sampler, corpus, priors)
-            inits = self.n_chains * [init_of(self.init, data["X"], corpus, self.n_components)]
+            anneals = isinstance(self.init, str) and self.init == "anneal"
+            annealing = Annealing.within(self.max_iter) if anneals else None
+            first = "random" if anneals else init_of(self.init, data["X"], corpus, self.n_components)
+            inits = self.n_chains * [first]
             chains = initialise_chains(corpus, priors, seeds, inits, self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
@@ -350,7 +355,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
         progress = Progress(self, data, fitted, len(chains), self.max_iter)
-        schedule = Schedule(self.n_draws, self.draw_every, self.snapshot_every, self.tol, learning)
+        schedule = Schedule(self.n_draws, self.draw_every, self.snapshot_every, self.tol, learning, annealing)
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)
         del reserved
         progress.end(chains)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.prior_learning import PriorLearning
 
 # Sweeps in each of the two windows whose mean log joints `Schedule.tol` compares.
@@ -15,8 +16,9 @@ _WINDOW = 20
 class Schedule:
     """The work between the sweeps of a chain.
 
-    The first half of the sweeps is burn-in. Priors are learnt in it, and no draws are kept from it. If a chain is
-    continued, the burn-in is the first half of all its sweeps; but if priors were learnt, it is that of the first run.
+    The burn-in is the annealed sweeps and the first half of the others. Priors are learnt in it after the annealed
+    sweeps, and no draws are kept from it. If a chain is continued, the sweeps are all its sweeps; but if priors were
+    learnt, the burn-in is that of the first run.
 
     Attributes
     ----------
@@ -32,6 +34,8 @@ class Schedule:
         kept, the chain ends. None: all sweeps.
     learning : PriorLearning or None
         How the priors of a chain are learnt in its burn-in. None: they are fixed.
+    annealing : Annealing or None
+        The first sweeps of new chains. Their traces are at the priors without the factor.
     """
 
     n_draws: int = 1
@@ -39,6 +43,7 @@ class Schedule:
     snapshot_every: int | None = None
     tol: float | None = None
     learning: PriorLearning | None = None
+    annealing: Annealing | None = None
 
 
 def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
@@ -79,7 +84,7 @@ def _run(index, chain, n_sweeps, listener, schedule, stop):
     for _ in range(n_sweeps):
         if listener is not None:
             listener.before(index)
-        chain.sweep(stop)
+        (chain if recorder is None else recorder).sweep(stop)
         stop()
         if recorder is None:
             chain.trace.append(chain.log_joint())
@@ -100,8 +105,9 @@ class _Recorder:
         if chain.n_sweeps == 0:
             # The records of `from_assignments`.
             chain.trace, chain.label_free = [], []
+            chain.n_annealed = 0 if schedule.annealing is None else schedule.annealing.n_sweeps
         if chain.n_sweeps == 0 or schedule.learning is None:
-            chain.n_burn_in = (chain.n_sweeps + n_sweeps) // 2
+            chain.n_burn_in = (chain.n_annealed + chain.n_sweeps + n_sweeps) // 2
         # Those that one longer run would have kept.
         chain.draws = [
             (sweep, z) for sweep, z in chain.draws if sweep > chain.n_burn_in and sweep % schedule.draw_every == 0
@@ -109,6 +115,12 @@ class _Recorder:
         learns = schedule.learning is not None and chain.n_sweeps < chain.n_burn_in
         self.learning = schedule.learning.begin(chain) if learns else None
         self.n_sweeps = 0
+
+    def sweep(self, stop):
+        if self.schedule.annealing is None:
+            self.chain.sweep(stop)
+        else:
+            self.schedule.annealing.sweep(self.chain, stop)
 
     def after_sweep(self):
         chain, schedule, sweep = self.chain, self.schedule, self.chain.n_sweeps
@@ -128,6 +140,8 @@ class _Recorder:
         if self.schedule.tol is None or self.n_sweeps % _WINDOW or self.n_sweeps < 2 * _WINDOW:
             return False
         chain = self.chain
+        if chain.n_sweeps < chain.n_annealed + 2 * _WINDOW:
+            return False
         before, last = np.reshape(chain.trace[-2 * _WINDOW :], (2, _WINDOW)).mean(axis=1)
         if last - before >= self.schedule.tol * chain.corpus.n_tokens:
             return False
@@ -144,6 +158,7 @@ class _Recorder:
     def end(self):
         """Keep the last draw."""
         chain = self.chain
+        chain.n_annealed = min(chain.n_annealed, chain.n_sweeps)
         if chain.n_sweeps <= chain.n_burn_in or chain.n_sweeps % self.schedule.draw_every:
             chain.keep_draw(self.schedule.n_draws)
 
