@@ -79,8 +79,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         Sweeps over the corpus of each chain. With ``"variational"``, the largest number of iterations. With
         `warm_start`, the number of further ones.
     burn_in : int, default=None
-        Number of sweeps before the draws. gamma, eta and the size of Langevin steps change only in these. None: half of
-        `max_iter`. Not used by ``"variational"``.
+        Number of sweeps before the draws. gamma, eta and the size of Langevin steps change only in these. None: the
+        annealed sweeps at the start, as in `GibbsLDA`, and half of the others. Not used by ``"variational"``.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
         byte for each token and draw, two bytes with more than 256 topics. Not used by ``"variational"``.

@@ -17,11 +17,12 @@ from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._inference import random
 from sklda._inference.modes.initialisation import INITS, init_of, initialise_chains
 from sklda._inference.priors import SMALLEST
+from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, kind_of_learning, prior_settings
-from sklda._inference.sampling.run_chains import Schedule, run_chains
+from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
 from sklda._inference.types import Counts, Model, Seed, Topics
 
@@ -79,6 +80,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         a token is drawn from its theta and phi. With `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
+    burn_in : int, default=None
+        Number of sweeps of each chain before the draws, in which priors are learnt. None: the annealed sweeps and half
+        of the others. With `warm_start`, of all sweeps so far; but if priors were learnt, that of the first fit.
     tol : float, default=None
         In nats per token. The burn-in ends when the mean log joint of 20 sweeps is less than `tol` above that of the 20
         sweeps before. If priors are learnt, it does not end before they were learnt for 40 sweeps. The chain ends when
@@ -221,6 +225,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         "sampler": [StrOptions(set(SAMPLERS))],
         "init": [StrOptions(set(INITS)), HasMethods("transform"), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "burn_in": [None, Interval(Integral, 0, None, closed="left")],
         "tol": [None, Interval(Real, 0, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "draw_every": [Interval(Integral, 1, None, closed="left")],
@@ -241,8 +246,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         seed_strength: float = 1.0,
         vocabulary: ArrayLike | dict[str, int] | None = None,
         sampler: Literal["collapsed", "partitioned", "grouped", "partially_collapsed"] = "collapsed",
-        init: Literal["random", "sequential", "anneal", "prune", "search"] | ArrayLike | Model = "random",
+        init: Literal["anneal", "random", "sequential", "prune", "search"] | ArrayLike | Model = "anneal",
         max_iter: int = 500,
+        burn_in: int | None = None,
         tol: float | None = None,
         n_draws: int = 15,
         draw_every: int = 10,
@@ -265,6 +271,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         self.sampler = sampler
         self.init = init
         self.max_iter = max_iter
+        self.burn_in = burn_in
         self.tol = tol
         self.n_draws = n_draws
         self.draw_every = draw_every
@@ -334,16 +341,22 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         return lda
 
     def _fit(self, corpus, data):
+        n_before = max((state.n_sweeps for state in self._chain_states_), default=0) if self._continues() else 0
+        burn_in_of(self.burn_in, n_before + self.max_iter)
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
         priors, learning = self._prior_settings(corpus)
         reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32)
-        if self.warm_start and hasattr(self, "_chain_states_"):
+        if self._continues():
             chains, fold_in_seed = self._resume(corpus, priors, learning), self._fold_in_seed_
+            annealing = None
         else:
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
             kind = chain_class(self.sampler, corpus, priors)
-            inits = self.n_chains * [init_of(self.init, data["X"], corpus, self.n_components)]
+            anneals = isinstance(self.init, str) and self.init == "anneal"
+            annealing = Annealing.within(self.max_iter, self.burn_in) if anneals else None
+            first = "random" if anneals else init_of(self.init, data["X"], corpus, self.n_components)
+            inits = self.n_chains * [first]
             chains = initialise_chains(corpus, priors, seeds, inits, self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
@@ -354,7 +367,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
         progress = Progress(self, data, fitted, len(chains), self.max_iter)
-        schedule = Schedule(self.n_draws, self.draw_every, self.snapshot_every, self.tol, learning)
+        kept = self.n_draws, self.draw_every, self.snapshot_every
+        schedule = Schedule(*kept, self.tol, learning, annealing, self.burn_in)
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)
         del reserved
         progress.end(chains)
@@ -362,6 +376,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         del chains  # They have arrays for sweeps.
         results.warn_of_disagreement()
         return self._attributes(results) | {"_fold_in_seed_": fold_in_seed}
+
+    def _continues(self):
+        """Whether `fit` continues the chains of the previous fit."""
+        return self.warm_start and hasattr(self, "_chain_states_")
 
     def _attributes(self, results):
         """Fitted attributes from the results of chains."""

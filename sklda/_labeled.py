@@ -26,7 +26,7 @@ from sklda._inference.labels.label_topics import label_prior
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
 from sklda._inference.priors import LARGEST, SMALLEST
 from sklda._inference.sampling.point_estimates import METHODS
-from sklda._inference.sampling.run_chains import best_chain, run_chains, traces_of
+from sklda._inference.sampling.run_chains import best_chain, burn_in_of, run_chains, traces_of
 from sklda._inference.types import Model, Seed
 from sklda._label_classifier import RANKING_SCORES, LabelClassifier
 from sklda._label_targets import read_targets
@@ -280,7 +280,7 @@ class LabeledLDA(LabelClassifier):
         alpha = 50 / n_labels if self.doc_topic_prior is None else self.doc_topic_prior
         priors = LabelPriors.make(alpha, self.topic_word_prior, opened)
         seed = random.seed_sequence(self.random_state)
-        burn_in = self._burn_in()
+        burn_in = burn_in_of(self.burn_in, self.max_iter)
         # The last draws, of which there are at most `n_draws`.
         first_draw = max(burn_in, self.max_iter - self.n_draws * self.draw_every)
         plan = Plan(first_draw, self.draw_every, self.point_estimate)
@@ -312,13 +312,6 @@ class LabeledLDA(LabelClassifier):
         progress.end(chains)
         return fitted(chains)
 
-    def _burn_in(self):
-        """Number of sweeps before the draws."""
-        burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
-        if burn_in >= self.max_iter:
-            raise ValueError(f"burn_in = {burn_in} leaves none of {self.max_iter} sweeps: make max_iter larger.")
-        return burn_in
-
     def _chain_attributes(self, chains, frequency):
         """Fitted attributes from chains."""
         n_labels = len(frequency)
@@ -346,7 +339,9 @@ class LabeledLDA(LabelClassifier):
             "topic_assignments_": chain.topics(),
             "log_joint_trace_": traces["log_joint"],
             "traces_": traces,
-            "diagnostics_": diagnose(traces, min(self._burn_in(), traces["log_joint"].shape[1] - 1)),
+            "diagnostics_": diagnose(
+                traces, min(burn_in_of(self.burn_in, self.max_iter), traces["log_joint"].shape[1] - 1)
+            ),
             "n_iter_": traces["log_joint"].shape[1],
             "best_chain_": best,
             "_kept_chain_": chain.__reduce__(),

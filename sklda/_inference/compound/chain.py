@@ -177,7 +177,7 @@ class CompoundChain(GibbsChain):
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token, then the mixtures and, if it is drawn, alpha; in the burn-in, learn gamma and eta."""
-        super().sweep(stop)
+        self.model.annealing.sweep(self, stop, super().sweep)
         rng = np.random.default_rng(random.child(self.seed, self.n_sweeps))
         self._move_mixtures(rng)
         if self.model.alpha_prior is not None:
@@ -185,7 +185,7 @@ class CompoundChain(GibbsChain):
             self.alphas.append(self.alpha)
         if self.em is not None:
             self.prior_trace.append((self.gamma, float(self.priors.topic_word().mean())))
-            if self.n_sweeps <= self.model.burn_in:
+            if self.model.annealing.n_sweeps < self.n_sweeps <= self.model.burn_in:
                 self._learn()
         self._set_doc_prior()
         if self.n_averaged:

@@ -5,8 +5,9 @@ from sklda._inference.modes.redraw import REDRAW_SWEEPS
 from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling import initialisation
+from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._inference.sampling.initialisation import anneal, check_exchangeable, weights_of_model
+from sklda._inference.sampling.initialisation import check_exchangeable, weights_of_model
 from sklda._inference.sampling.point_estimates import check_assignments
 
 INITS = (*initialisation.INITS, "search")

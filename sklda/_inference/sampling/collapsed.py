@@ -40,6 +40,8 @@ class ChainState:
         log p(z | alpha), and the sum of the squared shares of the topics, after every sweep.
     n_burn_in : int
         Number of sweeps whose draws are not used.
+    n_annealed : int
+        Number of sweeps of the annealed start.
     """
 
     topics: np.ndarray
@@ -50,6 +52,7 @@ class ChainState:
     draws: tuple = ()
     label_free: tuple = ()
     n_burn_in: int = 0
+    n_annealed: int = 0
 
     def compact(self, n_components):
         """A copy without records, with topics in the smallest integer type: it saves memory."""
@@ -90,7 +93,8 @@ class GibbsChain:
         self.stream = np.array(state.stream, np.uint64)
         self.n_sweeps = state.n_sweeps
         self.trace, self.snapshots, self.draws = list(state.trace), list(state.snapshots), list(state.draws)
-        self.label_free, self.n_burn_in = list(state.label_free), state.n_burn_in
+        self.label_free = list(state.label_free)
+        self.n_burn_in, self.n_annealed = state.n_burn_in, state.n_annealed
         self._set_up(state.topics)
 
     def _set_up(self, topics):
@@ -318,7 +322,9 @@ class GibbsChain:
     def state(self):
         """A copy of the state. A chain of the same class made from it makes the same draws as this chain."""
         records = (tuple(each) for each in (self.trace, self.snapshots, self.draws, self.label_free))
-        return ChainState(self.topics.copy(), self.stream.copy(), self.n_sweeps, *records, self.n_burn_in)
+        return ChainState(
+            self.topics.copy(), self.stream.copy(), self.n_sweeps, *records, self.n_burn_in, self.n_annealed
+        )
 
 
 def compact_topics(topics, n_components):

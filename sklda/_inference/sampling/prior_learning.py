@@ -11,7 +11,7 @@ KINDS = ("asymmetric", "symmetric")
 
 # Sweeps between two M-steps.
 _EVERY = 10
-# Sweeps before the first M-step, as a share of the burn-in. Directly after a random initialisation all topics are
+# Sweeps before the first M-step, as a share of the burn-in, if it has no annealed sweeps. Directly after a random initialisation all topics are
 # alike, and an M-step would choose an alpha that keeps them so.
 _WAIT = 0.2
 # Tokens from which on priors are learnt, and priors of smaller corpora. Measured on simulated corpora of 20 to 3,000
@@ -137,6 +137,7 @@ class Learner:
 
     def __init__(self, learning, chain):
         self.learning, self.draws = learning, []
+        self.first_sweep = chain.n_annealed or _WAIT * chain.n_burn_in
         self.m_step, self.log_h = learning.m_step(), np.log(learning.values(chain.priors))
 
     def has_learnt_for(self, n_sweeps):
@@ -145,7 +146,7 @@ class Learner:
 
     def after_sweep(self, chain):
         """Do an M-step, if there is one after this sweep."""
-        if chain.n_sweeps % _EVERY == 0 and chain.n_sweeps >= _WAIT * chain.n_burn_in:
+        if chain.n_sweeps % _EVERY == 0 and chain.n_sweeps >= self.first_sweep:
             self.draws = [*self.draws, self.m_step.statistics(chain)][-_LAST_DRAWS:]
             self._maximise(chain, self.draws[-1:])
 

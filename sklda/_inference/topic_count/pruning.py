@@ -4,7 +4,8 @@ from math import ceil
 
 from sklda._inference import random
 from sklda._inference.parallel import in_parallel
-from sklda._inference.sampling.initialisation import anneal, best_random_initialisation, merge
+from sklda._inference.sampling.annealed_start import anneal
+from sklda._inference.sampling.initialisation import best_random_initialisation, merge
 
 # First number of topics, relative to the largest number needed; chains from random topics, of which the best by log
 # joint is pruned; sweeps of each; sweeps after a merge. With these, prunings found the truth on simulated corpora of 6
