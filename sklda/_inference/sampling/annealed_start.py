@@ -66,6 +66,9 @@ class Annealing:
             chain.priors = priors
 
 
+NO_ANNEALING = Annealing(0)
+
+
 def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS):
     """A chain after `n_sweeps` sweeps in which both priors decrease from ten times their values."""
     kind = chain_class("collapsed", corpus, priors)
