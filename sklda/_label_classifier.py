@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from sklda._base import BaseLDA, _all_or_nothing
 from sklda._callbacks import with_callbacks
@@ -20,7 +21,7 @@ from sklda._inference.labels.dependency import fold_in_with_dependency
 from sklda._inference.labels.label_topics import LabelTopics
 from sklda._inference.labels.selection import top_documents, top_labels
 from sklda._inference.types import Counts
-from sklda._label_targets import check_known_labels
+from sklda._label_targets import read_known_labels
 
 RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
 
@@ -236,11 +237,15 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If y has a label that the fit did not have.
+            If y is malformed, has a label that the fit did not have, or has columns in another order.
         """
         check_is_fitted(self)
-        check_known_labels(y, self.classes_, self.multilabel_)
-        return super().score(X, y, sample_weight)
+        y = read_known_labels(y, self)
+        if not self.multilabel_:
+            return super().score(X, y, sample_weight)
+        check_consistent_length(X, y)
+        n_wrong = (sp.csr_array(self.predict(X), dtype=bool) != y).sum(axis=1)
+        return float(accuracy_score(n_wrong > 0, np.zeros(len(n_wrong), bool), sample_weight=sample_weight))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
