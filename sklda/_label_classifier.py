@@ -40,7 +40,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
         y : array-like or sparse matrix of shape (n_documents, n_labels), or array-like of shape (n_documents,)
             An indicator matrix of zeros and ones, as from `MultiLabelBinarizer`; its column names are names of labels.
-            Or one label for each document, of any type that can be sorted.
+            Or one label for each document: strings, whole numbers, booleans or dates. None may be missing.
 
         Returns
         -------
@@ -50,8 +50,8 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         Raises
         ------
         ValueError
-            If X is not a matrix of counts or has no token, or a parameter is out of range. If y has other entries than
-            0 and 1 or another number of rows, or no document has a label.
+            If X is not a matrix of counts or has no token, or a parameter is out of range. If y is malformed, has a
+            missing entry, other entries than 0 and 1 or another number of rows, or no document has a label.
         TypeError
             If a parameter has the wrong type.
         """

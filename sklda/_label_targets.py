@@ -37,15 +37,13 @@ class Targets:
     is_sparse: bool = False
 
 
-def read_targets(y, n_documents, estimator):
+def read_targets(y, n_documents):
     """Check y and convert it.
 
     Parameters
     ----------
     y : array-like of shape (n_documents,), or array-like or sparse matrix of shape (n_documents, n_labels)
     n_documents : int
-    estimator : str
-        Name of the estimator, for error messages.
 
     Returns
     -------
@@ -56,8 +54,6 @@ def read_targets(y, n_documents, estimator):
     ValueError
         If y is None, has another number of rows, is continuous, or is a matrix with entries other than 0 and 1.
     """
-    if y is None:
-        raise ValueError(f"{estimator} requires y to be passed, but the target y is None. It has the labels.")
     names, is_sparse = getattr(y, "columns", None), sp.issparse(y)
     y = _as_array(y)
     if y.ndim not in (1, 2) or y.dtype.kind == "V":
@@ -79,6 +75,8 @@ def read_targets(y, n_documents, estimator):
 
 def _as_array(y):
     """y as an array of numbers or other labels, none of which is missing, or as a CSR matrix."""
+    if y is None:
+        raise ValueError("LabeledLDA requires y to be passed, but the target y is None. It has the labels.")
     if sp.issparse(y):
         return read_sparse(y, "y")
     check_no_mask(y, "y")
@@ -94,7 +92,7 @@ def _as_array(y):
     if y.dtype.kind not in "mMO":
         return y
     for place, label in np.ndenumerate(y):
-        if isinstance(label, (list, tuple, set)):
+        if isinstance(label, (list, tuple, set, np.ndarray)):
             raise ValueError(
                 "y has lists of labels. Make an indicator matrix of them with "
                 "sklearn.preprocessing.MultiLabelBinarizer."

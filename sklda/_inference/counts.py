@@ -125,19 +125,12 @@ def read_sparse(X, name):
     if X.ndim != 2:
         raise ValueError(f"{name} must have two dimensions, got a {type(X).__name__} of shape {X.shape}.")
     try:
-        X = _readable(X)
+        return _readable(X)
     except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
         raise ValueError(
             f"{name} is a malformed {type(X).__name__}: {error}. Its arrays were probably changed by hand; build it "
             "again."
         ) from error
-    if X.dtype.kind in "biu":
-        # Floats do not overflow silently. Sums that they would round are too large and are refused later.
-        small = (
-            X.dtype.itemsize < 8 or -LARGEST_COUNT <= X.data.min(initial=0) <= X.data.max(initial=0) <= LARGEST_COUNT
-        )
-        return X.astype(np.int64 if small else np.float64, copy=False)
-    return X.astype(np.float64) if X.dtype.kind == "f" and X.dtype.itemsize < 8 else X
 
 
 def _readable(X):
@@ -150,7 +143,7 @@ def _readable(X):
     if X.format in ("dok", "lil"):
         X = X.tocsr()
         kind = type(X)
-    data = storable(X.data)
+    data = _wide(storable(X.data))
     if X.format == "coo":
         return kind((data, (_integers(X, "row"), _integers(X, "col"))), shape=shape).tocsr()
     if X.format == "dia":
@@ -171,6 +164,18 @@ def _readable(X):
     if (X.indptr[1:] < X.indptr[:-1]).any():
         raise ValueError("indptr must be a non-decreasing sequence")
     return X.tocsr()
+
+
+def _wide(values):
+    """Values with a dtype that can hold their sums: the entries of a place are added up."""
+    if values.dtype.kind in "biu":
+        # Floats do not overflow silently. Sums that they would round are too large and are refused later.
+        small = (
+            values.dtype.itemsize < 8
+            or -LARGEST_COUNT <= values.min(initial=0) <= values.max(initial=0) <= LARGEST_COUNT
+        )
+        return values.astype(np.int64 if small else np.float64, copy=False)
+    return values.astype(np.float64) if values.dtype.kind == "f" and values.dtype.itemsize < 8 else values
 
 
 def _integers(X, name):

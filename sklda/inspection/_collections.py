@@ -156,7 +156,8 @@ class CollectionTopicsDisplay:
                     yerr=self.std[j],
                     color=colors[j],
                     error_kw={"elinewidth": 1},
-                    label=labels[j],
+                    # A legend leaves out labels with an underscore at the start.
+                    label=f" {labels[j]}" if labels[j].startswith("_") else labels[j],
                 )
             ax.set_xticks(np.arange(n_topics), self.names, rotation=30, ha="right", rotation_mode="anchor")
         ax.set_ylim(bottom=0)
