@@ -240,11 +240,11 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             If y is malformed, has a label that the fit did not have, or has columns in another order.
         """
         check_is_fitted(self)
-        y = read_known_labels(y, self)
+        known = read_known_labels(y, self)
         if not self.multilabel_:
-            return super().score(X, y, sample_weight)
-        check_consistent_length(X, y)
-        n_wrong = (sp.csr_array(self.predict(X), dtype=bool) != y).sum(axis=1)
+            return super().score(X, known, sample_weight)
+        check_consistent_length(X, known)
+        n_wrong = abs(sp.csr_array(self.predict(X)) - known.astype(np.int64)).sum(axis=1)
         return float(accuracy_score(n_wrong > 0, np.zeros(len(n_wrong), bool), sample_weight=sample_weight))
 
     def __sklearn_tags__(self):

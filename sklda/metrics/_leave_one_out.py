@@ -73,7 +73,9 @@ def leave_one_out_score(
     Raises
     ------
     ValueError
-        If X is not a matrix of counts or not that of the assignments, or an argument is out of range.
+        If X is not a matrix of counts or not that of the fit or of the assignments, or an argument is out of range.
+    TypeError
+        If the model has labels or collections of documents, which this score does not know, or no topic assignments.
 
     Notes
     -----

@@ -138,7 +138,9 @@ MALFORMED = {
     "dia, fewer offsets": lambda: spoil("dia_array", offsets=np.array([0])),
     "dia, data of one dimension": lambda: spoil("dia_array", data=np.ones(4)),
     "dia, offsets of 64 bits": lambda: spoil("dia_array", offsets=spoil("dia_array").offsets + np.int64(2**32)),
-    "dia, negative offsets of 64 bits": lambda: spoil("dia_array", offsets=spoil("dia_array").offsets - np.int64(2**40)),
+    "dia, negative offsets of 64 bits": lambda: spoil(
+        "dia_array", offsets=spoil("dia_array").offsets - np.int64(2**40)
+    ),
     "dia, float offsets": lambda: spoil("dia_array", offsets=spoil("dia_array").offsets + 0.5),
     "dia, offsets twice": lambda: spoil("dia_array", offsets=spoil("dia_array").offsets * 0),
     "bsr, blocks of another shape": lambda: spoil("bsr_array", data=np.ones((len(spoil("bsr_array").data), 2, 2))),

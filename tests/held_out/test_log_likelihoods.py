@@ -61,7 +61,9 @@ def test_exact_with_many_topics():
         held_out_log_likelihood(X[:, :2], (np.full((11, 2), 0.5), 0.1), method="exact"), [2 * np.log(0.5), 0]
     )
     X[1, 0] = 320
-    with pytest.raises(ValueError, match=r"document 0 has 3 tokens: method='exact' would sum over about 10\^180 counts"):
+    with pytest.raises(
+        ValueError, match=r"document 0 has 3 tokens: method='exact' would sum over about 10\^180 counts"
+    ):
         held_out_log_likelihood(X, model, method="exact")
     with pytest.raises(ValueError, match=r"document 0 has 320 tokens: .* about 10\^749 counts of its 300 topics"):
         held_out_log_likelihood(X[1:], model, method="exact")

@@ -99,12 +99,12 @@ def _questions(draw, model, frame):
     if isinstance(model, GibbsLDA):
         options = {"n_temperatures": 2, "random_state": 0}
         found["curve"] = lambda X: metrics.held_out_curve(X, wrapped, **options).score
-        found["left out"] = lambda X: metrics.leave_one_out_score(
-            X, wrapped, n_draws=10, documents=[0], **options
-        ).score
-        found["initial state"] = lambda X: GibbsLDA(
-            len(model.components_), init=model, max_iter=1, random_state=0
-        ).fit(X).components_
+        found["left out"] = lambda X: (
+            metrics.leave_one_out_score(X, wrapped, n_draws=10, documents=[0], **options).score
+        )
+        found["initial state"] = lambda X: (
+            GibbsLDA(len(model.components_), init=model, max_iter=1, random_state=0).fit(X).components_
+        )
     if hasattr(model, "predict"):
         found["predict"] = model.predict
     return found

@@ -118,7 +118,7 @@ def test_column_names_are_those_of_the_fit(X, score):
                 read(frame, model, change)
     with pytest.raises(TypeError, match="Feature names are only supported if all input features have string names"):
         read(frame, lda, lambda X: X.set_axis([*VOCABULARY[:-1], 3], axis=1))
-    with pytest.raises(ValueError, match="(?i)unique|The feature names should match"):
+    with pytest.raises(ValueError, match=r"(?i)unique|The feature names should match"):
         read(frame, lda, lambda X: X.set_axis(VOCABULARY[:1] * 40, axis=1))
 
 
