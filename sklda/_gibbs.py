@@ -396,7 +396,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         names = self.vocabulary if self.vocabulary is not None else getattr(self, "feature_names_in_", None)
         added = None
         if self.seed_words is not None:
-            names = None if names is None else columns_of(names, corpus.n_features)
+            known = getattr(self, "feature_names_in_", None)
+            names = None if names is None else columns_of(names, corpus.n_features, known)
             added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
             added = added if added.nnz else None
         given = self.doc_topic_prior, self.topic_word_prior

@@ -264,7 +264,7 @@ class LabeledLDA(LabelClassifier):
         self.random_state = random_state
 
     def _fit(self, corpus, data):
-        targets = read_targets(data["y"], corpus.n_documents, type(self).__name__)
+        targets = read_targets(data["y"], corpus.n_documents)
         if self.label_weight + self.even_weight == 0:
             raise ValueError("label_weight and even_weight are both 0: one of them must be positive.")
         labels = targets.indicator

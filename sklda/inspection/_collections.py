@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._inference.types import Data, Model, Values
-from sklda.inspection._axes import pyplot
+from sklda.inspection._axes import plain_text, pyplot
 from sklda.inspection._groups import as_collections, group_shares
 from sklda.inspection._ranking import chosen_topics
 from sklda.inspection._view import topic_name, view
@@ -85,7 +85,7 @@ class CollectionTopicsDisplay:
         groups : sequence of n_documents hashable labels, default=None
             The groups of the documents. None, or collections of the fit: the mixtures of `CompoundLDA`, with posterior
             standard deviations. Otherwise the shares of topics in the tokens of the groups, with the standard errors of
-            a sample of documents.
+            a sample of documents. Documents whose label is missing (None, NaN, NaT or NA) are one group, None.
         topics : sequence of int, default=None
             Topics to show; None: the eight largest.
         feature_names : sequence of str of length n_features, default=None
@@ -137,6 +137,7 @@ class CollectionTopicsDisplay:
         if ax is None:
             ax = plt.subplots(figsize=(9, 5), layout="constrained")[1]
         n_collections, n_topics = self.mean.shape
+        labels = [plain_text(label) for label in self.collections]
         if ordered:
             places = np.arange(n_collections)
             colors = plt.get_cmap("tab10" if n_topics <= 10 else "turbo")(np.linspace(0, 1, max(n_topics, 10)))
@@ -153,7 +154,7 @@ class CollectionTopicsDisplay:
                     capsize=2,
                     label=self.names[k],
                 )
-            ax.set_xticks(places, map(str, self.collections))
+            ax.set_xticks(places, labels)
         else:
             width = 0.8 / n_collections
             colors = plt.get_cmap("viridis")(np.linspace(0.05, 0.9, n_collections))
@@ -165,7 +166,8 @@ class CollectionTopicsDisplay:
                     yerr=self.std[j],
                     color=colors[j],
                     error_kw={"elinewidth": 1},
-                    label=str(self.collections[j]),
+                    # A legend leaves out labels with an underscore at the start.
+                    label=f" {labels[j]}" if labels[j].startswith("_") else labels[j],
                 )
             ax.set_xticks(np.arange(n_topics), self.names, rotation=30, ha="right", rotation_mode="anchor")
         ax.set_ylim(bottom=0)

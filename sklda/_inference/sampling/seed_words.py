@@ -71,13 +71,15 @@ def _column(word, topic, n_features, names):
     return int(word)
 
 
-def columns_of(vocabulary, n_features):
+def columns_of(vocabulary, n_features, names=None):
     """The column of every word, as a dict.
 
     Parameters
     ----------
     vocabulary : dict of {str: int} or sequence of n_features str
     n_features : int
+    names : sequence of n_features str, default=None
+        The column names of X, if it has some. A word must not be the name of another column.
     """
     if isinstance(vocabulary, Mapping):
         found = dict(vocabulary)
@@ -98,4 +100,10 @@ def columns_of(vocabulary, n_features):
     outside = [word for word, column in found.items() if not 0 <= column < n_features]
     if outside:
         raise ValueError(f"vocabulary has column {found[outside[0]]} for {outside[0]!r}; X has {n_features} columns.")
+    for column, name in enumerate(() if names is None else names):
+        if found.get(name, column) != column:
+            raise ValueError(
+                f"vocabulary has column {found[name]} for {name!r}, but column {column} of X has this name. Give the "
+                "words in the order of the columns."
+            )
     return found
