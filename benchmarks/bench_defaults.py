@@ -39,7 +39,9 @@ def labels_beside(path, n_documents):
         return None
     with gzip.open(path, "rt", encoding="utf-8") as file:
         found = [row[-1] for row in csv.reader(file)]
-    return np.array(found[-n_documents:])
+    _, sizes = np.unique(found[-n_documents:], return_counts=True)
+    # Labels of single documents are no collections.
+    return np.array(found[-n_documents:]) if np.median(sizes) > 5 else None
 
 
 def corpora(files):
