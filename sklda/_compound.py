@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from numbers import Integral, Real
 from typing import Literal
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
+from sklda._callbacks import Progress, described
 from sklda._collections import CollectionLDA
 from sklda._inference import random
 from sklda._inference.compound import driver
@@ -255,8 +256,7 @@ class CompoundLDA(CollectionLDA):
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
         }
 
-        def fitted(chains):
-            return attributes | self._fitted_attributes(chains)
+        fitted = partial(described, attributes, self._fitted_attributes)
 
         progress = Progress(self, data, fitted, len(chains), self.max_iter)
         chains = driver.run(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
+from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._inference import random
 from sklda._inference.modes.initialisation import INITS, init_of, initialise_chains
@@ -343,9 +344,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             chains = initialise_chains(corpus, priors, seeds, inits, self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
-        def fitted(chains):
-            return ChainResults(self, chains).attributes() | {"_fold_in_seed_": fold_in_seed}
-
+        fitted = partial(described, {"_fold_in_seed_": fold_in_seed}, self._chain_attributes)
         if n_snapshots and self.verbose:
             size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
@@ -358,6 +357,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         del chains  # They have arrays for sweeps.
         results.warn_of_disagreement()
         return results.attributes() | {"_fold_in_seed_": fold_in_seed}
+
+    def _chain_attributes(self, chains):
+        """Fitted attributes from chains, for callbacks."""
+        return ChainResults(self, chains).attributes()
 
     def _prior_settings(self, corpus):
         """The initial priors, and how they are learnt (None: they are not)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Literal
 
@@ -15,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
+from sklda._callbacks import Progress, described
 from sklda._gibbs import GibbsLDA
 from sklda._inference import random
 from sklda._inference.labels.chain import LabelChain, Plan
@@ -285,8 +286,7 @@ class LabeledLDA(LabelClassifier):
         numbers = np.diff(labels.indptr)[is_labelled]
         known["_numbers_of_labels_"] = int(numbers.min()), float(numbers.mean()), int(numbers.max())
 
-        def fitted(chains):
-            return known | self._chain_attributes(chains, known["label_frequency_"])
+        fitted = partial(described, known, partial(self._chain_attributes, known["label_frequency_"]))
 
         n_sweeps = self.burn_in + self.n_draws * self.draw_every
         progress = Progress(self, data, fitted, len(chains), n_sweeps)
@@ -296,7 +296,7 @@ class LabeledLDA(LabelClassifier):
         progress.end(chains)
         return fitted(chains)
 
-    def _chain_attributes(self, chains, frequency):
+    def _chain_attributes(self, frequency, chains):
         """Fitted attributes from chains."""
         n_labels = len(frequency)
         doc_counts, pair_counts = mean_counts(chains, n_labels)

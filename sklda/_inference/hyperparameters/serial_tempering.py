@@ -341,8 +341,9 @@ def _drawn(weights, rng):
 
 
 def _again(cls, corpus, priors, state, own):
-    """A chain in another process. Counts are computed again, because received arrays may be read-only."""
+    """A chain in another process. Received arrays may be read-only: counts are computed again, others are copied."""
     chain = object.__new__(cls)
     GibbsChain.__init__(chain, corpus, priors, state)
-    vars(chain).update(own, log_zeta=own["log_zeta"].copy())
+    parts = tuple(part.copy() for part in own["_parts"])
+    vars(chain).update(own, log_zeta=own["log_zeta"].copy(), _parts=parts)
     return chain
