@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from abc import ABC, abstractmethod
 from functools import partial, wraps
 from numbers import Integral, Real
@@ -135,13 +136,13 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
                 "Fit with warm_start=False, or clone the estimator, to begin again."
             )
 
-    def _check_same_parameters(self, before):
+    def _check_same_parameters(self, before, way="warm_start=True", instead="Fit with warm_start=False"):
         """Raise a ValueError if a parameter differs from its value in `before`, a dict by name."""
         for name, value in before.items():
             if not np.array_equal(getattr(self, name), value):
                 raise ValueError(
-                    f"warm_start=True continues a fit with {name}={value!r}, but {name} is now "
-                    f"{getattr(self, name)!r}. Fit with warm_start=False to begin again."
+                    f"{way} continues a fit with {name}={reprlib.repr(value)}, but {name} is now "
+                    f"{reprlib.repr(getattr(self, name))}. {instead} to begin again."
                 )
 
     def _corpus(self, X, *, reset):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -251,11 +252,31 @@ class CollapsedVariationalLDA(BaseLDA):
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(priors.word[0]),
             "n_batch_iter_": position["n_chunks"],
             "_position_": position,
+            # A copy, because the caller may change arrays of priors.
+            "_given_": copy.deepcopy((self._kind_of_learning(), given, eta)),
         }
 
     @_all_or_nothing
     def partial_fit(self, X: Counts, y: Any = None) -> Self:
-        """Move the topics towards those of a chunk of a stream of documents."""
+        """Move the topics towards those of a chunk of a stream of documents.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts. There may be no documents, or only empty ones.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : estimator
+            The estimator. If an error or Ctrl-C ends the call, it is as it was before.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `fit`; also if `n_components`, `learn_priors` or a prior is not that of the earlier calls or of `fit`.
+        """
         self._validate_params()
         known = hasattr(self, "components_")
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=not known, ensure_min_samples=0))
@@ -289,6 +310,10 @@ class CollapsedVariationalLDA(BaseLDA):
                 f"partial_fit continues with the {len(components)} topics that it has, but n_components is now "
                 f"{self.n_components}. Clone the estimator to begin again."
             )
+        kind, alpha, eta = self._given_
+        same_kind = {} if kind == self._kind_of_learning() else {"learn_priors": kind}
+        before = {**same_kind, "doc_topic_prior": alpha, "topic_word_prior": eta}
+        self._check_same_parameters(before, "partial_fit", "Clone the estimator")
         position = dict(self._position_)
         priors = Priors.make(self.doc_topic_prior_, self.topic_word_prior_, self.n_components, corpus.n_features)
         # Counts of a corpus of another size become those of `total_samples` documents.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -21,7 +21,7 @@ from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import at_draws, sample_parameters
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
-from sklda._inference.sampling.prior_learning import KINDS, prior_settings
+from sklda._inference.sampling.prior_learning import KINDS, continued_priors, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
 from sklda._inference.types import Counts, Model, Seed, Topics
@@ -99,7 +99,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
-        then those of one longer fit. Learnt priors stay, and the burn-in is then that of the first fit.
+        then those of one longer fit. Learnt priors stay, and the burn-in is then that of the first fit. Given priors
+        and seed words may change.
     snapshot_every : int, default=None
         Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
         takes ``4 * n_components * n_features`` bytes in every chain. `verbose` prints their total size at the start.
@@ -327,7 +328,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         chain.record()
         chain.keep_draw(1)
         lda.__dict__.update(ChainResults(lda, [chain]).attributes())
-        lda.__dict__.update(n_iter_=0, _fold_in_seed_=random.key(random.child(seed, 1)))
+        known = {"_fold_in_seed_": random.key(random.child(seed, 1)), "_learning_": learning and astuple(learning)}
+        lda.__dict__.update(known, n_iter_=0)
         return lda
 
     def _fit(self, corpus, data):
@@ -344,7 +346,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             chains = initialise_chains(corpus, priors, seeds, inits, self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
-        fitted = partial(described, {"_fold_in_seed_": fold_in_seed}, self._chain_attributes)
+        known = {"_fold_in_seed_": fold_in_seed, "_learning_": learning and astuple(learning)}
+        fitted = partial(described, known, self._chain_attributes)
         if n_snapshots and self.verbose:
             size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
@@ -356,10 +359,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         results = ChainResults(self, chains)
         del chains  # They have arrays for sweeps.
         results.warn_of_disagreement()
-        return results.attributes() | {"_fold_in_seed_": fold_in_seed}
+        return known | results.attributes()
 
     def _chain_attributes(self, chains):
-        """Fitted attributes from chains, for callbacks."""
         return ChainResults(self, chains).attributes()
 
     def _prior_settings(self, corpus):
@@ -393,7 +395,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             before["learn_priors"] = self._learnt_kind_
         self._check_same_parameters(before)
         kind = chain_class(self.sampler, corpus, priors)
-        own = [priors if learning is None else learning.as_learnt(known) for known in self._chain_priors_]
+        own = continued_priors(priors, learning, self._chain_priors_, self._learning_)
         return [
             # Draws at other priors are not averaged with those to come.
             kind(corpus, new, state if new.equal(known) else replace(state, draws=()))

@@ -51,7 +51,7 @@ def _infer_block(block, rows, alpha, n_components, n_updates, tolerance, stop):
 
 
 def infer_block(block, rows, alpha, n_components, n_updates, tolerance, changes, stop):
-    """The expected counts of the documents of a block; the counts of words are added to `changes`, unless it is empty."""
+    """The expected counts of the documents of a block; those of words are added to `changes` unless it is empty."""
     doc_topic = np.empty((block.n_documents, n_components))
     width = rows.shape[1]
     _collapsed_variational.infer_documents(
