@@ -230,8 +230,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
 
     def _fit(self, corpus, data):
         per_topic = self._checked_per_topic()
-        priors, _ = self._priors(corpus)
         reserved = reserve_memory(corpus, self.n_components)
+        priors, _ = self._priors(corpus)
         functionals = self._checked_functionals()
         region = self._checked_region()
         n_tuning, max_iter = run_lengths(self.method, corpus.n_tokens, self.n_tuning, self.max_iter)

@@ -93,7 +93,9 @@ class Grid:
         if isinstance(draw, DirichletDraws):
             return draw.word_part(self.etas)[0], draw.doc_part(self.alphas)[0]
         word = _rising(self.word_table, self.etas, draw.word)
-        word -= log_rising(self.etas * self.n_features, draw.totals[0]).sum(axis=1)
+        # Most of very many topics have no token, and change nothing.
+        totals = draw.totals[0][draw.totals[0] > 0]
+        word -= log_rising(self.etas * self.n_features, totals).sum(axis=1)
         return word, _rising(self.doc_table, self.alphas, draw.doc) - self.lengths
 
     def neighbours(self, at):
