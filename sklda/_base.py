@@ -146,9 +146,7 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
                 )
 
     def _corpus(self, X, *, reset):
-        """The corpus of X. With `reset` it must have a token, and its number and names of features are stored;
-        otherwise they are compared.
-        """
+        """The corpus of X. With `reset` it must have a token, and its features are stored; else they are compared."""
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=reset))
         if reset and corpus.n_tokens == 0:
             raise ValueError(

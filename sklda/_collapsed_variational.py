@@ -243,8 +243,8 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _topics(self, counts, priors, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
-        given, alpha = self.doc_topic_prior, priors.doc[0]
-        as_array = np.ndim(given) > 0 if given is not None else self._kind_of_learning() == "asymmetric"
+        kind, given, alpha = self._kind_of_learning(), self.doc_topic_prior, priors.doc[0]
+        as_array = np.ndim(given) > 0 if given is not None else kind == "asymmetric"
         eta = self.topic_word_prior
         return {
             "components_": counts + priors.topic_word(),
@@ -253,7 +253,7 @@ class CollapsedVariationalLDA(BaseLDA):
             "n_batch_iter_": position["n_chunks"],
             "_position_": position,
             # A copy, because the caller may change arrays of priors.
-            "_given_": copy.deepcopy((self._kind_of_learning(), given, eta)),
+            "_given_": copy.deepcopy({"learn_priors": kind, "doc_topic_prior": given, "topic_word_prior": eta}),
         }
 
     @_all_or_nothing
@@ -310,9 +310,8 @@ class CollapsedVariationalLDA(BaseLDA):
                 f"partial_fit continues with the {len(components)} topics that it has, but n_components is now "
                 f"{self.n_components}. Clone the estimator to begin again."
             )
-        kind, alpha, eta = self._given_
-        same_kind = {} if kind == self._kind_of_learning() else {"learn_priors": kind}
-        before = {**same_kind, "doc_topic_prior": alpha, "topic_word_prior": eta}
+        kind = self._kind_of_learning()
+        before = {name: value for name, value in self._given_.items() if name != "learn_priors" or value != kind}
         self._check_same_parameters(before, "partial_fit", "Clone the estimator")
         position = dict(self._position_)
         priors = Priors.make(self.doc_topic_prior_, self.topic_word_prior_, self.n_components, corpus.n_features)

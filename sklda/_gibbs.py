@@ -99,8 +99,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
-        then those of one longer fit. Learnt priors stay, and the burn-in is then that of the first fit. Given priors
-        and seed words may change.
+        then those of one longer fit. Learnt priors and the burn-in stay. Given priors and seed words may change.
     snapshot_every : int, default=None
         Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
         takes ``4 * n_components * n_features`` bytes in every chain. `verbose` prints their total size at the start.
@@ -327,9 +326,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             learning.begin(chain).learn_from_present_draw(chain)
         chain.record()
         chain.keep_draw(1)
-        lda.__dict__.update(ChainResults(lda, [chain]).attributes())
         known = {"_fold_in_seed_": random.key(random.child(seed, 1)), "_learning_": learning and astuple(learning)}
-        lda.__dict__.update(known, n_iter_=0)
+        lda.__dict__.update(described(known, lda._chain_attributes, [chain]), n_iter_=0)
         return lda
 
     def _fit(self, corpus, data):
@@ -383,8 +381,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
     def _sample_posterior(self, n_samples, seed):
         state, priors = (each[self.best_chain_] for each in (self._chain_states_, self._chain_priors_))
-        draws = [z for _, z in state.draws[-self.n_draws_ :]]
-        chains = at_draws(self._corpus_, priors, draws, n_samples)
+        chains = at_draws(self._corpus_, priors, [z for _, z in state.draws[-self.n_draws_ :]], n_samples)
         return sample_parameters(chains, n_samples, np.random.default_rng(seed))
 
     def _resume(self, corpus, priors, learning):
