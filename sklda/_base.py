@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from abc import ABC, abstractmethod
 from functools import partial, wraps
 from inspect import signature
@@ -151,19 +152,17 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
                 "Fit with warm_start=False, or clone the estimator, to begin again."
             )
 
-    def _check_same_parameters(self, before):
+    def _check_same_parameters(self, before, way="warm_start=True", instead="Fit with warm_start=False"):
         """Raise a ValueError if a parameter differs from its value in `before`, a dict by name."""
         for name, value in before.items():
             if not np.array_equal(getattr(self, name), value):
                 raise ValueError(
-                    f"warm_start=True continues a fit with {name}={value!r}, but {name} is now "
-                    f"{getattr(self, name)!r}. Fit with warm_start=False to begin again."
+                    f"{way} continues a fit with {name}={reprlib.repr(value)}, but {name} is now "
+                    f"{reprlib.repr(getattr(self, name))}. {instead} to begin again."
                 )
 
     def _corpus(self, X, *, reset):
-        """The corpus of X. With `reset` it must have a token, and its number and names of features are stored;
-        otherwise they are compared.
-        """
+        """The corpus of X. With `reset` it must have a token, and its features are stored; else they are compared."""
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=reset))
         if reset and corpus.n_tokens == 0:
             raise ValueError(

@@ -1,6 +1,8 @@
 """Progress of a fit: printed lines, and the callbacks of scikit-learn 1.9 and later."""
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 from sklda._inference.types import Method
 
@@ -34,6 +36,11 @@ def with_callbacks(method: Method) -> Method:
     return _with_callbacks(method)
 
 
+def described(known: dict[str, Any], describe: Callable[[Any], dict[str, Any]], result: Any) -> dict[str, Any]:
+    """Fitted attributes: the known ones and those of `result`. In a partial it can be sent to other processes."""
+    return known | describe(result)
+
+
 class Progress:
     """Reports the progress of a fit, by printed lines and to callbacks. It takes no decision about the fit.
 
@@ -46,7 +53,8 @@ class Progress:
     data : dict
         X and y, for callbacks.
     fitted_attributes : callable
-        Takes the argument of `end`, or a list with one chain, and returns the fitted attributes, for callbacks.
+        Takes the argument of `end`, or a list with one chain, and returns the fitted attributes, for callbacks. For
+        chains it must not be a local function, because the `Progress` is sent to the processes of a joblib backend.
     n_chains : int, default=None
         None: a fit in stages.
     n_sweeps : int, default=None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -247,8 +248,8 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _topics(self, counts, priors, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
-        given, alpha = self.doc_topic_prior, priors.doc[0]
-        as_array = np.ndim(given) > 0 if given is not None else kind_of_learning(self.learn_priors) == "asymmetric"
+        kind, given, alpha = kind_of_learning(self.learn_priors), self.doc_topic_prior, priors.doc[0]
+        as_array = np.ndim(given) > 0 if given is not None else kind == "asymmetric"
         eta = self.topic_word_prior
         return {
             "components_": counts + priors.topic_word(),
@@ -257,11 +258,31 @@ class CollapsedVariationalLDA(BaseLDA):
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(priors.word[0]),
             "n_batch_iter_": position["n_chunks"],
             "_position_": position,
+            # A copy, because the caller may change arrays of priors.
+            "_given_": copy.deepcopy({"learn_priors": kind, "doc_topic_prior": given, "topic_word_prior": eta}),
         }
 
     @_all_or_nothing
     def partial_fit(self, X: Counts, y: Any = None) -> Self:
-        """Move the topics towards those of a chunk of a stream of documents."""
+        """Move the topics towards those of a chunk of a stream of documents.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts. There may be no documents, or only empty ones.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : estimator
+            The estimator. If an error or Ctrl-C ends the call, it is as it was before.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `fit`; also if `n_components`, `learn_priors` or a prior is not that of the earlier calls or of `fit`.
+        """
         self._validate_params()
         known = hasattr(self, "components_")
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=not known, ensure_min_samples=0))
@@ -295,6 +316,9 @@ class CollapsedVariationalLDA(BaseLDA):
                 f"partial_fit continues with the {len(components)} topics that it has, but n_components is now "
                 f"{self.n_components}. Clone the estimator to begin again."
             )
+        kind = kind_of_learning(self.learn_priors)
+        before = {name: value for name, value in self._given_.items() if name != "learn_priors" or value != kind}
+        self._check_same_parameters(before, "partial_fit", "Clone the estimator")
         position = dict(self._position_)
         priors = Priors.make(self.doc_topic_prior_, self.topic_word_prior_, self.n_components, corpus.n_features)
         # Counts of a corpus of another size become those of `total_samples` documents.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from numbers import Integral, Real
 from typing import Literal
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
+from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults, total_variance
 from sklda._collections import CollectionLDA
 from sklda._inference import random
@@ -307,8 +308,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
         }
 
-        def fitted(chains):
-            return attributes | self._fitted_attributes(chains)
+        fitted = partial(described, attributes, self._fitted_attributes)
 
         progress = Progress(self, data, fitted, len(chains), self.max_iter)
         schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)

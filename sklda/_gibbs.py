@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
+from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._inference import random
 from sklda._inference.modes.initialisation import INITS, init_of, initialise_chains
@@ -21,7 +22,7 @@ from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
-from sklda._inference.sampling.prior_learning import KINDS, kind_of_learning, prior_settings
+from sklda._inference.sampling.prior_learning import KINDS, continued_priors, kind_of_learning, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
 from sklda._inference.types import Counts, Model, Seed, Topics
@@ -102,7 +103,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
-        then those of one longer fit. Learnt priors stay, and the burn-in is then that of the first fit.
+        then those of one longer fit. Learnt priors and the burn-in stay. Given priors and seed words may change.
     snapshot_every : int, default=None
         Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
         takes ``4 * n_components * n_features`` bytes in every chain. `verbose` prints their total size at the start.
@@ -336,16 +337,16 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             learning.begin(chain).learn_from_present_draw(chain)
         chain.record()
         chain.keep_draw(1)
-        lda.__dict__.update(lda._attributes(ChainResults(lda, [chain])))
-        lda.__dict__.update(n_iter_=0, _fold_in_seed_=random.key(random.child(seed, 1)))
+        known = {"_fold_in_seed_": random.key(random.child(seed, 1)), "_learning_": learning and astuple(learning)}
+        lda.__dict__.update(described(known, lda._chain_attributes, [chain]), n_iter_=0)
         return lda
 
     def _fit(self, corpus, data):
         n_before = max((state.n_sweeps for state in self._chain_states_), default=0) if self._continues() else 0
         burn_in_of(self.burn_in, n_before + self.max_iter)
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
-        priors, learning = self._prior_settings(corpus)
         reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32)
+        priors, learning = self._prior_settings(corpus)
         if self._continues():
             chains, fold_in_seed = self._resume(corpus, priors, learning), self._fold_in_seed_
             annealing = None
@@ -360,9 +361,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             chains = initialise_chains(corpus, priors, seeds, inits, self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
-        def fitted(chains):
-            return self._attributes(ChainResults(self, chains)) | {"_fold_in_seed_": fold_in_seed}
-
+        known = {"_fold_in_seed_": fold_in_seed, "_learning_": learning and astuple(learning)}
+        fitted = partial(described, known, self._chain_attributes)
         if n_snapshots and self.verbose:
             size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
@@ -375,11 +375,14 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         results = ChainResults(self, chains)
         del chains  # They have arrays for sweeps.
         results.warn_of_disagreement()
-        return self._attributes(results) | {"_fold_in_seed_": fold_in_seed}
+        return known | self._attributes(results)
 
     def _continues(self):
         """Whether `fit` continues the chains of the previous fit."""
         return self.warm_start and hasattr(self, "_chain_states_")
+
+    def _chain_attributes(self, chains):
+        return self._attributes(ChainResults(self, chains))
 
     def _attributes(self, results):
         """Fitted attributes from the results of chains."""
@@ -426,7 +429,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         self._check_same_parameters(before)
         kind = chain_class(self.sampler, corpus, priors)
         before = [draws.priors for draws in self._chain_draws_]
-        own = [priors if learning is None else learning.as_learnt(known) for known in before]
+        own = continued_priors(priors, learning, before, self._learning_)
         return [
             # Draws at other priors are not averaged with those to come.
             kind(corpus, new, state if new.equal(known) else replace(state, draws=()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Literal
 
@@ -15,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
+from sklda._callbacks import Progress, described
 from sklda._gibbs import GibbsLDA
 from sklda._inference import random
 from sklda._inference.diagnostics import diagnose
@@ -302,8 +303,7 @@ class LabeledLDA(LabelClassifier):
         numbers = np.diff(labels.indptr)[is_labelled]
         known["_numbers_of_labels_"] = int(numbers.min()), float(numbers.mean()), int(numbers.max())
 
-        def fitted(chains):
-            return known | self._chain_attributes(chains, known["label_frequency_"])
+        fitted = partial(described, known, partial(self._chain_attributes, known["label_frequency_"]))
 
         progress = Progress(self, data, fitted, len(chains), self.max_iter)
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
@@ -312,7 +312,7 @@ class LabeledLDA(LabelClassifier):
         progress.end(chains)
         return fitted(chains)
 
-    def _chain_attributes(self, chains, frequency):
+    def _chain_attributes(self, frequency, chains):
         """Fitted attributes from chains."""
         n_labels = len(frequency)
         means, traces = LabelMeans.of(chains, n_labels), traces_of(chains)

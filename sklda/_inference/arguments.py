@@ -1,5 +1,7 @@
 """Checks of arguments that several functions share."""
 
+import os
+
 import numpy as np
 
 
@@ -11,6 +13,25 @@ def real_numbers(values, name):
         shown = repr(values)
         shown = shown if len(shown) <= 100 else f"{shown[:100]} ..."
         raise TypeError(f"{name} must hold real numbers, got {shown}.") from error
+
+
+def check_memory(n_bytes, needs, instead):
+    """Raise a MemoryError if `n_bytes` are more than the memory of the computer.
+
+    Parameters
+    ----------
+    n_bytes : int
+    needs : str
+        Subject and verb of the message, such as "5 topics need at least".
+    instead : str
+        What to do instead, in a sentence.
+    """
+    try:
+        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return
+    if 0 < most < n_bytes:
+        raise MemoryError(f"{needs} {n_bytes / 1e9:.1f} GB, and this computer has {most / 1e9:.1f} GB. {instead}")
 
 
 def check_choice(value, name, allowed):

@@ -130,7 +130,7 @@ def empirical_bayes(draw, session):
         "tol": draw.option(0.1, 0.0, 1e9, draw.power()),
         "grid_shape": draw.option((2, 2), (2, 3), (4, 3), [2, 2], np.array([3, 2]), (1, 2), (2, 2, 2), (2.0, 2.0)),
         "region": draw.option(None, None, ((0.1, 1), (0.1, 1)), np.sort(draw.power(shape=(2, 2))), ((1, 0.1), (1, 2))),
-        "functionals": draw.option(None, None, {"share": largest_share}, {"nan": lambda *_: np.nan}, {"x": 3}),
+        "functionals": draw.option(None, None, {"share": largest_share}, {"nan": no_number}, {"x": 3}),
         "tempering": draw.option(None, None, "paper", {"estimator": "simple"}, {"index": "neighbours"}, {"steps": 0}),
         "doc_topic_prior": draw.prior([(K,)] if str(method) == "gibbs_em" else []),
         "topic_word_prior": draw.prior([]),
@@ -179,6 +179,11 @@ def _features(X):
 def largest_share(doc_topic, topic_word):
     """A functional that can be pickled."""
     return doc_topic.max()
+
+
+def no_number(doc_topic, topic_word):
+    """Another one."""
+    return np.nan
 
 
 def _live(draw, session, kind, X, options, labelled=False):

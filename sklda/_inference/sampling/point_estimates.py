@@ -15,7 +15,7 @@ from sklda._inference.arguments import check_choice
 from sklda._inference.corpus import Corpus, count_tokens, small_parts
 from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.priors import Priors, padded
+from sklda._inference.priors import Priors, check_memory_of_topics, padded
 from sklda._inference.types import Counts
 from sklda._kernels import _point_estimates, _tokens
 
@@ -183,9 +183,10 @@ def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64):
     Raises
     ------
     MemoryError
-        The message names the shape of the array that does not fit.
+        The message names the bytes that are needed, or the shape of the array that does not fit.
     """
     D, V, K = corpus.n_documents, corpus.n_features, n_components
+    check_memory_of_topics(K, np.dtype(dtype).itemsize * (D + V) + 4 * n_snapshots * V)
     return [np.empty((D, K), dtype), np.empty((K, V), dtype), np.empty((n_snapshots, K, V), np.float32)]
 
 

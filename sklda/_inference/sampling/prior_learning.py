@@ -44,6 +44,12 @@ class PriorLearning:
     def per_topic(self):
         return self.kind == "asymmetric"
 
+    @property
+    def names(self):
+        """The names of the priors that are learnt."""
+        given = {"doc_topic_prior": self.alpha, "topic_word_prior": self.eta}
+        return [name for name, prior in given.items() if prior is None]
+
     def values(self, priors):
         """eta and alpha, one or one for each topic, of the priors of a chain."""
         return np.array([self._eta(priors), *(priors.doc[0] if self.per_topic else priors.doc[0, :1])])
@@ -63,13 +69,9 @@ class PriorLearning:
         if eta is None:
             eta = float(values[0])
             if self.pseudo_counts is not None:
-                # In single precision, as in `Priors`, so that `as_learnt` gives the same priors again.
+                # In single precision, as in `Priors`, so that the `values` of these priors give them again.
                 eta = float(np.float32(eta)) + self.pseudo_counts.toarray()
         return Priors.make(alpha, eta, n_components, n_features)
-
-    def as_learnt(self, priors):
-        """The given priors, and for the others those that a chain has learnt."""
-        return self.priors(self.values(priors), *priors.shape)
 
     def begin(self, chain):
         """A `Learner` for a chain that has its initial priors."""
@@ -121,6 +123,37 @@ def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus):
     if not kind or (alpha is not None and eta is not None):
         return priors, None
     return priors, PriorLearning(kind, alpha, eta if eta is None else first_eta, pseudo_counts)
+
+
+def continued_priors(priors, learning, former_priors, former):
+    """The priors of chains that continue: those given, and for the others those that each chain has learnt.
+
+    Parameters
+    ----------
+    priors : Priors
+        The initial priors of new chains.
+    learning : PriorLearning or None
+        How new chains would learn.
+    former_priors : list of Priors
+        Those of the chains.
+    former : tuple or None
+        The attributes of the `PriorLearning` of the chains.
+
+    Raises
+    ------
+    ValueError
+        If a prior was given to the chains, but is not given for the continuation.
+    """
+    if learning is None:
+        return [priors] * len(former_priors)
+    former = PriorLearning(*former) if former is not None else None
+    for name in learning.names:
+        if former is None or name not in former.names:
+            raise ValueError(
+                f"warm_start=True continues a fit with a given {name}, but {name} is now None, and priors are learnt "
+                f"only in the first fit. Give a {name}, or fit with warm_start=False to begin again."
+            )
+    return [learning.priors(former.values(own), *priors.shape) for own in former_priors]
 
 
 class Learner:

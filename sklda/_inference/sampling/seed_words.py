@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from scipy.sparse import csr_array
 
-from sklda._inference.priors import check_number_of_topics
+from sklda._inference.priors import check_memory_of_topics
 
 
 def pseudo_counts(seed_words, strength, n_components, corpus, names):
@@ -34,7 +34,7 @@ def pseudo_counts(seed_words, strength, n_components, corpus, names):
     TypeError
         If `seed_words` is not a dict, or a topic or word has the wrong type.
     """
-    check_number_of_topics(n_components)
+    check_memory_of_topics(n_components)
     if not isinstance(seed_words, Mapping):
         raise TypeError(f"seed_words must be a dict of topics and their words, got {seed_words!r}.")
     counts = corpus.word_frequencies
