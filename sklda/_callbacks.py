@@ -76,10 +76,18 @@ class Progress:
         ]
         self.sweeps, self.n_done = [None] * n_chains, [0] * n_chains
 
+    def __getstate__(self):
+        # Only callbacks ask for X, which may be large, or of a type that other processes cannot receive.
+        return self.__dict__ | ({} if self._has_callbacks else {"data": {}})
+
+    @property
+    def _has_callbacks(self):
+        return bool(getattr(self.root, "_callbacks", True))
+
     @property
     def listens(self):
         """Whether `before` and `after` have an effect: if lines are printed or there are callbacks."""
-        return bool(self.estimator.verbose) or bool(getattr(self.root, "_callbacks", True))
+        return bool(self.estimator.verbose) or self._has_callbacks
 
     def before(self, index):
         """A sweep of chain `index` begins."""

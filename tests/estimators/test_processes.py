@@ -144,3 +144,15 @@ def test_what_cannot_be_pickled_is_found():
         pytest.raises((AttributeError, pickle.PicklingError), match="pickle"),
     ):
         in_parallel(lambda stop: None, [()] * 2)
+
+
+@pytest.mark.parametrize("path", ["GibbsLDA, 300 topics", "CompoundLDA augmented", "LabeledLDA"])
+def test_processes_get_no_counts(X, path, same, tmp_path):
+    """joblib cannot send a memory map without the name of its file. Only callbacks need X."""
+    expected = PATHS[path](X)
+    with open(tmp_path / "counts", "w+b") as file:
+        counts = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+        counts[:] = X
+        counts.filename = None
+        with joblib.parallel_config("loky", n_jobs=2):
+            assert same(PATHS[path](counts), expected)
