@@ -4,12 +4,15 @@ For large a the difference of the two log-gamma values loses its digits, so othe
 """
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, polygamma
 
 from sklda._kernels import _rising
 
 # The smallest a for which the series is used. There, the terms that are left out are about 1e-16 of the result.
 _FIRST_OF_SERIES = 64
+# Entries of a block of groups in `SumOfLogRising`; 2 MB.
+_BLOCK = 2**18
 
 
 def log_gamma_ratio(a, n):
@@ -109,26 +112,50 @@ def _rising_by_series(a, n, order):
 class SumOfLogRising:
     """The sum of log Gamma(a + n) - log Gamma(a) over many numbers n, and its derivatives with respect to log a.
 
-    With f(i) the number of n > i, it is the sum of f(i) log(a + i) over i. This takes the time of max(n) additions, for
-    any number of n.
+    With f(i) the number of n > i, it is the sum of f(i) log(a + i) over i. This takes the time and the memory of the
+    sum over groups of max(n), for any number of n.
 
     Parameters
     ----------
-    histogram : ndarray of shape (n_groups, n_values)
+    histogram : csr_array or ndarray of shape (n_groups, n_values)
         ``histogram[g, n]`` is how often the number n occurs in group g.
     """
 
     def __init__(self, histogram):
-        histogram = histogram[:, : np.flatnonzero(histogram.any(axis=0)).max(initial=0) + 1]
-        tails = np.cumsum(histogram[:, :0:-1], axis=1, dtype=np.float64)[:, ::-1]
-        self.n_groups = len(histogram)
-        self._groups, self._i = np.nonzero(tails)
-        self._tails = tails[self._groups, self._i]
+        histogram = csr_array(histogram)
+        self.n_groups, filled = histogram.shape[0], np.diff(histogram.indptr) > 0
+        largest = np.zeros(self.n_groups, np.int64)
+        if filled.any():
+            largest[filled] = np.maximum.reduceat(histogram.indices, histogram.indptr[:-1][filled])
+        self._blocks = [_tails(histogram, *block, largest) for block in _blocks(largest, 0, self.n_groups)]
 
     def __call__(self, a):
         """Value, first and second derivative for every group, (3, n_groups); `a` has shape (n_groups,)."""
-        a = a[self._groups]
-        x = a + self._i
-        first = a / x
-        terms = np.log(x), first, first * (1 - first)
-        return np.array([np.bincount(self._groups, self._tails * each, self.n_groups) for each in terms])
+        result = np.empty((3, self.n_groups))
+        for block, groups, i, tails in self._blocks:
+            own = a[block][groups]
+            x = own + i
+            first = own / x
+            for row, each in zip(result, (np.log(x), first, first * (1 - first)), strict=True):
+                row[block] = np.bincount(groups, tails * each, block.stop - block.start)
+        return result
+
+
+def _blocks(largest, first, last):
+    """Iterate over ranges of groups whose dense histograms have at most `_BLOCK` entries, or are of one group."""
+    if last - first > 1 and (last - first) * largest[first:last].max() > _BLOCK:
+        middle = (first + last) // 2
+        yield from _blocks(largest, first, middle)
+        yield from _blocks(largest, middle, last)
+    elif last > first:
+        yield first, last
+
+
+def _tails(histogram, first, last, largest):
+    """The slice of some groups; of every i below their largest n: the group, counted from the first, i, and f(i)."""
+    ends = histogram.indptr[first : last + 1]
+    own, shape = slice(ends[0], ends[-1]), (last - first, int(largest[first:last].max()) + 1)
+    dense = csr_array((histogram.data[own], histogram.indices[own], ends - ends[0]), shape=shape).toarray()
+    tails = np.cumsum(dense[:, :0:-1], axis=1, dtype=np.float64)[:, ::-1]
+    groups, i = np.nonzero(tails)
+    return slice(first, last), groups, i, tails[groups, i]
