@@ -332,7 +332,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     def _fit(self, corpus, data):
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
         priors, learning = self._prior_settings(corpus)
-        reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32)
+        reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32, self.n_chains, self.n_draws)
         if self.warm_start and hasattr(self, "_chain_states_"):
             chains, fold_in_seed = self._resume(corpus, priors, learning), self._fold_in_seed_
         else:
