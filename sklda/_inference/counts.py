@@ -136,17 +136,24 @@ def _readable(X):
     if X.format in ("dia", "dok", "lil"):
         X = X.tocsr()
     if X.format == "coo":
-        return sp.coo_array((X.data, (X.row, X.col)), shape=X.shape)
+        return sp.coo_array((_aligned(X.data), (_aligned(X.row), _aligned(X.col))), shape=X.shape)
     # A shallow copy, because `check_format` may shorten the arrays of X.
     X = copy.copy(X)
     for name in ("indices", "indptr"):
         if getattr(X, name).dtype.kind != "i":
             raise ValueError(f"{name} has dtype {getattr(X, name).dtype}")
+    for name in ("data", "indices", "indptr"):
+        setattr(X, name, _aligned(getattr(X, name)))
     X.check_format(full_check=True)
     # `check_format` skips this check where the last entry of indptr is 0.
     if (X.indptr[1:] < X.indptr[:-1]).any():
         raise ValueError("indptr must be a non-decreasing sequence")
     return X
+
+
+def _aligned(array):
+    """The array, or a copy that is aligned in memory, as the code of scipy needs it."""
+    return np.require(array, requirements="A")
 
 
 def _holds_texts(X):

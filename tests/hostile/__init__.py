@@ -5,14 +5,14 @@ An input is a number: ``case(seed, number)`` draws it, the same every time. `val
 """
 
 import sklda
-from hostile import changes, estimators, functions, labels, pictures
+from hostile import changes, estimators, functions, labels, pictures, sizes
 from hostile.session import Session, Violation
 from hostile.values import Draw
 from sklda import datasets, inspection, metrics
 
 __all__ = ["CASES", "Session", "Violation", "case", "never_called"]
 
-CASES = estimators.CASES | functions.CASES | labels.CASES | pictures.CASES | changes.CASES
+CASES = estimators.CASES | functions.CASES | labels.CASES | pictures.CASES | changes.CASES | sizes.CASES
 # Estimators have the most states and options.
 _POPULATION = [
     *CASES,

@@ -2,6 +2,8 @@
 corpora.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from enumeration import DOCS, Enumeration, K, V, chi_square_p, make_chain
@@ -9,7 +11,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, polygamma
 
-from sklda import GibbsLDA
+from sklda import CollapsedVariationalLDA, GibbsLDA
 from sklda._inference import rising
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import SeededMStep
@@ -259,3 +261,16 @@ def test_every_sampler_recovers_the_priors(sampler, monkeypatch):
     ).fit(corpus.data)
     assert lda.sampler_ == {"collapsed": "dense"}.get(sampler, sampler)
     assert_recovered(lda)
+
+
+@pytest.mark.parametrize("learn", [GibbsLDA(60, max_iter=20), CollapsedVariationalLDA(60, max_iter=5)])
+def test_a_long_document_takes_no_memory_for_each_topic(learn):
+    X = np.random.default_rng(0).poisson(0.3, (20, 50))
+    X[0] = 2000
+    tracemalloc.start()
+    lda = learn.set_params(random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.ptp(lda.doc_topic_prior_) > 0
+    # A dense histogram of every topic takes 48 MB.
+    assert peak < 30e6

@@ -60,13 +60,13 @@ def same_names(before, after, stop=NEVER_STOP):
     before, after = (csr_array(counts).sqrt() for counts in (before, after))
     own = before.multiply(after).sum(axis=0) / n_tokens
     switched, surplus, gains = _SWITCHED / K, np.zeros(K), False
-    for k, l, overlap in _overlaps(before, after):
+    for i, j, overlap in _overlaps(before, after):
         stop()
         overlap /= n_tokens
-        gains = gains or (overlap > own[k] + switched).any()
-        overlap -= (own[k] + own[l]) / 2
+        gains = gains or (overlap > own[i] + switched).any()
+        overlap -= (own[i] + own[j]) / 2
         above = overlap > 0
-        np.maximum.at(surplus, k[above], overlap[above])
+        np.maximum.at(surplus, i[above], overlap[above])
     # Over a cycle of names, the sum of the surplus is what it gains.
     if not gains or not surplus.any():
         return True
@@ -96,17 +96,17 @@ def _doubtful(before, after, own, n_tokens, most, stop):
     stop : callable
     """
     found = np.zeros(len(own), bool)
-    for k, l, overlap in _overlaps(before, after):
+    for i, j, overlap in _overlaps(before, after):
         stop()
-        near = overlap / n_tokens - (own[k] + own[l]) / 2 >= -most
-        found[k[near]] = found[l[near]] = True
+        near = overlap / n_tokens - (own[i] + own[j]) / 2 >= -most
+        found[i[near]] = found[j[near]] = True
         if np.count_nonzero(found) > MOST_DOUBTFUL:
             break
     return np.flatnonzero(found)
 
 
 def _overlaps(before, after):
-    """Iterate over blocks of pairs of different topics, k and l, that share words, and the sums over their words."""
+    """Iterate over blocks of pairs of different topics, i and j, that share words, and the sums over their words."""
     before = before.T.tocsr()
     # The products up to each topic.
     ends = np.concatenate([[0], np.cumsum(np.diff(after.indptr)[before.indices])])[before.indptr]
@@ -114,9 +114,9 @@ def _overlaps(before, after):
     while first < K:
         last = max(int(np.searchsorted(ends, ends[first] + _PRODUCTS, side="right")) - 1, first + 1)
         block = before[first:last] @ after
-        k, l = np.repeat(np.arange(first, last), np.diff(block.indptr)), block.indices
-        other = k != l
-        yield k[other], l[other], block.data[other]
+        i, j = np.repeat(np.arange(first, last), np.diff(block.indptr)), block.indices
+        other = i != j
+        yield i[other], j[other], block.data[other]
         first = last
 
 

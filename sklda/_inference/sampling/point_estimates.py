@@ -189,7 +189,7 @@ def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64, n_chai
         The message names the shape of the array that does not fit.
     """
     D, V, K = corpus.n_documents, corpus.n_features, n_components
-    n_matched = K if n_chains > 1 else min(K, MOST_DOUBTFUL) if n_draws > 1 else 0
+    n_matched = K if n_chains > 1 else min(K, corpus.n_tokens, MOST_DOUBTFUL) if n_draws > 1 else 0
     estimates = np.empty((D, K), dtype), np.empty((K, V), dtype)
     return [*estimates, np.empty((n_snapshots, K, V), np.float32), np.empty((n_matched, n_matched))]
 
@@ -308,7 +308,7 @@ def check_assignments(topic_assignments, corpus, n_components=None):
             f"topic_assignments range from {topics.min()} to {topics.max()}; with n_components={n_components} "
             f"they must lie between 0 and {n_components - 1}."
         )
-    return np.ascontiguousarray(topics, np.int32), int(n_components)
+    return np.require(topics, np.int32, ["C", "A"]), int(n_components)
 
 
 def _flatten(topic_assignments, corpus):
