@@ -4,7 +4,6 @@ For large a the difference of the two log-gamma values loses its digits, so othe
 """
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, polygamma
 
 from sklda._kernels import _rising
@@ -122,12 +121,9 @@ class SumOfLogRising:
     """
 
     def __init__(self, histogram):
-        histogram = csr_array(histogram)
-        self.n_groups, filled = histogram.shape[0], np.diff(histogram.indptr) > 0
-        largest = np.zeros(self.n_groups, np.int64)
-        if filled.any():
-            largest[filled] = np.maximum.reduceat(histogram.indices, histogram.indptr[:-1][filled])
-        self._blocks = [_tails(histogram, *block, largest) for block in _blocks(largest, 0, self.n_groups)]
+        self.n_groups = histogram.shape[0]
+        blocks = [(slice(0, self.n_groups), histogram)] if isinstance(histogram, np.ndarray) else _blocks(histogram)
+        self._blocks = [(block, *_tails(dense)) for block, dense in blocks]
 
     def __call__(self, a):
         """Value, first and second derivative for every group, (3, n_groups); `a` has shape (n_groups,)."""
@@ -141,21 +137,25 @@ class SumOfLogRising:
         return result
 
 
-def _blocks(largest, first, last):
-    """Iterate over ranges of groups whose dense histograms have at most `_BLOCK` entries, or are of one group."""
-    if last - first > 1 and (last - first) * largest[first:last].max() > _BLOCK:
-        middle = (first + last) // 2
-        yield from _blocks(largest, first, middle)
-        yield from _blocks(largest, middle, last)
-    elif last > first:
-        yield first, last
-
-
-def _tails(histogram, first, last, largest):
-    """The slice of some groups; of every i below their largest n: the group, counted from the first, i, and f(i)."""
+def _blocks(histogram, first=0, last=None):
+    """Iterate over slices of groups, and their dense histograms of at most `_BLOCK` entries, or of one group."""
+    last = histogram.shape[0] if last is None else last
     ends = histogram.indptr[first : last + 1]
-    own, shape = slice(ends[0], ends[-1]), (last - first, int(largest[first:last].max()) + 1)
-    dense = csr_array((histogram.data[own], histogram.indices[own], ends - ends[0]), shape=shape).toarray()
+    own = slice(ends[0], ends[-1])
+    width = int(histogram.indices[own].max(initial=0)) + 1
+    if last - first > 1 and (last - first) * width > _BLOCK:
+        middle = (first + last) // 2
+        yield from _blocks(histogram, first, middle)
+        yield from _blocks(histogram, middle, last)
+        return
+    dense = np.zeros((last - first, width), histogram.dtype)
+    dense[np.repeat(np.arange(last - first), np.diff(ends)), histogram.indices[own]] = histogram.data[own]
+    yield slice(first, last), dense
+
+
+def _tails(dense):
+    """Of every i below the largest n of each group: the group, i, and f(i)."""
+    dense = dense[:, : np.flatnonzero(dense.any(axis=0)).max(initial=0) + 1]
     tails = np.cumsum(dense[:, :0:-1], axis=1, dtype=np.float64)[:, ::-1]
     groups, i = np.nonzero(tails)
-    return slice(first, last), groups, i, tails[groups, i]
+    return groups, i, tails[groups, i]
