@@ -345,8 +345,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         n_before = max((state.n_sweeps for state in self._chain_states_), default=0) if self._continues() else 0
         burn_in_of(self.burn_in, n_before + self.max_iter)
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
-        reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32)
         priors, learning = self._prior_settings(corpus)
+        reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32, self.n_chains, self.n_draws)
         if self._continues():
             chains, fold_in_seed = self._resume(corpus, priors, learning), self._fold_in_seed_
             annealing = None

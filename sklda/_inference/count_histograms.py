@@ -104,7 +104,7 @@ class CountHistograms:
     @classmethod
     def of(cls, chain):
         """The statistics of the present draw of a `GibbsChain`."""
-        return cls.from_parts(chain, chain.doc_histogram()[0])
+        return cls.from_parts(chain, chain.doc_histogram())
 
     @classmethod
     def from_parts(cls, chain, doc_histogram):

@@ -183,13 +183,18 @@ def _integers(X, name):
     values = getattr(X, name)
     if values.dtype.kind != "i":
         raise ValueError(f"{name} has dtype {values.dtype}")
-    return values
+    return _aligned(values)
 
 
 def storable(values):
-    """An array with a dtype that sparse matrices can hold: no half precision, and the byte order of the machine."""
+    """An aligned array of a dtype that sparse matrices can hold: no half precision, the byte order of the machine."""
     dtype = np.dtype(np.float32) if values.dtype.kind == "f" and values.dtype.itemsize == 2 else values.dtype
-    return values.astype(dtype.newbyteorder("="), copy=False)
+    return _aligned(values.astype(dtype.newbyteorder("="), copy=False))
+
+
+def _aligned(array):
+    """The array, or a copy that is aligned in memory, as the code of scipy needs it."""
+    return np.require(array, requirements="A")
 
 
 def _holds_texts(X):

@@ -219,12 +219,12 @@ def _live(draw, session, kind, X, options, labelled=False):
                 "a fit that fails changes nothing",
             )
             continue
-        _check_fit(session, estimator, X.clean)
+        check_fit(session, estimator, X.clean)
         for _ in range(draw.pick([0, 1, 2])):
             ask(draw, session, estimator, X, labels)
 
 
-def _check_fit(session, estimator, clean):
+def check_fit(session, estimator, clean):
     """Invariants of every fit."""
     (D, V), phi = clean.shape, estimator.topic_word_
     K = len(phi)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
@@ -290,24 +291,28 @@ class GibbsChain:
         self.add_doc_topic_counts(counts)
         return counts
 
-    def doc_histogram(self, by_topic=False):
-        """How often each count n_dk > 0 occurs.
+    def doc_histogram(self):
+        """How often each count n_dk > 0 occurs, int64 (largest n_dk + 1,)."""
+        histogram = np.zeros((1, len(self.corpus.length_histogram)), np.int64)
+        largest, _ = self._count_documents(histogram, np.empty((2, 0), np.int32))
+        return histogram[0, : largest + 1]
 
-        Parameters
-        ----------
-        by_topic : bool, default=False
-            Whether there is a histogram for each topic.
+    def doc_histogram_by_topic(self):
+        """How often each count n_dk > 0 occurs in each topic, csr_array (n_components, longest document + 1), int64."""
+        shape = K, n_values = self.priors.n_components, len(self.corpus.length_histogram)
+        # Dense for small counts only: one document of a million tokens would take K times a million numbers.
+        width = min(n_values, 2 + self.corpus.n_tokens // K)
+        histogram, larger = np.zeros((K, width), np.int64), np.empty((2, self.corpus.n_tokens // width), np.int32)
+        largest, n_larger = self._count_documents(histogram, larger)
+        small = csr_array(histogram[:, : largest + 1])
+        small = csr_array((small.data, small.indices, small.indptr), shape=shape)
+        if not n_larger:
+            return small
+        return small + coo_array((np.ones(n_larger, np.int64), tuple(larger[:, :n_larger])), shape=shape).tocsr()
 
-        Returns
-        -------
-        ndarray of shape (1 or n_components, largest n_dk + 1), int64
-        """
-        histogram = np.zeros((self.priors.n_components if by_topic else 1, len(self.corpus.length_histogram)), np.int64)
-        return histogram[:, : 1 + self._count_documents(histogram)]
-
-    def _count_documents(self, histogram):
-        """Add the documents to `histogram`; return the largest n_dk."""
-        return _histograms.documents(self.corpus.offsets, self.topics, histogram, self._counts)
+    def _count_documents(self, histogram, larger):
+        """Add the documents to `histogram` and `larger`; return the largest n_dk there and the number of others."""
+        return _histograms.documents(self.corpus.offsets, self.topics, histogram, larger, self._counts)
 
     def word_histogram(self):
         """How often each count m_kv > 0 occurs, int64 (largest m_kv + 1,)."""

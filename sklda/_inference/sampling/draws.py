@@ -5,11 +5,12 @@ from itertools import chain as chain_of
 from itertools import islice
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from sklda._inference.corpus import count_tokens
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._inference.sampling.matching import names_kept, overlaps
+from sklda._inference.sampling.matching import same_names
 from sklda._inference.sampling.parameters import draw_parameters
 from sklda._inference.sampling.point_estimates import add_estimates, word_blocks
 from sklda._kernels import _tokens
@@ -77,12 +78,12 @@ def posterior_means(corpus, draws, method, stop=NEVER_STOP):
 
 
 def _have_same_names(corpus, n_components, before, after, stop):
-    """`same_names` for the topics of all tokens, without the counts of all words at once."""
-    overlap = 0.0
+    """`same_names` for the topics of all tokens, without dense counts of all words at once."""
+    blocks = []
     for block in word_blocks(corpus, n_components):
         stop()
-        overlap = overlap + overlaps(*(block.counts(z, n_components)[:, :n_components] for z in (before, after)))
-    return names_kept(overlap / corpus.n_tokens)
+        blocks.append([csr_array(block.counts(z, n_components)[:, :n_components]) for z in (before, after)])
+    return same_names(*(vstack(counts, "csr") for counts in zip(*blocks, strict=True)), stop)
 
 
 def doc_topic_std(corpus, draws):
