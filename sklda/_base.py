@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from abc import ABC, abstractmethod
-from functools import partial, wraps
-from inspect import signature
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -17,42 +16,19 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
+from sklda._fitting import all_or_nothing
 from sklda._inference import random
 from sklda._inference.arguments import check_components, check_weights
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
-from sklda._inference.parallel import no_interrupt_lost
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.draws import after_sweeps, sample_parameters
 from sklda._inference.sampling.point_estimates import estimate_counts
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
-from sklda._inference.types import Counts, Method, Seed
+from sklda._inference.types import Counts, Seed
 from sklda._persistence import SavedMixin
-
-
-def _all_or_nothing(fit: Method) -> Method:
-    """Decorator: if an error or Ctrl-C ends the fit, the estimator is as it was before."""
-
-    arguments = signature(fit)
-
-    @wraps(fit)
-    def guarded(self, *args, **kwargs):
-        try:
-            arguments.bind(self, *args, **kwargs)
-        except TypeError as error:
-            # Python would name the base class that defines the method.
-            raise TypeError(f"{type(self).__name__}.{fit.__name__}() {error}.") from None
-        before = dict(vars(self))
-        try:
-            return fit(self, *args, **kwargs)
-        except BaseException:
-            # A single assignment, because another interrupt may come at any function call.
-            self.__dict__ = before
-            raise
-
-    return no_interrupt_lost(guarded)
 
 
 class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
@@ -76,7 +52,7 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
         reason = f": it {self._needed[name]}" if name in self._needed else ""
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{reason}.", name=name, obj=self)
 
-    @_all_or_nothing
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Counts, y: Any = None) -> Self:
         """Find topics in a corpus.

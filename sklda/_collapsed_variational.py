@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from sklda._base import BaseLDA, _all_or_nothing
+from sklda._base import BaseLDA
 from sklda._callbacks import Progress
+from sklda._fitting import all_or_nothing, prior_attributes
 from sklda._inference import random
 from sklda._inference.arguments import check_weights
 from sklda._inference.corpus import Corpus
@@ -248,21 +249,18 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _topics(self, counts, priors, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
-        kind, given, alpha = kind_of_learning(self.learn_priors), self.doc_topic_prior, priors.doc[0]
-        as_array = np.ndim(given) > 0 if given is not None else kind == "asymmetric"
-        eta = self.topic_word_prior
-        return {
+        given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
+        totals = counts.sum(axis=1, dtype=np.float64)
+        return prior_attributes(self, priors) | {
             "components_": counts + priors.topic_word(),
-            "topic_share_": _shares(counts),
-            "doc_topic_prior_": alpha.copy() if as_array else float(alpha[0]),
-            "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(priors.word[0]),
+            "topic_share_": totals / totals.sum(),
             "n_batch_iter_": position["n_chunks"],
             "_position_": position,
             # A copy, because the caller may change arrays of priors.
-            "_given_": copy.deepcopy({"learn_priors": kind, "doc_topic_prior": given, "topic_word_prior": eta}),
+            "_given_": copy.deepcopy(given | {"learn_priors": kind_of_learning(self.learn_priors)}),
         }
 
-    @_all_or_nothing
+    @all_or_nothing
     def partial_fit(self, X: Counts, y: Any = None) -> Self:
         """Move the topics towards those of a chunk of a stream of documents.
 
@@ -398,9 +396,3 @@ class CollapsedVariationalLDA(BaseLDA):
         # A count that was set to zero since the fit is not a Dirichlet parameter.
         parameters = self.doc_topic_ * sizes[:, None], np.maximum(components, SMALLEST)
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
-
-
-def _shares(counts):
-    """Shares of the topics in expected counts of shape (n_components, n_features)."""
-    totals = counts.sum(axis=1, dtype=np.float64)
-    return totals / totals.sum()

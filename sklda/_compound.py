@@ -27,7 +27,7 @@ from sklda._inference.sampling.prior_learning import KINDS, kind_of_learning
 from sklda._inference.sampling.run_chains import Schedule
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
-from sklda._labels import encode
+from sklda._labels import encode, warn_of_many_collections
 
 # Parameters that must not change before a warm start, because the averages of a chain depend on them.
 _SETTINGS = (
@@ -39,10 +39,6 @@ _SETTINGS = (
     "learn_priors",
     "burn_in",
 )
-
-# From this number of values on, collections that look like a covariate get a warning. With fewer, a user sees the
-# groups.
-_MANY_COLLECTIONS = 10
 
 
 class CompoundLDA(ChainAttributes, CollectionLDA):
@@ -271,7 +267,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
                 "differs between topics. Give learn_priors='asymmetric', True or False."
             )
         labels, collections = encode(collections, corpus)
-        _warn_of_many_collections(labels, collections)
+        warn_of_many_collections(labels, collections)
         continues = self.warm_start and hasattr(self, "_chain_states_")
         if continues:
             self._check_unchanged(corpus, labels, collections)
@@ -396,17 +392,3 @@ def _mixture_attributes(chains, results):
         "collection_topic_std_": np.sqrt(total_variance(means, np.square(stds))),
         "collection_topic_draws_": np.array(draws).reshape(-1, *means[0].shape),
     }
-
-
-def _warn_of_many_collections(labels, collections):
-    """Warn if a covariate such as a real number is given as collections."""
-    if len(labels) <= _MANY_COLLECTIONS:
-        return
-    fractional = any(isinstance(label, Real) and label % 1 for label in labels.tolist())
-    if fractional or np.median(np.bincount(collections, minlength=len(labels))) <= 1:
-        reason = "they are fractional numbers" if fractional else "most of them belong to one document only"
-        warn(
-            f"collections has {len(labels)} different values, and {reason}. A collection is a group of documents, such "
-            "as a year or a source, that have a mixture of topics in common. For a covariate that is a number, give "
-            "intervals of it, for instance np.digitize(values, edges)."
-        )

@@ -15,9 +15,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
+from sklda._fitting import prior_attributes
 from sklda._inference import random
 from sklda._inference.modes.initialisation import INITS, init_of, initialise_chains
-from sklda._inference.priors import SMALLEST
 from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
@@ -407,18 +407,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         return prior_settings(kind_of_learning(self.learn_priors), *given, added, self.n_components, corpus)
 
     def _prior_attributes(self, draws):
-        """alpha, a float if all topics have the same; eta as given, or a float if it was learnt."""
-        priors, alpha, eta = draws.priors, self.doc_topic_prior, self.topic_word_prior
-        as_array = np.ndim(alpha) if alpha is not None else kind_of_learning(self.learn_priors) == "asymmetric"
-        if len(priors.topic) and (eta is None or self.seed_words):
-            # Rounding to single precision may have left the allowed range.
-            eta = np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)
-        else:
-            eta = np.array(eta, dtype=np.float64) if np.ndim(eta) else float(priors.word[0])
-        return {
-            "doc_topic_prior_": priors.doc[0].copy() if as_array else float(priors.doc[0, 0]),
-            "topic_word_prior_": eta,
-        }
+        return prior_attributes(self, draws.priors)
 
     def _resume(self, corpus, priors, learning):
         """Chains that continue from the states of the previous fit."""

@@ -13,8 +13,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from sklda._base import BaseLDA, _all_or_nothing
+from sklda._base import BaseLDA
 from sklda._callbacks import with_callbacks
+from sklda._fitting import all_or_nothing
 from sklda._inference import random
 from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.labels.dependency import fold_in_with_dependency
@@ -29,7 +30,7 @@ RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
 class LabelClassifier(ClassifierMixin, BaseLDA):
     """Base class of classifiers that predict labels by topics. A fit sets the attributes of `LabeledLDA`."""
 
-    @_all_or_nothing
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Counts, y: Counts) -> Self:
         """Find the words of labels.

@@ -1,6 +1,14 @@
 """The labels of collections, which may have any hashable type."""
 
+from numbers import Real
+
 import numpy as np
+
+from sklda._inference.warn import warn
+
+# From this number of values on, collections that look like a covariate get a warning. With fewer, a user sees the
+# groups.
+_MANY_COLLECTIONS = 10
 
 
 def as_list(labels, name="collections"):
@@ -82,3 +90,17 @@ def listed(labels, most=10):
     """The first labels, for a message."""
     shown = ", ".join(map(repr, labels[:most].tolist()))
     return shown + (f" and {len(labels) - most} others" if len(labels) > most else "")
+
+
+def warn_of_many_collections(labels, collections):
+    """Warn if a covariate such as a real number is given as collections."""
+    if len(labels) <= _MANY_COLLECTIONS:
+        return
+    fractional = any(isinstance(label, Real) and label % 1 for label in labels.tolist())
+    if fractional or np.median(np.bincount(collections, minlength=len(labels))) <= 1:
+        reason = "they are fractional numbers" if fractional else "most of them belong to one document only"
+        warn(
+            f"collections has {len(labels)} different values, and {reason}. A collection is a group of documents, such "
+            "as a year or a source, that have a mixture of topics in common. For a covariate that is a number, give "
+            "intervals of it, for instance np.digitize(values, edges)."
+        )
