@@ -6,8 +6,8 @@ from sklda._inference import random
 from sklda._inference.evidence import estimates
 from sklda._inference.evidence.combining import better_half_variance, chain_means
 from sklda._inference.modes.search import improve_modes
-from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS
+from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.topic_count.candidates import Candidates, wide_apart
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, cost_of_scan
 from sklda._inference.topic_count.evidence_by_count import CountEvidence, variances
