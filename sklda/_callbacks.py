@@ -59,11 +59,13 @@ class Progress:
         None: a fit in stages.
     n_sweeps : int, default=None
         Number of sweeps of each chain.
+    n_annealed : int, default=0
+        How many of them, the first ones, are annealed. The lines say so.
     """
 
-    def __init__(self, estimator, data, fitted_attributes, n_chains=None, n_sweeps=None):
+    def __init__(self, estimator, data, fitted_attributes, n_chains=None, n_sweeps=None, n_annealed=0):
         self.estimator, self.data, self.fitted_attributes = estimator, data, fitted_attributes
-        self.n_chains, self.n_sweeps = n_chains, n_sweeps
+        self.n_chains, self.n_sweeps, self.n_annealed = n_chains, n_sweeps, n_annealed
         self.start_time = time.perf_counter()
         self.root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=n_chains is None)
         self._begin(self.root)
@@ -137,10 +139,10 @@ class Progress:
         done, total, verbose = self.n_done[index], self.n_sweeps, self.estimator.verbose
         every = 1 if verbose > 1 else max(total // 10, 1)
         if verbose and (done % every == 0 or done == total):
-            self._print(
-                f"chain {index + 1} of {self.n_chains}, sweep {done} of {total}: log joint {chain.trace[-1]:.6g} nats "
-                f"({chain.trace[-1] / chain.corpus.n_tokens:.4f} a token)"
-            )
+            sweep = f"chain {index + 1} of {self.n_chains}, sweep {done} of {total}"
+            sweep += " (annealed)" if done <= self.n_annealed else ""
+            log_joint, n_tokens = chain.trace[-1], chain.corpus.n_tokens
+            self._print(f"{sweep}: log joint {log_joint:.6g} nats ({log_joint / n_tokens:.4f} a token)")
 
     def _print(self, text):
         seconds = time.perf_counter() - self.start_time

@@ -17,8 +17,8 @@ from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._fitting import prior_attributes
 from sklda._inference import random
-from sklda._inference.modes.initialisation import INITS, init_of, initialise_chains
-from sklda._inference.sampling.annealed_start import Annealing
+from sklda._inference.modes.initialisation import INITS, initialise_chains, start_of
+from sklda._inference.sampling.annealed_start import NOT_ANNEALED
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
@@ -31,8 +31,8 @@ from sklda._inference.types import Counts, Model, Seed, Topics
 class GibbsLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
 
-    Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the first half of
-    the sweeps and fixed afterwards, so the draws come from an exact sampler of the posterior at these priors.
+    Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the burn-in and
+    fixed afterwards, so the draws come from an exact sampler of the posterior at these priors.
 
     Parameters
     ----------
@@ -40,15 +40,14 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of topics, K.
     learn_priors : {"asymmetric", "symmetric"} or bool, default="asymmetric"
         Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
-        ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the first half of the sweeps of
-        each chain, with an M-step every ten sweeps. Fewer than 20 sweeps learn nothing. If X has fewer than 1,000
-        tokens, priors that are None are 0.1, because so few tokens do not determine them. True is the same as
-        ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
+        ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the burn-in of each chain,
+        after its annealed sweeps, with an M-step every ten sweeps. Fewer than 15 sweeps learn nothing. If X has fewer
+        than 1,000 tokens, priors that are None are 0.1, because so few tokens do not determine them. True is the same
+        as ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of the topics. A given eta is not changed. Both priors must lie
-        between 1e-12 and 1e12.
+        eta, the Dirichlet parameter per word of the topics. It is not changed. Both priors: from 1e-12 to 1e12.
     seed_words : dict of {int: sequence of str or int}, default=None
         Seed words of topics, as words or as columns of X. A seed word has a pseudo-count, which is added to the eta of
         its topic: `seed_strength` times the count of the word in X, or times one if X does not have it. Words need
@@ -66,19 +65,20 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         ``"grouped"``: phi and theta are drawn given z; then all tokens are drawn given phi and theta. The last two can
         need more sweeps to converge, and on small corpora a sweep takes longer. With every sampler except
         ``"collapsed"``, a single chain can use `n_jobs` cores.
-    init : {"random", "sequential", "anneal", "prune", "search"}, array-like or fitted model, default="random"
-        Initialisation of the chains. It matters, because the posterior has modes that sweeps do not leave.
-        ``"random"``: every token has a random topic. ``"sequential"``: every token is drawn given the tokens before it,
-        with documents in random order (Griffiths & Steyvers 2004). This takes the time of a sweep and temporarily
-        ``4 * n_components * n_features`` bytes, and saves many sweeps on large corpora with many topics. ``"anneal"``:
-        300 additional sweeps, in which both priors decrease from ten times their values. ``"prune"``: 60 sweeps with
-        twice as many topics; then the closest pair of topics is merged, with 15 sweeps after each merge, until there
-        are `n_components` topics. ``"search"``: each chain begins in the mode with the most evidence that a search
-        finds at the first priors, by redrawing groups of topics. It makes at most 10,000 sweeps; with more than 100,000
-        tokens, as many as draw 10^9 tokens, but at least 4,000. ``"prune"`` and ``"search"`` need priors that are equal
-        for all topics. An array has the topic of every token, as `topic_assignments_`, or is a list of arrays, one for
-        each document. A fitted model with ``components_`` and ``transform`` has the same number of topics; the topic of
-        a token is drawn from its theta and phi. With `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`.
+    init : {"anneal", "random", "sequential", "prune", "search"}, array-like or fitted model, default="anneal"
+        Initialisation of the chains. It matters, because sweeps do not leave a mode. ``"anneal"``: random topics; then,
+        in the first two fifths of the sweeps but at most 400, both priors decrease from twenty times their values.
+        Traces are at the priors themselves. ``"random"``: every token has a random topic. ``"sequential"``: every token
+        is drawn given the tokens before it, with documents in random order (Griffiths & Steyvers 2004). This takes the
+        time of a sweep and temporarily ``4 * n_components * n_features`` bytes, and saves many sweeps on large corpora
+        with many topics. ``"prune"``: 60 sweeps with twice as many topics; then the closest pair of topics is merged,
+        with 15 sweeps after each merge, until there are `n_components` topics. ``"search"``: each chain begins in the
+        mode with the most evidence that a search finds at the first priors, by redrawing groups of topics. It makes at
+        most 10,000 sweeps; with more than 100,000 tokens, as many as draw 10^9 tokens, but at least 4,000. ``"prune"``
+        and ``"search"`` need priors that are equal for all topics. An array has the topic of every token, as
+        `topic_assignments_`; so has a list with an array for each document. A fitted model with ``components_`` and
+        ``transform`` has the same number of topics; the topic of a token is drawn from its theta and phi. With
+        `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     burn_in : int, default=None
@@ -86,11 +86,11 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         of the others. With `warm_start`, of all sweeps so far; but if priors were learnt, that of the first fit.
     tol : float, default=None
         In nats per token. The burn-in ends when the mean log joint of 20 sweeps is less than `tol` above that of the 20
-        sweeps before. If priors are learnt, it does not end before they were learnt for 40 sweeps. The chain ends when
-        this condition holds again after `n_draws` draws. None: all `max_iter` sweeps.
+        sweeps before. If priors are learnt, it does not end before they were learnt for 40 sweeps, nor in the annealed
+        sweeps. The chain ends when this condition holds again after `n_draws` draws. None: all `max_iter` sweeps.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. They come from the
-        second half of the sweeps. A chain takes one byte for each token and draw, two bytes with more than 256 topics.
+        sweeps after the burn-in. A chain takes one byte for each token and draw, two bytes with more than 256 topics.
     draw_every : int, default=10
         Number of sweeps between two draws.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -103,7 +103,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
-        then those of one longer fit. Learnt priors and the burn-in stay. Given priors and seed words may change.
+        then those of one longer fit with as many annealed sweeps as the first. Learnt priors and their burn-in stay.
+        Given priors and seed words may change.
     snapshot_every : int, default=None
         Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
         takes ``4 * n_components * n_features`` bytes in every chain. `verbose` prints their total size at the start.
@@ -153,7 +154,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         For every quantity of `traces_`, after `n_burn_in_` sweeps: ``r_hat`` and ``n_effective`` of all chains
         together, ``r_hat_by_chain`` and ``n_effective_by_chain`` of each chain (Vehtari et al. 2021).
     n_burn_in_ : int
-        Number of sweeps of the burn-in, in which priors are learnt; of the longest one.
+        Number of sweeps of the burn-in of the longest chain: annealed sweeps and half of the others.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
         log p(w, z | alpha, eta) after every sweep, in nats. If a callback ended a chain early, its remaining entries
         are NaN.
@@ -349,16 +350,13 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32, self.n_chains, self.n_draws)
         if self._continues():
             chains, fold_in_seed = self._resume(corpus, priors, learning), self._fold_in_seed_
-            annealing = None
+            annealing = NOT_ANNEALED
         else:
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
             kind = chain_class(self.sampler, corpus, priors)
-            anneals = isinstance(self.init, str) and self.init == "anneal"
-            annealing = Annealing.within(self.max_iter, self.burn_in) if anneals else None
-            first = "random" if anneals else init_of(self.init, data["X"], corpus, self.n_components)
-            inits = self.n_chains * [first]
-            chains = initialise_chains(corpus, priors, seeds, inits, self.n_jobs, kind)
+            init, annealing = start_of(self.init, data["X"], corpus, self.n_components, self.max_iter, self.burn_in)
+            chains = initialise_chains(corpus, priors, seeds, self.n_chains * [init], self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
         known = {"_fold_in_seed_": fold_in_seed, "_learning_": learning and astuple(learning)}
@@ -366,7 +364,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         if n_snapshots and self.verbose:
             size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
-        progress = Progress(self, data, fitted, len(chains), self.max_iter)
+        progress = Progress(self, data, fitted, len(chains), self.max_iter, annealing.n_sweeps)
         kept = self.n_draws, self.draw_every, self.snapshot_every
         schedule = Schedule(*kept, self.tol, learning, annealing, self.burn_in)
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)

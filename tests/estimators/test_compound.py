@@ -90,10 +90,10 @@ def test_two_fits_are_one_longer_fit(corpus, labels, same_fit, options):
 
 @pytest.mark.parametrize("method", KINDS[:2])
 def test_a_warm_start_has_no_burn_in_of_its_own(corpus, labels, same_fit, method):
-    """By default half of the first fit is burn-in, and all of the second is averaged."""
+    """By default 14 of the 20 sweeps of the first fit are burn-in, 8 of them annealed; the second fit is averaged."""
     lda = make(max_iter=20, method=method).fit(corpus.data, collections=labels)
     lda.set_params(warm_start=True, max_iter=30, draw_every=1).fit(corpus.data, collections=labels)
-    whole = make(max_iter=50, method=method, burn_in=10).fit(corpus.data, collections=labels)
+    whole = make(max_iter=50, method=method, burn_in=14).fit(corpus.data, collections=labels)
     np.testing.assert_array_equal(lda.collection_topic_, whole.collection_topic_)
     np.testing.assert_array_equal(lda.collection_topic_std_, whole.collection_topic_std_)
     # The draw of sweep 20 was kept by the first fit.
@@ -155,7 +155,7 @@ def test_draws_of_the_mixtures(corpus, labels):
 @pytest.mark.parametrize("method", KINDS[:2])
 def test_results_of_all_chains(corpus, labels, method):
     """Chains have their topics in different orders; errors contain the differences between matched topics."""
-    lda = make(method=method, n_chains=3).fit(corpus.data, collections=labels)
+    lda = make(method=method, n_chains=3, burn_in=30).fit(corpus.data, collections=labels)
     assert lda.n_draws_ == 3 and [each.n_draws for each in lda.chains_] == [3, 3, 3]
     assert lda.collection_topic_draws_.shape == (9, 3, 3)
     # A draw of each chain is close to the mean: the orders of topics agree.
@@ -292,9 +292,10 @@ def test_gibbs_em_finds_the_priors():
     assert type(lda.topic_word_prior_) is float
     # From the defaults, in steps of ten sweeps, to what the sweeps after the burn-in use.
     np.testing.assert_array_equal(lda.prior_trace_[0, :10], [[1.0, 1 / 3]] * 10)
-    changes = (np.diff(lda.prior_trace_[0, :500], axis=0) != 0).any(axis=1)
-    assert changes.nonzero()[0].tolist() == list(range(9, 499, 10))
-    np.testing.assert_array_equal(lda.prior_trace_[0, 500:], [[lda.doc_concentration_, lda.topic_word_prior_]] * 500)
+    changes = (np.diff(lda.prior_trace_[0, :700], axis=0) != 0).any(axis=1)
+    # After the 400 annealed sweeps.
+    assert changes.nonzero()[0].tolist() == list(range(409, 699, 10))
+    np.testing.assert_array_equal(lda.prior_trace_[0, 700:], [[lda.doc_concentration_, lda.topic_word_prior_]] * 300)
 
 
 @pytest.mark.parametrize("method", KINDS)

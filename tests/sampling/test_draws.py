@@ -162,7 +162,9 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def gibbs(corpus):
-    lda = GibbsLDA(3, doc_topic_prior=1.0, max_iter=80, n_draws=10, draw_every=4, point_estimate="cgs", random_state=0)
+    lda = GibbsLDA(
+        3, doc_topic_prior=1.0, max_iter=80, burn_in=40, n_draws=10, draw_every=4, point_estimate="cgs", random_state=0
+    )
     return lda.fit(corpus)
 
 

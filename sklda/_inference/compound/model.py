@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference.parallel import Aligned
-from sklda._inference.sampling.annealed_start import NO_ANNEALING, Annealing
+from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._inference.sampling.run_chains import burn_in_of
 
 METHODS = ("augmented", "langevin", "variational")
@@ -38,7 +38,7 @@ class Model(Aligned):
     learn_gamma: bool = False
     learn_eta: bool = False
     burn_in: int = 0
-    annealing: Annealing = NO_ANNEALING
+    annealing: Annealing = NOT_ANNEALED
 
     @classmethod
     def make(cls, collections, n_collections, method, hyperparameters, *, max_iter, burn_in, earlier=None):
@@ -65,7 +65,7 @@ class Model(Aligned):
         if method == "variational":
             if hyperparameters.alpha_prior is not None:
                 raise ValueError("method='variational' does not draw alpha: give collection_topic_prior as a float.")
-            annealing, burn_in = NO_ANNEALING, 0
+            annealing, burn_in = NOT_ANNEALED, 0
         elif earlier is not None:
             annealing, burn_in = earlier[0].annealing, earlier[0].burn_in
             burn_in_of(burn_in, max_iter + min(state.n_sweeps for state in earlier[1]))

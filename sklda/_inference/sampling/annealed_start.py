@@ -13,7 +13,7 @@ from sklda._inference.sampling.prior_path import PriorPath
 ANNEAL_SWEEPS, _ANNEAL_FACTOR = 300, 10.0
 # The share of the sweeps of a fit that are annealed, the largest number of them, and the factor in the first of them.
 # benchmarks/bench_start.py shows what half and twice these values do.
-_SHARE, _MOST, _FACTOR = 0.4, 400, 30.0
+_SHARE, _MOST, _FACTOR = 0.4, 400, 20.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Annealing:
             chain.priors = priors
 
 
-NO_ANNEALING = Annealing(0)
+NOT_ANNEALED = Annealing(0)
 
 
 def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS):

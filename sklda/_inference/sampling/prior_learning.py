@@ -11,7 +11,7 @@ KINDS = ("asymmetric", "symmetric")
 
 # Sweeps between two M-steps.
 _EVERY = 10
-# Sweeps before the first M-step, as a share of the burn-in, if it has no annealed sweeps. Directly after a random
+# Sweeps before the first M-step without an annealed start, as a share of the burn-in. Directly after a random
 # initialisation all topics are alike, and an M-step would choose an alpha that keeps them so.
 _WAIT = 0.2
 # Tokens from which on priors are learnt, and priors of smaller corpora. Measured on simulated corpora of 20 to 3,000

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference.parallel import in_parallel
-from sklda._inference.sampling.annealed_start import Annealing
+from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._inference.sampling.prior_learning import PriorLearning
 
 # Sweeps in each of the two windows whose mean log joints `Schedule.tol` compares.
@@ -32,7 +32,7 @@ class Schedule:
         kept, the chain ends. None: all sweeps.
     learning : PriorLearning or None
         How the priors of a chain are learnt in its burn-in. None: they are fixed.
-    annealing : Annealing or None
+    annealing : Annealing
         The first sweeps of new chains. Their traces are at the priors without the factor.
     burn_in : int or None
         Sweeps of the burn-in of a chain, counted from its first sweep. None: the annealed sweeps and the first half of
@@ -45,7 +45,7 @@ class Schedule:
     snapshot_every: int | None = None
     tol: float | None = None
     learning: PriorLearning | None = None
-    annealing: Annealing | None = None
+    annealing: Annealing = NOT_ANNEALED
     burn_in: int | None = None
 
 
@@ -123,7 +123,7 @@ class _Recorder:
         if chain.n_sweeps == 0:
             # The records of `from_assignments`.
             chain.trace, chain.label_free = [], []
-            chain.n_annealed = 0 if schedule.annealing is None else schedule.annealing.n_sweeps
+            chain.n_annealed = schedule.annealing.n_sweeps
         n_burn_in = schedule.burn_in
         if n_burn_in is None:
             learnt = chain.n_sweeps > 0 and schedule.learning is not None
@@ -135,10 +135,7 @@ class _Recorder:
         self.n_sweeps = 0
 
     def sweep(self, stop):
-        if self.schedule.annealing is None:
-            self.chain.sweep(stop)
-        else:
-            self.schedule.annealing.sweep(self.chain, stop)
+        self.schedule.annealing.sweep(self.chain, stop)
 
     def after_sweep(self):
         chain, schedule, sweep = self.chain, self.schedule, self.chain.n_sweeps
