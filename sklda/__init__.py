@@ -30,7 +30,8 @@ folder imports only from the folders above it in this list, and from the modules
                      convergence         diagnostics
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed
-                     in common           threaded  blocked  count_rows  choice  initialisation  run_chains
+                     in common           threaded  blocked  count_rows  choice  initialisation  annealed_start
+                                          run_chains
                      priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  draws  matching
         variational  CVB0                batch  passes  stream  fixed_topics
