@@ -23,7 +23,7 @@ from sklda.metrics import held_out_log_likelihood
 FITS = [
     (12, {}),
     (12, {"max_iter": 2000}),
-    (12, {"init": "anneal"}),
+    (12, {"init": "random"}),
     (12, {"init": "prune"}),
     (6, {}),
 ]

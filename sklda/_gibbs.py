@@ -76,7 +76,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         mode with the most evidence that a search finds at the first priors, by redrawing groups of topics. It makes at
         most 10,000 sweeps; with more than 100,000 tokens, as many as draw 10^9 tokens, but at least 4,000. ``"prune"``
         and ``"search"`` need priors that are equal for all topics. An array has the topic of every token, as
-        `topic_assignments_`; so has a list with an array for each document. A fitted model with ``components_`` and
+        `topic_assignments_`; a list has an array for each document. A fitted model with ``components_`` and
         ``transform`` has the same number of topics; the topic of a token is drawn from its theta and phi. With
         `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`.
     max_iter : int, default=500

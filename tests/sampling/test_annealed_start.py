@@ -139,7 +139,7 @@ def test_a_warm_start_never_anneals(counts, sampler, monkeypatch):
     lda.fit(counts)
     assert len(seen.during) == 80
     assert all(any(each is own for own in lda._chain_priors_) for each in seen.during)
-    # Nor does one that begins at given assignments.
+    # A chain at given assignments is not annealed either.
     lda = GibbsLDA.from_assignments(counts, lda.topic_assignments_, n_components=3, sampler=sampler, max_iter=10)
     seen.during.clear()
     lda.set_params(warm_start=True).fit(counts)

@@ -16,6 +16,7 @@ from sklda._inference.compound.priors import MStep, document_prior, draw_alpha
 from sklda._inference.compound.tail_counts import TailCounts
 from sklda._inference.gibbs_em import GibbsEM
 from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.sampling.annealed_start import annealed_sweep
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.kept_draws import KeptDraws
 
@@ -177,7 +178,12 @@ class CompoundChain(GibbsChain):
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token, then the mixtures and, if it is drawn, alpha; in the burn-in, learn gamma and eta."""
-        self.model.annealing.sweep(self, stop, super().sweep)
+        if self.n_sweeps < self.model.annealing.n_sweeps:
+            # The mixtures, and so alpha, change in every sweep.
+            factor = self.model.annealing.factors(self.priors)[self.n_sweeps]
+            annealed_sweep(self, factor, stop, super().sweep)
+        else:
+            super().sweep(stop)
         rng = np.random.default_rng(random.child(self.seed, self.n_sweeps))
         self._move_mixtures(rng)
         if self.model.alpha_prior is not None:

@@ -45,28 +45,25 @@ class Annealing:
         largest = max(each.max(initial=0) for each in (priors.doc, priors.word, priors.topic))
         return np.geomspace(np.clip(LARGEST / largest, 1, self.factor), 1, self.n_sweeps)
 
-    def sweep(self, chain, stop, sweep=None):
-        """Sweep once, with larger priors if this is one of the first `n_sweeps` sweeps of the chain.
-
-        Before and after the sweep, the chain has the priors at the end.
-
-        Parameters
-        ----------
-        chain : GibbsChain
-        stop : callable
-        sweep : callable, default=None
-            Makes the sweep, called with `stop`. None: ``chain.sweep``.
-        """
-        number, priors = chain.n_sweeps, chain.priors
-        if number < self.n_sweeps:
-            factor = self.factors(priors)[number]
-            chain.priors = priors.scaled(factor, factor)
-        (sweep or chain.sweep)(stop)
-        if number < self.n_sweeps:
-            chain.priors = priors
-
 
 NOT_ANNEALED = Annealing(0)
+
+
+def annealed_sweep(chain, factor, stop, sweep=None):
+    """Sweep once with both priors times `factor`. Before and after the sweep, the chain has its own priors.
+
+    Parameters
+    ----------
+    chain : GibbsChain
+    factor : float
+    stop : callable
+    sweep : callable, default=None
+        Makes the sweep, called with `stop`. None: ``chain.sweep``.
+    """
+    priors = chain.priors
+    chain.priors = priors.scaled(factor, factor)
+    (sweep or chain.sweep)(stop)
+    chain.priors = priors
 
 
 def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference.parallel import in_parallel
-from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
+from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing, annealed_sweep
 from sklda._inference.sampling.prior_learning import PriorLearning
 
 # Sweeps in each of the two windows whose mean log joints `Schedule.tol` compares.
@@ -132,10 +132,14 @@ class _Recorder:
         chain.keep_only(n_burn_in, schedule.draw_every)
         learns = schedule.learning is not None and chain.n_sweeps < chain.n_burn_in
         self.learning = schedule.learning.begin(chain) if learns else None
-        self.n_sweeps = 0
+        self.n_sweeps, self.factors = 0, schedule.annealing.factors(chain.priors)
 
     def sweep(self, stop):
-        self.schedule.annealing.sweep(self.chain, stop)
+        number = self.chain.n_sweeps
+        if number < len(self.factors):
+            annealed_sweep(self.chain, self.factors[number], stop)
+        else:
+            self.chain.sweep(stop)
 
     def after_sweep(self):
         chain, schedule, sweep = self.chain, self.schedule, self.chain.n_sweeps
