@@ -1,6 +1,6 @@
-"""One vocabulary: the glossary's tables of parameters and attributes are those of the classes.
+"""One vocabulary: the tables of parameters and attributes in the documentation are those of the classes.
 
-``python tests/test_vocabulary.py`` writes the tables into the glossary.
+``python tests/test_vocabulary.py`` writes the tables into the page.
 """
 
 import inspect
@@ -12,7 +12,7 @@ import pytest
 import sklda
 from sklda import CompoundLDA, GibbsLDA, LabeledLDA
 
-GLOSSARY = Path(__file__).parents[1] / "doc" / "start" / "glossary.rst"
+PAGE = Path(__file__).parents[1] / "doc" / "start" / "vocabulary.rst"
 CLASSES = {name: getattr(sklda, name) for name in sklda.__all__ if isinstance(getattr(sklda, name), type)}
 # Short names for the columns.
 COLUMNS = {name: name.removesuffix("LDA") for name in CLASSES}
@@ -46,25 +46,24 @@ def rows():
 
 def tables():
     """The two tables as reStructuredText."""
-    text = ""
+    text, header = "", ", ".join(COLUMNS.values())
     for name, cells in [(None, None), *rows()]:
         if name is None:
             title = "Attributes" if text else "Parameters and their defaults"
-            text += f"\n{title}:\n\n.. list-table::\n   :header-rows: 1\n\n   * - Name\n"
-            text += "".join(f"     - {column}\n" for column in COLUMNS.values())
+            text += f"\n{title}:\n\n.. csv-table::\n   :header: Name, {header}\n\n"
             continue
-        text += f"   * - ``{name}``\n" + "".join(f"     - {cell}".rstrip() + "\n" for cell in cells)
+        text += f"   ``{name}``, " + ", ".join(cells).rstrip() + "\n"
     return text.lstrip("\n")
 
 
 def split():
     """The page before, in and after the tables."""
-    before, rest = GLOSSARY.read_text(encoding="utf-8").split(".. vocabulary: begin\n\n")
-    inside, after = rest.split("\n.. vocabulary: end\n")
-    return before, inside, after
+    before, rest = PAGE.read_text(encoding="utf-8").split(".. vocabulary: begin\n\n")
+    inside, after = rest.split(".. vocabulary: end\n")
+    return before, inside.removesuffix("\n"), after
 
 
-def test_the_tables_of_the_glossary_are_those_of_the_classes():
+def test_the_tables_of_the_page_are_those_of_the_classes():
     assert split()[1] == tables(), "python tests/test_vocabulary.py writes the tables"
 
 
@@ -84,7 +83,7 @@ def test_defaults_are_the_same():
     differ = {name for name in shared(own) if len({repr(each[name]) for each in own if name in each}) > 1}
     assert differ == set(DIFFERENT)
     for name, page in DIFFERENT.items():
-        text = (GLOSSARY.parents[1] / "guide" / f"{page}.rst").read_text(encoding="utf-8")
+        text = (PAGE.parents[1] / "guide" / f"{page}.rst").read_text(encoding="utf-8")
         assert f"``{name}``" in text
 
 
@@ -100,4 +99,4 @@ def test_docstrings_name_the_attributes_of_a_fit(cls):
 
 if __name__ == "__main__":
     before, _, after = split()
-    GLOSSARY.write_text(f"{before}.. vocabulary: begin\n\n{tables()}\n.. vocabulary: end\n{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}.. vocabulary: begin\n\n{tables()}\n.. vocabulary: end\n{after}", encoding="utf-8")
