@@ -9,8 +9,8 @@ from sklearn.metrics import silhouette_samples
 from sklearn.utils import Bunch
 
 from sklda._inference.arguments import check_choice
+from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model
-from sklda.inspection._distances import topic_distances
 from sklda.inspection._ranking import check_count
 from sklda.inspection._view import view, view_documents
 
@@ -87,7 +87,7 @@ def topic_hierarchy(
     n = len(rows)
     if n_clusters is not None and check_count(n_clusters, "n_clusters") > n:
         raise ValueError(f"n_clusters is {n_clusters}; there are only {n} {of}.")
-    distances = topic_distances(rows)
+    distances = jensen_shannon(rows)
     tree = cluster_tree(distances, linkage_method)
     counts = np.arange(2, min(n - 1, 50) + 1)
     widths = [_silhouettes(distances, _labels(tree, m)) for m in counts]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model
-from sklda.inspection._distances import topic_distances
 from sklda.inspection._view import view
 
 
@@ -76,7 +76,7 @@ def to_pyldavis(
 
 def classical_scaling(distributions):
     """Points in the plane whose distances approximate Jensen-Shannon distances, (n, 2); Torgerson (1952)."""
-    squares = topic_distances(np.asarray(distributions, dtype=np.float64)) ** 2
+    squares = jensen_shannon(np.asarray(distributions, dtype=np.float64)) ** 2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
     values, vectors = np.linalg.eigh(-centred / 2)
     return vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0))

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import pyplot
-from sklda.inspection._distances import topic_distances
 from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
 from sklda.inspection._view import topic_name, view
 
@@ -74,7 +74,7 @@ class TopicSimilarityDisplay:
         TopicSimilarityDisplay
         """
         found = view(model, None, feature_names)
-        distances = topic_distances(found.topic_word)
+        distances = jensen_shannon(found.topic_word)
         names = [topic_name(found, k, n_words) for k in range(found.n_topics)]
         return cls(1 - distances, leaf_order(cluster_tree(distances)), names).plot(ax=ax)
 

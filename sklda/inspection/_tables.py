@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model
-from sklda.inspection._distances import topic_distances
 from sklda.inspection._ranking import Ranking, check_count, largest
 from sklda.inspection._records import Table, frame
 from sklda.inspection._view import document_labels, view, view_documents
@@ -277,5 +277,5 @@ def similarity_table(model: Model) -> Table:
     [1.0, 0.0]
     """
     found = view(model)
-    similarity = 1 - topic_distances(found.topic_word)
+    similarity = 1 - jensen_shannon(found.topic_word)
     return frame({"topic": np.arange(found.n_topics)} | {f"topic_{k}": similarity[:, k] for k in range(found.n_topics)})

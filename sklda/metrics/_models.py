@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.decomposition import NMF, MiniBatchNMF
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -133,6 +134,35 @@ def unwrap(model):
         else:
             model = model.best_estimator_
     return model, pipelines
+
+
+def topic_proportions(model, X, **known):
+    """theta of documents by the model's own `transform`, (n_documents, n_components). Rows sum to one.
+
+    Those of `ConsensusTopics`, which has `unassigned_`, are left as they are.
+
+    Parameters
+    ----------
+    model : estimator
+    X : what the model takes
+    **known : dict
+        More arguments of `transform`.
+
+    Raises
+    ------
+    TypeError
+        If the model has no `transform`, or returns no numbers.
+    """
+    if not hasattr(model, "transform"):
+        raise TypeError(f"{type(model).__name__} has no transform, so it gives no topic proportions of X.")
+    weights = real_numbers(model.transform(X, **known), "the topic proportions")
+    if isinstance(model, (NMF, MiniBatchNMF)):
+        # Part of a document's weight that each component explains: rows of components_ have different sums.
+        weights = weights * model.components_.sum(axis=1)
+    sums = weights.sum(axis=1, keepdims=True)
+    if np.allclose(sums, 1) or hasattr(model, "unassigned_"):
+        return weights
+    return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
 
 def check_arrays(topic_word, doc_topic_prior, corpus):

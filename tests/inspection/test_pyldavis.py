@@ -7,9 +7,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
+from sklda._inference.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import to_pyldavis
-from sklda.inspection._distances import topic_distances
 from sklda.inspection._pyldavis import classical_scaling
 
 TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel", ""]
@@ -43,7 +43,7 @@ def test_points_have_the_distances_of_topics_in_a_plane():
     points = classical_scaling(phi)
     # The Jensen-Shannon distance is Euclidean, so three topics fit into a plane.
     between = np.linalg.norm(points[:, None] - points, axis=2)
-    np.testing.assert_allclose(between, topic_distances(phi), atol=1e-7)
+    np.testing.assert_allclose(between, jensen_shannon(phi), atol=1e-7)
     for n in (2, 50):
         points = classical_scaling(rng.dirichlet(np.full(30, 0.1), n))
         assert points.shape == (n, 2) and points.dtype == np.float64
