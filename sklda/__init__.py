@@ -13,7 +13,7 @@ folder imports only from the folders above it in this list, and from the modules
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
-                     of K, of topics     _evidence  _coherence  _word_association
+                     of K, of topics     _evidence  _coherence  _word_association  _matching
                      for searches        _scorers
                      their arguments     _models  _checks
       inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes

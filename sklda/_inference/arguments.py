@@ -49,6 +49,8 @@ def distributions(values, name):
         If it is no matrix of real numbers, or a row cannot be a distribution.
     """
     values = real_numbers(values, name)
+    if values.ndim == 2 and values.shape[1] and not len(values):
+        raise ValueError(f"{name} has no topics: it has shape {values.shape}.")
     if values.ndim != 2 or not values.size:
         raise ValueError(f"{name} has shape {values.shape}: it must be a matrix with at least one row and one column.")
     if not (np.isfinite(values).all() and (values >= 0).all()):

@@ -160,11 +160,12 @@ def _with_text(view, kept, closest, notes):
 
 
 def _topic_columns(view, topics):
-    std, stability = view.of_fit("topic_share_std_"), getattr(view.model, "topic_stability_", None)
+    std, stability = view.of_fit("topic_share_std_"), view.stability
     return {
         "share": view.share[topics].tolist(),
         "share_std": None if std is None else np.asarray(std)[topics].tolist(),
         "stability": None if stability is None else np.asarray(stability)[topics].tolist(),
+        "found_in": None if view.found_in is None else [view.found_in[k] for k in topics],
         "deviations": view.deviations,
     }
 

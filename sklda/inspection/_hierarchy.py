@@ -83,7 +83,7 @@ def topic_hierarchy(
     """
     check_choice(of, "of", ("topics", "documents"))
     check_choice(linkage_method, "linkage_method", LINKAGES)
-    rows = view(model).topic_word if of == "topics" else view_documents(model, X).doc_topic
+    rows = view(model).topic_word if of == "topics" else view_documents(model, X).whole_documents
     n = len(rows)
     if n_clusters is not None and check_count(n_clusters, "n_clusters") > n:
         raise ValueError(f"n_clusters is {n_clusters}; there are only {n} {of}.")

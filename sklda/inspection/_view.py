@@ -12,7 +12,7 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
 from sklda.inspection._axes import plain_text
 from sklda.inspection._ranking import check_count, largest
-from sklda.metrics._models import inner_model, topic_proportions, unwrap
+from sklda.metrics._models import feature_names_of, inner_model, topic_proportions, unwrap
 
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
 
@@ -69,6 +69,12 @@ class View:
         return None if self.counts is None else np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
 
     @cached_property
+    def whole_documents(self):
+        """theta with rows that sum to one: a further column has what is assigned to no topic, if there is something."""
+        rest = 1 - self.doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
+        return np.hstack([self.doc_topic, np.maximum(rest, 0)]) if (rest > 1e-3).any() else self.doc_topic
+
+    @cached_property
     def share(self):
         """Share of every topic in the tokens, (n_components,)."""
         fitted = self.of_fit("topic_share_")
@@ -97,6 +103,24 @@ class View:
         """What an error bar of a share has: the differences between chains are known only with several of them."""
         one = len(getattr(self.model, "log_joint_trace_", ())) == 1
         return "two standard deviations" + (" within one chain" if one else "")
+
+    @cached_property
+    def stability(self):
+        """How alike every topic is in all chains or fits, (n_components,); None for one fit of one chain."""
+        found = getattr(self.model, "topic_stability_", None)
+        return getattr(self.model, "similarity_", None) if found is None else found
+
+    @cached_property
+    def found_in(self):
+        """In how many chains or fits every topic is found, a list of str; None for one fit of one chain."""
+        for name, n, kind in (
+            ("topic_prevalence_", len(getattr(self.model, "log_joint_trace_", ())), "chains"),
+            ("prevalence_", len(getattr(self.model, "estimators_", ())), "fits"),
+        ):
+            parts = getattr(self.model, name, None)
+            if parts is not None:
+                return [f"{round(n * part)} of {n} {kind}" for part in parts]
+        return None
 
     def of_fit(self, name):
         """An attribute that describes the documents of the fit; None if it is absent or X has other documents."""
@@ -132,7 +156,7 @@ def view(model, X=None, feature_names=None, *, collections=None):
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
     pipelines = unwrap(outer)[1]
     topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")
-    words, has_names = _names(feature_names, model, pipelines, topic_word.shape[1])
+    words, has_names = _names(feature_names, feature_names_of(outer), topic_word.shape[1])
     found = View(model, topic_word, words, collections=collections, has_names=has_names, pipelines=pipelines)
     if X is None:
         return found
@@ -181,7 +205,7 @@ def _of_arrays(pair, X, feature_names):
     if len(doc_topic) == 0:
         raise ValueError("doc_topic has no document: it needs at least one row.")
     doc_topic = distributions(doc_topic, "doc_topic")
-    words, has_names = _names(feature_names, None, [], topic_word.shape[1])
+    words, has_names = _names(feature_names, None, topic_word.shape[1])
     found = View(None, topic_word, words, doc_topic=doc_topic, has_names=has_names)
     if X is not None:
         found.counts = read_documents(X, topic_word.shape[1])
@@ -190,15 +214,9 @@ def _of_arrays(pair, X, feature_names):
     return found
 
 
-def _names(feature_names, model, pipelines, n_features):
-    if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", None)
-    if feature_names is None and pipelines and len(pipelines[-1]) > 1:
-        try:
-            feature_names = pipelines[-1][:-1].get_feature_names_out()
-        except (AttributeError, ValueError):
-            # A step without names, such as a function.
-            feature_names = None
+def _names(feature_names, known, n_features):
+    """Names of the features, given or known, and whether there are any."""
+    feature_names = known if feature_names is None else feature_names
     if feature_names is None:
         return [str(v) for v in range(n_features)], False
     if isinstance(feature_names, (str, bytes)) or not hasattr(feature_names, "__len__"):

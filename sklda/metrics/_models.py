@@ -136,6 +136,28 @@ def unwrap(model):
     return model, pipelines
 
 
+def feature_names_of(model):
+    """Words of a model: those of the fit, or of the steps before it in the innermost pipeline; None without any.
+
+    Parameters
+    ----------
+    model : estimator, Pipeline, search or arrays
+
+    Returns
+    -------
+    list of str, or None
+    """
+    model, pipelines = unwrap(model)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and pipelines and len(pipelines[-1]) > 1:
+        try:
+            names = pipelines[-1][:-1].get_feature_names_out()
+        except (AttributeError, ValueError):
+            # A step without names, such as a function.
+            return None
+    return None if names is None else [str(name) for name in names]
+
+
 def topic_proportions(model, X, **known):
     """theta of documents by the model's own `transform`, (n_documents, n_components). Rows sum to one.
 

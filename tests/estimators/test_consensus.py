@@ -16,6 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklda import CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA
 from sklda._inference.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
+from sklda.inspection import document_table, token_topics, top_documents, top_words, topic_hierarchy
+from sklda.inspection._explorer_data import page_data
+from sklda.inspection._view import view_documents
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +39,7 @@ class Recorder(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         self.X_ = X
-        self.components_ = np.random.default_rng(self.random_state).dirichlet(np.full(X.shape[1], 0.01), 3)
+        self.components_ = np.random.default_rng(self.random_state).dirichlet(np.full(X.shape[1], 0.1), 3)
         return self
 
     def transform(self, X):
@@ -151,6 +154,34 @@ def test_searches_count_topics_that_are_found_again(corpus):
     with config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(TfidfTransformer(use_idf=False, norm=None), model).fit(corpus.data)
         assert pipeline.score(corpus.data) <= pipeline[-1].n_topics_ + 1e-9
+
+
+def test_inspection_takes_it(corpus, found):
+    X = corpus.data
+    table = document_table(found, X)
+    np.testing.assert_array_equal(np.stack([table[f"topic_{k}"] for k in range(4)], axis=1), found.doc_topic_)
+    np.testing.assert_array_equal(table["topic_1_std"], found.doc_topic_std_[:, 1])
+    assert [row["share"] for row in top_words(found)] == found.topic_share_.tolist()
+    data = page_data(view_documents(found, X))
+    assert data["topics"]["found_in"] == ["4 of 4 fits"] * 4
+    assert data["topics"]["stability"] == found.similarity_.tolist()
+    assert set(token_topics(found, X[:5])["topic"]) <= {0, 1, 2, 3}
+    assert len(top_documents(found)) == 4
+    assert topic_hierarchy(found, X[:30], of="documents").distances.shape == (30, 30)
+    new = document_table(found, X[:3])
+    np.testing.assert_array_equal(new["topic_2"], found.transform(X[:3])[:, 2])
+
+
+def test_the_rest_of_a_document_stays_unassigned():
+    X = np.random.default_rng(0).poisson(1, (60, 20))
+    model = ConsensusTopics(Recorder(), n_fits=3, min_prevalence=0.1, random_state=0).fit(X)
+    # Documents of the model's own transform: a third for each topic of a fit.
+    np.testing.assert_allclose(model.doc_topic_.sum(axis=1) + model.unassigned_, 1)
+    few = ConsensusTopics(Recorder(), n_fits=3, min_prevalence=1.0, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="No topic is found"):
+        few.fit(X)
+    with pytest.raises(ValueError, match="has no topics"):
+        top_words(few)
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,11 @@ def test_hostile_names_are_text(width, tmp_path):
     assert set(found["documents"]) <= shown
     assert found["scroll"] <= found["inner"]
     assert all(value.endswith("% ± 1.0") for value in found["errors"]) and found["whiskers"] == 3
-    assert found["stability"] == ["stability 0.25", "stability 0.50", "stability 1.00"]
+    assert found["stability"] == [
+        "stability 0.25, in 2 of 4 chains",
+        "stability 0.50, in 4 of 4 chains",
+        "stability 1.00, in 4 of 4 chains",
+    ]
     assert len(found["std"]) == 10 and all(value.endswith(" ± 2.0") for value in found["std"])
 
 

@@ -32,6 +32,12 @@ def match_topics(a, b):
     return order, jensen_shannon_pairs(a, b[order])
 
 
+def match_and_nearest(a, b):
+    """As `match_topics`, but with the distances of the nearest topics of `b`, which several topics can share."""
+    found = jensen_shannon(a, b, dtype=np.float32)
+    return linear_sum_assignment(found)[1], jensen_shannon_pairs(a, b[found.argmin(axis=1)])
+
+
 def same_names(before, after, stop=NEVER_STOP):
     """Whether the topics of two successive draws have the same names.
 
