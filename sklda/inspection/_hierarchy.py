@@ -19,8 +19,8 @@ LINKAGES = ("average", "complete", "single", "weighted")
 
 def topic_hierarchy(
     model: Model,
-    X: Data | None = None,
     *,
+    X: Data | None = None,
     of: Literal["topics", "documents"] = "topics",
     n_clusters: int | None = None,
     linkage_method: Literal["average", "complete", "single", "weighted"] = "average",

@@ -75,8 +75,8 @@ def top_words(
 
 def topic_table(
     model: Model,
-    X: Data | None = None,
     *,
+    X: Data | None = None,
     by: Literal["probability", "relevance", "frex"] = "probability",
     n_words: int = 10,
     weight: float | None = None,
@@ -149,9 +149,9 @@ def topic_table(
 
 def top_documents(
     model: Model,
-    X: Data | None = None,
     n: int = 3,
     *,
+    X: Data | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
 ) -> list[dict[str, Any]]:
@@ -161,10 +161,10 @@ def top_documents(
     ----------
     model : estimator, pipeline, or pair (topic_word, doc_topic)
         See `top_words`.
-    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-        Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
     n : int, default=3
         Number of documents of each topic.
+    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+        Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
     document_names : sequence of n_documents str, default=None
         None: row numbers.
     collections : sequence of n_documents labels, default=None
@@ -205,8 +205,8 @@ def top_documents(
 
 def document_table(
     model: Model,
-    X: Data | None = None,
     *,
+    X: Data | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
 ) -> Table:

@@ -64,7 +64,7 @@ class TopicSharesDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Model,
+        estimator: Model,
         X: Data | None = None,
         *,
         n_topics: int = 30,
@@ -76,7 +76,7 @@ class TopicSharesDisplay:
 
         Parameters
         ----------
-        model : estimator, pipeline, or pair (topic_word, doc_topic)
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
             A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
             (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
@@ -95,7 +95,7 @@ class TopicSharesDisplay:
         TopicSharesDisplay
         """
         check_count(n_topics, "n_topics")
-        found = view(model, X, feature_names)
+        found = view(estimator, X, feature_names)
         order = np.argsort(-found.share, kind="stable")[:n_topics]
         std, stability, found_in = found.of_fit("topic_share_std_"), found.stability, found.found_in
         return cls(
@@ -107,7 +107,7 @@ class TopicSharesDisplay:
             None if found_in is None else [found_in[k] for k in order],
         ).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the shares. Error bars have two standard deviations in both directions.
 
         Those of a single chain do not contain the differences between modes; the label of the axis says so.

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklda._inference.arguments import distributions, real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
+from sklda._inference.warn import warn
 from sklda.inspection._axes import plain_text
 from sklda.inspection._ranking import check_count, largest
-from sklda.metrics._models import feature_names_of, inner_model, topic_proportions, unwrap
+from sklda.metrics._models import check_order, feature_names_of, inner_model, topic_proportions, unwrap
 
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
 
@@ -146,6 +148,7 @@ def view(model, X=None, feature_names=None, *, collections=None):
     ------
     ValueError, TypeError, sklearn.exceptions.NotFittedError
     """
+    check_order(X, model)
     if isinstance(model, tuple):
         if collections is not None:
             raise TypeError("arrays have no collections: do not give any.")
@@ -156,6 +159,9 @@ def view(model, X=None, feature_names=None, *, collections=None):
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
     pipelines = unwrap(outer)[1]
     topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")
+    hashed = any(isinstance(step, HashingVectorizer) for each in pipelines for _, step in each.steps)
+    if hashed and feature_names is None:
+        warn("The columns of HashingVectorizer have no words, so words are column numbers. Use CountVectorizer.")
     words, has_names = _names(feature_names, feature_names_of(outer), topic_word.shape[1])
     found = View(model, topic_word, words, collections=collections, has_names=has_names, pipelines=pipelines)
     if X is None:

@@ -33,6 +33,7 @@ def corpus_and_model(X, model, collections=None):
     ValueError, TypeError
         If X does not hold counts, or the model is not a topic model of these features.
     """
+    check_order(X, model)
     if isinstance(model, tuple):
         if len(model) != 2:
             raise ValueError(
@@ -62,12 +63,24 @@ def topic_weights(X, model):
         Not checked.
     X : as given, or transformed by the pipeline
     """
+    check_order(X, model)
     if isinstance(model, tuple) and len(model) == 2 and np.ndim(model[0]) == 2:
         return model[0], X
     if not any(hasattr(model, name) for name in ("components_", "best_estimator_", "fit")):
         return model, X
     model, X = inner_model(model, X)
     return model.components_, X
+
+
+def check_order(X, model):
+    """Raise a TypeError if X is a model and the model is not: the arguments have been exchanged."""
+    if _is_model(X) and not _is_model(model):
+        shown = type(model).__name__
+        raise TypeError(f"X is a {type(X).__name__} and the model is a {shown}: the two arguments are exchanged.")
+
+
+def _is_model(value):
+    return isinstance(value, BaseEstimator) or any(hasattr(value, each) for each in ("components_", "best_estimator_"))
 
 
 def inner_model(model, X, attribute="components_", advice=_ADVICE):
@@ -94,6 +107,7 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
     ValueError
         If X has other column names than the X of the fit, or has them in another order.
     """
+    check_order(X, model)
     model, pipelines = unwrap(model)
     if not hasattr(model, attribute):
         if hasattr(model, "fit") and hasattr(model, "transform"):

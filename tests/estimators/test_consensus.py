@@ -158,17 +158,17 @@ def test_searches_count_topics_that_are_found_again(corpus):
 
 def test_inspection_takes_it(corpus, found):
     X = corpus.data
-    table = document_table(found, X)
+    table = document_table(found, X=X)
     np.testing.assert_array_equal(np.stack([table[f"topic_{k}"] for k in range(4)], axis=1), found.doc_topic_)
     np.testing.assert_array_equal(table["topic_1_std"], found.doc_topic_std_[:, 1])
     assert [row["share"] for row in top_words(found)] == found.topic_share_.tolist()
     data = page_data(view_documents(found, X))
     assert data["topics"]["found_in"] == ["4 of 4 fits"] * 4
     assert data["topics"]["stability"] == found.similarity_.tolist()
-    assert set(token_topics(found, X[:5])["topic"]) <= {0, 1, 2, 3}
+    assert set(token_topics(X[:5], found)["topic"]) <= {0, 1, 2, 3}
     assert len(top_documents(found)) == 4
-    assert topic_hierarchy(found, X[:30], of="documents").distances.shape == (30, 30)
-    new = document_table(found, X[:3])
+    assert topic_hierarchy(found, X=X[:30], of="documents").distances.shape == (30, 30)
+    new = document_table(found, X=X[:3])
     np.testing.assert_array_equal(new["topic_2"], found.transform(X[:3])[:, 2])
 
 

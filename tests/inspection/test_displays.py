@@ -100,7 +100,7 @@ def test_words_without_names_are_columns(arrays):
 
 def test_words_by_relevance_with_corpus_frequencies(arrays, corpus):
     display = TopicWordsDisplay.from_estimator(arrays, corpus.data, by="relevance", n_words=5, topics=[1])
-    table = topic_table(arrays, corpus.data, by="relevance", n_words=5)
+    table = topic_table(arrays, X=corpus.data, by="relevance", n_words=5)
     own = table[table["topic"] == 1]
     assert display.words[0].tolist() == own["word"].tolist()
     lines = display.axes_[0].collections[0].get_segments()
