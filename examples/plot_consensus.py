@@ -2,8 +2,8 @@
 Which topics can I report?
 ==========================
 
-Eight fits with different seeds have different topics. The topics that at
-least half of the fits have are found again by other fits.
+Eight fits with different seeds have different topics. The topics that
+six of them have are found again by other fits.
 :ref:`reportable_topics` explains how.
 """
 

@@ -45,7 +45,7 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     """The topics that several fits of a topic model have in common, and how often each is found.
 
     A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
-    own, pools their topics, and clusters them by their Jensen-Shannon distances. The clusters that many fits have are
+    own, pools their topics, and clusters them by their Jensen-Shannon distances. The clusters that most fits have are
     its topics.
 
     Parameters
@@ -55,8 +55,9 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         `LatentDirichletAllocation` or `NMF`. It is not fitted itself. None: ``GibbsLDA()``.
     n_fits : int, default=8
         Number of fits, at least 2.
-    min_prevalence : float, default=0.5
-        The smallest part of the fits that must have a topic, between 0 and 1.
+    min_prevalence : float, default=0.75
+        The smallest part of the fits that must have a topic, between 0 and 1. Another set of fits has the topics of
+        most fits more often than those of one half.
     resample : {"bootstrap"} or float, default=None
         The documents of each fit. None: all documents. ``"bootstrap"``: as many, drawn with replacement. A float
         between 0 and 1: this part of them, drawn without replacement. Documents without words are not drawn. Fits to
@@ -147,7 +148,7 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         estimator: Model | None = None,
         n_fits: int = 8,
         *,
-        min_prevalence: float = 0.5,
+        min_prevalence: float = 0.75,
         resample: Literal["bootstrap"] | float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
