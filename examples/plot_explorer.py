@@ -82,7 +82,7 @@ plt.show()
 # and the probability of each topic given the topics of all other tokens:
 
 butter = names.tolist().index("scipy.signal.butter")
-token_topics(lda, X, document=butter, feature_names=words).round(2).iloc[
+token_topics(X, lda, document=butter, feature_names=words).round(2).iloc[
     :8, 1:
 ]
 

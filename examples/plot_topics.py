@@ -76,5 +76,5 @@ plt.show()
 # The documents with the largest proportions of each topic:
 
 top_documents(
-    lda, docstrings.data, document_names=docstrings.document_names
+    lda, X=docstrings.data, document_names=docstrings.document_names
 )

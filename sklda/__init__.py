@@ -5,6 +5,7 @@ folder imports only from the folders above it in this list, and from the modules
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
                                           _collapsed_variational
+                     of several fits     _consensus
                      their fits          _fitting  _chain_results
                      their progress      _callbacks
                      their saved states  _persistence
@@ -12,10 +13,10 @@ folder imports only from the folders above it in this list, and from the modules
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
-                     of K, of topics     _evidence  _coherence  _word_association
+                     of K, of topics     _evidence  _coherence  _word_association  _matching
                      for searches        _scorers
                      their arguments     _models  _checks
-      inspection     what they read      _view  _ranking  _distances  _groups  _axes  _prior_axes
+      inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes
                      tables              _records  _tables  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      plots               _topic_shares  _topic_words  _documents  _similarity  _collections
@@ -28,6 +29,7 @@ folder imports only from the folders above it in this list, and from the modules
                      execution           random  parallel  warn
                      annotations         types
                      convergence         diagnostics
+                     of topics           distances  consensus
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed
                      in common           threaded  blocked  count_rows  choice  run_chains
@@ -68,6 +70,7 @@ from importlib.metadata import version
 from sklda import datasets, inspection, metrics
 from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
+from sklda._consensus import ConsensusTopics
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._inference.sampling.point_estimates import point_estimates
@@ -78,6 +81,7 @@ __version__ = version("sklda")
 __all__ = [
     "CollapsedVariationalLDA",
     "CompoundLDA",
+    "ConsensusTopics",
     "EmpiricalBayesLDA",
     "GibbsLDA",
     "LabeledLDA",

@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
+from sklda._inference.consensus import SAME_TOPIC
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import diagnose
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
 from sklda._inference.sampling.draws import at_draws, doc_topic_std, posterior_means, sample_parameters
 from sklda._inference.sampling.kept_draws import KeptDraws
-from sklda._inference.sampling.matching import match_topics
+from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.run_chains import best_chain, traces_of
 from sklda._inference.warn import warn
 
@@ -36,7 +37,7 @@ class ChainAttributes:
     _chain_records_: list[dict[str, Any]]
     _chain_means_: list[Any]
 
-    _needed = {"topic_stability_": "compares chains, so it needs n_chains > 1"}
+    _needed = dict.fromkeys(("topic_stability_", "topic_prevalence_"), "compares chains, so it needs n_chains > 1")
 
     @cached_property
     def doc_topic_std_(self) -> np.ndarray:
@@ -114,11 +115,11 @@ class ChainResults:
 
     @cached_property
     def matches(self):
-        """For each other chain, the order of its topics that fits those of the kept chain, and their distances."""
+        """For each other chain, the order of its topics that fits the kept chain, and the nearest distances."""
         if len(self.means) == 1:
             return {}
         topics = self._topics
-        return {c: match_topics(topics[self.best], each) for c, each in enumerate(topics) if c != self.best}
+        return {c: match_and_nearest(topics[self.best], each) for c, each in enumerate(topics) if c != self.best}
 
     @cached_property
     def _topics(self):
@@ -171,7 +172,9 @@ class ChainResults:
         means, variances = ([function(each, axis=0) for each in shares] for function in (np.mean, np.var))
         found |= {"topic_share_": means[self.best], "topic_share_std_": np.sqrt(total_variance(means, variances))}
         if self.matches:
-            found["topic_stability_"] = 1 - np.mean([distances for _, distances in self.matches.values()], axis=0)
+            nearest = np.array([distances for _, distances in self.matches.values()])
+            found["topic_stability_"] = 1 - nearest.mean(axis=0)
+            found["topic_prevalence_"] = (1 + (nearest <= SAME_TOPIC).sum(axis=0)) / len(self.means)
         return found
 
 

@@ -35,6 +35,7 @@ def hostile_explorer():
     X = sparse.csr_array(rng.poisson(1.5, (20, len(HOSTILE))))
     lda = GibbsLDA(3, max_iter=5, random_state=0).fit(X)
     lda.topic_share_std_, lda.topic_stability_ = np.full(3, 0.01), np.array([0.25, 0.5, 1])
+    lda.topic_prevalence_, lda.log_joint_trace_ = np.array([0.5, 1, 1]), np.zeros((4, 5))
     lda.doc_topic_std_ = np.full(lda.doc_topic_.shape, 0.02)
     names = [HOSTILE[d % len(HOSTILE)] for d in range(20)]
     return TopicExplorer.from_estimator(

@@ -16,7 +16,15 @@ import numpy as np
 import sklearn
 
 import sklda
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    ConsensusTopics,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+)
 from sklda.datasets import make_compound_lda_corpus
 
 FOLDER = Path(__file__).parent / "pickles"
@@ -37,6 +45,7 @@ def estimators():
         yield CompoundLDA(3, max_iter=40, random_state=0).fit(X, collections=collections)
         yield LabeledLDA(n_shared=1, n_chains=1, max_iter=10, n_draws=2, random_state=0).fit(X, LABELS)
         yield EmpiricalBayesLDA(2, n_chains=2, n_tuning=30, max_iter=60, random_state=0).fit(X)
+        yield ConsensusTopics(GibbsLDA(2, max_iter=10), 2, min_prevalence=0.5, random_state=0).fit(X)
         yield TopicCountLDA(2, 3, n_temperatures=5, n_runs=1, **GIVEN).fit(X)
 
 
@@ -44,9 +53,10 @@ def answers(estimator):
     """The results of the estimator for new documents."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = {"transform": estimator.transform(NEW.data), "score_samples": estimator.score_samples(NEW.data)}
-        if hasattr(estimator, "predict"):
-            found["predict"] = estimator.predict(NEW.data)
+        found = {"transform": estimator.transform(NEW.data)}
+        for name in ("score_samples", "predict"):
+            if hasattr(estimator, name):
+                found[name] = getattr(estimator, name)(NEW.data)
     return found
 
 

@@ -73,6 +73,8 @@ def test_a_state_that_this_version_cannot_load(name, form, monkeypatch):
     monkeypatch.setattr("sklda._persistence.version", lambda package: "9.9")
     saved = pickle.dumps(FITTED[name])
     monkeypatch.undo()
+    # The fits of ConsensusTopics are loaded first.
+    name = "GibbsLDA" if name == "ConsensusTopics" else name
     message = f"this {name} was saved by sklda 9.9, and sklda {re.escape(sklda.__version__)} cannot load it"
     with pytest.raises(ValueError, match=message):
         pickle.loads(saved)

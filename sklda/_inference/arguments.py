@@ -34,6 +34,33 @@ def check_memory(n_bytes, needs, instead):
         raise MemoryError(f"{needs} {n_bytes / 1e9:.1f} GB, and this computer has {most / 1e9:.1f} GB. {instead}")
 
 
+def distributions(values, name):
+    """Rows divided by their sums, float64.
+
+    Parameters
+    ----------
+    values : array-like of shape (n, m)
+    name : str
+        For messages.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is no matrix of real numbers, or a row cannot be a distribution.
+    """
+    values = real_numbers(values, name)
+    if values.ndim == 2 and values.shape[1] and not len(values):
+        raise ValueError(f"{name} has no topics: it has shape {values.shape}.")
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"{name} has shape {values.shape}: it must be a matrix with at least one row and one column.")
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ValueError(f"{name} holds negative, NaN or infinite values: its rows must be distributions.")
+    sums = values.sum(axis=1, keepdims=True)
+    if not (sums > 0).all():
+        raise ValueError(f"{name}[{int(np.argmin(sums))}] holds only zeros: it is not a distribution.")
+    return values / sums
+
+
 def check_choice(value, name, allowed):
     """Return `value`, or raise a ValueError if it is not one of the strings `allowed`."""
     if not (isinstance(value, str) and value in allowed):

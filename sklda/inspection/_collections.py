@@ -119,15 +119,15 @@ class CollectionTopicsDisplay:
         labels = np.array(shares.labels, dtype=object)
         return cls(shares.mean[:, topics], shares.std[:, topics], labels, names, errors).plot(ordered=ordered, ax=ax)
 
-    def plot(self, *, ordered: bool = False, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None, *, ordered: bool = False) -> Self:
         """Draw the shares.
 
         Parameters
         ----------
-        ordered : bool, default=False
-            True: a line for each topic over the collections; False: a group of bars for each topic.
         ax : matplotlib Axes, default=None
             None: those of a new figure.
+        ordered : bool, default=False
+            True: a line for each topic over the collections; False: a group of bars for each topic.
 
         Returns
         -------

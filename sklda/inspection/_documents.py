@@ -59,7 +59,7 @@ class TopicDocumentsDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Model,
+        estimator: Model,
         X: Data | None = None,
         *,
         topic: int = 0,
@@ -74,7 +74,7 @@ class TopicDocumentsDisplay:
 
         Parameters
         ----------
-        model : estimator, pipeline, or pair (topic_word, doc_topic)
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
             A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
             (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
@@ -101,7 +101,7 @@ class TopicDocumentsDisplay:
         check_count(n_documents, "n_documents")
         if check_count(n_topics, "n_topics") > len(_COLOURS):
             raise ValueError(f"n_topics is at most {len(_COLOURS)}, the number of colours; got {n_topics}.")
-        found = view_documents(model, X, feature_names, collections=collections)
+        found = view_documents(estimator, X, feature_names, collections=collections)
         (topic,) = chosen_topics([topic], found.share, 1)
         labels = document_labels(document_names, len(found.doc_topic))
         rows = largest(found.doc_topic[:, topic], n_documents)
@@ -116,7 +116,7 @@ class TopicDocumentsDisplay:
             None if std is None else np.asarray(std)[rows, topic],
         ).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the bars. Error bars have two posterior standard deviations in both directions.
 
         Parameters

@@ -70,7 +70,7 @@ class TopicExplorer:
     @classmethod
     def from_estimator(
         cls,
-        model: Model,
+        estimator: Model,
         X: Data | None = None,
         *,
         feature_names: ArrayLike | None = None,
@@ -83,7 +83,7 @@ class TopicExplorer:
 
         Parameters
         ----------
-        model : estimator, pipeline, or pair (topic_word, doc_topic)
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
             A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
             (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
@@ -110,7 +110,7 @@ class TopicExplorer:
         ValueError, TypeError
             If the model is no topic model, or an argument does not fit.
         """
-        found = view_documents(model, X, feature_names, collections=as_collections(model, groups))
+        found = view_documents(estimator, X, feature_names, collections=as_collections(estimator, groups))
         if documents is not None and found.counts is None:
             raise ValueError("documents are shown with the topics of the words of X: give X, too.")
         if documents is None and found.pipelines and _all_texts(X):

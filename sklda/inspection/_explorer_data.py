@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklda.inspection._distances import topic_distances
+from sklda._inference.distances import jensen_shannon
 from sklda.inspection._groups import group_shares
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
 from sklda.inspection._ranking import largest, relevance
@@ -46,7 +46,7 @@ def page_data(view, *, documents=None, document_names=None, groups=None):
     stored = _with_text(view, kept, closest, notes)
     place = {int(d): i for i, d in enumerate(kept)}
     parts = {str(place[d]): each for d, each in texts.of(stored, topics)}
-    similarity = 1 - topic_distances(view.topic_word[topics])
+    similarity = 1 - jensen_shannon(view.topic_word[topics])
     return {
         "n_topics": view.n_topics,
         "n_words": len(view.words),
@@ -160,11 +160,12 @@ def _with_text(view, kept, closest, notes):
 
 
 def _topic_columns(view, topics):
-    std, stability = view.of_fit("topic_share_std_"), getattr(view.model, "topic_stability_", None)
+    std, stability = view.of_fit("topic_share_std_"), view.stability
     return {
         "share": view.share[topics].tolist(),
         "share_std": None if std is None else np.asarray(std)[topics].tolist(),
         "stability": None if stability is None else np.asarray(stability)[topics].tolist(),
+        "found_in": None if view.found_in is None else [view.found_in[k] for k in topics],
         "deviations": view.deviations,
     }
 

@@ -9,8 +9,8 @@ from sklearn.metrics import silhouette_samples
 from sklearn.utils import Bunch
 
 from sklda._inference.arguments import check_choice
+from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model
-from sklda.inspection._distances import topic_distances
 from sklda.inspection._ranking import check_count
 from sklda.inspection._view import view, view_documents
 
@@ -19,8 +19,8 @@ LINKAGES = ("average", "complete", "single", "weighted")
 
 def topic_hierarchy(
     model: Model,
-    X: Data | None = None,
     *,
+    X: Data | None = None,
     of: Literal["topics", "documents"] = "topics",
     n_clusters: int | None = None,
     linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
@@ -83,11 +83,11 @@ def topic_hierarchy(
     """
     check_choice(of, "of", ("topics", "documents"))
     check_choice(linkage_method, "linkage_method", LINKAGES)
-    rows = view(model).topic_word if of == "topics" else view_documents(model, X).doc_topic
+    rows = view(model).topic_word if of == "topics" else view_documents(model, X).whole_documents
     n = len(rows)
     if n_clusters is not None and check_count(n_clusters, "n_clusters") > n:
         raise ValueError(f"n_clusters is {n_clusters}; there are only {n} {of}.")
-    distances = topic_distances(rows)
+    distances = jensen_shannon(rows)
     tree = cluster_tree(distances, linkage_method)
     counts = np.arange(2, min(n - 1, 50) + 1)
     widths = [_silhouettes(distances, _labels(tree, m)) for m in counts]

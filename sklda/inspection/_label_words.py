@@ -182,7 +182,7 @@ class DocumentLabelsDisplay:
             f"document {document_labels(document_names, found.counts.shape[0])[document]}",
         ).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw a row for every word and a column for every label.
 
         Parameters

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model
-from sklda.inspection._distances import topic_distances
 from sklda.inspection._view import view
 
 
 def to_pyldavis(
-    model: Model, X: Data, *, feature_names: ArrayLike | None = None, collections: ArrayLike | None = None
+    X: Data, model: Model, *, feature_names: ArrayLike | None = None, collections: ArrayLike | None = None
 ) -> dict[str, Any]:
     """The arguments of ``pyLDAvis.prepare(**arguments)``.
 
@@ -21,11 +21,11 @@ def to_pyldavis(
 
     Parameters
     ----------
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents.
     model : estimator, pipeline, or pair (topic_word, doc_topic)
         A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
         (n_components, n_features) and (n_documents, n_components).
-    X : array-like, sparse matrix, or whatever a pipeline takes
-        Documents.
     feature_names : sequence of str of length n_features, default=None
         Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
     collections : sequence of n_documents labels, default=None
@@ -52,7 +52,7 @@ def to_pyldavis(
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.inspection import to_pyldavis
     >>> X = make_lda_corpus(30, 20, 3, random_state=0).data
-    >>> arguments = to_pyldavis(GibbsLDA(3, max_iter=20, random_state=0).fit(X), X)
+    >>> arguments = to_pyldavis(X, GibbsLDA(3, max_iter=20, random_state=0).fit(X))
     >>> arguments["topic_term_dists"].shape, arguments["sort_topics"]
     ((3, 20), False)
     """
@@ -76,7 +76,7 @@ def to_pyldavis(
 
 def classical_scaling(distributions):
     """Points in the plane whose distances approximate Jensen-Shannon distances, (n, 2); Torgerson (1952)."""
-    squares = topic_distances(np.asarray(distributions, dtype=np.float64)) ** 2
+    squares = jensen_shannon(np.asarray(distributions, dtype=np.float64)) ** 2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
     values, vectors = np.linalg.eigh(-centred / 2)
     return vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0))

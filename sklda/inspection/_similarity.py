@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import pyplot
-from sklda.inspection._distances import topic_distances
 from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
 from sklda.inspection._view import topic_name, view
 
@@ -53,13 +53,13 @@ class TopicSimilarityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Model, *, n_words: int = 3, feature_names: ArrayLike | None = None, ax: Any = None
+        cls, estimator: Model, *, n_words: int = 3, feature_names: ArrayLike | None = None, ax: Any = None
     ) -> Self:
         """Plot the similarity of the topics of a fitted model.
 
         Parameters
         ----------
-        model : estimator, pipeline, or pair (topic_word, doc_topic)
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
             A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
             (n_components, n_features) and (n_documents, n_components).
         n_words : int, default=3
@@ -73,12 +73,12 @@ class TopicSimilarityDisplay:
         -------
         TopicSimilarityDisplay
         """
-        found = view(model, None, feature_names)
-        distances = topic_distances(found.topic_word)
+        found = view(estimator, None, feature_names)
+        distances = jensen_shannon(found.topic_word)
         names = [topic_name(found, k, n_words) for k in range(found.n_topics)]
         return cls(1 - distances, leaf_order(cluster_tree(distances)), names).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the heatmap. Its colours end at the largest similarity of two different topics.
 
         Parameters
@@ -144,7 +144,7 @@ class TopicHierarchyDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Model,
+        estimator: Model,
         *,
         n_clusters: int | None = None,
         linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
@@ -156,7 +156,7 @@ class TopicHierarchyDisplay:
 
         Parameters
         ----------
-        model : estimator, pipeline, or pair (topic_word, doc_topic)
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
             A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
             (n_components, n_features) and (n_documents, n_components).
         n_clusters : int, default=None
@@ -174,11 +174,11 @@ class TopicHierarchyDisplay:
         -------
         TopicHierarchyDisplay
         """
-        found = view(model, None, feature_names)
-        hierarchy = topic_hierarchy(model, n_clusters=n_clusters, linkage_method=linkage_method)
+        found = view(estimator, None, feature_names)
+        hierarchy = topic_hierarchy(estimator, n_clusters=n_clusters, linkage_method=linkage_method)
         return cls(hierarchy, [topic_name(found, k, n_words) for k in range(found.n_topics)]).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the dendrogram and the silhouette widths. Each cluster has a colour.
 
         Parameters

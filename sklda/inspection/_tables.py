@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model
-from sklda.inspection._distances import topic_distances
 from sklda.inspection._ranking import Ranking, check_count, largest
 from sklda.inspection._records import Table, frame
 from sklda.inspection._view import document_labels, view, view_documents
@@ -75,8 +75,8 @@ def top_words(
 
 def topic_table(
     model: Model,
-    X: Data | None = None,
     *,
+    X: Data | None = None,
     by: Literal["probability", "relevance", "frex"] = "probability",
     n_words: int = 10,
     weight: float | None = None,
@@ -149,9 +149,9 @@ def topic_table(
 
 def top_documents(
     model: Model,
-    X: Data | None = None,
     n: int = 3,
     *,
+    X: Data | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
 ) -> list[dict[str, Any]]:
@@ -161,10 +161,10 @@ def top_documents(
     ----------
     model : estimator, pipeline, or pair (topic_word, doc_topic)
         See `top_words`.
-    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-        Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
     n : int, default=3
         Number of documents of each topic.
+    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+        Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
     document_names : sequence of n_documents str, default=None
         None: row numbers.
     collections : sequence of n_documents labels, default=None
@@ -205,8 +205,8 @@ def top_documents(
 
 def document_table(
     model: Model,
-    X: Data | None = None,
     *,
+    X: Data | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
 ) -> Table:
@@ -277,5 +277,5 @@ def similarity_table(model: Model) -> Table:
     [1.0, 0.0]
     """
     found = view(model)
-    similarity = 1 - topic_distances(found.topic_word)
+    similarity = 1 - jensen_shannon(found.topic_word)
     return frame({"topic": np.arange(found.n_topics)} | {f"topic_{k}": similarity[:, k] for k in range(found.n_topics)})

@@ -18,8 +18,8 @@ _LEAST_SWEEPS = 30
 
 
 def token_topics(
-    model: Model,
     X: Data,
+    model: Model,
     *,
     document: int | None = None,
     feature_names: ArrayLike | None = None,
@@ -30,11 +30,11 @@ def token_topics(
 
     Parameters
     ----------
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents, as word counts. The indices of a sparse matrix need not be sorted.
     model : estimator, pipeline, or pair (topic_word, doc_topic)
         A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
         (n_components, n_features) and (n_documents, n_components).
-    X : array-like, sparse matrix, or whatever a pipeline takes
-        Documents, as word counts. The indices of a sparse matrix need not be sorted.
     document : int, default=None
         Row of X. Only its tokens are returned, with the probabilities of all topics. None: the tokens of all documents.
     feature_names : sequence of str of length n_features, default=None
@@ -78,7 +78,7 @@ def token_topics(
     --------
     >>> from sklda.inspection import token_topics
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5], [0.9, 0.1]]
-    >>> table = token_topics(topics, [[1, 2, 0], [0, 0, 1]], feature_names=["the", "cat", "sleeps"])
+    >>> table = token_topics([[1, 2, 0], [0, 0, 1]], topics, feature_names=["the", "cat", "sleeps"])
     >>> [str(word) for word in table["word"]], [int(k) for k in table["topic"]]
     (['the', 'cat', 'cat', 'sleeps'], [0, 0, 0, 0])
     """

@@ -27,9 +27,11 @@ class TopicSharesDisplay:
     share_std : array-like of shape (n_topics,), default=None
         Posterior standard deviations.
     stability : array-like of shape (n_topics,), default=None
-        How alike each topic is in all chains, from 0 to 1.
+        How alike each topic is in all chains or fits, from 0 to 1.
     deviations : str, default="two standard deviations"
         What the error bars have, for the label of the axis.
+    found_in : sequence of n_topics str, default=None
+        In how many chains or fits each topic is found, such as "3 of 4 chains".
 
     Attributes
     ----------
@@ -54,14 +56,15 @@ class TopicSharesDisplay:
         share_std: Values | None = None,
         stability: Values | None = None,
         deviations: str = "two standard deviations",
+        found_in: Sequence[str] | None = None,
     ) -> None:
         self.share, self.names, self.share_std, self.stability = share, names, share_std, stability
-        self.deviations = deviations
+        self.deviations, self.found_in = deviations, found_in
 
     @classmethod
     def from_estimator(
         cls,
-        model: Model,
+        estimator: Model,
         X: Data | None = None,
         *,
         n_topics: int = 30,
@@ -73,7 +76,7 @@ class TopicSharesDisplay:
 
         Parameters
         ----------
-        model : estimator, pipeline, or pair (topic_word, doc_topic)
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
             A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
             (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
@@ -92,18 +95,19 @@ class TopicSharesDisplay:
         TopicSharesDisplay
         """
         check_count(n_topics, "n_topics")
-        found = view(model, X, feature_names)
+        found = view(estimator, X, feature_names)
         order = np.argsort(-found.share, kind="stable")[:n_topics]
-        std, stability = found.of_fit("topic_share_std_"), getattr(found.model, "topic_stability_", None)
+        std, stability, found_in = found.of_fit("topic_share_std_"), found.stability, found.found_in
         return cls(
             found.share[order],
             [topic_name(found, k, n_words) for k in order],
             None if std is None else np.asarray(std)[order],
             None if stability is None else np.asarray(stability)[order],
             found.deviations,
+            None if found_in is None else [found_in[k] for k in order],
         ).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the shares. Error bars have two standard deviations in both directions.
 
         Those of a single chain do not contain the differences between modes; the label of the axis says so.
@@ -126,10 +130,11 @@ class TopicSharesDisplay:
         self.bars_ = ax.barh(places, self.share, color="steelblue", xerr=error, ecolor="black", capsize=2)
         ax.set_yticks(places, self.names)
         if self.stability is not None:
-            for place, value in zip(places, self.stability, strict=True):
+            found_in = [""] * n if self.found_in is None else [f", in {each}" for each in self.found_in]
+            for place, value, rest in zip(places, self.stability, found_in, strict=True):
                 # Beside the axes, where no bar is.
                 where = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "center", "fontsize": 8}
-                ax.annotate(f"stability {value:.2f}", (1.01, place), **where)
+                ax.annotate(f"stability {value:.2f}{rest}", (1.01, place), **where)
         ax.set_xlabel("share of the tokens" + ("" if error is None else f", ± {self.deviations}"))
         ax.set_xlim(left=0)
         style_bars(ax)

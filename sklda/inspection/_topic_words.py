@@ -74,7 +74,7 @@ class TopicWordsDisplay:
         by: Literal["probability", "relevance", "frex"] = "probability",
         weight: float | None = None,
         feature_names: ArrayLike | None = None,
-        figure: Any = None,
+        ax: Any = None,
     ) -> Self:
         """Plot the topics of any fitted topic model.
 
@@ -95,8 +95,8 @@ class TopicWordsDisplay:
             See `topic_table`.
         feature_names : sequence of str of length n_features, default=None
             Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-        figure : matplotlib Figure, default=None
-            None: a new figure.
+        ax : sequence of matplotlib Axes, default=None
+            One for each topic. None: those of a new figure.
 
         Returns
         -------
@@ -113,32 +113,31 @@ class TopicWordsDisplay:
             [f"topic {k}" for k in topics],
             None if X is None else [found.word_share[row] for row in top],
             "" if found.has_names else "column of X",
-        ).plot(figure=figure)
+        ).plot(ax)
 
-    def plot(self, *, figure: Any = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the words and their probabilities.
 
         Parameters
         ----------
-        figure : matplotlib Figure, default=None
-            None: a new one.
+        ax : sequence of matplotlib Axes, default=None
+            One for each topic. None: those of a new figure.
 
         Returns
         -------
         TopicWordsDisplay
+
+        Raises
+        ------
+        ValueError
+            If `ax` does not hold one Axes for each topic.
         """
-        plt = pyplot()
         n = len(self.words)
-        columns = min(n, 4)
-        rows = -(-n // columns)
-        if figure is None:
-            height = rows * (0.6 + 0.19 * max(map(len, self.words)))
-            longest = max((len(plain_text(word, _LONGEST)) for words in self.words for word in words), default=0)
-            figure = plt.figure(figsize=((1.3 + 0.08 * longest) * columns, height), layout="constrained")
-        axes = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
-        for ax in axes[n:]:
-            ax.remove()
-        for i, ax in enumerate(axes[:n]):
+        axes = self._new_axes() if ax is None else np.ravel(np.asarray(ax, object))
+        if len(axes) != n:
+            raise ValueError(f"ax must hold one Axes for each of the {n} topics; got {len(axes)}.")
+        figure = axes[0].figure
+        for i, ax in enumerate(axes):
             words, name = self.words[i], self.names[i]
             places = np.arange(len(words))
             ax.barh(places, self.probabilities[i], color="steelblue")
@@ -150,5 +149,18 @@ class TopicWordsDisplay:
         figure.supylabel(self.label, fontsize=10)
         marks = "" if self.word_shares is None else "; black: its share in the corpus"
         figure.supxlabel("probability of the word in the topic" + marks, fontsize=10)
-        self.axes_, self.figure_ = axes[:n], figure
+        self.axes_, self.figure_ = axes, figure
         return self
+
+    def _new_axes(self):
+        """Axes of a new figure, one for each topic, at most four in a row."""
+        n = len(self.words)
+        columns = min(n, 4)
+        rows = -(-n // columns)
+        height = rows * (0.6 + 0.19 * max(map(len, self.words)))
+        longest = max((len(plain_text(word, _LONGEST)) for words in self.words for word in words), default=0)
+        figure = pyplot().figure(figsize=((1.3 + 0.08 * longest) * columns, height), layout="constrained")
+        axes = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
+        for ax in axes[n:]:
+            ax.remove()
+        return axes[:n]

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.decomposition import NMF, MiniBatchNMF
+from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklda._inference.arguments import real_numbers
+from sklda._inference.arguments import distributions, real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
+from sklda._inference.warn import warn
 from sklda.inspection._axes import plain_text
 from sklda.inspection._ranking import check_count, largest
-from sklda.metrics._models import inner_model, unwrap
+from sklda.metrics._models import check_order, feature_names_of, inner_model, topic_proportions, unwrap
 
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
 
@@ -33,7 +34,7 @@ class View:
     counts : csr_array of shape (n_documents, n_features), or None
         The documents, with sorted indices.
     doc_topic : ndarray of shape (n_documents, n_components), or None
-        theta of the documents. Rows sum to one.
+        theta of the documents. Rows sum to one; those of `ConsensusTopics` may have a smaller sum.
     is_training : bool
         Whether the documents are those of the fit.
     collections : sequence or None
@@ -70,6 +71,12 @@ class View:
         return None if self.counts is None else np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
 
     @cached_property
+    def whole_documents(self):
+        """theta with rows that sum to one: a further column has what is assigned to no topic, if there is something."""
+        rest = 1 - self.doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
+        return np.hstack([self.doc_topic, np.maximum(rest, 0)]) if (rest > 1e-3).any() else self.doc_topic
+
+    @cached_property
     def share(self):
         """Share of every topic in the tokens, (n_components,)."""
         fitted = self.of_fit("topic_share_")
@@ -99,6 +106,24 @@ class View:
         one = len(getattr(self.model, "log_joint_trace_", ())) == 1
         return "two standard deviations" + (" within one chain" if one else "")
 
+    @cached_property
+    def stability(self):
+        """How alike every topic is in all chains or fits, (n_components,); None for one fit of one chain."""
+        found = getattr(self.model, "topic_stability_", None)
+        return getattr(self.model, "similarity_", None) if found is None else found
+
+    @cached_property
+    def found_in(self):
+        """In how many chains or fits every topic is found, a list of str; None for one fit of one chain."""
+        for name, n, kind in (
+            ("topic_prevalence_", len(getattr(self.model, "log_joint_trace_", ())), "chains"),
+            ("prevalence_", len(getattr(self.model, "estimators_", ())), "fits"),
+        ):
+            parts = getattr(self.model, name, None)
+            if parts is not None:
+                return [f"{round(n * part)} of {n} {kind}" for part in parts]
+        return None
+
     def of_fit(self, name):
         """An attribute that describes the documents of the fit; None if it is absent or X has other documents."""
         return getattr(self.model, name, None) if self.counts is None or self.is_training else None
@@ -123,6 +148,7 @@ def view(model, X=None, feature_names=None, *, collections=None):
     ------
     ValueError, TypeError, sklearn.exceptions.NotFittedError
     """
+    check_order(X, model)
     if isinstance(model, tuple):
         if collections is not None:
             raise TypeError("arrays have no collections: do not give any.")
@@ -132,8 +158,11 @@ def view(model, X=None, feature_names=None, *, collections=None):
     if collections is not None and not hasattr(model, "document_prior"):
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
     pipelines = unwrap(outer)[1]
-    topic_word = _distributions(model.components_, f"components_ of the {type(model).__name__}")
-    words, has_names = _names(feature_names, model, pipelines, topic_word.shape[1])
+    topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")
+    hashed = any(isinstance(step, HashingVectorizer) for each in pipelines for _, step in each.steps)
+    if hashed and feature_names is None:
+        warn("The columns of HashingVectorizer have no words, so words are column numbers. Use CountVectorizer.")
+    words, has_names = _names(feature_names, feature_names_of(outer), topic_word.shape[1])
     found = View(model, topic_word, words, collections=collections, has_names=has_names, pipelines=pipelines)
     if X is None:
         return found
@@ -142,7 +171,8 @@ def view(model, X=None, feature_names=None, *, collections=None):
     if found.is_training and getattr(model, "doc_topic_", None) is not None:
         found.doc_topic = model.doc_topic_
     else:
-        found.doc_topic = _transformed(model, X, collections)
+        known = {} if collections is None else {"collections": collections}
+        found.doc_topic = topic_proportions(model, X, **known)
     return found
 
 
@@ -171,7 +201,7 @@ def read_documents(X, n_features, model=None):
 def _of_arrays(pair, X, feature_names):
     if len(pair) != 2:
         raise ValueError(f"model is a tuple of {len(pair)}; a model given as arrays is a pair (topic_word, doc_topic).")
-    topic_word = _distributions(pair[0], "topic_word")
+    topic_word = distributions(pair[0], "topic_word")
     doc_topic = real_numbers(pair[1], "doc_topic")
     if doc_topic.ndim != 2 or doc_topic.shape[1] != len(topic_word):
         raise ValueError(
@@ -180,8 +210,8 @@ def _of_arrays(pair, X, feature_names):
         )
     if len(doc_topic) == 0:
         raise ValueError("doc_topic has no document: it needs at least one row.")
-    doc_topic = _distributions(doc_topic, "doc_topic")
-    words, has_names = _names(feature_names, None, [], topic_word.shape[1])
+    doc_topic = distributions(doc_topic, "doc_topic")
+    words, has_names = _names(feature_names, None, topic_word.shape[1])
     found = View(None, topic_word, words, doc_topic=doc_topic, has_names=has_names)
     if X is not None:
         found.counts = read_documents(X, topic_word.shape[1])
@@ -190,28 +220,9 @@ def _of_arrays(pair, X, feature_names):
     return found
 
 
-def _distributions(values, name):
-    """Rows that sum to one, float64; ValueError if a row cannot."""
-    values = real_numbers(values, name)
-    if values.ndim != 2 or not values.size:
-        raise ValueError(f"{name} has shape {values.shape}: it must be a matrix with at least one row and one column.")
-    if not (np.isfinite(values).all() and (values >= 0).all()):
-        raise ValueError(f"{name} holds negative, NaN or infinite values: its rows must be distributions.")
-    sums = values.sum(axis=1, keepdims=True)
-    if not (sums > 0).all():
-        raise ValueError(f"{name}[{int(np.argmin(sums))}] holds only zeros: it is not a distribution.")
-    return values / sums
-
-
-def _names(feature_names, model, pipelines, n_features):
-    if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", None)
-    if feature_names is None and pipelines and len(pipelines[-1]) > 1:
-        try:
-            feature_names = pipelines[-1][:-1].get_feature_names_out()
-        except (AttributeError, ValueError):
-            # A step without names, such as a function.
-            feature_names = None
+def _names(feature_names, known, n_features):
+    """Names of the features, given or known, and whether there are any."""
+    feature_names = known if feature_names is None else feature_names
     if feature_names is None:
         return [str(v) for v in range(n_features)], False
     if isinstance(feature_names, (str, bytes)) or not hasattr(feature_names, "__len__"):
@@ -227,21 +238,6 @@ def _is_training(model, counts):
     if stored is None or (counts.data != np.floor(counts.data)).any():
         return False
     return Corpus.from_counts(counts).fingerprint == stored
-
-
-def _transformed(model, X, collections):
-    """theta of documents by the model's own `transform`. Rows sum to one."""
-    if not hasattr(model, "transform"):
-        raise TypeError(f"{type(model).__name__} has no transform, so it gives no topic proportions of X.")
-    known = {} if collections is None else {"collections": collections}
-    weights = real_numbers(model.transform(X, **known), "the topic proportions")
-    if isinstance(model, (NMF, MiniBatchNMF)):
-        # Part of a document's weight that each component explains: rows of components_ have different sums.
-        weights = weights * model.components_.sum(axis=1)
-    sums = weights.sum(axis=1, keepdims=True)
-    if np.allclose(sums, 1):
-        return weights
-    return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
 
 def topic_name(view, k, n_words=3):

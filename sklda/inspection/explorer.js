@@ -59,13 +59,14 @@
   function drawTopics() {
     const error = topics.share_std, largest = Math.max(...topics.share.map((x, i) => x + 2 * (error ? error[i] : 0)));
     at("topics-hint").textContent = "Numbers as in the model." + (error ? ` Lines are ${topics.deviations}.` : "") +
-      (topics.stability ? " Stability: how alike the topic is in all chains, from 0 to 1." : "");
+      (topics.stability ? " Stability: how alike the topic is in all chains or fits, from 0 to 1." : "");
     fill("topic-list", byShare.map((i) => {
       const share = topics.share[i], track = make("span", {class: "track"}, bar(share / largest));
       if (error) track.append(whisker((share - 2 * error[i]) / largest, (share + 2 * error[i]) / largest));
       const extra = [track];
       if (topics.stability) {
-        extra.push(make("span", {class: "stability"}, `stability ${topics.stability[i].toFixed(2)}`));
+        const where = topics.found_in ? `, in ${topics.found_in[i]}` : "";
+        extra.push(make("span", {class: "stability"}, `stability ${topics.stability[i].toFixed(2)}${where}`));
       }
       return make("li", {}, topicButton(i, percent(share) + (error ? ` ± ${(100 * error[i]).toFixed(1)}` : ""), extra));
     }));

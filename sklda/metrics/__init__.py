@@ -11,6 +11,7 @@ from sklda.metrics._evidence import log_evidence
 from sklda.metrics._held_out import held_out_log_likelihood
 from sklda.metrics._learning_curve import held_out_curve
 from sklda.metrics._leave_one_out import leave_one_out_score
+from sklda.metrics._matching import match_topics
 from sklda.metrics._predictive import predictive_perplexity
 from sklda.metrics._scorers import (
     make_coherence_scorer,
@@ -29,6 +30,7 @@ __all__ = [
     "make_coherence_scorer",
     "make_diversity_scorer",
     "make_held_out_scorer",
+    "match_topics",
     "neg_ais_perplexity_scorer",
     "predictive_perplexity",
     "topic_coherence",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Literal, overload
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,8 @@ from sklda._inference.counts import check_matrix
 from sklda._inference.types import Counts, Model
 from sklda.metrics._models import topic_weights
 
-METHODS = ("npmi", "umass")
+Measure: TypeAlias = Literal["npmi", "umass", "u_mass"]
+METHODS = ("npmi", "umass", "u_mass")
 
 # Röder et al. 2015: added to a joint probability before its logarithm is taken.
 _EPSILON = 1e-12
@@ -25,16 +26,26 @@ def topic_coherence(
     X: Counts,
     model: Model,
     *,
-    method: Literal["npmi", "umass"] = ...,
+    method: Measure = ...,
     n_words: int = ...,
     per_topic: Literal[False] = ...,
 ) -> float: ...
 @overload
 def topic_coherence(
-    X: Counts, model: Model, *, method: Literal["npmi", "umass"] = ..., n_words: int = ..., per_topic: Literal[True]
+    X: Counts,
+    model: Model,
+    *,
+    method: Measure = ...,
+    n_words: int = ...,
+    per_topic: Literal[True],
 ) -> np.ndarray: ...
 def topic_coherence(
-    X: Counts, model: Model, *, method: Literal["npmi", "umass"] = "npmi", n_words: int = 10, per_topic: bool = False
+    X: Counts,
+    model: Model,
+    *,
+    method: Measure = "npmi",
+    n_words: int = 10,
+    per_topic: bool = False,
 ) -> float | np.ndarray:
     """Coherence of topics: how often their top words occur in the same documents of a reference corpus.
 
@@ -47,10 +58,10 @@ def topic_coherence(
         A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
         topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
         `n_words` of largest weight; of equal ones, the smaller word id is first.
-    method : {"npmi", "umass"}, default="npmi"
+    method : {"npmi", "umass", "u_mass"}, default="npmi"
         ``"npmi"``: normalised pointwise mutual information, without unit, from -1 (never together) to 1 (only
         together). ``"umass"``: log-probability of a word given a higher-ranked one, in nats, at most about 0, see ε
-        below.
+        below; ``"u_mass"`` is gensim's name of it. gensim's ``"c_v"`` needs the order of words, which counts lack.
     n_words : int, default=10
         Number of top words, at least 2.
     per_topic : bool, default=False
@@ -106,7 +117,7 @@ def topic_coherence(
     >>> round(topic_coherence(X, topic_word, method="umass", n_words=2), 3)
     -0.347
     """
-    check_choice(method, "method", METHODS)
+    check_method(method)
     topic_word, given = topic_weights(X, model)
     top = _top_words(topic_word, n_words, at_least=2)
     counts = check_matrix(given, ensure_non_negative=True, input_name="X")
@@ -133,6 +144,16 @@ def topic_coherence(
         pairs = np.log(np.divide(joint, p_high, out=np.ones_like(joint), where=p_high > 0))
     coherence = pairs.mean(axis=1)
     return coherence if per_topic else float(coherence.mean())
+
+
+def check_method(method):
+    """Raise a ValueError if there is no such method of coherence."""
+    if isinstance(method, str) and method == "c_v":
+        raise ValueError(
+            "method='c_v' needs the order of the words in the texts, and X has only their counts. gensim computes it: "
+            "CoherenceModel(topics=..., texts=..., coherence='c_v')."
+        )
+    check_choice(method, "method", METHODS)
 
 
 def topic_diversity(model: Model, *, n_words: int = 25) -> float:

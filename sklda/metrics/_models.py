@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.decomposition import NMF, MiniBatchNMF
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -32,6 +33,7 @@ def corpus_and_model(X, model, collections=None):
     ValueError, TypeError
         If X does not hold counts, or the model is not a topic model of these features.
     """
+    check_order(X, model)
     if isinstance(model, tuple):
         if len(model) != 2:
             raise ValueError(
@@ -61,12 +63,24 @@ def topic_weights(X, model):
         Not checked.
     X : as given, or transformed by the pipeline
     """
+    check_order(X, model)
     if isinstance(model, tuple) and len(model) == 2 and np.ndim(model[0]) == 2:
         return model[0], X
     if not any(hasattr(model, name) for name in ("components_", "best_estimator_", "fit")):
         return model, X
     model, X = inner_model(model, X)
     return model.components_, X
+
+
+def check_order(X, model):
+    """Raise a TypeError if X is a model and the model is not: the arguments have been exchanged."""
+    if _is_model(X) and not _is_model(model):
+        shown = type(model).__name__
+        raise TypeError(f"X is a {type(X).__name__} and the model is a {shown}: the two arguments are exchanged.")
+
+
+def _is_model(value):
+    return isinstance(value, BaseEstimator) or any(hasattr(value, each) for each in ("components_", "best_estimator_"))
 
 
 def inner_model(model, X, attribute="components_", advice=_ADVICE):
@@ -93,6 +107,7 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
     ValueError
         If X has other column names than the X of the fit, or has them in another order.
     """
+    check_order(X, model)
     model, pipelines = unwrap(model)
     if not hasattr(model, attribute):
         if hasattr(model, "fit") and hasattr(model, "transform"):
@@ -133,6 +148,57 @@ def unwrap(model):
         else:
             model = model.best_estimator_
     return model, pipelines
+
+
+def feature_names_of(model):
+    """Words of a model: those of the fit, or of the steps before it in the innermost pipeline; None without any.
+
+    Parameters
+    ----------
+    model : estimator, Pipeline, search or arrays
+
+    Returns
+    -------
+    list of str, or None
+    """
+    model, pipelines = unwrap(model)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and pipelines and len(pipelines[-1]) > 1:
+        try:
+            names = pipelines[-1][:-1].get_feature_names_out()
+        except (AttributeError, ValueError):
+            # A step without names, such as a function.
+            return None
+    return None if names is None else [str(name) for name in names]
+
+
+def topic_proportions(model, X, **known):
+    """theta of documents by the model's own `transform`, (n_documents, n_components). Rows sum to one.
+
+    Those of `ConsensusTopics`, which has `unassigned_`, are left as they are.
+
+    Parameters
+    ----------
+    model : estimator
+    X : what the model takes
+    **known : dict
+        More arguments of `transform`.
+
+    Raises
+    ------
+    TypeError
+        If the model has no `transform`, or returns no numbers.
+    """
+    if not hasattr(model, "transform"):
+        raise TypeError(f"{type(model).__name__} has no transform, so it gives no topic proportions of X.")
+    weights = real_numbers(model.transform(X, **known), "the topic proportions")
+    if isinstance(model, (NMF, MiniBatchNMF)):
+        # Part of a document's weight that each component explains: rows of components_ have different sums.
+        weights = weights * model.components_.sum(axis=1)
+    sums = weights.sum(axis=1, keepdims=True)
+    if np.allclose(sums, 1) or hasattr(model, "unassigned_"):
+        return weights
+    return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
 
 def check_arrays(topic_word, doc_topic_prior, corpus):

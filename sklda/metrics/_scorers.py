@@ -12,7 +12,7 @@ from sklda._inference.arguments import check_choice
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.types import Seed
 from sklda.metrics._checks import check_options
-from sklda.metrics._coherence import topic_coherence, topic_diversity
+from sklda.metrics._coherence import check_method, topic_coherence, topic_diversity
 from sklda.metrics._held_out import estimate
 from sklda.metrics._models import corpus_and_model
 
@@ -193,6 +193,7 @@ def make_coherence_scorer(*, method: str = "npmi", n_words: int = 10) -> Callabl
     >>> bool(-1 <= make_coherence_scorer(n_words=5)(lda, X) <= 1)
     True
     """
+    check_method(method)
     return _CoherenceScorer(method=method, n_words=n_words)
 
 

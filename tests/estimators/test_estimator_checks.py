@@ -10,7 +10,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA, TopicCountLDA
 
 ESTIMATORS = [
     GibbsLDA(),
@@ -21,6 +21,8 @@ ESTIMATORS = [
     CompoundLDA(max_iter=20),
     CompoundLDA(2, max_iter=5, method="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
     CompoundLDA(2, max_iter=5, method="variational", learn_priors=True),
+    ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
+    ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
     TopicCountLDA(1, 3, n_temperatures=4, n_runs=2, max_iter=50),
     LabeledLDA(),
     LabeledLDA(n_shared=1, n_chains=2, n_jobs=2, label_prior="dependency", ranking_score="shares", label_count=1),

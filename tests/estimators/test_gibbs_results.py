@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import jensenshannon
+from scipy.spatial.distance import cdist, jensenshannon
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -212,8 +212,12 @@ def test_all_chains_are_kept(X):
         np.testing.assert_array_equal(chain.topic_word, alone.chains_[c].topic_word)
     assert lda.topic_stability_.shape == (4,)
     others = [chain for c, chain in enumerate(lda.chains_) if c != lda.best_chain_]
-    distances = [jensenshannon(best.topic_word, each.topic_word[each.matched], base=2, axis=1) for each in others]
+    distances = [
+        cdist(best.topic_word, each.topic_word, lambda p, q: jensenshannon(p, q, base=2)).min(axis=1) for each in others
+    ]
     np.testing.assert_allclose(lda.topic_stability_, 1 - np.mean(distances, axis=0), atol=1e-3)
+    found = 1 + np.sum(np.array(distances) <= 0.5, axis=0)
+    np.testing.assert_array_equal(lda.topic_prevalence_, found / 3)
     assert (lda.topic_share_std_ > 0).all()
 
 

@@ -88,13 +88,13 @@ def _questions(draw, model, frame):
         "seen": lambda X: metrics.predictive_perplexity(X, frame, wrapped, n_sweeps=2, random_state=0),
         "hidden": lambda X: metrics.predictive_perplexity(frame, X, wrapped, n_sweeps=2, random_state=0),
         "compare": lambda X: metrics.compare_topic_models(X, wrapped, model, n_temperatures=2, random_state=0).std,
-        "table": lambda X: inspection.topic_table(wrapped, X),
-        "documents": lambda X: inspection.document_table(wrapped, X),
-        "top documents": lambda X: inspection.top_documents(wrapped, X),
-        "tokens": lambda X: inspection.token_topics(wrapped, X),
+        "table": lambda X: inspection.topic_table(wrapped, X=X),
+        "documents": lambda X: inspection.document_table(wrapped, X=X),
+        "top documents": lambda X: inspection.top_documents(wrapped, X=X),
+        "tokens": lambda X: inspection.token_topics(X, wrapped),
         "page": lambda X: inspection.TopicExplorer.from_estimator(wrapped, X).to_html(),
-        "pyLDAvis": lambda X: inspection.to_pyldavis(wrapped, X)["doc_lengths"],
-        "hierarchy": lambda X: inspection.topic_hierarchy(wrapped, X, of="documents").linkage,
+        "pyLDAvis": lambda X: inspection.to_pyldavis(X, wrapped)["doc_lengths"],
+        "hierarchy": lambda X: inspection.topic_hierarchy(wrapped, X=X, of="documents").linkage,
     }
     if isinstance(model, GibbsLDA):
         options = {"n_temperatures": 2, "random_state": 0}

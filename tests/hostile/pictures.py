@@ -146,25 +146,25 @@ def _tables(draw, session, model, X, refuse, K):
     words = session.call(inspection.top_words, model, n, X=given, by=by, feature_names=names)
     if words is not None:
         session.require(len(words) == K and all(row["words"] for row in words), "every topic has its words")
-    found = session.call(inspection.token_topics, model, X.given, feature_names=names, refuse=refuse)
+    found = session.call(inspection.token_topics, X.given, model, feature_names=names, refuse=refuse)
     if found is not None and X.clean is not None:
         session.require(len(found) == X.clean.sum(), "every token has a row")
     page = session.call(inspection.TopicExplorer.from_estimator, model, given, feature_names=names)
     if page is not None:
         session.require(session.call(page.to_html).count("</script>") == 2, "names are inside the data")
     clusters, of = draw.mostly([None, 1, 2], [0, 99, "x"]), draw.option("topics", "topics", "documents")
-    hierarchy = session.call(inspection.topic_hierarchy, model, given, of=of, n_clusters=clusters)
+    hierarchy = session.call(inspection.topic_hierarchy, model, X=given, of=of, n_clusters=clusters)
     if hierarchy is not None:
         session.require((np.abs(hierarchy.silhouette) <= 1).all(), "silhouette widths lie between -1 and 1")
-    table = session.call(inspection.topic_table, model, given, by=by, n_words=n, feature_names=names)
+    table = session.call(inspection.topic_table, model, X=given, by=by, n_words=n, feature_names=names)
     session.require(table is None or len(table) >= K, "every topic has rows")
-    table = session.call(inspection.document_table, model, given, document_names=documents)
+    table = session.call(inspection.document_table, model, X=given, document_names=documents)
     session.require(table is None or given is None or len(table) == D, "every document has a row")
-    session.call(inspection.top_documents, model, given, n, document_names=documents)
+    session.call(inspection.top_documents, model, n, X=given, document_names=documents)
     session.call(inspection.similarity_table, model)
     # Without tokens as rows, entries may be weights.
     refuse = None if refuse is not None and re.match(r"holds \d", refuse) else refuse
-    found = session.call(inspection.to_pyldavis, model, X.given, feature_names=names, refuse=refuse)
+    found = session.call(inspection.to_pyldavis, X.given, model, feature_names=names, refuse=refuse)
     if found is not None:
         for name in ("topic_term_dists", "doc_topic_dists"):
             session.distribution(found[name], np.shape(found[name]), name)

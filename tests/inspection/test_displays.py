@@ -72,6 +72,8 @@ def test_shares_with_errors_and_stability():
     reach = [segment[:, 0] for segment in display.bars_.errorbar.lines[2][0].get_segments()]
     np.testing.assert_allclose(reach, [[0.66, 0.74], [0.28, 0.32]])
     assert {text.get_text() for text in ax.texts} == {"stability 0.90", "stability 0.40"}
+    display = TopicSharesDisplay([0.7], ["0: a"], stability=[0.9], found_in=["3 of 4 chains"]).plot()
+    assert display.ax_.texts[0].get_text() == "stability 0.90, in 3 of 4 chains"
 
 
 def test_words_of_a_pipeline_have_names(pipeline):
@@ -98,7 +100,7 @@ def test_words_without_names_are_columns(arrays):
 
 def test_words_by_relevance_with_corpus_frequencies(arrays, corpus):
     display = TopicWordsDisplay.from_estimator(arrays, corpus.data, by="relevance", n_words=5, topics=[1])
-    table = topic_table(arrays, corpus.data, by="relevance", n_words=5)
+    table = topic_table(arrays, X=corpus.data, by="relevance", n_words=5)
     own = table[table["topic"] == 1]
     assert display.words[0].tolist() == own["word"].tolist()
     lines = display.axes_[0].collections[0].get_segments()

@@ -70,7 +70,7 @@ def test_topics_and_documents_are_those_of_the_model(data, fitted, docstrings):
 def test_words_follow_the_relevance_at_every_position_of_the_slider(data, fitted, docstrings, weight):
     assert weight in data["lambdas"] and len(data["lambdas"]) == 21
     names = docstrings.feature_names
-    table = topic_table(fitted, docstrings.data, by="relevance", weight=weight, n_words=30, feature_names=names)
+    table = topic_table(fitted, X=docstrings.data, by="relevance", weight=weight, n_words=30, feature_names=names)
     for k in range(8):
         assert listed(data, k, weight) == table["word"][table["topic"] == k].tolist()
 

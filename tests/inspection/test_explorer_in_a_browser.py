@@ -40,7 +40,7 @@ def page(docstrings, fitted, names):
 
 
 def words_at(fitted, docstrings, names, k, weight):
-    table = topic_table(fitted, docstrings.data, by="relevance", weight=weight, n_words=30, **names)
+    table = topic_table(fitted, X=docstrings.data, by="relevance", weight=weight, n_words=30, **names)
     return table["word"][table["topic"] == k].tolist()
 
 
@@ -93,7 +93,7 @@ def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, n
     assert found["labels"] == [" ".join(top[k]["words"]) for k in order]
     assert found["current"] == [order[0]] and found["lambda"] == "0.60"
     assert found["words"] == words_at(fitted, docstrings, names, order[0], 0.6)
-    closest = top_documents(fitted, docstrings.data, 10, document_names=docstrings.document_names)
+    closest = top_documents(fitted, n=10, X=docstrings.data, document_names=docstrings.document_names)
     assert found["documents"] == closest[order[0]]["documents"]
     assert found["tokens"] > 10 and found["drawn"] > 10 and found["unnamed"] == 0
     assert found["groups"] == ["numpy", "scipy", "sklearn"]
@@ -145,7 +145,7 @@ def test_clicks_slider_and_search_show_the_right_things(page, fitted, docstrings
     ]
     assert found["topic"][4] == [str(j) for j in order]
     np.testing.assert_allclose(np.array(found["topic"][5], float), similar[order], atol=0.0101)
-    closest = top_documents(fitted, docstrings.data, 10)[2]["rows"]
+    closest = top_documents(fitted, n=10, X=docstrings.data)[2]["rows"]
     assert found["closest"] == closest
     d = closest[3]
     n = int(docstrings.data[d].sum())
@@ -246,7 +246,11 @@ def test_hostile_names_are_text(width, tmp_path):
     assert set(found["documents"]) <= shown
     assert found["scroll"] <= found["inner"]
     assert all(value.endswith("% ± 1.0") for value in found["errors"]) and found["whiskers"] == 3
-    assert found["stability"] == ["stability 0.25", "stability 0.50", "stability 1.00"]
+    assert found["stability"] == [
+        "stability 0.25, in 2 of 4 chains",
+        "stability 0.50, in 4 of 4 chains",
+        "stability 1.00, in 4 of 4 chains",
+    ]
     assert len(found["std"]) == 10 and all(value.endswith(" ± 2.0") for value in found["std"])
 
 

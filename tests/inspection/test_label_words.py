@@ -57,13 +57,13 @@ def test_other_models_have_no_labels(fitted):
 
 
 def test_tokens_have_labels_of_their_document(fitted):
-    table = token_topics(fitted, X, feature_names=WORDS)
+    table = token_topics(X, fitted, feature_names=WORDS)
     assert set(table["label"][table["document"] == "0"]) == {"fruit"}
     assert set(table["label"][table["document"] == "1"]) == {"car"}
     assert set(table["label"][table["document"] == "3"]) == {""}
-    one = token_topics(fitted, X, document=0)
+    one = token_topics(X, fitted, document=0)
     assert (one["topic_0"] == 1).all()
-    both = token_topics(fitted, X, document=2)
+    both = token_topics(X, fitted, document=2)
     np.testing.assert_allclose(both["topic_0"] + both["topic_1"], 1)
     # The full conditional of the first token, by its formula.
     z, words = fitted.topic_assignments_, np.repeat(np.tile(np.arange(5), 4), X.ravel())
@@ -75,11 +75,11 @@ def test_tokens_have_labels_of_their_document(fitted):
     totals = np.array([(rest & (z == k)).sum() for k in range(2)])
     weights = (n + 0.5) * (m + 0.1) / (totals + 0.5)
     assert both["topic_0"][0] == pytest.approx(weights[0] / weights.sum())
-    assert (token_topics(fitted, X, document=3).filter(like="topic_").to_numpy()[:, 1:] == 0).all()
+    assert (token_topics(X, fitted, document=3).filter(like="topic_").to_numpy()[:, 1:] == 0).all()
 
 
 def test_tokens_of_new_documents_may_have_any_label(fitted):
-    table = token_topics(fitted, X[2:] + 1, feature_names=WORDS)
+    table = token_topics(X[2:] + 1, fitted, feature_names=WORDS)
     assert set(table["label"]) == {"fruit", "car"}
 
 
@@ -110,8 +110,8 @@ def test_texts():
 
 
 def test_other_tables_and_plots(fitted):
-    np.testing.assert_array_equal(document_table(fitted, X).filter(regex=r"^topic_\d+$"), fitted.doc_topic_)
-    assert set(topic_table(fitted, X, n_words=2)["topic"]) == {0, 1}
+    np.testing.assert_array_equal(document_table(fitted, X=X).filter(regex=r"^topic_\d+$"), fitted.doc_topic_)
+    assert set(topic_table(fitted, X=X, n_words=2)["topic"]) == {0, 1}
     display = ConvergenceDisplay.from_estimator(fitted)
     assert len(display.lines_) == 5
     plt.close("all")

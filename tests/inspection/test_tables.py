@@ -39,7 +39,7 @@ def test_top_words_of_arrays():
 
 @pytest.mark.parametrize("weight", [0, 0.25, 1])
 def test_relevance(weight):
-    table = topic_table((PHI, THETA), X, by="relevance", weight=weight, n_words=3, feature_names=NAMES)
+    table = topic_table((PHI, THETA), X=X, by="relevance", weight=weight, n_words=3, feature_names=NAMES)
     p = X.sum(axis=0) / X.sum()
     with np.errstate(divide="ignore"):
         log_phi = np.log(PHI)
@@ -56,7 +56,7 @@ def test_relevance(weight):
 def test_a_word_that_x_does_not_have_takes_its_share_from_the_model():
     few = X.copy()
     few[:, 3] = 0
-    table = topic_table((PHI, THETA), few, by="relevance", n_words=4, feature_names=NAMES)
+    table = topic_table((PHI, THETA), X=few, by="relevance", n_words=4, feature_names=NAMES)
     share = few.sum(axis=1) @ THETA / few.sum()
     row = table[(table["topic"] == 1) & (table["word"] == "bank")]
     assert row["word_share"].item() == pytest.approx(share @ PHI[:, 3])
@@ -80,10 +80,10 @@ def test_equal_words_are_in_the_order_of_the_model():
 
 
 def test_top_documents_and_document_table():
-    table = top_documents((PHI, THETA), X, 2, document_names=["a", "b", "c"])
+    table = top_documents((PHI, THETA), n=2, X=X, document_names=["a", "b", "c"])
     assert [row["documents"] for row in table] == [["a", "c"], ["b", "c"]]
     assert [row["rows"] for row in table] == [[0, 2], [1, 2]] and table[1]["proportions"] == [0.8, 0.4]
-    table = document_table((PHI, THETA), X)
+    table = document_table((PHI, THETA), X=X)
     assert table.columns.tolist() == ["document", "tokens", "main_topic", "topic_0", "topic_1"]
     assert table["tokens"].tolist() == [6, 4, 5] and table["main_topic"].tolist() == [0, 1, 0]
     np.testing.assert_array_equal(table[["topic_0", "topic_1"]], THETA)
@@ -116,36 +116,36 @@ ESTIMATORS = [
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 def test_estimators_of_the_package(estimator, corpus):
     estimator.fit(corpus)
-    table = document_table(estimator, corpus)
+    table = document_table(estimator, X=corpus)
     np.testing.assert_array_equal(table.filter(regex=r"^topic_\d+$"), estimator.doc_topic_)
     assert document_table(estimator).filter(regex=r"^topic_\d+$").equals(table.filter(regex=r"^topic_\d+$"))
-    words = topic_table(estimator, corpus, n_words=25)
+    words = topic_table(estimator, X=corpus, n_words=25)
     for k, phi in enumerate(estimator.topic_word_):
         assert words["word"][words["topic"] == k].tolist() == [str(v) for v in np.argsort(-phi, kind="stable")]
     share = [row["share"] for row in top_words(estimator, X=corpus)]
     np.testing.assert_allclose(share, shares(estimator, corpus))
     # Other documents, and the same ones in another order, are folded in.
     for other in (corpus[:7], corpus[::-1]):
-        found = document_table(estimator, other).filter(regex=r"^topic_\d+$")
+        found = document_table(estimator, X=other).filter(regex=r"^topic_\d+$")
         np.testing.assert_array_equal(found, estimator.transform(other))
 
 
 def test_new_documents_of_known_collections(corpus):
     labels = ["a"] * 20 + ["b"] * 20
     lda = CompoundLDA(2, max_iter=20, random_state=0).fit(corpus, collections=labels)
-    known = document_table(lda, corpus[15:25], collections=labels[15:25])[["topic_0", "topic_1"]]
+    known = document_table(lda, X=corpus[15:25], collections=labels[15:25])[["topic_0", "topic_1"]]
     np.testing.assert_array_equal(known, lda.transform(corpus[15:25], collections=labels[15:25]))
-    assert not np.array_equal(known, document_table(lda, corpus[15:25])[["topic_0", "topic_1"]])
+    assert not np.array_equal(known, document_table(lda, X=corpus[15:25])[["topic_0", "topic_1"]])
 
 
 def test_models_of_scikit_learn(corpus):
     lda = LatentDirichletAllocation(2, random_state=0, max_iter=3).fit(corpus)
-    np.testing.assert_allclose(document_table(lda, corpus)[["topic_0", "topic_1"]], lda.transform(corpus))
+    np.testing.assert_allclose(document_table(lda, X=corpus)[["topic_0", "topic_1"]], lda.transform(corpus))
     nmf = NMF(2, random_state=0, max_iter=400).fit(corpus)
     W = nmf.transform(corpus)
     # Part of the weight of each document that a component explains, whatever the scale of the components.
     explained = np.stack([np.outer(W[:, k], nmf.components_[k]).sum(axis=1) for k in range(2)], axis=1)
-    found = document_table(nmf, corpus)[["topic_0", "topic_1"]]
+    found = document_table(nmf, X=corpus)[["topic_0", "topic_1"]]
     np.testing.assert_allclose(found, explained / explained.sum(axis=1, keepdims=True))
     with pytest.raises(ValueError, match="X is None, and NMF keeps no documents: give X"):
         document_table(nmf)
@@ -158,9 +158,9 @@ def test_pipelines_searches_and_frames():
         TEXTS[::3] + TEXTS[::3]
     )
     assert sorted(row["words"][0] for row in top_words(pipeline, 1)) == ["apple", "wheel"]
-    assert document_table(pipeline, TEXTS)["tokens"].tolist() == [3, 3, 3, 3]
+    assert document_table(pipeline, X=TEXTS)["tokens"].tolist() == [3, 3, 3, 3]
     assert sorted(row["words"][0] for row in top_words(search, 1)) == ["apple", "wheel"]
-    assert document_table(search, TEXTS)["tokens"].tolist() == [3, 2, 2, 3]
+    assert document_table(search, X=TEXTS)["tokens"].tolist() == [3, 2, 2, 3]
     frame = pandas.DataFrame(X, columns=NAMES)
     assert {word for row in top_words(GibbsLDA(2, max_iter=3).fit(frame), 4) for word in row["words"]} == set(NAMES)
     nested = make_pipeline(CountVectorizer(), make_pipeline("passthrough", lda)).fit(TEXTS)
@@ -175,10 +175,10 @@ def test_without_pandas(monkeypatch):
             raise ImportError(name)
         return real(name, *args, **kwargs)
 
-    frames = topic_table((PHI, THETA), feature_names=NAMES), document_table((PHI, THETA), X)
+    frames = topic_table((PHI, THETA), feature_names=NAMES), document_table((PHI, THETA), X=X)
     records = [frame.to_dict("records") for frame in frames]
     monkeypatch.setattr(builtins, "__import__", without)
-    tables = topic_table((PHI, THETA), feature_names=NAMES), document_table((PHI, THETA), X)
+    tables = topic_table((PHI, THETA), feature_names=NAMES), document_table((PHI, THETA), X=X)
     for table, expected in zip(tables, records, strict=True):
         assert isinstance(table, list) and table == expected
         assert type(table[0]["topic_0"] if "topic_0" in table[0] else table[0]["probability"]) is float
@@ -221,9 +221,9 @@ def test_a_printed_table_holds_no_markup_and_no_control_characters():
         (lambda: top_words((PHI, THETA), X=X[:, :3]), ValueError, "X has 3 features; topic_word has 4"),
         (lambda: top_words((PHI, THETA), X=-X), ValueError, "Negative values in data"),
         (lambda: top_documents((PHI, THETA), document_names=["a"]), ValueError, "there are 3 documents"),
-        (lambda: document_table((PHI, THETA), X, collections=[1, 1, 2]), TypeError, "arrays have no collections"),
-        (lambda: document_table(FITTED, X, collections=[1, 1, 2]), TypeError, "GibbsLDA has no collections"),
-        (lambda: document_table(FITTED, X[:, :2]), ValueError, "X has 2 features; the GibbsLDA has 4"),
+        (lambda: document_table((PHI, THETA), X=X, collections=[1, 1, 2]), TypeError, "arrays have no collections"),
+        (lambda: document_table(FITTED, X=X, collections=[1, 1, 2]), TypeError, "GibbsLDA has no collections"),
+        (lambda: document_table(FITTED, X=X[:, :2]), ValueError, "X has 2 features; the GibbsLDA has 4"),
         (lambda: top_words(GibbsLDA(2)), NotFittedError, "not fitted"),
     ],
 )

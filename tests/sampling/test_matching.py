@@ -10,7 +10,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from sklda import GibbsLDA
+from sklda._inference import distances as module
 from sklda._inference.corpus import Corpus
+from sklda._inference.distances import jensen_shannon
 from sklda._inference.sampling import matching
 from sklda._inference.sampling.matching import match_topics, same_names
 from sklda._inference.sampling.point_estimates import reserve_memory
@@ -32,7 +34,11 @@ def test_distances_are_those_of_scipy(K, V):
     rng = np.random.default_rng(0)
     a, b = topics(rng, K, V), topics(rng, K, V)
     expected = distances(a, b)
-    np.testing.assert_allclose(matching._distances_of_all_pairs(a, b), expected, atol=2e-6)
+    np.testing.assert_allclose(jensen_shannon(a, b, dtype=np.float32), expected, atol=2e-6)
+    np.testing.assert_allclose(jensen_shannon(a, b[:1]), expected[:, :1], atol=1e-7)
+    among = jensen_shannon(a)
+    np.testing.assert_allclose(among, distances(a, a), atol=1e-7)
+    assert (among == among.T).all() and not np.diag(among).any()
     order, found = match_topics(a, b)
     assert sorted(order) == list(range(K))
     np.testing.assert_allclose(found, expected[np.arange(K), order], atol=1e-12)
@@ -45,8 +51,8 @@ def test_several_blocks_of_words(monkeypatch):
     a, b = topics(rng, 7, 100), topics(rng, 7, 100)
     expected = distances(a, b)
     for size in (1, 30, 700, 701):
-        monkeypatch.setattr(matching, "_BLOCK", size)
-        np.testing.assert_allclose(matching._distances_of_all_pairs(a, b), expected, atol=2e-6)
+        monkeypatch.setattr(module, "_BLOCK", size)
+        np.testing.assert_allclose(jensen_shannon(a, b, dtype=np.float32), expected, atol=2e-6)
 
 
 def test_a_permutation_is_found():

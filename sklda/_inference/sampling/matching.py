@@ -3,13 +3,10 @@
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
-from scipy.special import rel_entr
 
+from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._inference.parallel import NEVER_STOP
 
-# Elements of the arrays of a block of words, which stay in the cache, and its most words: longer sums in single
-# precision would be less exact.
-_BLOCK, _WORDS = 1 << 17, 1024
 # Topics have switched names if the overlap under another name is larger by this share of a topic of mean size.
 _SWITCHED = 0.1
 # Products of a block of overlaps, and the most topics whose names an assignment decides, which takes 128 MB.
@@ -31,8 +28,14 @@ def match_topics(a, b):
     distances : ndarray of shape (n_components,)
         Jensen-Shannon distances of the matched topics: roots of the divergence in bits, from 0 to 1.
     """
-    order = linear_sum_assignment(_distances_of_all_pairs(a, b))[1]
-    return order, _distances(a, b[order])
+    order = linear_sum_assignment(jensen_shannon(a, b, dtype=np.float32))[1]
+    return order, jensen_shannon_pairs(a, b[order])
+
+
+def match_and_nearest(a, b):
+    """As `match_topics`, but with the distances of the nearest topics of `b`, which several topics can share."""
+    found = jensen_shannon(a, b, dtype=np.float32)
+    return linear_sum_assignment(found)[1], jensen_shannon_pairs(a, b[found.argmin(axis=1)])
 
 
 def same_names(before, after, stop=NEVER_STOP):
@@ -118,33 +121,3 @@ def _overlaps(before, after):
         other = i != j
         yield i[other], j[other], block.data[other]
         first = last
-
-
-def _distances(a, b):
-    """Jensen-Shannon distance of each topic of `a` from that of `b` in its place, (n_components,)."""
-    middle = (a + b) / 2
-    bits = (rel_entr(a, middle) + rel_entr(b, middle)).sum(axis=1) / (2 * np.log(2))
-    return np.sqrt(np.clip(bits, 0, 1))
-
-
-def _distances_of_all_pairs(a, b):
-    """Jensen-Shannon distances, (n_components, n_components), in single precision."""
-    # No logarithm of zero.
-    a, b = (np.maximum(topics, np.finfo(np.float32).tiny, dtype=np.float32) for topics in (a, b))
-    n_topics, n_words = a.shape
-    bits = np.ones((n_topics, n_topics))
-    width = min(max(_BLOCK // n_topics, 1), _WORDS)
-    for start in range(0, n_words, width):
-        block, other = a[:, start : start + width], np.ascontiguousarray(b[:, start : start + width])
-        both, logs = np.empty_like(other), np.empty_like(other)
-        bits += (_information(block, np.log2(block))[:, None] + _information(other, np.log2(other))) / 2
-        for row, topic in zip(bits, block, strict=True):
-            np.log2(np.add(topic, other, out=both), out=logs)
-            row -= _information(both, logs) / 2
-    np.clip(bits, 0, 1, out=bits)
-    return np.sqrt(bits, out=bits)
-
-
-def _information(p, logs):
-    """Sum over words of p log p, (n_topics,)."""
-    return np.einsum("kv,kv->k", p, logs)

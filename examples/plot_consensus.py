@@ -1,0 +1,75 @@
+"""
+Which topics can I report?
+==========================
+
+Eight fits with different seeds have different topics. The topics that
+six of them have are found again by other fits.
+:ref:`reportable_topics` explains how.
+"""
+
+# %%
+# Two sets of fits with different seeds, of 20 topics each.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from sklda import ConsensusTopics, GibbsLDA
+from sklda.datasets import load_docstrings
+from sklda.inspection import top_words
+
+docstrings = load_docstrings()
+lda = GibbsLDA(20, max_iter=100)
+first, second = (
+    ConsensusTopics(lda, random_state=seed).fit(docstrings.data)
+    for seed in (0, 1)
+)
+table = top_words(first, 4, feature_names=docstrings.feature_names)
+for part, row in zip(first.prevalence_, table, strict=True):
+    print(f"{8 * part:.0f} of 8:", *row["words"])
+
+# %%
+# Match of a topic: one less the smallest Jensen-Shannon distance from a
+# topic of the other set.
+
+
+def match(a, b):
+    distances = cdist(a, b, "jensenshannon") / np.sqrt(np.log(2))
+    return 1 - distances.min(axis=1)
+
+
+single = [
+    match(a.topic_word_, b.topic_word_)
+    for a, b in zip(first.estimators_, second.estimators_, strict=True)
+]
+single = np.concatenate(single)
+together = match(first.topic_word_, second.topic_word_)
+print(f"topics of one fit: {np.median(single):.2f}")
+print(f"consensus topics:  {np.median(together):.2f}")
+
+# %%
+# Left: matches of topics of single fits, and of consensus topics. Right:
+# the shares of the consensus topics, with standard deviations between
+# fits.
+
+fig, (left, right) = plt.subplots(
+    1, 2, figsize=(10, 4), layout="constrained", width_ratios=(1, 1.3)
+)
+bins = np.linspace(0, 1, 21)
+left.hist(single, bins, density=True, alpha=0.6, label="topics of one fit")
+left.hist(together, bins, density=True, alpha=0.6, label="consensus topics")
+left.set(xlabel="match in the other set", ylabel="density")
+left.legend(frameon=False)
+names = [" ".join(row["words"][:3]) for row in table]
+places = np.arange(len(names))[::-1]
+right.barh(
+    places,
+    first.topic_share_,
+    xerr=first.topic_share_std_,
+    color="steelblue",
+    capsize=2,
+)
+right.set_yticks(places, names)
+right.set_xlabel("share of the tokens")
+for ax in (left, right):
+    ax.spines[["top", "right"]].set_visible(False)

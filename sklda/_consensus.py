@@ -1,0 +1,403 @@
+"""ConsensusTopics: the topics that several fits of a topic model have in common."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    MetaEstimatorMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklda._fitting import all_or_nothing
+from sklda._gibbs import GibbsLDA
+from sklda._inference import random
+from sklda._inference.arguments import distributions
+from sklda._inference.consensus import find_consensus, splits_and_merges
+from sklda._inference.corpus import Corpus
+from sklda._inference.counts import check_matrix
+from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._inference.held_out.averages import mean_per_token
+from sklda._inference.types import Counts, Model, Seed
+from sklda._inference.warn import warn
+from sklda._persistence import SavedMixin
+from sklda.metrics._models import topic_proportions
+
+_KEPT = "n_features_in_", "feature_names_in_"
+# Jensen-Shannon distance of topics that are equal up to rounding.
+_EQUAL = 1e-3
+
+
+class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+    """The topics that several fits of a topic model have in common, and how often each is found.
+
+    A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
+    own, pools their topics, and clusters them by their Jensen-Shannon distances. The clusters that most fits have are
+    its topics.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        A topic model with ``fit``, ``transform`` and ``components_``, for example `GibbsLDA`, or scikit-learn's
+        `LatentDirichletAllocation` or `NMF`. It is not fitted itself. None: ``GibbsLDA()``.
+    n_fits : int, default=8
+        Number of fits, at least 2.
+    min_prevalence : float, default=0.75
+        The smallest part of the fits that must have a topic, between 0 and 1. Another set of fits has the topics of
+        most fits more often than those of one half.
+    resample : {"bootstrap"} or float, default=None
+        The documents of each fit. None: all documents. ``"bootstrap"``: as many, drawn with replacement. A float
+        between 0 and 1: this part of them, drawn without replacement. Documents without words are not drawn. Fits to
+        the same documents agree more than fits to other documents of the same kind would. Fits that also share their
+        start agree because of that alone.
+    n_jobs : int, default=None
+        Number of fits at a time, as in joblib. Results do not depend on it.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        The seeds of the fits and the samples of documents are derived from it. With an int, results are reproducible.
+
+    Attributes
+    ----------
+    components_, topic_word_ : ndarray of shape (n_topics_, n_features_in_)
+        The consensus topics as distributions over words, by falling prevalence, then by falling share.
+    topic_word_std_ : ndarray of shape (n_topics_, n_features_in_)
+        Standard deviations of `topic_word_` between the fits that have the topic.
+    n_topics_ : int
+        Number of consensus topics. It can be 0.
+    prevalence_ : ndarray of shape (n_topics_,)
+        Parts of the fits that have the topic.
+    similarity_ : ndarray of shape (n_topics_,)
+        How alike the members of a topic are: means over pairs of fits of one less the Jensen-Shannon distance.
+    members_ : list of n_topics_ ndarray of shape (n_members, 2)
+        The members of each topic: pairs of a fit and the number of its topic. A fit can have several members.
+    relations_ : list of dict
+        Splits and merges, computed at the first access, closest first. ``fit``, ``topics`` (of this fit), ``covers``
+        (consensus topics) and ``similarity``. If a topic of a fit covers several consensus topics together, the fit
+        merges these. If several topics of a fit cover a consensus topic together, the fit splits it.
+    doc_topic_ : ndarray of shape (n_documents, n_topics_)
+        Proportions of the consensus topics in the documents of the fit. Rows sum to at most one.
+    doc_topic_std_ : ndarray of shape (n_documents, n_topics_)
+        Standard deviations of the proportions between fits. A fit without a topic has the proportion 0 for it.
+    unassigned_ : ndarray of shape (n_documents,)
+        The rest of each document, which belongs to topics that are not found again.
+    topic_share_, topic_share_std_ : ndarray of shape (n_topics_,)
+        Shares of the topics in the tokens, and their standard deviations between fits.
+    estimators_ : list of n_fits estimators
+        The fitted clones.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words. Only if X has column names that are all strings.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If no topic is found again, or if all fits are equal because the estimator does not depend on a seed.
+
+    See Also
+    --------
+    sklda.metrics.match_topics : The topics of two fits.
+
+    Notes
+    -----
+    Clusters are those of average linkage, cut at a mean distance of 0.5. A fit may have several topics in a cluster;
+    their mixture then stands for the fit. The distribution of a consensus topic is proportional to the square of the
+    mean of the square roots of its members. Another set of fits finds this centre more often than it finds the
+    arithmetic mean. :ref:`reportable_topics` has measurements.
+
+    References
+    ----------
+    Hoyle, Goel, Sarkar & Resnik (2022). Are neural topic models broken? Findings of EMNLP.
+
+    Kotliar et al. (2019). Identifying gene expression programs of cell-type identity and cellular activity with
+    single-cell RNA-Seq. eLife 8. It clusters the components of many NMF fits.
+
+    Examples
+    --------
+    >>> from sklda import ConsensusTopics, GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> X = make_lda_corpus(200, 100, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
+    >>> found = ConsensusTopics(GibbsLDA(4, max_iter=100), n_fits=4, random_state=0).fit(X)
+    >>> found.n_topics_, found.prevalence_.tolist()
+    (4, [1.0, 1.0, 1.0, 1.0])
+    """
+
+    _parameter_constraints = {
+        "estimator": [None, HasMethods(["fit", "transform"])],
+        "n_fits": [Interval(Integral, 2, None, closed="left")],
+        "min_prevalence": [Interval(Real, 0, 1, closed="right")],
+        "resample": [None, StrOptions({"bootstrap"}), Interval(Real, 0, 1, closed="neither")],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        estimator: Model | None = None,
+        n_fits: int = 8,
+        *,
+        min_prevalence: float = 0.75,
+        resample: Literal["bootstrap"] | float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_fits = n_fits
+        self.min_prevalence = min_prevalence
+        self.resample = resample
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Counts, y: Any = None) -> Self:
+        """Fit the clones, and find the topics that they have in common.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            What `estimator` takes: word counts, or for NMF also weights such as tf-idf.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : ConsensusTopics
+            If an error or Ctrl-C ends the fit, the estimator is as it was before.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, X has no word, or the estimator refuses X or finds no distributions.
+        TypeError
+            If a parameter has the wrong type, or the estimator is no topic model.
+        """
+        self._validate_params()
+        if self.estimator is not None and get_tags(self.estimator).target_tags.required:
+            raise TypeError(f"{type(self.estimator).__name__} needs labels, so it has no topics to find again.")
+        counts = self._counts(X, reset=True)
+        lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
+        if not lengths.any():
+            raise ValueError(f"X has {len(lengths)} documents and no word at all: there is nothing to fit.")
+        data = X if hasattr(X, "iloc") else counts
+        estimators = Parallel(n_jobs=self.n_jobs)(delayed(_fitted)(*task) for task in self._tasks(data, lengths))
+        topics = [_topics_of(each) for each in estimators]
+        theta = [self._training_proportions(each, data) for each in estimators]
+        shares = [lengths @ each / lengths.sum() for each in theta]
+        found = find_consensus(topics, shares, self.min_prevalence)
+        self._warn(topics, found)
+        fitted = {
+            "components_": found.topic_word,
+            "topic_word_std_": found.topic_word_std,
+            "prevalence_": found.prevalence,
+            "similarity_": found.similarity,
+            "members_": found.members,
+            "n_topics_": len(found.topic_word),
+            "estimators_": estimators,
+            "_topic_shares_": shares,
+        }
+        mean, std = _mean_and_std([_summed(each, found.members, f) for f, each in enumerate(theta)])
+        by_fit = [_summed(each[None], found.members, f)[0] for f, each in enumerate(shares)]
+        fitted |= {"doc_topic_": mean, "doc_topic_std_": std, "_fingerprint_": _fingerprint(counts)}
+        fitted["topic_share_"], fitted["topic_share_std_"] = _mean_and_std(by_fit)
+        for name in [name for name in vars(self) if name.endswith("_") and name not in _KEPT]:
+            delattr(self, name)
+        self.__dict__.update(fitted)
+        return self
+
+    def transform(self, X: Counts) -> np.ndarray:
+        """Proportions of the consensus topics in documents.
+
+        A proportion is the mean over fits of the summed proportions of the members of a topic. The row of a document
+        depends on this document alone if this is so for the estimator, as for `GibbsLDA`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            What `estimator` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_topics_)
+            Rows sum to at most one. The rest belongs to topics that are not found again.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X does not have the features of the fit, or the estimator refuses X.
+        """
+        check_is_fitted(self)
+        counts = self._counts(X, reset=False)
+        data = X if hasattr(X, "iloc") else counts
+        theta = (topic_proportions(each, data) for each in self.estimators_)
+        return np.mean([_summed(each, self.members_, f) for f, each in enumerate(theta)], axis=0)
+
+    def score(self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """The number of topics that are found again, times the part of documents that they make up.
+
+        Greater is better. With more topics in a fit, more topics are found again, but they make up a smaller part. So a
+        search over the number of topics has a maximum.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            What `estimator` takes.
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_documents,), default=None
+            Weights of the documents.
+
+        Returns
+        -------
+        float
+            `n_topics_`, times the mean over the tokens of X of the assigned part of their document.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X does not have the features of the fit, the estimator refuses X, X has no word, or a weight is negative
+            or not finite.
+        """
+        assigned = self.transform(X).sum(axis=1)
+        lengths = np.asarray(self._counts(X, reset=False).sum(axis=1), dtype=np.float64).ravel()
+        return self.n_topics_ * mean_per_token(assigned * lengths, lengths, sample_weight)
+
+    @property
+    def topic_word_(self) -> np.ndarray:
+        """The consensus topics as distributions over words: ndarray of shape (n_topics_, n_features_in_)."""
+        return self.components_
+
+    @property
+    def unassigned_(self) -> np.ndarray:
+        """The rest of each document of the fit: ndarray of shape (n_documents,)."""
+        return np.maximum(1 - self.doc_topic_.sum(axis=1), 0)
+
+    @cached_property
+    def relations_(self) -> list[dict[str, Any]]:
+        """Splits and merges between fits and consensus topics, a list of dict."""
+        # Imported here, because inspection imports the estimators' layer.
+        from sklda.inspection._records import Table
+
+        found = []
+        for f, (estimator, shares) in enumerate(zip(self.estimators_, self._topic_shares_, strict=True)):
+            own = _topics_of(estimator)
+            distances = jensen_shannon(own, self.components_, dtype=np.float32)
+            for topics, covered, distance in splits_and_merges(
+                own, self.components_, shares, self.topic_share_, distances
+            ):
+                found.append({"fit": f, "topics": topics, "covers": covered, "similarity": 1 - distance})
+        return Table(sorted(found, key=lambda row: -row["similarity"]))
+
+    def _counts(self, X, *, reset):
+        """X as an array or CSR matrix of numbers that are not negative; its features are stored or compared."""
+
+        def validate(X, **options):
+            return validate_data(self, X, reset=reset, **options)
+
+        return check_matrix(X, validate, ensure_non_negative=True)
+
+    def _tasks(self, X, lengths):
+        """The clones with their seeds, and the documents of each."""
+        seed = random.seed_sequence(self.random_state)
+        with_words = np.flatnonzero(lengths)
+        for f in range(self.n_fits):
+            estimator = clone(GibbsLDA() if self.estimator is None else self.estimator)
+            rng = np.random.default_rng(random.child(seed, f))
+            names = sorted(name for name in estimator.get_params() if name.split("__")[-1] == "random_state")
+            estimator.set_params(**{name: int(rng.integers(2**31)) for name in names})
+            if self.resample is None:
+                yield estimator, X
+            elif self.resample == "bootstrap":
+                yield estimator, _safe_indexing(X, rng.choice(with_words, len(with_words)))
+            else:
+                n = max(1, round(self.resample * len(with_words)))
+                yield estimator, _safe_indexing(X, np.sort(rng.choice(with_words, n, replace=False)))
+
+    def _training_proportions(self, estimator, X):
+        """theta of all documents by one of the fits."""
+        known = getattr(estimator, "doc_topic_", None) if self.resample is None else None
+        return np.asarray(known, dtype=np.float64) if known is not None else topic_proportions(estimator, X)
+
+    def _warn(self, topics, found):
+        """Warn if fits are equal, or have nothing in common."""
+        first, *others = topics
+        # Fits of one topic have the same one, and topics of different fits have different numbers.
+        if len(first) > 1 and all(
+            first.shape == each.shape and (jensen_shannon_pairs(first, each) < _EQUAL).all() for each in others
+        ):
+            warn(
+                f"All {self.n_fits} fits have the same topics, because they have the same start or do not depend on a "
+                "seed. So they do not say whether topics are found again: give resample='bootstrap', or an estimator "
+                "with a random start.",
+                ConvergenceWarning,
+            )
+        elif not len(found.topic_word):
+            warn(
+                f"No topic is found in {self.min_prevalence:.0%} of the {self.n_fits} fits: n_topics_ is 0. Use fewer "
+                "topics, more documents or a smaller min_prevalence.",
+                ConvergenceWarning,
+            )
+
+    @property
+    def _n_features_out(self):
+        return self.n_topics_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(GibbsLDA() if self.estimator is None else self.estimator).input_tags
+        return tags
+
+
+def _fitted(estimator, X):
+    return estimator.fit(X)
+
+
+def _topics_of(estimator):
+    """The topics of a fit as distributions; a topic without words is a row of zeros."""
+    name = type(estimator).__name__
+    if not hasattr(estimator, "components_"):
+        raise TypeError(
+            f"{name} has no components_ after fit: give a topic model. A pipeline must end in ConsensusTopics, rather "
+            "than be its estimator."
+        )
+    components = np.asarray(estimator.components_, dtype=np.float64)
+    empty = components.ndim == 2 and not components.any(axis=1).all() and components.any()
+    if not empty:
+        return distributions(components, f"components_ of the {name}")
+    topics = np.zeros_like(components)
+    kept = components.any(axis=1)
+    topics[kept] = distributions(components[kept], f"components_ of the {name}")
+    return topics
+
+
+def _fingerprint(counts):
+    """The hash of the documents, by which inspection knows those of the fit; None if they are no counts."""
+    values = counts.data if sp.issparse(counts) else counts
+    return Corpus.from_counts(counts).fingerprint if (values == np.floor(values)).all() else None
+
+
+def _summed(theta, members, fit):
+    """Summed proportions of the members in one fit, (n_documents, n_topics)."""
+    found = np.zeros((len(theta), len(members)))
+    for c, pairs in enumerate(members):
+        found[:, c] = theta[:, pairs[pairs[:, 0] == fit, 1]].sum(axis=1)
+    return found
+
+
+def _mean_and_std(by_fit):
+    return np.mean(by_fit, axis=0), np.std(by_fit, axis=0, ddof=1)

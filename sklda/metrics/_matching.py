@@ -1,0 +1,95 @@
+"""The topics of two fits: which are the same, and which are split or merged."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils import Bunch
+
+from sklda._inference.arguments import distributions
+from sklda._inference.consensus import splits_and_merges
+from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._inference.types import Model
+from sklda.metrics._models import feature_names_of, topic_weights, unwrap
+
+
+def match_topics(a: Model, b: Model) -> Bunch:
+    """Match the topics of two fits over the same words: the nearest in both directions, and one to one.
+
+    Parameters
+    ----------
+    a, b : estimator, pipeline, or array-like of shape (n_components, n_features)
+        Fitted topic models with ``components_``, pipelines or searches that end in one, or the weights of words in
+        topics, not negative. In a pair of weights and a prior, the prior is not used. The numbers of topics may differ.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        - ``distances`` (n_components of a, n_components of b): Jensen-Shannon distances, roots of the divergence in
+          bits, from 0 to 1
+        - ``nearest_in_b``, ``distance_in_b`` (n_components of a,): for every topic of a, the nearest one of b, and its
+          distance
+        - ``nearest_in_a``, ``distance_in_a`` (n_components of b,): the other way round
+        - ``one_to_one``, ``one_to_one_distance`` (n_components of a,): the topic of b in the assignment with the
+          smallest sum of distances (Hungarian algorithm), and its distance; -1 and NaN if b has too few topics
+        - ``splits``, ``merges``: lists of dict with ``a`` and ``b`` (lists of topics) and ``distance``. A topic of a
+          that several topics of b cover together is split; several topics of a that one topic of b covers are merged.
+
+    Raises
+    ------
+    ValueError
+        If the fits have different words, or weights are no distributions.
+    TypeError
+        If a model has no topics.
+
+    Notes
+    -----
+    A distance of 0.5 or less is the same topic. How often topics are found again is measured on the page
+    :ref:`reportable_topics`.
+
+    Examples
+    --------
+    >>> from sklda.metrics import match_topics
+    >>> a = [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
+    >>> b = [[0.0, 0.0, 0.0, 1.0], [0.4, 0.6, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
+    >>> found = match_topics(a, b)
+    >>> found.nearest_in_b.tolist(), found.distance_in_b.round(2).tolist()
+    ([1, 0], [0.09, 0.56])
+    >>> found.splits
+    [{'a': [1], 'b': [0, 2], 'distance': 0.0}]
+    """
+    (first, first_weights), (second, second_weights) = (_topics(each, name) for each, name in ((a, "a"), (b, "b")))
+    if first.shape[1] != second.shape[1]:
+        raise ValueError(f"a has {first.shape[1]} features and b has {second.shape[1]}: fits of the same words match.")
+    names = [feature_names_of(each) for each in (a, b)]
+    if None not in names and names[0] != names[1]:
+        v = next(v for v, (x, y) in enumerate(zip(*names, strict=True)) if x != y)
+        raise ValueError(f"column {v} is the word {names[0][v]!r} in a and {names[1][v]!r} in b: use one vocabulary.")
+    distances = jensen_shannon(first, second)
+    rows, columns = linear_sum_assignment(distances)
+    one_to_one, own = np.full(len(first), -1), np.full(len(first), np.nan)
+    one_to_one[rows], own[rows] = columns, jensen_shannon_pairs(first[rows], second[columns])
+    related = [
+        {"a": in_a, "b": in_b, "distance": round(distance, 6)}
+        for in_a, in_b, distance in splits_and_merges(first, second, first_weights, second_weights, distances)
+    ]
+    return Bunch(
+        distances=distances,
+        nearest_in_b=distances.argmin(axis=1),
+        distance_in_b=distances.min(axis=1),
+        nearest_in_a=distances.argmin(axis=0),
+        distance_in_a=distances.min(axis=0),
+        one_to_one=one_to_one,
+        one_to_one_distance=own,
+        splits=[row for row in related if len(row["b"]) > 1],
+        merges=[row for row in related if len(row["a"]) > 1],
+    )
+
+
+def _topics(model, name):
+    """Topics as distributions, and their shares, or the sums of their weights."""
+    weights, _ = topic_weights(None, model)
+    topics = distributions(weights, f"components_ of {name}" if hasattr(model, "fit") else name)
+    share = getattr(unwrap(model)[0], "topic_share_", None)
+    known = share is not None and np.shape(share) == (len(topics),)
+    return topics, np.asarray(share if known else np.sum(np.asarray(weights, dtype=np.float64), axis=1))

@@ -1,0 +1,241 @@
+"""ConsensusTopics: known topics, fits and their documents, proportions, searches, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn import config_context
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.decomposition import NMF, LatentDirichletAllocation, TruncatedSVD
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sklda import CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA
+from sklda._inference.distances import jensen_shannon
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import document_table, token_topics, top_documents, top_words, topic_hierarchy
+from sklda.inspection._explorer_data import page_data
+from sklda.inspection._view import view_documents
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_lda_corpus(200, 100, 4, doc_length=80, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def found(corpus):
+    return ConsensusTopics(GibbsLDA(4, max_iter=60), n_fits=4, random_state=0).fit(corpus.data)
+
+
+class Recorder(TransformerMixin, BaseEstimator):
+    """A topic model that keeps its documents; its topics are a draw from its seed."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        self.X_ = X
+        self.components_ = np.random.default_rng(self.random_state).dirichlet(np.full(X.shape[1], 0.1), 3)
+        return self
+
+    def transform(self, X):
+        return np.full((X.shape[0], 3), 1 / 3)
+
+
+def test_clear_topics_are_found_by_every_fit(corpus, found):
+    assert found.n_topics_ == 4 and found.prevalence_.tolist() == [1] * 4
+    assert (found.similarity_ > 0.9).all()
+    distances = jensen_shannon(corpus.topic_word, found.topic_word_)
+    assert sorted(distances.argmin(axis=1)) == [0, 1, 2, 3]
+    assert distances.min(axis=1).max() < 0.2
+    np.testing.assert_allclose(found.doc_topic_.sum(axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(found.unassigned_, 0, atol=1e-6)
+    assert found.relations_ == []
+
+
+def test_topics_of_noise_are_not_found_again():
+    """With the cut at 1, of the clustering, all topics would be one topic that every fit has."""
+    noise = np.random.default_rng(0).poisson(0.3, (150, 100))
+    lda = GibbsLDA(8, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=60)
+    model = ConsensusTopics(lda, n_fits=5, min_prevalence=0.8, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="No topic is found in 80% of the 5 fits"):
+        model.fit(noise)
+    assert model.n_topics_ == 0 and model.transform(noise).shape == (150, 0)
+    assert model.components_.shape == (0, 100) and model.get_feature_names_out().shape == (0,)
+    np.testing.assert_array_equal(model.unassigned_, 1)
+    assert model.score(noise) == 0 and model.relations_ == []
+
+
+def test_proportions_are_means_over_fits_of_summed_members(corpus, found):
+    X = corpus.data[:20]
+    by_fit = np.zeros((4, 20, 4))
+    for f, each in enumerate(found.estimators_):
+        theta = each.transform(X)
+        for c, pairs in enumerate(found.members_):
+            for own, k in pairs:
+                by_fit[f, :, c] += theta[:, k] * (own == f)
+    np.testing.assert_allclose(found.transform(X), by_fit.mean(axis=0))
+    training = np.array(
+        [
+            [each.doc_topic_[:, pairs[pairs[:, 0] == f, 1]].sum(axis=1) for pairs in found.members_]
+            for f, each in enumerate(found.estimators_)
+        ]
+    ).transpose(0, 2, 1)
+    np.testing.assert_allclose(found.doc_topic_, training.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(found.doc_topic_std_, training.std(axis=0, ddof=1), atol=1e-6)
+    weights = np.ravel(corpus.data.sum(axis=1)) / corpus.data.sum()
+    np.testing.assert_allclose(found.topic_share_, weights @ found.doc_topic_, rtol=1e-6)
+    np.testing.assert_allclose(found.topic_share_std_, (weights @ training).std(axis=0, ddof=1), atol=1e-6)
+
+
+def test_results_depend_on_the_seed_only(corpus, found, same):
+    with parallel_config(backend="threading"):
+        again = clone(found).set_params(n_jobs=2).fit(corpus.data)
+    for name in ("components_", "doc_topic_", "prevalence_", "members_", "topic_share_std_"):
+        assert same(getattr(again, name), getattr(found, name))
+    other = clone(found).set_params(random_state=1).fit(corpus.data)
+    assert not np.array_equal(other.components_, found.components_)
+    seeds = [each.random_state for each in found.estimators_]
+    assert len(set(seeds)) == 4 and found.estimator.random_state is None
+    X = corpus.data[:30]
+    theta = found.transform(X)
+    np.testing.assert_array_equal(found.transform(X[[7, 3]]), theta[[7, 3]])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).transform(X), theta)
+
+
+@pytest.mark.parametrize(("resample", "n_drawn", "distinct"), [("bootstrap", 58, False), (0.5, 29, True)])
+def test_samples_of_documents(resample, n_drawn, distinct):
+    X = np.random.default_rng(0).poisson(1, (60, 20))
+    X[[3, 40]] = 0
+    X[:, 0] = np.arange(60)
+    X[[3, 40], 0] = 0
+    model = ConsensusTopics(Recorder(), n_fits=3, resample=resample, min_prevalence=0.1, random_state=0).fit(X)
+    samples = [each.X_[:, 0] for each in model.estimators_]
+    for sample in samples:
+        # Document 0 has the mark 0, too. Documents without words are not drawn.
+        assert len(sample) == n_drawn and not set(sample) & {3, 40}
+        assert (len(np.unique(sample)) == n_drawn) is distinct
+    assert not np.array_equal(*samples[:2])
+    assert model.doc_topic_.shape == (60, model.n_topics_)
+    whole = ConsensusTopics(Recorder(), n_fits=2, min_prevalence=0.1, random_state=0).fit(X)
+    np.testing.assert_array_equal(whole.estimators_[0].X_, X)
+
+
+def test_names_of_a_data_frame_and_of_a_pipeline(corpus):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(corpus.data.toarray(), columns=[f"w{v}" for v in range(100)])
+    model = ConsensusTopics(GibbsLDA(2, max_iter=10), n_fits=2, resample=0.9, random_state=0)
+    table = model.set_output(transform="pandas").fit(X).transform(X)
+    assert list(table.columns) == [f"consensustopics{k}" for k in range(model.n_topics_)]
+    assert model.feature_names_in_[0] == model.estimators_[0].feature_names_in_[0] == "w0"
+    texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
+    lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=30)
+    pipeline = make_pipeline(CountVectorizer(), ConsensusTopics(lda, n_fits=3, random_state=0)).fit(texts)
+    assert pipeline.transform(texts).shape == (4, 2)
+    assert pipeline.score(texts) == pytest.approx(2)
+
+
+def test_searches_count_topics_that_are_found_again(corpus):
+    model = ConsensusTopics(GibbsLDA(max_iter=30), n_fits=3, random_state=0)
+    search = GridSearchCV(model, {"estimator__n_components": [1, 4]}, cv=2).fit(corpus.data)
+    assert search.best_params_ == {"estimator__n_components": 4}
+    assert search.cv_results_["mean_test_score"][0] == pytest.approx(1)
+    assert 3 <= search.best_score_ <= 4
+    best = search.best_estimator_
+    X, weight = corpus.data[:50], np.arange(50) % 3
+    lengths = np.ravel(X.sum(axis=1))
+    assigned = best.transform(X).sum(axis=1)
+    expected = best.n_topics_ * np.average(assigned, weights=weight * lengths)
+    assert best.score(X, sample_weight=weight) == pytest.approx(expected)
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(TfidfTransformer(use_idf=False, norm=None), model).fit(corpus.data)
+        assert pipeline.score(corpus.data) <= pipeline[-1].n_topics_ + 1e-9
+
+
+def test_inspection_takes_it(corpus, found):
+    X = corpus.data
+    table = document_table(found, X=X)
+    np.testing.assert_array_equal(np.stack([table[f"topic_{k}"] for k in range(4)], axis=1), found.doc_topic_)
+    np.testing.assert_array_equal(table["topic_1_std"], found.doc_topic_std_[:, 1])
+    assert [row["share"] for row in top_words(found)] == found.topic_share_.tolist()
+    data = page_data(view_documents(found, X))
+    assert data["topics"]["found_in"] == ["4 of 4 fits"] * 4
+    assert data["topics"]["stability"] == found.similarity_.tolist()
+    assert set(token_topics(X[:5], found)["topic"]) <= {0, 1, 2, 3}
+    assert len(top_documents(found)) == 4
+    assert topic_hierarchy(found, X=X[:30], of="documents").distances.shape == (30, 30)
+    new = document_table(found, X=X[:3])
+    np.testing.assert_array_equal(new["topic_2"], found.transform(X[:3])[:, 2])
+
+
+def test_the_rest_of_a_document_stays_unassigned():
+    X = np.random.default_rng(0).poisson(1, (60, 20))
+    model = ConsensusTopics(Recorder(), n_fits=3, min_prevalence=0.1, random_state=0).fit(X)
+    # Documents of the model's own transform: a third for each topic of a fit.
+    np.testing.assert_allclose(model.doc_topic_.sum(axis=1) + model.unassigned_, 1)
+    few = ConsensusTopics(Recorder(), n_fits=3, min_prevalence=1.0, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="No topic is found"):
+        few.fit(X)
+    with pytest.raises(ValueError, match="has no topics"):
+        top_words(few)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LatentDirichletAllocation(4), NMF(4, init="random"), CompoundLDA(4, max_iter=30)]
+)
+def test_other_topic_models(corpus, estimator):
+    X = corpus.data.astype(float)
+    model = ConsensusTopics(estimator, n_fits=3, random_state=0).fit(X)
+    assert model.n_topics_ >= 3
+    theta = model.transform(X)
+    assert theta.shape == (200, model.n_topics_) and (theta >= 0).all() and theta.sum(axis=1).max() < 1 + 1e-9
+    np.testing.assert_allclose(model.topic_word_.sum(axis=1), 1)
+
+
+def test_equal_fits_get_a_warning(corpus):
+    X = corpus.data.astype(float)
+    with pytest.warns(ConvergenceWarning, match="same start or do not depend on a seed"):
+        ConsensusTopics(NMF(4, init="nndsvd"), n_fits=2).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (ConsensusTopics(n_fits=1), "n_fits"),
+        (ConsensusTopics(min_prevalence=1.5), "min_prevalence"),
+        (ConsensusTopics(resample="jackknife"), "resample"),
+        (ConsensusTopics(resample=1.0), "resample"),
+        (ConsensusTopics(GibbsLDA), "estimator"),
+        (ConsensusTopics(TruncatedSVD(2), n_fits=2), "components_ of the TruncatedSVD holds negative"),
+        (ConsensusTopics(LabeledLDA()), "LabeledLDA needs labels"),
+        (ConsensusTopics(make_pipeline(GibbsLDA(2, max_iter=2)), n_fits=2), "A pipeline must end in ConsensusTopics"),
+        (ConsensusTopics(GibbsLDA(0)), "n_components"),
+    ],
+    ids=str,
+)
+def test_refusals_leave_nothing(corpus, model, message):
+    before = dict(vars(model))
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(corpus.data)
+    assert vars(model) == before
+
+
+def test_documents_that_are_refused(corpus, found):
+    with pytest.raises(ValueError, match="no word at all"):
+        ConsensusTopics(n_fits=2).fit(np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="Negative values"):
+        ConsensusTopics(n_fits=2).fit(-np.ones((3, 4)))
+    with pytest.raises(ValueError, match="not a whole number"):
+        ConsensusTopics(n_fits=2).fit(np.full((3, 4), 0.5))
+    with pytest.raises(ValueError, match="features"):
+        found.transform(np.ones((2, 3)))
+    with pytest.raises(NotFittedError):
+        ConsensusTopics().transform(corpus.data)
+    # The old results stay.
+    with pytest.raises(ValueError, match="no word at all"):
+        found.fit(np.zeros((3, 4)))
+    assert found.n_topics_ == 4
