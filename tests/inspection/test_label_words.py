@@ -59,8 +59,8 @@ def test_other_models_have_no_labels(fitted):
 def test_tokens_have_labels_of_their_document(fitted):
     table = token_topics(X, fitted, feature_names=WORDS)
     assert set(table["label"][table["document"] == 0]) == {"fruit"}
-    assert set(table["label"][table["document"] == "1"]) == {"car"}
-    assert set(table["label"][table["document"] == "3"]) == {""}
+    assert set(table["label"][table["document"] == 1]) == {"car"}
+    assert set(table["label"][table["document"] == 3]) == {""}
     one = token_topics(X, fitted, document=0)
     assert (one["topic_0"] == 1).all()
     both = token_topics(X, fitted, document=2)
