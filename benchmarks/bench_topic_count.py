@@ -140,7 +140,7 @@ def diffuse(options):
     given = {"doc_topic_prior": 0.2, "topic_word_prior": 0.2}
     X = make_lda_corpus(20, 15, 6, doc_length=25, **given, random_state=options.seed).data
     say(describe(X))
-    common = given | {"n_jobs": options.jobs, "random_state": options.seed, "max_iter": options.max_iter}
+    common = given | {"n_jobs": options.jobs, "random_state": options.seed, "max_sweeps": options.max_sweeps}
     found = {
         "scan": fitted("scan", X, 2, 12, **common)[0],
         "paper, scan": fitted("paper's estimator, scan", X, 2, 12, evidence="cgs_transition", **common)[0],
@@ -256,7 +256,7 @@ def main():
     parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="T for --part whales")
     parser.add_argument("--runs", type=int, default=2, help="long runs from each pruned chain")
     parser.add_argument("--chains", type=int, default=2, help="pruned chains for the long runs")
-    parser.add_argument("--max-iter", type=int, help="max_iter for --part diffuse")
+    parser.add_argument("--max-sweeps", type=int, help="max_sweeps for --part diffuse")
     parser.add_argument("--repeats", type=int, default=1, help="scans for --part diffuse, with one seed each")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)

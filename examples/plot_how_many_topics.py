@@ -49,7 +49,7 @@ stability = [fit.topic_stability_.mean() for fit in fits]
 # chain and few sweeps, to save time. The most likely number is therefore
 # not precise, but it is above 100.
 
-evidence = TopicCountLDA(n_chains=1, max_iter=1000, random_state=0).fit(
+evidence = TopicCountLDA(n_chains=1, max_sweeps=1000, random_state=0).fit(
     train
 )
 print("most likely number of topics:", evidence.n_components_)

@@ -251,7 +251,7 @@ class CollapsedVariationalLDA(BaseLDA):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
         given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
         totals = counts.sum(axis=1, dtype=np.float64)
-        return prior_attributes(self, priors) | {
+        return prior_attributes(self, priors, kind_of_learning(self.learn_priors)) | {
             "components_": counts + priors.topic_word(),
             "topic_share_": totals / totals.sum(),
             "n_batch_iter_": position["n_chunks"],

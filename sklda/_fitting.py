@@ -7,7 +7,6 @@ import numpy as np
 
 from sklda._inference.parallel import no_interrupt_lost
 from sklda._inference.priors import SMALLEST
-from sklda._inference.sampling.prior_learning import kind_of_learning
 from sklda._inference.types import Method
 
 
@@ -34,10 +33,13 @@ def all_or_nothing(fit: Method) -> Method:
     return no_interrupt_lost(guarded)
 
 
-def prior_attributes(estimator, priors):
-    """alpha, a float if all topics have the same; eta as given, or a float if it was learnt."""
+def prior_attributes(estimator, priors, learnt="symmetric"):
+    """alpha, a float if all topics have the same; eta as given, or a float if it was learnt.
+
+    `learnt` is the kind of priors that the estimator has learnt, see `kind_of_learning`.
+    """
     alpha, eta = estimator.doc_topic_prior, estimator.topic_word_prior
-    as_array = np.ndim(alpha) if alpha is not None else kind_of_learning(estimator.learn_priors) == "asymmetric"
+    as_array = np.ndim(alpha) if alpha is not None else learnt == "asymmetric"
     if len(priors.topic) and (eta is None or getattr(estimator, "seed_words", None)):
         # Rounding to single precision may have left the allowed range.
         eta = np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)

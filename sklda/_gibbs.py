@@ -408,7 +408,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         return prior_settings(kind_of_learning(self.learn_priors), *given, added, self.n_components, corpus)
 
     def _prior_attributes(self, draws):
-        return prior_attributes(self, draws.priors)
+        return prior_attributes(self, draws.priors, kind_of_learning(self.learn_priors))
 
     def _resume(self, corpus, priors, learning):
         """Chains that continue from the states of the previous fit."""

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress
+from sklda._chain_results import ChainAttributes, ChainResults
+from sklda._fitting import prior_attributes
 from sklda._inference import random
 from sklda._inference.evidence.estimates import METHODS, UNBIASED
 from sklda._inference.sampling import point_estimates
@@ -35,7 +37,7 @@ _LARGE_AT_END = 0.1
 _LONG_STAY, _LONG_STAY_SHARE = 50, 1 / 5
 
 
-class TopicCountLDA(BaseLDA):
+class TopicCountLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation with a posterior over the number of topics, and topics at its mode.
 
     The evidence p(w | T) of numbers of topics T is estimated by annealed importance sampling. Its runs begin at the
@@ -68,8 +70,10 @@ default=None
         or learnt.
     topic_word_prior : float or array-like of shape (n_features,), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / T``, or learnt.
-    learn_priors : bool, default=False
-        Whether priors that are None are learnt at each T, by Gibbs-EM in the pruned chains.
+    learn_priors : {"symmetric"} or bool, default=False
+        Whether priors that are None are learnt at each T, by Gibbs-EM in the pruned chains. Topics have the same
+        priors, because the evidence of different T is compared, so there is no ``"asymmetric"``. True is the same as
+        ``"symmetric"``.
     n_temperatures : int, default=None
         Sweeps of an annealing run at likely T. A scan makes longer runs if these do not decide which T is likely. None:
         300, or 100 for a scan of up to 5,000 tokens. There annealing from the prior makes ten times as many sweeps.
@@ -80,7 +84,7 @@ default=None
         chains with many. A scan searches for better modes, and makes more chains, if they disagree.
     n_inner : int, default=50
         Sweeps of one estimate, for kinds of `evidence` that do not anneal.
-    max_iter : int, default=None
+    max_sweeps : int, default=None
         The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
         annealing in both directions, of searches between modes, and the last ones. If it does not allow the next runs,
         the fit ends with the results so far and a warning. The smallest is 5, or 10 if priors are learnt. None: 1.5e9
@@ -133,25 +137,38 @@ default=None
         Share of proposals accepted.
     longest_stay_ : int
         The most proposals in a row that were rejected.
-    components_ : ndarray of shape (n_components_, n_features)
-        Topics at the mode, as expected word counts plus eta.
+    components_ : ndarray of shape (n_components_, n_features), float32
+        Topics at the mode, as expected word counts plus eta. This and the next attributes have the meaning that they
+        have in `GibbsLDA`; they come from the last sweeps of the chains at the mode.
     topic_word_ : ndarray of shape (n_components_, n_features)
         Topics as distributions over words; rows sum to one.
-    doc_topic_ : ndarray of shape (n_documents, n_components_)
-        Topic proportions of the documents; rows sum to one.
+    doc_topic_, doc_topic_std_ : ndarray of shape (n_documents, n_components_), float32
+        Topic proportions of the documents, means over draws, and their standard deviations within the chain.
+    topic_share_, topic_share_std_ : ndarray of shape (n_components_,)
+        Share of the tokens in each topic, and its standard deviation with the differences between chains.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
         The topic of every token in the last draw, document by document, in the order of word ids.
+    n_draws_ : int
+        Number of draws that were averaged, ten sweeps apart.
     doc_topic_prior_ : float
         alpha at the mode.
     topic_word_prior_ : float or ndarray of shape (n_features,)
         eta at the mode.
+    chains_ : list of sklearn.utils.Bunch
+        Results of every chain at the mode.
+    topic_stability_, topic_prevalence_ : ndarray of shape (n_components_,)
+        How alike each topic is in the chains at the mode, and in how many of them it was found.
+    traces_, diagnostics_ : dict
+        Quantities after every last sweep, and their R-hat and effective draws.
     log_joint_trace_ : ndarray of shape (n_chains_at_mode, n_iter_)
         log p(w, z | alpha, eta) of the chains at the mode after each of their last sweeps, in nats.
+    n_burn_in_ : int
+        0: the last sweeps follow the runs of the scan.
     best_chain_ : int
         The chain from which the topics are computed: the row of `log_joint_trace_` with the largest mean over the last
         half of its sweeps.
     sampler_ : str
-        The sampler of the chains.
+        The sampler of the chains, ``"dense"`` or ``"sparse"``; see `GibbsLDA`.
     n_iter_ : int
         Last sweeps of each chain at the mode, the columns of `log_joint_trace_`.
     n_sweeps_ : int
@@ -166,7 +183,7 @@ default=None
     them better, even if a reader cannot distinguish these topics. Report the interval, and compare held-out scores.
 
     There is no ``warm_start``: the states of all chains at all T are not kept after the fit. With the same int as
-    `random_state` and a larger `max_iter`, a fit repeats the rounds of the earlier one and adds new ones.
+    `random_state` and a larger `max_sweeps`, a fit repeats the rounds of the earlier one and adds new ones.
 
     References
     ----------
@@ -191,12 +208,12 @@ default=None
         "method": [StrOptions({"scan", "pmmh"})],
         "evidence": [StrOptions(set(METHODS))],
         "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither")],
-        "learn_priors": ["boolean"],
+        "learn_priors": [StrOptions({"asymmetric", "symmetric"}), "boolean"],
         "n_temperatures": [None, Interval(Integral, 2, None, closed="left")],
         "n_runs": [Interval(Integral, 1, None, closed="left")],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "n_inner": [Interval(Integral, 2, None, closed="left")],
-        "max_iter": [None, Interval(Integral, 1, None, closed="left")],
+        "max_sweeps": [None, Interval(Integral, 1, None, closed="left")],
         "n_proposals": [Interval(Integral, 1, None, closed="left")],
         "point_estimate": [StrOptions(set(point_estimates.METHODS))],
     }
@@ -211,12 +228,12 @@ default=None
         evidence: str = "guided_ais",
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
-        learn_priors: bool = False,
+        learn_priors: Literal["symmetric"] | bool = False,
         n_temperatures: int | None = None,
         n_runs: int = 2,
         n_chains: int = 2,
         n_inner: int = 50,
-        max_iter: int | None = None,
+        max_sweeps: int | None = None,
         n_proposals: int = 1000,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
         fold_in_iter: int = 6,
@@ -236,7 +253,7 @@ default=None
         self.n_runs = n_runs
         self.n_chains = n_chains
         self.n_inner = n_inner
-        self.max_iter = max_iter
+        self.max_sweeps = max_sweeps
         self.n_proposals = n_proposals
         self.point_estimate = point_estimate
         self.fold_in_iter = fold_in_iter
@@ -256,7 +273,7 @@ default=None
         lengths = self.evidence, self.n_temperatures, self.n_runs, self.n_inner
         if self.method == "scan":
             settings = Settings.for_scan(corpus, *lengths)
-            options = {"n_chains": self.n_chains, "max_sweeps": self.max_iter, "announce": announce}
+            options = {"n_chains": self.n_chains, "max_sweeps": self.max_sweeps, "announce": announce}
             posterior, attributes = Scan(corpus, rule, prior, settings, **options, **common).run(), {}
         else:
             pmmh = PMMH(corpus, rule, prior, Settings.for_pmmh(*lengths), n_proposals=self.n_proposals, **common)
@@ -264,18 +281,13 @@ default=None
         chains = self._last_chains(corpus, posterior)
         self._warn(posterior, prior)
         del reserved
-        attributes |= self._trace_attributes(chains) | self._posterior_attributes(posterior)
-        chain = chains[attributes["best_chain_"]]
-        eta = chain.priors.word
-        attributes |= self._topic_attributes(chain)
+        results = ChainResults(self, chains)
+        results.warn_of_disagreement()
+        attributes |= results.attributes() | self._posterior_attributes(posterior)
         attributes |= {
-            "sampler_": chain.sampler,
-            "doc_topic_prior_": float(chain.priors.doc[0, 0]),
-            "topic_word_prior_": float(eta[0]) if (eta == eta[0]).all() else eta.copy(),
             "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
             "_fold_in_seed_": random.key(random.child(seed, 1)),
-            "_fingerprint_": corpus.fingerprint,
-            "_draws_": (corpus, posterior.draws),
+            "_draws_": posterior.draws,
         }
         progress.end(attributes)
         return attributes
@@ -287,6 +299,9 @@ default=None
             return draws.chains(corpus, posterior.last_sweeps, self.n_jobs)
         except KeyboardInterrupt:
             return draws.chains(corpus, 1, self.n_jobs)
+
+    def _prior_attributes(self, draws):
+        return prior_attributes(self, draws.priors)
 
     def _check_evidence(self):
         """Warn of estimators that are not unbiased; refuse them with pmmh."""
@@ -300,6 +315,11 @@ default=None
         warn(f"evidence={COMPARATOR.format(self.evidence)}")
 
     def _prior_rule(self, corpus):
+        if self.learn_priors == "asymmetric":
+            raise ValueError(
+                "learn_priors='asymmetric' is not possible: the evidence of different numbers of topics is compared for "
+                "topics with the same priors. Give learn_priors='symmetric', True or False."
+            )
         make = PriorRule.learning if self.learn_priors else PriorRule
         rule = make(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)
         if self.learn_priors and not rule.learns:
@@ -354,7 +374,7 @@ default=None
             T = posterior.counts[imprecise]
             warn(
                 f"p(T | w) has a standard error above {_LARGE_ERROR} at {len(T)} numbers of topics from {T[0]} to "
-                f"{T[-1]}: the data do not decide between them, or max_iter, n_temperatures or n_chains are too small. "
+                f"{T[-1]}: the data do not decide between them, or max_sweeps, n_temperatures or n_chains are too small. "
                 f"Report topic_count_interval_, {posterior.interval}, rather than n_components_.",
                 ConvergenceWarning,
             )
@@ -391,7 +411,7 @@ default=None
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        corpus, draws = self._draws_
+        corpus, draws = self._corpus_, self._draws_
         probability = np.array([self.topic_count_posterior_[self.topic_counts_ == T].sum() for T in draws])
         seed = random.seed_sequence(random_state)
         counts, z, theta, phi = sample_models(corpus, draws, probability, n_samples, seed)

@@ -23,7 +23,7 @@ ESTIMATORS = [
     CompoundLDA(2, max_iter=5, method="variational", learn_priors=True),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
-    TopicCountLDA(1, 3, n_temperatures=4, n_runs=2, max_iter=50),
+    TopicCountLDA(1, 3, n_temperatures=4, n_runs=2, max_sweeps=50),
     LabeledLDA(),
     LabeledLDA(n_shared=1, n_chains=2, n_jobs=2, label_prior="dependency", ranking_score="shares", label_count=1),
 ]

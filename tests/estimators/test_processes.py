@@ -91,7 +91,7 @@ PATHS = {
     "EmpiricalBayesLDA gibbs_em": empirical_bayes(method="gibbs_em", doc_topic_prior=[1, 1]),
     "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", tol=10.0),
     "TopicCountLDA": lambda X: (
-        TopicCountLDA(1, 2, max_iter=300, n_temperatures=3, n_chains=2, **GIVEN).fit(X).components_
+        TopicCountLDA(1, 2, max_sweeps=300, n_temperatures=3, n_chains=2, **GIVEN).fit(X).components_
     ),
     **{f"held out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
     "score": scored(lambda lda, X: [lda.transform(X), lda.score_samples(X), lda.perplexity(X)]),

@@ -54,10 +54,12 @@ def fitted_names(lda):
 @pytest.mark.parametrize("learn", [False, True])
 @pytest.mark.parametrize("evidence", ["guided_ais", "ais", "cgs_transition"])
 def test_the_budget_binds(X, evidence, learn, bounds):
-    for max_iter in (10, 31, 160, 2500):
-        lda = TopicCountLDA(*bounds, evidence=evidence, learn_priors=learn, max_iter=max_iter, random_state=0).fit(X)
-        assert 0 < lda.n_sweeps_ <= max_iter
-        assert lda.n_sweeps_ > max_iter / 10 or max_iter > 200
+    for max_sweeps in (10, 31, 160, 2500):
+        lda = TopicCountLDA(*bounds, evidence=evidence, learn_priors=learn, max_sweeps=max_sweeps, random_state=0).fit(
+            X
+        )
+        assert 0 < lda.n_sweeps_ <= max_sweeps
+        assert lda.n_sweeps_ > max_sweeps / 10 or max_sweeps > 200
         assert 1 <= lda.n_iter_ <= 50
         assert lda.topic_count_posterior_.sum() == pytest.approx(1)
         assert np.isfinite(lda.topic_count_posterior_std_).all()
@@ -82,26 +84,26 @@ def test_sweeps_are_counted(X, monkeypatch):
     monkeypatch.setattr(GibbsChain, "anneal", counted_anneal)
     for counts, limit in itertools.product((X, 4 * X), (5, 40, 3000)):
         made[0] = 0
-        lda = TopicCountLDA(2, 4, max_iter=limit, **PRIORS, random_state=0).fit(counts)
+        lda = TopicCountLDA(2, 4, max_sweeps=limit, **PRIORS, random_state=0).fit(counts)
         # A search between modes may end before it has used its part.
         assert made[0] <= lda.n_sweeps_ <= limit
         assert made[0] == lda.n_sweeps_ or limit > 40
 
 
 def test_a_budget_without_a_look_is_refused(X):
-    lda = TopicCountLDA(2, 4, max_iter=4)
-    with pytest.raises(ValueError, match=r"max_iter=4 is too small: a look .* take 5 sweeps\. Give max_iter=None"):
+    lda = TopicCountLDA(2, 4, max_sweeps=4)
+    with pytest.raises(ValueError, match=r"max_sweeps=4 is too small: a look .* take 5 sweeps\. Give max_sweeps=None"):
         lda.fit(X)
     with pytest.raises(ValueError, match="take 10 sweeps"):
-        TopicCountLDA(2, 4, max_iter=9, learn_priors=True).fit(X)
+        TopicCountLDA(2, 4, max_sweeps=9, learn_priors=True).fit(X)
     assert not fitted_names(lda)
 
 
 def test_what_a_budget_does_not_allow_is_said(X):
     with pytest.warns(ConvergenceWarning) as seen:
-        TopicCountLDA(2, 30, max_iter=20, **PRIORS, random_state=0).fit(X)
+        TopicCountLDA(2, 30, max_sweeps=20, **PRIORS, random_state=0).fit(X)
     text = " ".join(str(each.message) for each in seen)
-    assert re.search(r"because the 20 sweeps of max_iter do not suffice for the next \d+", text)
+    assert re.search(r"because the 20 sweeps of max_sweeps do not suffice for the next \d+", text)
     assert re.search(r"\d+ numbers of topics without estimates may be likely", text)
 
 
@@ -116,7 +118,7 @@ def test_a_default_budget_counts_topics():
     default.take((100, 200))
     assert default.n_sweeps == 100
     assert default.left == 10_000 - 200 - 400
-    with pytest.raises(BudgetSpent, match="the 1000 sweeps of max_iter do not suffice for the next 801"):
+    with pytest.raises(BudgetSpent, match="the 1000 sweeps of max_sweeps do not suffice for the next 801"):
         given.take((801, 2))
     given.take((800, 2))
     assert given.last(7) == (7, 28)
@@ -159,7 +161,7 @@ def test_an_interrupt_of_the_last_sweeps(X, monkeypatch):
         return chains(draws, corpus, n_sweeps, n_jobs)
 
     monkeypatch.setattr(ModelDraws, "chains", interrupted)
-    lda = TopicCountLDA(2, 4, max_iter=3000, **PRIORS, random_state=0).fit(X)
+    lda = TopicCountLDA(2, 4, max_sweeps=3000, **PRIORS, random_state=0).fit(X)
     assert calls == [50, 1]
     assert lda.n_iter_ == 1
 
@@ -213,7 +215,7 @@ def test_too_many_topics_are_refused(X):
 
 @ignore
 def test_a_long_range_takes_bounded_work(X):
-    lda = TopicCountLDA(2, 2**31 - 20, max_iter=10_000, **PRIORS, random_state=0).fit(X)
+    lda = TopicCountLDA(2, 2**31 - 20, max_sweeps=10_000, **PRIORS, random_state=0).fit(X)
     assert lda.n_components_ == 3
     assert len(lda.topic_counts_) <= 199
 
@@ -327,15 +329,15 @@ def test_modes_are_searched_where_chains_disagree(X, monkeypatch):
 
     monkeypatch.setattr(scan, "improve_modes", recorded)
     monkeypatch.setattr(CountEvidence, "in_different_modes", True)
-    TopicCountLDA(3, 3, **PRIORS, n_temperatures=10, max_iter=10_000, random_state=0).fit(X)
+    TopicCountLDA(3, 3, **PRIORS, n_temperatures=10, max_sweeps=10_000, random_state=0).fit(X)
     # Annealing from the prior does this on a small corpus.
     assert not searched
     X = 3 * X
-    lda = TopicCountLDA(3, 3, **PRIORS, n_temperatures=50, max_iter=6000, random_state=0).fit(X)
+    lda = TopicCountLDA(3, 3, **PRIORS, n_temperatures=50, max_sweeps=6000, random_state=0).fit(X)
     assert searched == [(3, 4)]
     assert lda.n_sweeps_ <= 6000
     monkeypatch.setattr(CountEvidence, "in_different_modes", False)
-    other = TopicCountLDA(3, 3, **PRIORS, n_temperatures=50, max_iter=6000, random_state=0).fit(X)
+    other = TopicCountLDA(3, 3, **PRIORS, n_temperatures=50, max_sweeps=6000, random_state=0).fit(X)
     assert len(searched) == 1
     error = np.hypot(lda.log_evidence_std_, other.log_evidence_std_)[0]
     assert abs(lda.log_evidence_[0] - other.log_evidence_[0]) < 5 * error

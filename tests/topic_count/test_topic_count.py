@@ -24,7 +24,7 @@ from sklda.datasets import make_lda_corpus
 
 FLAT = "three words, 1, 1"
 TINY = {"doc_topic_prior": 1.0, "topic_word_prior": 1.0, "random_state": 0}
-QUICK = {"n_temperatures": 8, "n_runs": 2, "max_iter": 3000, "random_state": 0}
+QUICK = {"n_temperatures": 8, "n_runs": 2, "max_sweeps": 3000, "random_state": 0}
 ignore = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 

@@ -57,8 +57,8 @@ class Budget:
         self.limit = max_sweeps if self._given else default
         if self.limit < least + 1:
             raise ValueError(
-                f"max_iter={max_sweeps} is too small: a look at one number of topics and the last sweep take "
-                f"{least + 1} sweeps. Give max_iter=None, or thousands of sweeps."
+                f"max_sweeps={max_sweeps} is too small: a look at one number of topics and the last sweep take "
+                f"{least + 1} sweeps. Give max_sweeps=None, or thousands of sweeps."
             )
         last = min(2 * n_chains * LAST_SWEEPS, int(_LAST_SHARE * self.limit), self.limit - least)
         self.left = self.limit - max(last, 1)
@@ -76,7 +76,7 @@ class Budget:
         """
         cost = self.cost(*sweeps)
         if cost > self.left:
-            raise BudgetSpent(f"the {self.limit} sweeps of max_iter do not suffice for the next {int(cost)}")
+            raise BudgetSpent(f"the {self.limit} sweeps of max_sweeps do not suffice for the next {int(cost)}")
         self.left -= cost
         self.n_sweeps += sum(n for n, _ in sweeps)
 

@@ -10,12 +10,12 @@ from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import after_sweeps
 from sklda._inference.sampling.parameters import draw_parameters
-from sklda._inference.sampling.run_chains import run_chains
+from sklda._inference.sampling.run_chains import Schedule, run_chains
 
 # Probability of the credible interval.
 _CREDIBLE = 0.95
-# Last sweeps of the chains at the number of topics chosen. The topics are those of the best chain.
-LAST_SWEEPS = 50
+# Last sweeps of the chains at the number of topics chosen, and sweeps between the draws of them that are averaged.
+LAST_SWEEPS, _DRAW_EVERY = 100, 10
 
 # One estimate of the log evidence.
 ESTIMATE = np.dtype([("n_components", int), ("chain", int), ("n_sweeps", int), ("log_evidence", float)])
@@ -52,8 +52,9 @@ class ModelDraws:
     def chains(self, corpus, n_sweeps=LAST_SWEEPS, n_jobs=None):
         """The chains after `n_sweeps` last sweeps, with traces of these."""
         kind = chain_class("collapsed", corpus, self.priors)
-        chains = [kind(corpus, self.priors, state) for state in self.states]
-        return run_chains(chains, n_sweeps, n_jobs=n_jobs)
+        chains = [kind(corpus, self.priors, ChainState(state.topics, state.stream)) for state in self.states]
+        schedule = Schedule(LAST_SWEEPS // _DRAW_EVERY, _DRAW_EVERY, burn_in=0)
+        return run_chains(chains, n_sweeps, n_jobs=n_jobs, schedule=schedule)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +77,8 @@ class Posterior:
         For likely numbers of topics.
     n_sweeps : int
         Sweeps over the corpus, all chains together.
-    last_sweeps : int, default=50
-        Sweeps that are left for each chain at the mode, at most 50.
+    last_sweeps : int, default=100
+        Sweeps that are left for each chain at the mode, at most 100.
     unfinished : str, default=""
         Why the estimates ended before their end; empty if they did not.
     """
