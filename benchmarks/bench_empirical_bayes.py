@@ -332,11 +332,11 @@ def parse():
     add = parser.add_argument
     add("--parts", nargs="+", choices=PARTS, default=PARTS, help="parts to run (default: all)")
     add("--ldac", nargs="+", default=[], metavar="K:PATH", help="corpora for scores and cost, .ldac or .ldac.gz")
-    add("--method", default="auto", help="method of EmpiricalBayesLDA (default: auto)")
+    add("--method", default="skeleton", help="method of EmpiricalBayesLDA (default: skeleton)")
     add("--repeats", type=int, default=1, help="corpora for each true h of Section 3 (default: 1)")
     add("--initialisations", type=int, default=4, help="initial states of EM (default: 4; the paper has 10)")
     add("--em-sweeps", type=int, default=220, help="sweeps of each of 50 E-steps (default: 220; the paper has 11,000)")
-    add("--seeds", type=int, default=5, help="seeds whose estimates are compared (default: 5)")
+    add("--seeds", type=int, default=8, help="seeds whose estimates are compared (default: 8)")
     add("--fits", type=int, default=2, help="fits for each pair of priors (default: 2)")
     add("--draws", type=int, default=100, help="draws of the leave-one-out score (default: 100)")
     add(

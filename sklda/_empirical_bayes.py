@@ -13,9 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
+from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._inference import random
 from sklda._inference.arguments import real_numbers
-from sklda._inference.hyperparameters.chain_pool import ChainPool
+from sklda._inference.hyperparameters.chain_pool import ChainPool, with_a_record
 from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.expectation_maximisation import expectation_maximisation
 from sklda._inference.hyperparameters.settings import (
@@ -33,50 +34,56 @@ from sklda._inference.types import Seed
 from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of, turned
 
 
-class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
+class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation whose priors maximise the marginal likelihood of the corpus, with error bars.
 
-    Both priors are symmetric: h = (alpha, eta) = (doc_topic_prior, topic_word_prior) throughout. m(h), the probability
-    of the corpus given h, is estimated as a function of h, from chains that draw h as well as the topics. After its
-    maximum is found, the chains continue with the priors at the maximum, and their last draw gives the topics.
+    Both priors are symmetric: h = (alpha, eta) = (doc_topic_prior, topic_word_prior). m(h) is the probability of the
+    corpus given h. The algorithm, ``method="skeleton"``:
 
-    There is no ``warm_start``, because the grid and the tuning of a fit depend on its number of sweeps. For more
-    sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.
+    1. Chains start annealed and learn h by Gibbs-EM. With 2,000 to 60,000 tokens, better modes of the topic assignments
+       are searched from one chain after the other, until two searches have found the best mode.
+    2. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
+       log alpha and of log eta to either side.
+    3. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
+    4. Longer rounds of steps 2 and 3 follow around the maximum until it is precise (`tol`).
+    5. Chains that disagree are weighed by annealed evidence, and move to better modes. Errors contain the spread of
+       modes that the evidence cannot tell apart.
+    6. The chains continue with the priors at the maximum, and their draws give the topics.
+
+    There is no ``warm_start``. For more sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics, K.
-    method : {"auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"}, default="auto"
+    method : {"skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"}, default="skeleton"
         ``"serial_tempering"`` visits all points of a grid of h equally often (George & Doss 2018, section 2.3, with
-        theta and phi integrated out); ``"full_bayes"`` visits them in proportion to their posterior (section 6).
-        ``"auto"`` is full Bayes if short chains show that m(h) is far from zero in a narrow region only, where both
-        methods visit the same points. Otherwise it makes equally many sweeps with both methods and continues with
-        the one that has the smaller Monte Carlo error of log h. ``"gibbs_em"`` and ``"variational_em"`` are
-        for comparison: they give no m(h), and no theory ensures that they find the maximum.
+        theta and phi integrated out); ``"full_bayes"`` visits them in proportion to their posterior (section 6). Both
+        begin with a short skeleton, which places the grid. ``"gibbs_em"`` and ``"variational_em"`` give no m(h), and
+        no theory ensures that they find the maximum.
     n_tuning : int, default=None
-        Sweeps of each chain in each of three stages: to find the grid, to tune, and (at least this many) at the maximum
-        at the end. None: 67,000 divided by the square root of the number of tokens, between 40 and 200.
+        Sweeps of each chain at the maximum at the end, and to tune serial tempering. At most a quarter of `max_iter`.
+        None: 67,000 divided by the square root of the number of tokens, between 40 and 200.
     max_iter : int, default=None
-        Largest number of sweeps of each chain that estimate m(h) and its maximum. For Gibbs-EM, the number of sweeps
-        that learn h; for variational EM, the largest number of M-steps. None: 1.6e8 divided by the number of tokens,
-        between 80 and 5000; for the EM methods, 2e8 divided by the number of tokens, between 30 and 1000.
-    tol : float, default=0.1
-        The chains end before `max_iter` when the Monte Carlo standard errors of log h are below this share of the
-        statistical ones, or below 0.01, which is one percent of a prior. More sweeps do not change the statistical
-        errors. The chains also end if more sweeps cannot help, because the chains are in different modes of the topic
-        assignments, the maximum lies at an edge, or the corpus has no topics to find. If there are no `functionals`,
-        m(h) itself is estimated to three times this error, and the remaining sweeps are made at its maximum. 0: the
-        chains end after `max_iter` sweeps, all for m(h).
+        Largest number of sweeps of each chain, searches, weighing and the last sweeps included. A sweep of annealing
+        counts as one. For Gibbs-EM, the number of sweeps that learn h; for variational EM, the largest number of
+        M-steps. None: 3e8 divided by the number of tokens, between 400 and 24,000; on a grid between 400 and 5000, for
+        the EM methods between 30 and 1000.
+    tol : float, default=0.2
+        A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
+        below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in
+        different modes of the topic assignments, or the corpus has no topics to find. 0: it ends after `max_iter`
+        sweeps.
     grid_shape : (int, int), default=(11, 11)
         Number of values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has
         three more values between neighbours.
     region : ((float, float), (float, float)), default=None
-        ((alpha_low, alpha_high), (eta_low, eta_high)): the region of the grid, in which the maximum is searched. None:
-        short chains choose a region between 1e-5 and 1e4.
+        ((alpha_low, alpha_high), (eta_low, eta_high)): the bounds of the priors, and the region of a grid. None:
+        between 1e-5 and 1e4; a grid lies around the maximum.
     functionals : dict of {str: callable}, default=None
         Functions of (doc_topic, topic_word), arrays of shapes (n_documents, n_components) and (n_components,
-        n_features), that return a number. Their posterior expectations are estimated for every h.
+        n_features), that return a number. Their posterior expectations are estimated for every h. With a skeleton, by
+        full Bayes around the maximum, in up to a third of `max_iter` sweeps.
     tempering : dict or "paper", default=None
         Options of serial tempering. The first value of each is the default; ``"paper"`` takes the second value of the
         first four.
@@ -84,18 +91,19 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         - ``"ratio"``: "collapsed" or "augmented" (theta and phi drawn, equation 2.2)
         - ``"index"``: "full_conditional" or "neighbours" (equation 2.8)
         - ``"tuning"``: "stochastic_approximation" or "restarts" (equation 2.16)
-        - ``"grid"``: "mode_search" or "subsampling"
+        - ``"grid"``: "skeleton" or "subsampling"
         - ``"estimator"``: "mixture" (equation 2.10), "component" (2.17) or "simple" (2.1, from one h)
     doc_topic_prior, topic_word_prior : float, default=None
         The first alpha and eta of the search. None: ``1 / n_components``. With ``method="gibbs_em"``,
         `doc_topic_prior` may be an array of shape (n_components,); an alpha is then learnt for every topic. The paper
         warns that a corpus contains too little information about so many priors.
     n_chains : int, default=4
-        Independent chains. With 2,000 to 60,000 tokens, better modes of the topic assignments are searched from every
-        chain, by redrawing groups of topics, and the chains begin again in the modes of the highest evidence.
+        Independent chains.
+    n_draws : int, default=15
+        Draws over which topics and proportions are averaged. They come from the last half of the sweeps at the maximum.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
-        How topics and proportions are computed from the last draw. ``"cgs_p"``: from expected counts under each token's
-        full conditional (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: from the counts of the draw.
+        How topics and proportions are computed from a draw. ``"cgs_p"``: from expected counts under each token's full
+        conditional (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: from the counts of the draw.
     fold_in_iter : int, default=6
         Sweeps over a document in `transform`, after CVB0.
     n_jobs : int, default=None
@@ -114,34 +122,41 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     method_ : str
         The method used.
     grid_ : (ndarray of shape (n_alphas,), ndarray of shape (n_etas,))
-        Values of alpha and of eta on the grid.
+        Values of alpha and of eta at which the chains were swept.
     occupancy_ : ndarray of shape (n_alphas, n_etas)
-        Share of the draws at each grid point. With serial tempering they are about equal.
+        Share of the draws at each pair of these values. With serial tempering they are about equal.
     acceptance_rate_ : float
         Share of the sweeps in which h changed.
-    prior_trace_ : ndarray of shape (n_chains, n_iter_, 2)
-        alpha and eta in every sweep; with an alpha for every topic, their mean. NaN after the last sweep of a chain
-        that a callback ended early.
+    prior_trace_ : ndarray of shape (n_chains, n_sweeps, 2)
+        alpha and eta in every sweep since the start; with an alpha for every topic, their mean. NaN after the last
+        sweep of shorter chains.
     r_hat_, ess_ : ndarray of shape (2,)
-        Split R-hat and effective number of draws of the posterior means of log alpha and of log eta given the topics.
-    mode_log_evidence_ : ndarray of shape (n_chains,)
-        log p(w | h) at one h of the modes that the search found, the best first, by annealing, in nats. Empty if there
-        was no search.
+        Split R-hat and effective number of draws. They are those of the derivatives of log p(w, z | h) with respect to
+        log alpha and log eta at the maximum. On a grid they are those of the means of log alpha and log eta given z.
+    mode_log_evidence_ : ndarray of shape (n_searches,)
+        log p(w | h) at one h of the modes that the searches found, by annealing, in nats. Empty if there was no search.
     mode_log_evidence_std_ : float
         Standard error of one of these; NaN if there are none.
     components_ : ndarray of shape (n_components, n_features)
         Topic-word counts plus prior; normalised rows are `topic_word_`.
     topic_word_ : ndarray of shape (n_components, n_features)
         Topics as distributions over words.
-    doc_topic_ : ndarray of shape (n_documents, n_components)
-        Topic proportions of the training documents from the same draw.
+    doc_topic_, doc_topic_std_ : ndarray of shape (n_documents, n_components)
+        Topic proportions of the training documents, and their posterior standard deviations.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
-        Topic of every token, document by document. In a document, word ids ascend, and a word of count c has c tokens.
+        Topic of every token in the last draw, document by document. In a document, word ids ascend, and a word of count
+        c has c tokens.
+    topic_share_, topic_share_std_ : ndarray of shape (n_components,)
+        Shares of the tokens, and their posterior standard deviations.
+    n_draws_, chains_, topic_stability_ : int, list of Bunch, ndarray of shape (n_components,)
+        Number of draws that were averaged; results of all chains; stability of the topics over chains. See `GibbsLDA`.
+    traces_, diagnostics_ : dict
+        Traces of the sweeps at the maximum, and R-hat and effective draws of them. See `GibbsLDA`.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
-        log p(w, z | alpha, eta) at the priors of the sweep, after every sweep since the grid was found, in nats. NaN
-        after the last sweep of a chain that a callback ended early.
-    n_iter_ : int
-        Sweeps in `log_joint_trace_` of the longest chain.
+        log p(w, z | alpha, eta) after every sweep at the maximum, in nats. NaN after the last sweep of a chain that a
+        callback ended early.
+    n_iter_, n_burn_in_ : int
+        Sweeps in `log_joint_trace_` of the longest chain, and those of them that are not used for draws.
     best_chain_ : int
         The chain from which the topics are computed: the row of `log_joint_trace_` with the highest mean over the last
         half of its sweeps.
@@ -155,12 +170,19 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If a prior's maximum lies at an edge of the region, if chains disagree about h, or if a part of the grid was
-        not visited. At an edge the errors of the prior are infinite; the warning names the prior.
+        If a prior's maximum lies at an edge of the region, if chains disagree about h, if only one search found the
+        best mode, or if a part of the grid was not visited. At an edge the errors of the prior are infinite; the
+        warning names the prior.
 
     References
     ----------
+    Buta & Doss (2011). Computational approaches for empirical Bayes methods and Bayesian sensitivity analysis. Annals
+    of Statistics 39.
+
     George & Doss (2018). Principled selection of hyperparameters in the latent Dirichlet allocation model. JMLR 18.
+
+    Geyer (1994). Estimating normalizing constants and reweighting mixtures in Markov chain Monte Carlo. Technical
+    report 568, School of Statistics, University of Minnesota.
 
     Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
     parameter estimators for LDA. JMLR 18.
@@ -177,7 +199,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
 
     _parameter_constraints = {
         **BaseLDA._parameter_constraints,
-        "method": [StrOptions({"auto", *METHODS, *EM_METHODS})],
+        "method": [StrOptions({*METHODS, *EM_METHODS})],
         "n_tuning": [None, Interval(Integral, 1, None, closed="left")],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -186,6 +208,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         "functionals": [None, Mapping],
         "tempering": [None, StrOptions({"paper"}), dict],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
         "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
     }
 
@@ -193,10 +216,10 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         self,
         n_components: int = 10,
         *,
-        method: Literal["auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"] = "auto",
+        method: Literal["skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"] = "skeleton",
         n_tuning: int | None = None,
         max_iter: int | None = None,
-        tol: float = 0.1,
+        tol: float = 0.2,
         grid_shape: tuple[int, int] = (11, 11),
         region: ArrayLike | None = None,
         functionals: dict[str, Callable[..., float]] | None = None,
@@ -204,6 +227,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
         n_chains: int = 4,
+        n_draws: int = 15,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
         fold_in_iter: int = 6,
         n_jobs: int | None = None,
@@ -222,6 +246,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_chains = n_chains
+        self.n_draws = n_draws
         self.point_estimate = point_estimate
         self.fold_in_iter = fold_in_iter
         self.n_jobs = n_jobs
@@ -238,6 +263,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         settings = Settings(
             n_tuning=n_tuning,
             max_iter=max_iter,
+            n_draws=self.n_draws,
             tol=self.tol,
             grid_shape=turned(self._checked_shape()),
             region=WIDEST if region is None else turned(region),
@@ -246,7 +272,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
             functionals=tuple(functionals.values()),
         )
         seed = random.seed_sequence(self.random_state)
-        attributes = {"_fold_in_seed_": random.key(random.child(seed, 1)), "_fingerprint_": corpus.fingerprint}
+        attributes = {"_fold_in_seed_": random.key(random.child(seed, 1))}
 
         fitted = partial(described, attributes, self._fitted_attributes)
 
@@ -305,20 +331,16 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they are now."""
-        traces = self._trace_attributes(chains)
-        best = chains[traces["best_chain_"]]
-        alpha = best.priors.doc[0]
-        trace = np.full((len(chains), traces["n_iter_"], 2), np.nan)
-        for row, chain in zip(trace, chains, strict=True):
-            row[: len(chain.prior_path)] = turned(np.reshape(chain.prior_path, (-1, 2)).T).T
-        return (
-            traces
-            | self._topic_attributes(best)
-            | {
-                "sampler_": best.sampler,
-                "_kept_chain_": best.plain(),
-                "prior_trace_": trace,
-                "doc_topic_prior_": alpha.copy() if np.ndim(self.doc_topic_prior) else float(alpha[0]),
-                "topic_word_prior_": float(best.priors.word[0]),
-            }
-        )
+        paths = [turned(np.reshape(chain.prior_path, (-1, 2)).T).T for chain in map(with_a_record, chains)]
+        trace = np.full((len(chains), max(map(len, paths)), 2), np.nan)
+        for row, path in zip(trace, paths, strict=True):
+            row[: len(path)] = path
+        return ChainResults(self, [with_a_record(chain) for chain in chains]).attributes() | {"prior_trace_": trace}
+
+    def _prior_attributes(self, draws):
+        """alpha, a float unless topics have different ones, and eta."""
+        alpha = draws.priors.doc[0]
+        return {
+            "doc_topic_prior_": alpha.copy() if np.ndim(self.doc_topic_prior) else float(alpha[0]),
+            "topic_word_prior_": float(draws.priors.word[0]),
+        }

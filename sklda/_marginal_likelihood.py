@@ -27,13 +27,13 @@ def attributes_of(found):
     """Fitted attributes from an estimate of m(h), alpha first."""
     return {
         "method_": found.method,
-        "grid_": turned((found.grid.etas, found.grid.alphas)),
+        "grid_": turned((found.etas, found.alphas)),
         "occupancy_": found.occupancy.T.copy(),
         "acceptance_rate_": found.acceptance_rate,
         "r_hat_": turned(found.r_hat).copy(),
         "ess_": turned(found.ess).copy(),
-        "mode_log_evidence_": found.mode_log_evidence,
-        "mode_log_evidence_std_": found.mode_log_evidence_std,
+        "mode_log_evidence_": found.beginning.log_evidence,
+        "mode_log_evidence_std_": found.beginning.log_evidence_std,
         "_estimate_": found,
     }
 
@@ -48,7 +48,7 @@ class MarginalLikelihoodMixin:
         if not hasattr(self, "_estimate_"):
             raise NotFittedError(
                 f"method={self.method_!r} does not estimate the marginal likelihood of the priors. "
-                "Fit with method='auto', 'serial_tempering' or 'full_bayes'."
+                "Fit with method='skeleton', 'serial_tempering' or 'full_bayes'."
             )
         return self._estimate_
 
@@ -74,7 +74,7 @@ class MarginalLikelihoodMixin:
         """
         found = self._found()
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
-        value, std = found.log_ratio(eta.ravel(), alpha.ravel())
+        value, std = found.curve.log_ratio(eta.ravel(), alpha.ravel(), found.maximum.h)
         value, std = value.reshape(eta.shape)[()], std.reshape(eta.shape)[()]
         return (value, std) if return_std else value
 
@@ -143,7 +143,7 @@ class MarginalLikelihoodMixin:
         values = found.functional_values[:, self._functional_names_.index(name)]
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
         mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())
-        band = global_band(found.functional_curve, values, found.grid.region, level)
+        band = global_band(found.functional_curve, values, found.functional_region, level)
         # Infinite for h with too few draws, even if the functional is constant over the draws.
         half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
         return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))

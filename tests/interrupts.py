@@ -134,7 +134,7 @@ CASES = {
                 20, method=method, n_chains=2, max_iter=10**5, n_tuning=100, n_jobs=n_jobs
             )
         )
-        for method in ("auto", "serial_tempering", "full_bayes", "gibbs_em", "variational_em")
+        for method in ("skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em")
     },
     **{
         f"CollapsedVariationalLDA {method}": fit(

@@ -62,7 +62,12 @@ MUTATIONS = {
         "test_gibbs_em_takes_the_exact_m_step": "test_draws_at_another_prior_are_found",
         "test_the_bound_lies_below_the_evidence_and_rises": "test_a_bound_without_a_divergence_is_found",
     },
-    "hyperparameters/test_tempered_kernel.py": {
+    "hyperparameters/test_skeleton.py": {
+        "test_the_constants_solve_their_equation_and_have_their_errors": (
+            "test_errors_without_the_influence_of_zeta_are_found"
+        ),
+    },
+    "hyperparameters/test_serial_tempering.py": {
         "test_grid_points_are_drawn_from_their_conditional": ITSELF,
         "test_grid_points_are_visited_at_their_rates": "test_another_zeta_is_found",
     },

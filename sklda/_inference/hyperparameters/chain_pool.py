@@ -1,13 +1,13 @@
 """Chains on one corpus that are swept together, stage by stage."""
 
-import copy
-
 import numpy as np
 
 from sklda._inference import random
+from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.run_chains import run_chains
+from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.run_chains import Schedule, run_chains
 
 
 class ChainPool:
@@ -34,22 +34,15 @@ class ChainPool:
         Empty until the caller sets them or calls `initialise`.
     ended : set of int
         Chains that the listener has asked to stop. They are not swept again.
+    left : int
+        Sweeps that are left of `max_iter`.
     """
 
     def __init__(self, corpus, priors, settings, seed, *, n_chains, n_jobs=None, listener=None, say=None):
         self.corpus, self.priors, self.settings, self.seed = corpus, priors, settings, seed
         self.n_chains, self.n_jobs, self.listener = n_chains, n_jobs, listener
         self.say = say or (lambda text: None)
-        self.chains, self.ended = [], set()
-
-    def branch(self):
-        """Another pool that continues the same chains. A chain that ends in one pool has ended in both.
-
-        The chains are the same objects until a pool calls `temper`; both must call it before they sweep.
-        """
-        other = copy.copy(self)
-        other.chains = list(self.chains)
-        return other
+        self.chains, self.ended, self.left = [], set(), settings.max_iter
 
     def for_documents(self, corpus, seed):
         """A pool of one chain on a part of the corpus, without a listener."""
@@ -61,12 +54,33 @@ class ChainPool:
         kind = chain_class("collapsed", self.corpus, self.priors)
         self.chains = [kind.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
 
-    def sweep(self, n_sweeps):
+    def finish(self, log_h, n_sweeps):
+        """Make the last sweeps, with fixed priors: log (eta, alpha) of every chain, (n_chains, n_priors).
+
+        The draws of the last half are kept. Afterwards each chain has a trace and at least one draw.
+        """
+        paths = [getattr(chain, "prior_path", ()) for chain in self.chains]
+        self.chains = [EMChain(self.unrecorded(chain)) for chain in self.chains]
+        for chain, own, path in zip(self.chains, log_h, paths, strict=True):
+            chain.set_log_h(own)
+            chain.prior_path = list(path)
+        every = max(n_sweeps // 2 // self.settings.n_draws, 1)
+        self.sweep(n_sweeps, Schedule(self.settings.n_draws, every))
+        self.chains = [with_a_record(chain) for chain in self.chains]
+
+    def unrecorded(self, chain, topics=None):
+        """A chain at the present topics, or at others, without records of its sweeps."""
+        kind = chain_class("collapsed", self.corpus, self.priors)
+        return kind(self.corpus, chain.priors, ChainState(chain.topics if topics is None else topics, chain.stream))
+
+    def sweep(self, n_sweeps, schedule=None):
         """Make `n_sweeps` sweeps with every chain that has not ended."""
+        self.left -= n_sweeps
         numbers = [c for c in range(len(self.chains)) if c not in self.ended]
         listener = None if self.listener is None else _Renumbered(self.listener, numbers, self.ended)
         before = [len(self.chains[c].trace) for c in numbers]
-        swept = run_chains([self.chains[c] for c in numbers], n_sweeps, n_jobs=self.n_jobs, listener=listener)
+        options = {"n_jobs": self.n_jobs, "listener": listener, "schedule": schedule}
+        swept = run_chains([self.chains[c] for c in numbers], n_sweeps, **options)
         for c, chain, length in zip(numbers, swept, before, strict=True):
             self.chains[c] = chain
             # In another process the listener is a copy, and what it adds to `ended` is lost.
@@ -127,6 +141,19 @@ class ChainPool:
     @property
     def all_ended(self):
         return len(self.ended) >= len(self.chains)
+
+
+def with_a_record(chain):
+    """The chain if it has kept draws; otherwise one at its present state, with a trace and a draw."""
+    if chain.draws and 0 < len(chain.label_free) == len(chain.trace):
+        return chain
+    path = list(getattr(chain, "prior_path", ()))
+    kind, (corpus, priors, state) = chain.plain()
+    chain = EMChain(kind(corpus, priors, state))
+    chain.trace, chain.label_free, chain.draws, chain.prior_path = [], [], [], path
+    chain.record()
+    chain.keep_draw(1)
+    return chain
 
 
 class _Renumbered:

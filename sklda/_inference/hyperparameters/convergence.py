@@ -5,7 +5,7 @@ from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference.diagnostics import variance_ratio
-from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_sums, n_batches, variance_of_sums
+from sklda._inference.hyperparameters.batch_means import variance_of_sums
 from sklda._inference.hyperparameters.maximum import NAMES
 from sklda._inference.warn import warn
 
@@ -15,8 +15,6 @@ UNVISITED = 0.05
 _DISAGREE = 0.01
 # Chains that disagree get a warning if R-hat is larger than this (the usual limit). Below it, wider errors are enough.
 _LARGE_R_HAT = 1.1
-# With fewer draws of a chain than this, there are too few batches for the test.
-_FEWEST_DRAWS = 16
 
 
 def split_r_hat(series):
@@ -37,23 +35,28 @@ def effective_draws(series):
 
 
 def disagree(curve, maximum):
-    """Whether the chains' scores at the common maximum differ by more than their errors."""
-    inside = maximum.interior
-    n_chains = len(curve.lengths)
-    if n_chains < 2 or not inside.any() or min(curve.lengths) < _FEWEST_DRAWS:
+    """Whether the scores of chains at the maximum differ by more than visits of points explain.
+
+    Chains in one mode have deviations that are independent from visit to visit; chains in different modes do not.
+
+    Parameters
+    ----------
+    curve : Curve
+        From the draws of chains at fixed points.
+    maximum : Maximum
+    """
+    inside, n_chains = maximum.interior, len(curve.lengths)
+    if n_chains < 2 or not inside.any():
         return False
-    scores, covariance = [], np.zeros((2, 2))
-    for c in range(n_chains):
-        own = curve.of_chain(c)
-        weights, gradients = own.derivatives(maximum.log_h)
-        scores.append(weights @ gradients)
-        covariance += covariance_of_sums(weights[:, None] * (gradients - scores[-1]), own.lengths) / n_chains
-    scores, covariance = np.array(scores)[:, inside], covariance[np.ix_(inside, inside)]
-    # The covariance is an estimate from this many batches.
-    freedom = sum(n_batches(n) - 1 for n in curve.lengths)
-    shrink = max(1 - (len(covariance) + 1) / freedom, 0.1)
-    q = shrink * np.einsum("ci,ij,cj->", scores, np.linalg.pinv(covariance), scores)
-    return bool(chi2.sf(q, scores.shape[1] * (n_chains - 1)) < _DISAGREE)
+    weights, gradients = curve.derivatives(maximum.log_h)
+    terms = curve.mixture.influences(weights[:, None] * (gradients - weights @ gradients))[:, inside]
+    visits = curve.batches.sums(terms)
+    chains = np.add.reduceat(terms, np.cumsum([0, *curve.lengths[:-1]]), axis=0)
+    chains -= chains.mean(axis=0)
+    # The covariance is an estimate with this many degrees of freedom.
+    shrink = max(1 - (len(chains.T) + 1) / curve.freedom, 0.1)
+    q = shrink * n_chains * np.einsum("ci,ij,cj->", chains, np.linalg.pinv(visits.T @ visits), chains)
+    return bool(chi2.sf(q, chains.shape[1] * (n_chains - 1)) < _DISAGREE)
 
 
 def warn_of_edges(maximum, region):

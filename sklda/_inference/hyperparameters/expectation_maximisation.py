@@ -28,11 +28,7 @@ def expectation_maximisation(pool, method, per_topic=False):
         found = _gibbs_em(pool, per_topic)
     else:
         found = _variational_em(pool)
-    # From here on the priors are fixed.
-    pool.chains = [EMChain(chain) for chain in pool.chains]
-    for chain, log_h in zip(pool.chains, found, strict=True):
-        chain.set_log_h(log_h)
-    pool.sweep(pool.settings.n_tuning)
+    pool.finish(found, pool.settings.n_tuning)
 
 
 def _gibbs_em(pool, per_topic):

@@ -1,136 +1,32 @@
 """m(h), the marginal likelihood of h = (eta, alpha) up to one constant, from draws of chains on (h, z) or at one h.
 
 Every estimate is a mean over draws of exp(log p(w, z | h) - d), where d is the log density of the distribution of the
-draws. Equations 2.1, 2.10 and 2.17 of George & Doss (2018) differ in d alone. All values are kept as logarithms,
-and derivatives are with respect to (log eta, log alpha).
+draws. Equations 2.1, 2.10 and 2.17 of George & Doss (2018) differ in d alone. Draws at a few fixed points have d of
+equation 2.10 too, with zeta at its fixed point on the same draws (reverse logistic regression, Geyer 1994). All values
+are kept as logarithms, and derivatives are with respect to (log eta, log alpha).
 """
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp, softmax
-from scipy.stats import chi2
+from scipy.special import logsumexp
 
-# Size of arrays over draws and values of h: 32 MB each.
-_AT_A_TIME = 2**22
+from sklda._inference.hyperparameters.batch_means import (
+    batch_sums,
+    chain_sums,
+    covariance_of_sums,
+    n_batches,
+    positive_part,
+    variance_of_sums,
+)
+from sklda._inference.hyperparameters.mixtures import slices
+
 # With fewer effective draws, the error of an estimate is not known.
-_FEWEST = 10.0
-# Long batches have this many times the length of short ones (Vats & Flegal 2022).
-_LUGSAIL = 3
-# The variance between chains is scaled so that it lies below the true one with this probability.
-_BELOW_TRUE = 0.75
-
-
-def mixture_denominators(draws, grid):
-    """log of (1 / J) sum_j p(w, z_i | h_j) / zeta_j: equation 2.10."""
-    word, doc = draws.word_part(grid.etas), draws.doc_part(grid.alphas)
-    if grid.flat:
-        return logsumexp(word, axis=1) + logsumexp(doc, axis=1) - grid.log_zeta.ravel()[0] - np.log(grid.log_zeta.size)
-    result = np.empty(len(draws))
-    for part in _slices(len(draws), grid.log_zeta.size):
-        log_p = word[part, :, None] + doc[part, None, :] - grid.log_zeta
-        result[part] = logsumexp(log_p, axis=(1, 2))
-    return result - np.log(grid.log_zeta.size)
-
-
-def conditional_means(draws, grid):
-    """Means of the full conditional of the grid point given every draw.
-
-    Returns
-    -------
-    occupancy : ndarray of shape (n_etas, n_alphas)
-        Its mean over the draws.
-    log_h : ndarray of shape (n_draws, 2)
-        Means of log eta and log alpha under it.
-    """
-    word, doc = draws.word_part(grid.etas), draws.doc_part(grid.alphas)
-    if grid.flat:
-        word, doc = softmax(word, axis=1), softmax(doc, axis=1)
-        return _product(word, doc) / len(draws), np.stack([word @ np.log(grid.etas), doc @ np.log(grid.alphas)], axis=1)
-    occupancy, log_h = np.zeros(grid.shape), np.empty((len(draws), 2))
-    for part in _slices(len(draws), grid.log_zeta.size):
-        p = word[part, :, None] + doc[part, None, :] - grid.log_zeta
-        p = np.exp(p - p.max(axis=(1, 2), keepdims=True))
-        p /= p.sum(axis=(1, 2), keepdims=True)
-        occupancy += p.sum(axis=0) / len(draws)
-        log_h[part] = np.stack([p.sum(axis=2) @ np.log(grid.etas), p.sum(axis=1) @ np.log(grid.alphas)], axis=1)
-    return occupancy, log_h
-
-
-def component_denominators(draws, grid, at):
-    """log of p(w, z_i | h_j) / zeta_j at the draw's own grid point j: equation 2.17."""
-    i, j = np.asarray(at).T
-    rows = np.arange(len(draws))
-    return draws.word_part(grid.etas)[rows, i] + draws.doc_part(grid.alphas)[rows, j] - grid.log_zeta[i, j]
-
-
-def n_batches(n_draws):
-    """Batches of one chain, for batch means."""
-    return max(round(n_draws ** (1 / 3)), 1)
-
-
-def variance_of_sums(terms, lengths):
-    """Variance of the sum over draws of `terms` (n_draws, n), one chain after the other, by batch means; (n,).
-
-    Batch means give too small a variance if autocorrelation is longer than a batch. Their difference from batch means
-    of a third of the length is added (the lugsail estimator of Vats & Flegal 2022), which changes the sign of the
-    leading term of that bias. The variance between chains, scaled to be too large in one case of four, is used if it is
-    larger.
-    """
-    long, short = ((_batch_sums(terms, lengths, part) ** 2).sum(axis=0) for part in (1, _LUGSAIL))
-    return np.maximum(long + np.maximum(long - short, 0), (_chain_sums(terms, lengths) ** 2).sum(axis=0))
-
-
-def covariance_of_sums(terms, lengths):
-    """The same for vectors, (n, n)."""
-    within, between = covariance_within_chains(terms, lengths), _chain_sums(terms, lengths)
-    return within + positive_part(between.T @ between - within)
-
-
-def covariance_within_chains(terms, lengths):
-    """The same by the batches alone, without the variance between chains."""
-    long, short = (sums.T @ sums for sums in (_batch_sums(terms, lengths, part) for part in (1, _LUGSAIL)))
-    return long + positive_part(long - short)
-
-
-def positive_part(matrix):
-    """A symmetric matrix without its negative directions."""
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.maximum(values, 0)) @ vectors.T
-
-
-def _chain_sums(terms, lengths):
-    """Sums over chains minus their mean, scaled so that their squares add up to a variance that is rarely too large."""
-    n = len(lengths)
-    if n < 2:
-        return np.zeros((1, *terms.shape[1:]))
-    sums = np.add.reduceat(terms, np.cumsum([0, *lengths[:-1]]), axis=0)
-    return (sums - sums.mean(axis=0)) * np.sqrt(n / chi2.ppf(_BELOW_TRUE, n - 1))
-
-
-def _batch_sums(terms, lengths, part):
-    """Sums over batches minus their mean in the chain, scaled so that their squares add up to a variance.
-
-    Batches have n^(2/3) of n draws, longer than the paper's n^(1/2), because chains on (h, z) have long
-    autocorrelation; or a part of that length. All draws are used.
-    """
-    result, first = [], 0
-    for length in lengths:
-        n = min(part * n_batches(length), length)
-        starts = np.array([part[0] for part in np.array_split(np.arange(first, first + length), n)])
-        sums = np.add.reduceat(terms[: first + length], starts, axis=0)
-        result.append((sums - sums.mean(axis=0)) * np.sqrt(n / max(n - 1, 1)))
-        first += length
-    return np.concatenate(result)
+FEWEST_DRAWS = 10.0
 
 
 def _product(a, b):
     """``a.T @ b``, not by threads of a linear algebra library: on small matrices they cost more than they save."""
     return np.einsum("ni,nj->ij", a, b)
-
-
-def _slices(n, size):
-    step = max(_AT_A_TIME // max(size, 1), 1)
-    return [slice(start, start + step) for start in range(0, n, step)]
 
 
 class Curve:
@@ -143,23 +39,55 @@ class Curve:
     log_denominators : ndarray of shape (n_draws,)
     lengths : list of int
         Draws of every chain.
-    log_shares : ndarray of shape (n_chains,), default=None
-        Logarithms of factors of the chains' curves; None: the same factor for all.
+    mixture : Mixture, default=None
+        If zeta was estimated from the same draws.
+    batches : Batches, default=None
+        Of chains at fixed points; None: chains on (h, z).
+    separate : ndarray of shape (n_chains,), default=None
+        Shares of chains that stay in different modes. Errors then contain the whole spread between chains.
     """
 
-    def __init__(self, draws, log_denominators, lengths, log_shares=None):
-        self.draws, self.lengths = draws, list(lengths)
-        self.log_denominators = log_denominators
-        shares = np.zeros(len(self.lengths)) if log_shares is None else np.asarray(log_shares)
-        self.log_shares = shares
-        # The share of a chain does not depend on its number of draws.
-        self._log_factors = np.repeat(shares - np.log(self.lengths), self.lengths) - log_denominators
+    def __init__(self, draws, log_denominators, lengths, mixture=None, batches=None, separate=None):
+        self.draws, self.lengths, self.log_denominators = draws, list(lengths), log_denominators
+        self.mixture, self.batches, self.separate = mixture, batches, separate
+        self._log_factors = -np.log(len(draws)) - log_denominators
+        if mixture is not None:
+            self._log_factors += np.log(mixture.weights)
 
-    def of_chain(self, c):
-        """The curve of one chain alone."""
-        first = sum(self.lengths[:c])
-        own = slice(first, first + self.lengths[c])
-        return Curve(self.draws[own], self.log_denominators[own], [self.lengths[c]])
+    def variance(self, terms):
+        """Variance of the sums of `terms` (n_draws, n), whose columns add up to zero; (n,)."""
+        if self.batches is None:
+            return variance_of_sums(terms, self.lengths)
+        within, between = (sums**2 for sums in self._sums(terms))
+        return np.maximum(within.sum(axis=0), between.sum(axis=0))
+
+    def covariance(self, terms):
+        """The same for a vector, (n, n)."""
+        if self.batches is None:
+            return covariance_of_sums(terms, self.lengths)
+        within, between = (sums.T @ sums for sums in self._sums(terms))
+        return within + positive_part(between - within)
+
+    def _sums(self, terms):
+        """Sums over batches and over chains, whose squares add up to a variance within and between chains."""
+        terms = self.mixture.influences(terms)
+        if self.separate is None:
+            return self.batches.sums(terms), chain_sums(terms, self.lengths)
+        chains = np.add.reduceat(terms, np.cumsum([0, *self.lengths[:-1]]), axis=0)
+        return self.batches.sums(terms), chains / np.sqrt(self.separate)[:, None]
+
+    def batch_sums(self, terms):
+        """Sums over batches, scaled so that their squares add up to a variance; (n_batches, n)."""
+        if self.batches is None:
+            return batch_sums(terms, self.lengths, 1)
+        return self.batches.sums(self.mixture.influences(terms))
+
+    @property
+    def freedom(self):
+        """Degrees of freedom of the batches."""
+        if self.batches is None:
+            return max(sum(n_batches(n) - 1 for n in self.lengths), 1)
+        return self.batches.freedom
 
     def log_terms(self, eta, alpha):
         """Logarithms of the terms whose sum over draws is the estimate, (n_draws, n_priors)."""
@@ -172,7 +100,7 @@ class Curve:
         """log of the estimate, (n_priors,)."""
         eta, alpha = np.broadcast_arrays(np.atleast_1d(eta), np.atleast_1d(alpha))
         parts = [
-            logsumexp(self.log_terms(eta[part], alpha[part]), axis=0) for part in _slices(len(eta), len(self.draws))
+            logsumexp(self.log_terms(eta[part], alpha[part]), axis=0) for part in slices(len(eta), len(self.draws))
         ]
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -209,10 +137,10 @@ class Curve:
         base = self.weights(*np.atleast_2d(reference).T)
         value = self.log_values(eta, alpha) - self.log_values(*np.atleast_2d(reference).T)
         std = np.empty(len(eta))
-        for part in _slices(len(eta), len(self.draws)):
+        for part in slices(len(eta), len(self.draws)):
             weights = self.weights(eta[part], alpha[part])
-            variance = variance_of_sums(weights - base, self.lengths)
-            reached = 1 / (weights**2).sum(axis=0) >= _FEWEST
+            variance = self.variance(weights - base)
+            reached = 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS
             std[part] = np.where(reached, np.sqrt(variance), np.inf)
         return value, std
 
@@ -244,9 +172,9 @@ class Curve:
             Equation 2.14. The error is infinite if h has fewer than ten effective draws.
         """
         mean, std = np.empty(len(eta)), np.empty(len(eta))
-        for part in _slices(len(eta), len(self.draws)):
+        for part in slices(len(eta), len(self.draws)):
             mean[part], terms, reached = self.influences(values, eta[part], alpha[part])
-            std[part] = np.where(reached, np.sqrt(variance_of_sums(terms, self.lengths)), np.inf)
+            std[part] = np.where(reached, np.sqrt(self.variance(terms)), np.inf)
         return mean, std
 
     def influences(self, values, eta, alpha):
@@ -261,7 +189,7 @@ class Curve:
         """
         weights = self.weights(eta, alpha)
         mean = values @ weights
-        return mean, weights * (values[:, None] - mean), 1 / (weights**2).sum(axis=0) >= _FEWEST
+        return mean, weights * (values[:, None] - mean), 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS
 
     def maximise(self, region, n_points=25):
         """log h at the maximum of the estimate on the region: from the best point of a grid, by the gradient."""
@@ -335,12 +263,12 @@ def global_band(curve, values, region, level, n_points=15, n_replicates=2000):
     """
     eta, alpha = (x.ravel() for x in np.meshgrid(*(np.geomspace(*ends, n_points) for ends in region)))
     sums = []
-    for part in _slices(len(eta), len(values)):
+    for part in slices(len(eta), len(values)):
         _, terms, reached = curve.influences(values, eta[part], alpha[part])
-        sums.append(_batch_sums(terms[:, reached], curve.lengths, 1))
+        sums.append(curve.batch_sums(terms[:, reached]))
     sums = np.concatenate(sums, axis=1)
     scale = np.sqrt((sums**2).sum(axis=0))
-    sums, freedom = sums[:, scale > 0] / scale[scale > 0], max(len(sums) - len(curve.lengths), 1)
+    sums, freedom = sums[:, scale > 0] / scale[scale > 0], curve.freedom
     rng = np.random.default_rng(0)
     errors = np.abs(rng.standard_normal((n_replicates, len(sums))) @ sums).max(axis=1, initial=0)
     return float(np.quantile(errors * np.sqrt(freedom / rng.chisquare(freedom, n_replicates)), level))

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._inference.hyperparameters.marginal_likelihood import covariance_of_sums, positive_part
+from sklda._inference.hyperparameters.batch_means import positive_part
+from sklda._inference.hyperparameters.marginal_likelihood import FEWEST_DRAWS
 from sklda._inference.hyperparameters.settings import FINE_ENOUGH
 
 # The names of the two priors, in the order of h.
@@ -58,19 +59,21 @@ class Maximum:
         Allowed is the share `tol` of the statistical error, or `FINE_ENOUGH` if that is larger.
         """
         inside = self.interior
-        if not inside.any() or tol == 0:
-            return np.inf
+        if not inside.any() or tol in (0, np.inf):
+            return np.inf if tol == 0 or not inside.any() else 0.0
         allowed = np.maximum(tol * np.sqrt(np.diag(self.statistical)[inside]), FINE_ENOUGH)
         return float((np.sqrt(np.diag(self.monte_carlo)[inside]) / allowed).max())
 
 
-def maximum_of(curve, region):
+def maximum_of(curve, region, edges=None):
     """Find the maximum of a `Curve` on a region.
 
     Parameters
     ----------
     curve : Curve
     region : pair of pairs of float
+    edges : dict, default=None
+        See `Maximum`. None: they are found.
 
     Returns
     -------
@@ -78,9 +81,12 @@ def maximum_of(curve, region):
     """
     log_h = curve.maximise(region)
     weights, gradients = curve.derivatives(log_h)
-    score = covariance_of_sums(weights[:, None] * (gradients - weights @ gradients), curve.lengths)
-    edges, hessian = _edges(curve, log_h, region), _hessian(curve, log_h, region)
-    return Maximum(log_h, *covariances(score, hessian, edges), score, hessian, edges)
+    score = curve.covariance(weights[:, None] * (gradients - weights @ gradients))
+    edges, hessian = _edges(curve, log_h, region) if edges is None else edges, _hessian(curve, log_h, region)
+    monte_carlo, statistical = covariances(score, hessian, edges)
+    if 1 / (weights**2).sum() < FEWEST_DRAWS:
+        np.fill_diagonal(monte_carlo, np.inf)
+    return Maximum(log_h, monte_carlo, statistical, score, hessian, edges)
 
 
 def _hessian(curve, log_h, region, n_points=41):
@@ -131,38 +137,3 @@ def _edges(curve, log_h, region):
             if value >= -max(_EQUAL, _ERRORS * std if np.isfinite(std) else 0.0):
                 edges[axis] = name
     return edges
-
-
-def refine(maximum, gradients, score, region):
-    """Refine the maximum by draws made there: one Newton step on the simple estimator, equation 2.1.
-
-    There are two estimates of the first derivatives of log m at the maximum: zero by the curve, `gradients` by the
-    draws. They are weighted by their precisions.
-
-    Parameters
-    ----------
-    maximum : Maximum
-    gradients : ndarray of shape (2,)
-        Mean over the draws of the derivatives of log p(w, z | h).
-    score : ndarray of shape (2, 2)
-        Its covariance.
-    region : pair of pairs of float
-        The region searched. If the step would leave it, the maximum stays: log m is not quadratic over such a distance.
-
-    Returns
-    -------
-    Maximum
-    """
-    inside = maximum.interior
-    if not inside.any():
-        return maximum
-    block = np.ix_(inside, inside)
-    share = maximum.score[block] @ np.linalg.pinv(maximum.score[block] + score[block])
-    log_h, together = maximum.log_h.copy(), maximum.score.copy()
-    log_h[inside] += maximum.statistical[block] @ share @ gradients[inside]
-    low, high = np.log(region).T
-    if (log_h < low).any() or (log_h > high).any():
-        return maximum
-    together[block] = share @ score[block]
-    monte_carlo, statistical = covariances(together, maximum.hessian, maximum.edges)
-    return Maximum(log_h, monte_carlo, statistical, together, maximum.hessian, maximum.edges)

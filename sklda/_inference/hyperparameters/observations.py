@@ -1,6 +1,6 @@
 """The records of the sweeps of chains on (h, z)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,9 +34,6 @@ class DirichletDraws:
 
     def __len__(self):
         return len(self.log_theta)
-
-    def __getitem__(self, draws):
-        return replace(self, log_theta=self.log_theta[draws], log_beta=self.log_beta[draws])
 
     def word_part(self, eta, order=0):
         """log density of beta, or its derivative of that order with respect to log eta; (n_draws, n_etas)."""
@@ -81,8 +78,3 @@ class Observations:
 
     def __len__(self):
         return len(self.at)
-
-    def __getitem__(self, draws):
-        """The observations of a slice."""
-        parameters = None if self.parameters is None else self.parameters[draws]
-        return Observations(self.at[draws], self.counts[draws], parameters, self.values[draws])

@@ -9,22 +9,19 @@ from dataclasses import replace
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.count_histograms import CountHistograms, Histograms
+from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.observations import DirichletDraws, Observations
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.rising import log_rising
-from sklda._inference.sampling.collapsed import BLOCK_WEIGHTS, GibbsChain
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.word_major import WordMajorChain
-from sklda._kernels import _tempered
 
 # Largest number of entries of a table of rising factorials: 32 MB.
 _LARGEST_TABLE = 2**22
-# The same for totals of topics. A larger one would cost more than the few logarithms that it saves in every sweep.
-_LARGEST_OF_TOTALS = 2**17
 # The attributes of a `TemperedChain` that other chains do not have.
-_OWN = {"grid", "rng", "index", "augmented", "functionals", "gain", "log_zeta", "at", "every", "prior_path"}
-_OWN |= {"_by_axis", "_seen", "_passed", "_parts"}
+_OWN = {"grid", "rng", "index", "augmented", "functionals", "gain", "log_zeta", "at", "prior_path"}
+_OWN |= {"_seen", "_passed", "_parts"}
 
 
 class Grid:
@@ -41,9 +38,8 @@ class Grid:
     ----------
     lengths : ndarray of shape (n_alphas,)
         The part of log p(z | alpha) that does not depend on z, with the other sign.
-    doc_table, word_table, totals_table : ndarray of shape (largest count + 1, n_alphas or n_etas), or None
-        Logs of the rising factorials of every alpha, of every eta, and of every eta times n_features. None: the table
-        would be too large.
+    doc_table, word_table : ndarray of shape (largest count + 1, n_alphas or n_etas), or None
+        Logs of the rising factorials of every alpha and of every eta. None: the table would be too large.
     """
 
     def __init__(self, corpus, n_components, etas, alphas):
@@ -58,7 +54,6 @@ class Grid:
         self.lengths = log_rising(self.alphas * K, np.arange(len(lengths))) @ lengths
         self.doc_table = _table(self.alphas, len(lengths))
         self.word_table = _table(self.etas, int(np.bincount(corpus.words).max(initial=0)) + 1)
-        self.totals_table = _table(self.etas * V, corpus.n_tokens + 1, _LARGEST_OF_TOTALS)
 
     @classmethod
     def over(cls, corpus, n_components, region, shape):
@@ -108,8 +103,8 @@ class Grid:
         ]
 
 
-def _table(priors, n_counts, most=_LARGEST_TABLE):
-    if n_counts * len(priors) > most:
+def _table(priors, n_counts):
+    if n_counts * len(priors) > _LARGEST_TABLE:
         return None
     table = np.zeros((n_counts, len(priors)))
     np.cumsum(np.log(priors + np.arange(n_counts - 1)[:, None]), axis=0, out=table[1:])
@@ -148,8 +143,7 @@ class TemperedChain(GibbsChain):
     at : tuple of int
         The grid point.
     observations : Observations
-        One for each `every` sweeps.
-    every : int
+        One for each sweep.
     prior_path : list of (float, float)
         eta and alpha in every sweep, those of a `TemperedChain` that it continues included.
     """
@@ -164,8 +158,7 @@ class TemperedChain(GibbsChain):
         self.stream = rng.integers(2**64, size=4, dtype=np.uint64)
         self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
         self.log_zeta = grid.log_zeta.copy()
-        self._by_axis = grid.flat and gain is None
-        self._seen, self.at, self.every, self._passed = [], None, 1, 0
+        self._seen, self.at, self._passed = [], None, 0
         self.prior_path = list(getattr(chain, "prior_path", ()))
         first = self._observe()
         self._parts = grid.parts(first.parameters if augmented else first.counts)
@@ -183,112 +176,18 @@ class TemperedChain(GibbsChain):
     def n_observations(self):
         return sum(map(len, self._seen))
 
-    def keep(self, observations):
-        """Keep a slice of the observations, drop the others."""
-        if self._seen:
-            self._seen = [self.observations[observations]]
-
-    def thin(self, most):
-        """Drop every second observation, later ones too, until there are at most `most`."""
-        while self.n_observations > most:
-            self.keep(slice(1, None, 2))
-            self.every *= 2
-
-    @property
-    def _in_kernel(self):
-        """Whether a kernel makes many sweeps in one call: not with options of the paper, or on large corpora."""
-        tables = self.grid.doc_table is not None and self.grid.word_table is not None
-        plain = self.index == "full_conditional" and not self.augmented and not self.functionals
-        return plain and tables and len(self._blocks) == 1
-
     def sweep(self, stop=NEVER_STOP):
         """Draw a grid point, then every token with its priors; add to `observations`."""
-        if self._in_kernel:
-            self._sweeps_in_kernel(1, stop)
-            return
         self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
         self.priors = self.grid.priors(self.at)
         super().sweep(stop)
         seen = self._observe()
+        self._seen.append(seen)
         self._passed += 1
-        if self._passed % self.every == 0:
-            self._seen.append(seen)
         self.prior_path.append((self.grid.etas[self.at[0]], self.grid.alphas[self.at[1]]))
         self._parts = self.grid.parts(seen.parameters if self.augmented else seen.counts)
         if self.gain is not None:
             self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + self._passed)
-
-    def sweeps(self, n_sweeps, stop=NEVER_STOP):
-        """Make sweeps; return log p(w, z | h) after each of them."""
-        if not self._in_kernel:
-            return super().sweeps(n_sweeps, stop)
-        V, width = self.rows.arrays[0].shape
-        # As many as take about a tenth of a second, by the weights that they compute. A token and a log-gamma function
-        # cost as much as some more weights.
-        cost = (width + 32) * (self.corpus.n_tokens + V) + 32 * len(self.topic_totals) * sum(self.grid.shape)
-        step, log_joints = max(BLOCK_WEIGHTS // cost, 1), []
-        for first in range(0, n_sweeps, step):
-            stop()
-            log_joints += self._sweeps_in_kernel(min(step, n_sweeps - first), stop).tolist()
-        return log_joints
-
-    def _sweeps_in_kernel(self, n, stop):
-        """Make n sweeps in one call; return the log joints."""
-        grid, corpus, K = self.grid, self.corpus, len(self.topic_totals)
-        (E, A), V, most = grid.shape, corpus.n_features, int((2 * corpus.n_tokens) ** 0.5) + 1
-        most_docs, most_words = len(grid.doc_table), len(grid.word_table)
-        at, log_joints, totals = np.empty((n, 2), np.int32), np.empty(n), np.empty((n, K), np.int64)
-        # Distinct positive numbers whose sum is at most N are fewer than the root of 2 N.
-        doc_lists, word_lists = (np.empty((2, n * min(most, largest)), np.int32) for largest in (most_docs, most_words))
-        doc_ends, word_ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-        _tempered.sweeps(
-            corpus.words,
-            corpus.offsets,
-            grid.etas,
-            grid.alphas,
-            grid.word_table,
-            grid.doc_table,
-            np.empty((0, 0)) if grid.totals_table is None else grid.totals_table,
-            grid.lengths,
-            self.log_zeta,
-            0.0 if self.gain is None else self.gain,
-            self._passed,
-            self._by_axis,
-            self.topics,
-            *self.rows.arrays,
-            self.topic_totals,
-            self.stream,
-            self._vectors,
-            *self._parts,
-            at,
-            log_joints,
-            totals,
-            doc_lists,
-            doc_ends,
-            word_lists,
-            word_ends,
-            stop.flag,
-            *self._scratch,
-            np.empty(2 * K + V + E * A),
-            np.zeros(most_docs + most_words, np.int32),
-        )
-        stop()
-        self.n_sweeps += n
-        self.at = tuple(at[-1].tolist())
-        self.priors = grid.priors(self.at)
-        doc, word = (
-            Histograms(*lists[:, : ends[-1]].copy(), ends)
-            for lists, ends in ((doc_lists, doc_ends), (word_lists, word_ends))
-        )
-        lengths = Histograms.from_dense(corpus.length_histogram)
-        counts = CountHistograms(corpus.n_features, lengths, doc, word, totals)
-        seen = Observations(at, counts, None, np.empty((n, 0)))
-        kept = slice(self.every - 1 - self._passed % self.every, None, self.every)
-        if seen := (seen if self.every == 1 else seen[kept]):
-            self._seen.append(seen)
-        self._passed += n
-        self.prior_path += zip(grid.etas[at[:, 0]].tolist(), grid.alphas[at[:, 1]].tolist(), strict=True)
-        return log_joints
 
     def log_joint(self):
         """log p(w, z | h) at the present h, in nats."""
@@ -303,8 +202,6 @@ class TemperedChain(GibbsChain):
         return p / p.sum()
 
     def _draw(self):
-        if self._by_axis:
-            return tuple(_drawn(np.exp(part - part.max()), self.rng) for part in self._parts)
         return divmod(_drawn(self.conditional().ravel(), self.rng), self.grid.shape[1])
 
     def _propose(self):
@@ -331,9 +228,7 @@ class TemperedChain(GibbsChain):
 
 
 class WordMajorTemperedChain(TemperedChain, WordMajorChain):
-    """A `TemperedChain` with word-major sweeps, one in each call of a kernel."""
-
-    _in_kernel = False
+    """A `TemperedChain` with word-major sweeps."""
 
 
 def _drawn(weights, rng):

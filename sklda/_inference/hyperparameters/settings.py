@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._inference.gibbs_em import BOUNDS
 
-METHODS, EM_METHODS = ("serial_tempering", "full_bayes"), ("gibbs_em", "variational_em")
+METHODS, EM_METHODS = ("skeleton", "serial_tempering", "full_bayes"), ("gibbs_em", "variational_em")
 
 # The box of (eta, alpha) that is searched if no region is given.
 WIDEST = (BOUNDS, BOUNDS)
@@ -15,13 +15,16 @@ WIDEST = (BOUNDS, BOUNDS)
 FINE_ENOUGH = 0.01
 # Largest number of times that zeta is tuned from zeta = 1, as in the paper.
 RESTARTS = 4
-# Default numbers of sweeps of a chain, to tune and to estimate m(h): the smallest and the largest. Between these,
-# tuning has the first number over the root of the tokens, and the estimate the second over the tokens. Chosen so that
-# a fit costs about 25 CPU seconds with 100,000 tokens, and as much as three fits of `GibbsLDA` with 700,000.
+# Default sweeps of a chain at the maximum: a number over the root of the tokens, between these two.
 _TUNING, _TUNING_TOKENS = (40, 200), 6.7e4
-_SWEEPS, _SWEEPS_TOKENS = (80, 5000), 1.6e8
-# The EM methods estimate no surface: this many sweeps or steps.
-_EM_SWEEPS, _EM_TOKENS = (30, 1000), 2e8
+# Default of `max_iter`: a number over the tokens, between the other two.
+_SWEEPS = {
+    "skeleton": (400, 24_000, 3e8),
+    "serial_tempering": (400, 5000, 1.6e8),
+    "full_bayes": (400, 5000, 1.6e8),
+    "gibbs_em": (30, 1000, 2e8),
+    "variational_em": (30, 1000, 2e8),
+}
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class Tempering:
         How the grid point moves: from its full conditional, or by Metropolis-Hastings among neighbours (equation 2.8).
     tuning : {"stochastic_approximation", "restarts"}
         How zeta is found: adapted sweep by sweep, then frozen; or by runs from zeta = 1 (equation 2.16).
-    grid : {"mode_search", "subsampling"}
-        How the region of the grid is found: by short chains on (h, z), or by the iterative scheme of section 2.3 on a
+    grid : {"skeleton", "subsampling"}
+        How the region of the grid is found: by one round of a skeleton, or by the iterative scheme of section 2.3 on a
         growing part of the documents.
     estimator : {"mixture", "component", "simple"}
         Equation 2.10, equation 2.17, or equation 2.1 from chains at one h. With the last two, draws
@@ -47,14 +50,14 @@ class Tempering:
     ratio: str = "collapsed"
     index: str = "full_conditional"
     tuning: str = "stochastic_approximation"
-    grid: str = "mode_search"
+    grid: str = "skeleton"
     estimator: str = "mixture"
 
     ALLOWED = {
         "ratio": ("collapsed", "augmented"),
         "index": ("full_conditional", "neighbours"),
         "tuning": ("stochastic_approximation", "restarts"),
-        "grid": ("mode_search", "subsampling"),
+        "grid": ("skeleton", "subsampling"),
         "estimator": ("mixture", "component", "simple"),
     }
 
@@ -78,10 +81,6 @@ class Tempering:
     def augmented(self):
         return self.ratio == "augmented"
 
-    @property
-    def is_default(self):
-        return self == type(self)()
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -90,11 +89,13 @@ class Settings:
     Attributes
     ----------
     n_tuning : int
-        Sweeps of every chain to find the grid, to tune, and at the maximum.
+        Sweeps of every chain to tune serial tempering, and at the maximum.
     max_iter : int
-        Largest number of sweeps of every chain that estimate m(h).
+        Largest number of sweeps of every chain, searches and the sweeps at the maximum included.
+    n_draws : int
+        Draws at the maximum that are kept.
     tol : float
-        The chains end when the Monte Carlo errors of log h are below this share of the statistical ones, or below
+        A skeleton ends when the Monte Carlo errors of log h are below this share of the statistical ones, or below
         `FINE_ENOUGH`.
     grid_shape : (int, int)
         Values of eta and of alpha on the grid of serial tempering.
@@ -109,6 +110,7 @@ class Settings:
 
     n_tuning: int
     max_iter: int
+    n_draws: int = 15
     tol: float = 0.1
     grid_shape: tuple = (11, 11)
     region: tuple = WIDEST
@@ -123,14 +125,8 @@ class Settings:
 
     def most_sweeps(self, method):
         """Largest number of sweeps of a chain for which a listener is called."""
-        restarts = self.n_tuning * (RESTARTS - 1) if self.tempering.tuning == "restarts" else 0
-        return {
-            "serial_tempering": 2 * self.n_tuning + restarts + self.max_iter,
-            "full_bayes": 2 * self.n_tuning + self.max_iter,
-            "auto": 5 * self.n_tuning + restarts + max(self.max_iter - self.n_tuning, 0),
-            "gibbs_em": self.n_tuning + self.max_iter,
-            "variational_em": 2 * self.n_tuning,
-        }[method]
+        tuning = {"gibbs_em": self.n_tuning, "variational_em": 2 * self.n_tuning - self.max_iter}
+        return self.max_iter + tuning.get(method, 0)
 
 
 def run_lengths(method, n_tokens, n_tuning=None, max_iter=None):
@@ -139,8 +135,8 @@ def run_lengths(method, n_tokens, n_tuning=None, max_iter=None):
     if n_tuning is None:
         n_tuning = int(np.clip(_TUNING_TOKENS / np.sqrt(n_tokens), *_TUNING))
     if max_iter is None:
-        most, tokens = (_EM_SWEEPS, _EM_TOKENS) if method in EM_METHODS else (_SWEEPS, _SWEEPS_TOKENS)
-        max_iter = int(np.clip(tokens // n_tokens, *most))
+        least, most, tokens = _SWEEPS[method]
+        max_iter = int(np.clip(tokens // n_tokens, least, most))
     return n_tuning, max_iter
 
 

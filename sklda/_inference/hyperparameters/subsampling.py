@@ -50,7 +50,7 @@ def find_region(pool, seed):
 
 def _maximum(pool, region, search):
     """log h at the maximum, by a short run of serial tempering."""
-    serial_tempering(pool, region)
+    serial_tempering(pool, region, pool.settings.n_tuning)
     pool.sweep(pool.settings.n_tuning)
     return current_curve(pool).maximise(search)
 

@@ -1,4 +1,4 @@
-"""The kernel of chains on (h, z): records, streams and the stop flag. Exactness is in test_marginal_likelihood.py."""
+"""Chains on (h, z): records, streams and the stop flag. Exactness is in test_marginal_likelihood.py."""
 
 import pickle
 
@@ -21,12 +21,10 @@ LIMIT = 60.0
 REGION = ((0.05, 10.0), (0.02, 5.0))
 
 
-def tempered(log_zeta=None, gain=None, shape=(5, 4), large_tables=True, kind=GibbsChain):
+def tempered(log_zeta=None, gain=None, shape=(5, 4), kind=GibbsChain):
     rng = np.random.default_rng(0)
     corpus = make_corpus([rng.integers(V, size=n) for n in (0, 1, 5, 40, 7, 30)], V)
     grid = Grid.over(corpus, K, REGION, shape)
-    if not large_tables:
-        grid.totals_table = None
     if log_zeta is not None:
         grid = grid.with_log_zeta(log_zeta)
     chain = make_chain(corpus, Priors.make(1.0, 1.0, K, V), rng.integers(K, size=corpus.n_tokens), kind=kind)
@@ -35,29 +33,10 @@ def tempered(log_zeta=None, gain=None, shape=(5, 4), large_tables=True, kind=Gib
 
 OPTIONS = {
     "full Bayes": {},
-    "no table of totals": {"large_tables": False},
     "serial tempering": {"log_zeta": np.arange(20.0).reshape(5, 4)},
     "adapted": {"gain": 20.0},
     "word by word": {"kind": WordMajorChain},
 }
-
-
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_many_sweeps_in_one_call_are_those_of_many_calls(options):
-    one, many = tempered(**options), tempered(**options)
-    log_joints = one.sweeps(30)
-    for _ in range(30):
-        many.sweep()
-    assert (one.topics == many.topics).all()
-    assert one.prior_path == many.prior_path
-    np.testing.assert_allclose(one.log_zeta, many.log_zeta, rtol=1e-12)
-    assert log_joints[-1] == many.log_joint()
-    for name in ("at", "counts"):
-        first, second = (getattr(chain.observations, name) for chain in (one, many))
-        if name == "at":
-            assert (first == second).all()
-        else:
-            np.testing.assert_array_equal(first.log_joint([0.3], [0.2]), second.log_joint([0.3], [0.2]))
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -151,13 +130,3 @@ def test_a_flag_ends_the_call():
     stop.flag[0] = 1
     with pytest.raises(Stopped):
         chain.sweeps(10**6, stop)
-
-
-def test_thinned_records():
-    chain, thinned = tempered(), tempered()
-    chain.sweeps(64)
-    for _ in range(4):
-        thinned.sweeps(16)
-        thinned.thin(10)
-    assert thinned.every == 8
-    np.testing.assert_array_equal(thinned.observations.counts.totals, chain.observations.counts.totals[7::8])

@@ -1,0 +1,170 @@
+"""The skeleton: reverse logistic regression against exact constants, its errors, modes of chains, and rounds."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from sklda._inference import random
+from sklda._inference.corpus import Corpus
+from sklda._inference.hyperparameters.chain_pool import ChainPool
+from sklda._inference.hyperparameters.mixtures import Mixture
+from sklda._inference.hyperparameters.modes import begin, resolve
+from sklda._inference.hyperparameters.settings import Settings
+from sklda._inference.hyperparameters.skeleton import Visits, find_maximum
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+
+SEED = np.random.SeedSequence(0)
+MEANS, SCALES = np.array([0.0, 0.7, 1.5]), np.array([1.0, 0.8, 1.3])
+
+
+def normal_draws(seed, n=(300, 200, 400)):
+    """Draws of three normal distributions, log densities without their constants, and the constants' logarithms."""
+    rng, at = np.random.default_rng(seed), np.repeat(np.arange(3), n)
+    x = MEANS[at] + SCALES[at] * rng.standard_normal(len(at))
+    return -0.5 * ((x[:, None] - MEANS) / SCALES) ** 2, at, np.log(SCALES)
+
+
+def log_ratios(mixture, log_p):
+    """log zeta of each point minus that of the first, from the denominators."""
+    log_zeta = np.log((mixture.weights[:, None] * np.exp(log_p - mixture.log_denominators[:, None])).sum(axis=0))
+    return log_zeta - log_zeta[0]
+
+
+def z_values(n_seeds=200, break_it=False):
+    """Errors of a log ratio in units of its standard error by the influences of the draws."""
+    found = []
+    for seed in range(n_seeds):
+        log_p, at, exact = normal_draws(seed)
+        mixture = Mixture.of(log_p, at, np.ones(len(at)))
+        terms = np.exp(log_p[:, [2, 0]] - mixture.log_denominators[:, None])
+        terms = (terms / terms.sum(axis=0)) @ np.array([[1.0], [-1.0]])
+        influences = terms if break_it else mixture.influences(terms)
+        within = [influences[at == j] - influences[at == j].mean() for j in range(3)]
+        std = np.sqrt(sum((each**2).sum() for each in within))
+        found.append((log_ratios(mixture, log_p)[2] - exact[2]) / std)
+    return np.array(found)
+
+
+def test_the_constants_solve_their_equation_and_have_their_errors():
+    log_p, at, _ = normal_draws(0)
+    mixture = Mixture.of(log_p, at, np.ones(len(at)))
+    np.testing.assert_allclose(mixture.members.sum(axis=0), np.bincount(at), rtol=1e-6)
+    z = z_values()
+    # 200 normal values: the sum of squares has a chi-square distribution, with these quantiles at 1e-5.
+    assert 127 < (z**2).sum() < 294
+
+
+def test_errors_without_the_influence_of_zeta_are_found():
+    assert not 127 < (z_values(break_it=True) ** 2).sum() < 294
+
+
+def test_weights_count_as_draws():
+    """Draws of weight two, and the same draws twice."""
+    log_p, at, _ = normal_draws(0)
+    weights = np.where(np.arange(len(at)) % 3 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(len(at)), weights.astype(int))
+    ours, theirs = Mixture.of(log_p, at, weights), Mixture.of(log_p[twice], at[twice], np.ones(len(twice)))
+    np.testing.assert_allclose(log_ratios(ours, log_p), log_ratios(theirs, log_p[twice]), atol=1e-7)
+
+
+def three_kinds():
+    """Documents of three kinds for two topics: which two kinds share one makes a mode that sweeps do not leave."""
+    rng = np.random.default_rng(0)
+    words = np.zeros((3, 12))
+    words[0, :2], words[1, 2:4], words[2, 4:] = 1 / 2, 1 / 2, 1 / 8
+    kinds = np.repeat([0, 1, 2], [40, 40, 15])
+    X = np.array([rng.multinomial(40, 0.95 * words[kind] + 0.05 / 12) for kind in kinds])
+    return Corpus.from_counts(X), kinds
+
+
+def in_mode(alone, seed):
+    """A chain in which one kind of documents has a topic for itself."""
+    corpus, kinds = three_kinds()
+    topics = (kinds == alone).astype(np.int32)[corpus.token_documents]
+    return GibbsChain(corpus, Priors.make(0.1, 0.5, 2, 12), ChainState(topics, random.stream(random.child(SEED, seed))))
+
+
+def alone_in(chain):
+    """The kind that has a topic for itself."""
+    _, kinds = three_kinds()
+    main = chain.doc_topic_counts().argmax(axis=1)
+    share = [main[kinds == kind].mean() for kind in range(3)]
+    return int(np.argmax(np.abs(np.array(share) - np.median(share))))
+
+
+def make_pool(max_iter, tol=0.2, n_chains=4):
+    corpus, _ = three_kinds()
+    settings = Settings(n_tuning=20, max_iter=max_iter, tol=tol)
+    return ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, n_chains=n_chains)
+
+
+def found_in(alone):
+    """The skeleton of chains in given modes, its pool, and what becomes of them."""
+    pool = make_pool(8000)
+    pool.chains = [in_mode(kind, c) for c, kind in enumerate(alone)]
+    found = find_maximum(pool, np.log([0.5, 0.1]), 20, 0.2)
+    return found, pool, resolve(pool, found, 20, SEED)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_chains_move_to_the_modes_of_the_best_evidence():
+    """The third kind alone is a mode hundreds of nats down."""
+    found, pool, (after, disagree) = found_in([0, 0, 2, 2])
+    assert not found.agree
+    assert [alone_in(chain) for chain in pool.chains] == [0, 0, 0, 0]
+    assert not disagree and after.agree
+    assert (np.abs(after.maximum.log_h - found.maximum.log_h) > 0.05).any()
+
+
+def test_chains_in_one_mode_agree():
+    found, _, (after, disagree) = found_in([0, 0, 0, 0])
+    assert found.agree and after is found and not disagree
+
+
+def test_searches_find_the_best_modes():
+    pool = make_pool(20_000)
+    beginning = begin(pool, SEED)
+    assert 2 <= len(beginning.log_evidence) <= 4
+    assert {alone_in(chain) for chain in pool.chains} <= {0, 1}
+
+
+def test_a_mode_that_one_search_found_is_named(monkeypatch):
+    evidence = iter([0.0, -50.0, -60.0, -70.0])
+
+    class Found:
+        std = 1.0
+
+        def __init__(self):
+            self.value = np.array([next(evidence)])
+
+    monkeypatch.setattr("sklda._inference.hyperparameters.modes.mode_evidence", lambda *args: Found())
+    with pytest.warns(ConvergenceWarning, match="Only one of 4 searches"):
+        begin(make_pool(20_000), SEED)
+
+
+def test_visits_are_as_long_as_they_should_be():
+    visits = Visits(np.zeros((3, 2)), np.array([2, 0, 1]), n_draws=2, n_left_out=1)
+    chain, changes = in_mode(0, 0), []
+    for _ in range(21):
+        changes.append(visits.after_sweep(chain))
+    assert visits.at == [2, 2, 0, 0, 1, 1]
+    assert np.flatnonzero(changes).tolist() == [6, 13]
+
+
+def test_a_maximum_far_from_the_first_points_is_found():
+    """The chains begin at an h a thousand times too large and too small."""
+    h = []
+    for start in ([0.5, 0.1], [50.0, 0.001]):
+        pool = make_pool(8000)
+        pool.chains = [in_mode(0, c) for c in range(4)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = find_maximum(pool, np.log(start), 20, 0.2)
+        h.append(found.maximum)
+    covariance = h[0].monte_carlo + h[1].monte_carlo
+    away = h[0].log_h - h[1].log_h
+    # A chi-square of two degrees at 1e-4, with 27 degrees of freedom in the covariances.
+    assert away @ np.linalg.solve(covariance, away) < 25
