@@ -24,9 +24,6 @@ from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
 from sklda._inference.priors import Priors, check_prior
-from sklda._inference.sampling.draws import after_sweeps, sample_parameters
-from sklda._inference.sampling.point_estimates import estimate_counts
-from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
 from sklda._inference.types import Counts, Seed
 from sklda._persistence import SavedMixin
 
@@ -106,19 +103,6 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
             name + "_": np.array(value, dtype=np.float64) if np.ndim(value) else float(value)
             for name, value in given.items()
         }
-
-    def _trace_attributes(self, chains):
-        """Fitted attributes: the traces of the chains, and the index of the best chain."""
-        traces = log_joint_traces(chains)
-        return {"log_joint_trace_": traces, "n_iter_": traces.shape[1], "best_chain_": best_chain(chains)}
-
-    def _topic_attributes(self, chain):
-        """Fitted attributes: topics and topic proportions from the present draw of a chain."""
-        doc_topic, topic_word = estimate_counts(chain.corpus, chain.priors, chain.topics, self.point_estimate)
-        doc_topic += chain.priors.doc
-        doc_topic /= doc_topic.sum(axis=1, keepdims=True)
-        topic_word += chain.priors.topic_word()
-        return {"components_": topic_word, "doc_topic_": doc_topic, "topic_assignments_": chain.topics.copy()}
 
     def _check_same_corpus(self, corpus):
         """Raise a ValueError if the previous fit had another corpus."""
@@ -287,12 +271,9 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
 
         return to_arviz(self)
 
+    @abstractmethod
     def _sample_posterior(self, n_samples, seed):
-        """theta and phi of `n_samples` draws, by further sweeps of the chain that was kept."""
-        kind, arguments = self._kept_chain_
-        chain = kind(*arguments)
-        chain.restart_stream(random.child(seed, 0))
-        return sample_parameters(after_sweeps(chain), n_samples, np.random.default_rng(random.child(seed, 1)))
+        """theta and phi of `n_samples` draws."""
 
     def score_samples(self, X: Counts) -> np.ndarray:
         """Held-out log-likelihood of documents, log p(w_d | phi, alpha).

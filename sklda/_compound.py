@@ -24,7 +24,7 @@ from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, kind_of_learning
-from sklda._inference.sampling.run_chains import Schedule
+from sklda._inference.sampling.run_chains import Schedule, best_chain, log_joint_traces
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda._labels import encode, warn_of_many_collections
@@ -142,7 +142,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         Number of draws that were averaged.
     chains_ : list of sklearn.utils.Bunch
         Results of every chain, with ``doc_concentration``.
-    topic_stability_ : ndarray of shape (n_components,)
+    topic_stability_, topic_prevalence_ : ndarray of shape (n_components,)
         How close each topic is to the nearest topics of the other chains, from 0 to 1. Only with several chains.
     topic_prevalence_ : ndarray of shape (n_components,)
         Part of the chains that have the topic, see `GibbsLDA`. Only with several chains.
@@ -367,7 +367,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
 
     def _ascent_attributes(self, ascents):
         """Topics and topic proportions of the best variational ascent."""
-        found = self._trace_attributes(ascents)
+        traces = log_joint_traces(ascents)
+        found = {"log_joint_trace_": traces, "n_iter_": traces.shape[1], "best_chain_": best_chain(ascents)}
         best = ascents[found["best_chain_"]]
         theta = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
         found |= {

@@ -148,7 +148,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         c has c tokens.
     topic_share_, topic_share_std_ : ndarray of shape (n_components,)
         Shares of the tokens, and their posterior standard deviations.
-    n_draws_, chains_, topic_stability_ : int, list of Bunch, ndarray of shape (n_components,)
+    n_draws_, chains_, topic_stability_, topic_prevalence_ : int, list of Bunch, ndarray of shape (n_components,)
         Number of draws that were averaged; results of all chains; stability of the topics over chains. See `GibbsLDA`.
     traces_, diagnostics_ : dict
         Traces of the sweeps at the maximum, and R-hat and effective draws of them. See `GibbsLDA`.

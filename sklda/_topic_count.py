@@ -317,7 +317,7 @@ default=None
     def _prior_rule(self, corpus):
         if self.learn_priors == "asymmetric":
             raise ValueError(
-                "learn_priors='asymmetric' is not possible: the evidence of different numbers of topics is compared for "
+                "learn_priors='asymmetric' is not possible: numbers of topics are compared by their evidence for "
                 "topics with the same priors. Give learn_priors='symmetric', True or False."
             )
         make = PriorRule.learning if self.learn_priors else PriorRule
@@ -374,8 +374,8 @@ default=None
             T = posterior.counts[imprecise]
             warn(
                 f"p(T | w) has a standard error above {_LARGE_ERROR} at {len(T)} numbers of topics from {T[0]} to "
-                f"{T[-1]}: the data do not decide between them, or max_sweeps, n_temperatures or n_chains are too small. "
-                f"Report topic_count_interval_, {posterior.interval}, rather than n_components_.",
+                f"{T[-1]}: the data do not decide between them, or max_sweeps, n_temperatures or n_chains are too "
+                f"small. Report topic_count_interval_, {posterior.interval}, rather than n_components_.",
                 ConvergenceWarning,
             )
         counts, at_end = posterior.counts, posterior.probability[-1]
