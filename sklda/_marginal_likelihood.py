@@ -140,6 +140,8 @@ class MarginalLikelihoodMixin:
             raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names_)}.")
         if not (isinstance(level, Real) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+        if found.functional_curve is None:
+            raise ValueError("the fit ended before it had draws for functionals: make max_iter larger.")
         values = found.functional_values[:, self._functional_names_.index(name)]
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
         mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())

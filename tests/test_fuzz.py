@@ -41,7 +41,9 @@ def test_random_inputs():
 def test_every_public_function_is_among_the_calls():
     text = " ".join(path.read_text(encoding="utf-8") for path in Path(hostile.__file__).parent.glob("*.py"))
     called = set(
-        re.findall(r"(?:metrics|inspection|datasets)\.(\w+)|\"(\w+Display)\"|(\w+LDA|point_estimates)\b", text)
+        re.findall(
+            r"(?:metrics|inspection|datasets)\.(\w+)|\"(\w+Display)\"|(\w+LDA|ConsensusTopics|point_estimates)\b", text
+        )
     )
     assert not hostile.never_called({"".join(names) for names in called})
     assert hostile.never_called({"GibbsLDA.fit", "topic_table"})

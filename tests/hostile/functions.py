@@ -8,7 +8,7 @@ import numpy as np
 from hostile.corpora import draw_counts
 from hostile.estimators import EVIDENCE, INITS
 from hostile.session import ESTIMATED
-from sklda import GibbsLDA, datasets, metrics, point_estimates
+from sklda import ConsensusTopics, GibbsLDA, datasets, metrics, point_estimates
 
 HELD_OUT = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
 
@@ -336,7 +336,31 @@ def state_file(draw, session):
         session.require(found.topic_assignments.max() < found.n_components, "topics are in range")
 
 
+def consensus(draw, session):
+    """Several fits of a small model, and their topics matched."""
+    X = draw_counts(draw)
+    options = {
+        "n_fits": draw.option(2, 2, 3, 1),
+        "min_prevalence": draw.option(0.75, 0.0, 0.5, 1.0, 1.5),
+        "resample": draw.option(None, "bootstrap", 0.5, 3, 0.0),
+        "random_state": draw.seed(),
+    }
+    estimator = GibbsLDA(draw.pick([1, 2, 5]), max_iter=draw.pick([1, 3]), random_state=0)
+    fitted = session.call(ConsensusTopics(estimator, **options).fit, X.given, refuse=_wrong(X))
+    if fitted is None or X.clean is None:
+        return
+    theta = session.call(fitted.transform, X.clean)
+    if theta is not None:
+        session.require((theta >= 0).all() and (theta.sum(axis=1) <= 1 + 1e-9).all(), "proportions are parts of one")
+    first, second = fitted.estimators_[0], fitted.estimators_[-1]
+    found = session.call(metrics.match_topics, first, second)
+    if found is not None:
+        distances = np.asarray(found.distances)
+        session.require((distances >= 0).all() and (distances <= 1 + 1e-6).all(), "distances from 0 to 1")
+
+
 CASES = {
+    "consensus of fits": consensus,
     "held_out_log_likelihood": held_out,
     "compare_topic_models": compare,
     "held_out_curve": curve,

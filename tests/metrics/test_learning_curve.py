@@ -34,8 +34,9 @@ def test_the_curve_of_a_fit():
 
 def test_snapshots_through_warm_starts(capsys):
     data = make_lda_corpus(30, 40, 3, random_state=0).data
-    once = GibbsLDA(3, learn_priors=False, max_iter=20, snapshot_every=4, random_state=0).fit(data)
-    twice = GibbsLDA(3, learn_priors=False, max_iter=10, snapshot_every=4, warm_start=True, random_state=0)
+    options = {"learn_priors": False, "init": "random", "snapshot_every": 4, "random_state": 0}
+    once = GibbsLDA(3, max_iter=20, **options).fit(data)
+    twice = GibbsLDA(3, max_iter=10, warm_start=True, **options)
     twice.fit(data).fit(data)
     np.testing.assert_array_equal(once.snapshots_, twice.snapshots_)
     np.testing.assert_array_equal(once.snapshot_sweeps_, twice.snapshot_sweeps_)

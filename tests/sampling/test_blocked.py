@@ -332,7 +332,7 @@ def test_corpora_of_hardly_anything(kind, docs, n_components):
 
 @pytest.mark.parametrize("sampler", BLOCK_SAMPLERS)
 @pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize("init", ["random", "anneal", "prune"])
+@pytest.mark.parametrize("init", ["random", "sequential", "prune"])
 def test_two_fits_are_one_longer_fit(counts, same_fit, sampler, n_jobs, init):
     whole = make(sampler, n_components=6, learn_priors=False, max_iter=9, init=init, snapshot_every=2).fit(counts)
     lda = make(

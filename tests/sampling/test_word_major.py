@@ -293,7 +293,7 @@ def test_the_choice_depends_on_the_documents(length, sampler):
 
 def test_an_estimator_at_many_topics(counts, same_fit):
     """Everything that a chain is asked for: warm start, snapshots, several chains, jobs, pickles."""
-    options = {"n_chains": 2, "snapshot_every": 2, "random_state": 0}
+    options = {"n_chains": 2, "snapshot_every": 2, "init": "random", "random_state": 0}
     once = GibbsLDA(300, max_iter=4, **options).fit(counts)
     twice = GibbsLDA(300, max_iter=2, n_jobs=2, warm_start=True, **options).fit(counts)
     twice = pickle.loads(pickle.dumps(twice)).fit(counts)

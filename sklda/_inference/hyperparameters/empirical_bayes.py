@@ -121,7 +121,8 @@ def _by_skeleton(pool, n_last):
     if settings.functionals:
         full_bayes(pool, region_of(found.curve, found.region, _DROP), n_functionals // 4)
         pool.sweep(n_functionals - n_functionals // 4)
-        functionals = _functionals(pool)
+        # Few sweeps, or a callback, may have left no draws.
+        functionals = _functionals(pool) if pool.observed else functionals
     (etas, i), (alphas, j) = (np.unique(np.exp(x), return_inverse=True) for x in found.points.T)
     occupancy = np.zeros((len(etas), len(alphas)))
     np.add.at(occupancy, (i, j), found.n_at / found.n_at.sum())
