@@ -41,8 +41,8 @@ def test_labels_are_kept_as_they_are(labels):
 
 @pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, LabeledLDA, CollapsedVariationalLDA])
 def test_a_wrong_keyword_names_the_class_that_was_called(cls):
-    with pytest.raises(TypeError, match=rf"{cls.__name__}\.fit\(\) got an unexpected keyword argument 'colections'"):
-        cls().fit([[1, 2], [2, 0]], y=[0, 1], colections=[0, 1])
+    with pytest.raises(TypeError, match=rf"{cls.__name__}\.fit\(\) got an unexpected keyword argument 'groups'"):
+        cls().fit([[1, 2], [2, 0]], y=[0, 1], groups=[0, 1])
 
 
 def test_a_missing_attribute_says_what_it_needs():
