@@ -81,7 +81,12 @@ print("with a Poisson prior of mean 3:", most_likely, "topics")
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", ConvergenceWarning)
     few = TopicCountLDA(
-        2, 12, **priors, n_temperatures=200, max_sweeps=10000, random_state=0
+        2,
+        12,
+        **priors,
+        n_temperatures=200,
+        max_sweeps=10000,
+        random_state=0,
     ).fit(X[:15])
 for each in caught:
     print(each.message)

@@ -181,4 +181,6 @@ def _encodable(text):
 
 
 def _all_texts(X):
-    return hasattr(X, "__len__") and not isinstance(X, (str, bytes)) and all(isinstance(text, str) for text in X)
+    # A frame iterates over the names of its columns.
+    is_list = hasattr(X, "__len__") and not isinstance(X, (str, bytes)) and getattr(X, "ndim", 1) == 1
+    return is_list and all(isinstance(text, str) for text in X)

@@ -250,7 +250,7 @@ def document_labels(names, n_documents, what="document_names"):
     """Names of documents as strings; their row numbers, ints, if `names` is None."""
     if names is None:
         return list(range(n_documents))
-    if isinstance(names, (str, bytes)) or not hasattr(names, "__len__"):
+    if isinstance(names, (str, bytes)) or not hasattr(names, "__len__") or getattr(names, "ndim", 1) != 1:
         raise TypeError(f"{what} must hold one value for every document, got {names!r}.")
     if len(names) != n_documents:
         raise ValueError(f"{what} has {len(names)} values; there are {n_documents} documents.")

@@ -312,3 +312,13 @@ def test_a_model_without_documents_needs_x():
         TopicExplorer.from_estimator(GibbsLDA(2, max_iter=1).fit(X), documents=["a", "b"])
     with pytest.raises(ValueError, match="X is None, and LatentDirichletAllocation keeps no documents: give X"):
         TopicExplorer.from_estimator(LatentDirichletAllocation(2).fit(X))
+
+
+def test_a_frame_of_counts_has_no_texts():
+    """A pipeline may take a frame; its column names are strings, but not the documents."""
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame([[1, 0], [1, 3], [2, 0]], columns=["w0", "w1"])
+    model = make_pipeline("passthrough", GibbsLDA(2, max_iter=5, random_state=0)).fit(X)
+    assert TopicExplorer.from_estimator(model, X)
+    with pytest.raises(TypeError, match="documents must hold one value for every document"):
+        TopicExplorer.from_estimator(model, X, documents=X)
