@@ -23,7 +23,7 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
-from sklda._inference.priors import Priors, check_prior
+from sklda._inference.priors import check_prior
 from sklda._inference.types import Counts, Seed
 from sklda._persistence import SavedMixin
 
@@ -92,17 +92,6 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
     @abstractmethod
     def _fit(self, corpus, data):
         """Fit the model and return the fitted attributes as a dict. `data` has X and y for callbacks."""
-
-    def _priors(self, corpus):
-        """`Priors` for the kernels, and a dict with the fitted attributes of the priors."""
-        given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
-        given = {name: 1.0 / self.n_components if value is None else value for name, value in given.items()}
-        priors = Priors.make(**given, n_components=self.n_components, n_features=corpus.n_features)
-        # Copies, so that later changes of the user's arrays do not change the estimator.
-        return priors, {
-            name + "_": np.array(value, dtype=np.float64) if np.ndim(value) else float(value)
-            for name, value in given.items()
-        }
 
     def _check_same_corpus(self, corpus):
         """Raise a ValueError if the previous fit had another corpus."""

@@ -313,9 +313,11 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         chains = driver.run(chains, self.max_iter, schedule, n_jobs=self.n_jobs, listener=progress)
         del reserved
         progress.end(chains)
-        if self.method != "variational":
-            ChainResults(self, chains).warn_of_disagreement()
-        return fitted(chains)
+        if self.method == "variational":
+            return fitted(chains)
+        results = ChainResults(self, chains)
+        results.warn_of_disagreement()
+        return attributes | self._fitted_attributes(chains, results)
 
     def _sample_posterior(self, n_samples, seed):
         if self._model_.method != "variational":
@@ -341,14 +343,14 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         eta = np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0])
         return {"doc_concentration_": draws.gamma, "topic_word_prior_": eta}
 
-    def _fitted_attributes(self, chains):
+    def _fitted_attributes(self, chains, results=None):
         """Attributes that describe the chains as they are now."""
         if self.method == "variational":
             found = self._ascent_attributes(chains)
             chain = chains[found["best_chain_"]]
             found["collection_topic_"], found["collection_topic_std_"] = chain.mixtures()
         else:
-            results = ChainResults(self, chains)
+            results = ChainResults(self, chains) if results is None else results
             chain = chains[results.best]
             found = results.attributes() | _mixture_attributes(chains, results)
         model, mean = chain.model, found["collection_topic_"]

@@ -27,7 +27,7 @@ from sklda._inference.hyperparameters.settings import (
     Tempering,
     run_lengths,
 )
-from sklda._inference.priors import LARGEST, SMALLEST
+from sklda._inference.priors import LARGEST, SMALLEST, Priors
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.types import Seed
@@ -256,7 +256,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     def _fit(self, corpus, data):
         per_topic = self._checked_per_topic()
         reserved = reserve_memory(corpus, self.n_components)
-        priors, _ = self._priors(corpus)
+        given = (1.0 / self.n_components if h is None else h for h in (self.doc_topic_prior, self.topic_word_prior))
+        priors = Priors.make(*given, self.n_components, corpus.n_features)
         functionals = self._checked_functionals()
         region = self._checked_region()
         n_tuning, max_iter = run_lengths(self.method, corpus.n_tokens, self.n_tuning, self.max_iter)
