@@ -17,16 +17,18 @@ from sklda._callbacks import Progress
 from sklda._inference import random
 from sklda._inference.evidence.estimates import METHODS, UNBIASED
 from sklda._inference.sampling import point_estimates
-from sklda._inference.topic_count.count_prior import CountPrior
+from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
 from sklda._inference.topic_count.pmmh import PMMH
 from sklda._inference.topic_count.posterior import sample_models
 from sklda._inference.topic_count.prior_rules import PriorRule
+from sklda._inference.topic_count.runs import Settings
 from sklda._inference.topic_count.scan import Scan
-from sklda._inference.topic_count.settings import Settings
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda.metrics._evidence import COMPARATOR
 
+# Temperatures and runs of an estimate of ``method="pmmh"``.
+_PMMH_SWEEPS, _PMMH_RUNS = 300, 2
 # Warnings are given for: a posterior probability with a larger standard error than this;
 _LARGE_ERROR = 0.1
 # a larger posterior probability than this at the end of the range;
@@ -193,8 +195,8 @@ default=None
         "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither")],
         "learn_priors": ["boolean"],
         "n_temperatures": [None, Interval(Integral, 2, None, closed="left")],
-        "n_runs": [Interval(Integral, 1, None, closed="left")],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_runs": [None, Interval(Integral, 1, None, closed="left")],
+        "n_chains": [Interval(Integral, 2, None, closed="left")],
         "n_inner": [Interval(Integral, 2, None, closed="left")],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
         "n_proposals": [Interval(Integral, 1, None, closed="left")],
@@ -213,7 +215,7 @@ default=None
         topic_word_prior: ArrayLike | None = None,
         learn_priors: bool = False,
         n_temperatures: int | None = None,
-        n_runs: int = 2,
+        n_runs: int | None = None,
         n_chains: int = 2,
         n_inner: int = 50,
         max_iter: int | None = None,
@@ -248,18 +250,19 @@ default=None
         prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
         rule = self._prior_rule(corpus)
         self._check_evidence()
-        reserved = point_estimates.reserve_memory(corpus, max(prior.first))
+        reserved = point_estimates.reserve_memory(corpus, min(prior.up_to(LARGEST)))
         seed = random.seed_sequence(self.random_state)
         progress = Progress(self, data, fitted_attributes=dict)
         common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
         announce = progress.say if self.verbose else None
-        lengths = self.evidence, self.n_temperatures, self.n_runs, self.n_inner
         if self.method == "scan":
-            settings = Settings.for_scan(corpus, *lengths)
+            settings = Settings.make(corpus, self.evidence, self.n_temperatures, self.n_runs or 1, self.n_inner)
             options = {"n_chains": self.n_chains, "max_sweeps": self.max_iter, "announce": announce}
             posterior, attributes = Scan(corpus, rule, prior, settings, **options, **common).run(), {}
         else:
-            pmmh = PMMH(corpus, rule, prior, Settings.for_pmmh(*lengths), n_proposals=self.n_proposals, **common)
+            lengths = self.n_temperatures or _PMMH_SWEEPS, self.n_runs or _PMMH_RUNS, self.n_inner
+            settings = Settings(self.evidence, *lengths, from_prior=False)
+            pmmh = PMMH(corpus, rule, prior, settings, n_proposals=self.n_proposals, **common)
             posterior, attributes = pmmh.run(), self._pmmh_attributes(pmmh)
         chains = self._last_chains(corpus, posterior)
         self._warn(posterior, prior)
@@ -282,11 +285,10 @@ default=None
 
     def _last_chains(self, corpus, posterior):
         """The chains at the mode after their last sweeps; after one sweep if Ctrl-C ends these."""
-        draws = posterior.draws[posterior.mode]
         try:
-            return draws.chains(corpus, posterior.last_sweeps, self.n_jobs)
+            return posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
         except KeyboardInterrupt:
-            return draws.chains(corpus, 1, self.n_jobs)
+            return posterior.chains(corpus, 1, self.n_jobs)
 
     def _check_evidence(self):
         """Warn of estimators that are not unbiased; refuse them with pmmh."""
@@ -320,7 +322,6 @@ default=None
             "n_components_": posterior.mode,
             "log_evidence_": posterior.log_evidence,
             "log_evidence_std_": posterior.log_evidence_std,
-            "log_evidence_downward_bias_": posterior.log_evidence_downward_bias,
             "evidence_trace_": posterior.estimates,
         }
 

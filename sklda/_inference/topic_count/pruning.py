@@ -1,10 +1,10 @@
-"""Chains for each number of topics, by pruning, from more topics down with one merge at a time, or by annealing."""
+"""Chains for each number of topics by pruning: from more topics down, with one merge at a time."""
 
 from math import ceil
 
 from sklda._inference import random
 from sklda._inference.parallel import in_parallel
-from sklda._inference.sampling.initialisation import anneal, best_random_initialisation, merge
+from sklda._inference.sampling.initialisation import best_random_initialisation, merge
 
 # First number of topics, relative to the largest number needed; chains from random topics, of which the best by log
 # joint is pruned; sweeps of each; sweeps after a merge. With these, prunings found the truth on simulated corpora of 6
@@ -37,53 +37,11 @@ def prune(corpus, rule, counts, seeds, n_jobs=None):
     return priors, {T: [states[T] for states, _ in found] for T in counts}
 
 
-def first_count(counts):
-    """The first number of topics of a pruning down to `counts`."""
-    return max(ceil(_EXCESS * max(counts)), max(counts) + 1)
-
-
-def pruning_sweeps(counts, rule):
-    """Sweeps of a pruning down to `counts`."""
-    n_merges = first_count(counts) - min(counts)
-    return _RESTARTS * _FIRST_SWEEPS + _SWEEPS_AFTER_MERGE * n_merges + rule.learning_sweeps * (n_merges + 1)
-
-
-def start_annealed(corpus, rule, counts, seeds, n_sweeps, n_jobs=None):
-    """Annealed chains, `n_sweeps` sweeps each, for every number of topics.
-
-    Parameters
-    ----------
-    corpus, rule, counts, n_jobs
-        See `prune`.
-    seeds : list of list of numpy.random.SeedSequence
-        Those of the chains, by number of topics.
-    n_sweeps : int
-
-    Returns
-    -------
-    priors, states
-        As from `prune`.
-    """
-    tasks = [(corpus, rule, T, seed, n_sweeps) for T, own in zip(counts, seeds, strict=True) for seed in own]
-    found = iter(in_parallel(_annealed, tasks, n_jobs))
-    priors, states = {}, {}
-    for T, own in zip(counts, seeds, strict=True):
-        chains = [next(found) for _ in own]
-        priors[T], states[T] = rule.mean([learnt for _, learnt in chains])(T), [state for state, _ in chains]
-    return priors, states
-
-
-def _annealed(corpus, rule, T, seed, n_sweeps, stop):
-    """The state of one annealed chain, and its rule."""
-    chain = anneal(corpus, rule(T), seed, stop, n_sweeps)
-    learnt = rule.learn(chain)
-    return chain.state().compact(T), learnt
-
-
 def _prune(corpus, rule, counts, seed, stop):
     """The states of one pruning and its rules, as dicts by number of topics."""
     seeds = [random.child(seed, r) for r in range(_RESTARTS)]
-    chain = best_random_initialisation(corpus, rule(first_count(counts)), seeds, _FIRST_SWEEPS, stop)
+    first = max(ceil(_EXCESS * max(counts)), max(counts) + 1)
+    chain = best_random_initialisation(corpus, rule(first), seeds, _FIRST_SWEEPS, stop)
     states, rules = {}, {}
     while True:
         rule = rule.learn(chain)
