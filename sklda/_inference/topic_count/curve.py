@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.special import softmax
 
-# The curve's variance is drawn by its likelihood from this many values, from 1 / `_SPREAD` to `_SPREAD` times that of a
-# curve whose slope changes as much as the values do.
-_VARIANCES, _SPREAD = 9, 10.0
+# The curve's variance is drawn by its likelihood from these, relative to that with which its slope changes, over the
+# whole width, by as much as the values differ.
+_VARIANCES = np.geomspace(0.1, 10, 9)
 # Standard deviation of the curve's line, relative to the range of the values: so large that it says nothing.
 _FLAT = 10.0
 
@@ -33,13 +33,13 @@ def draw_curves(counts, at, values, stds, n_draws, seed=0):
     """
     rng = np.random.default_rng(seed)
     x = np.log(counts / counts[0])
-    width, range_ = max(x[at].max(), x[-1] / _SPREAD, 1e-9), np.ptp(values) + stds.max() + 1e-9
+    width, range_ = max(x[at].max(), x[-1] / 100, 1e-9), np.ptp(values) + stds.max() + 1e-9
     low, high = np.minimum(x[:, None], x), np.maximum(x[:, None], x)
     wiener = (low**2 * (3 * high - low)) / (6 * width**3)
     wiener += 1e-9 * wiener.max() * np.eye(len(x))
     line = np.stack([np.ones(len(x)), x / width], axis=1) * _FLAT * range_
     centre, noise = values.mean(), np.diag(np.maximum(stds, 1e-6 * range_) ** 2)
-    scales, solved = np.geomspace(1 / _SPREAD, _SPREAD, _VARIANCES) * range_**2, []
+    scales, solved = _VARIANCES * range_**2, []
     for scale in scales:
         to_all = scale * wiener[at] + line[at] @ line.T
         factor = np.linalg.cholesky(to_all[:, at] + noise)

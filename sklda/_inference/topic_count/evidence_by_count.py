@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sklda._inference.evidence.bennett import bennett
+from sklda._inference.evidence.combining import student_factor
 
 # The error of the middle between two runs, one in either direction, relative to half their distance (no unit): between
 # .1 and .25 on corpora of 2,400 to 600,000 tokens.
@@ -91,10 +92,11 @@ class EvidenceTable:
                 continue
             by_runs = max(own[i], own[near].mean())
             spread = squares[near].sum() / freedom[near].sum()
+            width = student_factor(freedom[near].sum())
             by_chains = max(spread - by_runs, 0.0)
             share = by_chains / max(spread, by_runs, 1e-300)
             value = (1 - share) * each.pooled + share * np.sort(values[i])[n // 2 :].mean()
             label_error = max(chain.label_error for chain in each.chains)
-            variance = (by_runs + _HALF * by_chains + (_MIDDLE_ERROR * own[i]) ** 2) / n + label_error**2
+            variance = (by_runs + width**2 * _HALF * by_chains + (_MIDDLE_ERROR * own[i]) ** 2) / n + label_error**2
             rows.append((value, np.sqrt(variance), by_runs, by_chains))
         return cls(np.array(counts), *np.array(rows).T)

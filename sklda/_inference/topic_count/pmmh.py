@@ -8,14 +8,14 @@ from scipy.special import softmax
 from sklda._inference import random
 from sklda._inference.evidence import estimates
 from sklda._inference.evidence.combining import combine_chains
+from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS
 from sklda._inference.topic_count.count_prior import LARGEST
 from sklda._inference.topic_count.posterior import ESTIMATE, ModelDraws, Posterior, credible_interval
-from sklda._inference.topic_count.pruning import prune
+from sklda._inference.topic_count.runs import learn_chain
 
 # Largest number of states of z that are kept for each number of topics, the last accepted ones.
 _KEPT_STATES = 16
-# The number of batches for the standard error is the root of the number of steps, but at least this.
-_LEAST_BATCHES = 2
 # The largest number of topics if the range has no upper end.
 _LARGEST_WITHOUT_END = 20
 # Reports of progress per chain.
@@ -57,7 +57,7 @@ class Trace:
     def shares(self, counts):
         """Share of the steps at each of `counts`, and its standard error by batch means."""
         at = (self.counts[:, None] == counts).astype(float)
-        n_batches = max(int(len(at) ** 0.5), _LEAST_BATCHES)
+        n_batches = max(int(len(at) ** 0.5), 2)
         batches = np.array([part.mean(axis=0) for part in np.array_split(at, n_batches)])
         return at.mean(axis=0), batches.std(axis=0, ddof=1) / np.sqrt(n_batches)
 
@@ -112,8 +112,10 @@ class PMMH:
         Posterior
         """
         log_prior, rng = self.log_prior, self.rng
-        seeds = [random.child(self.seed, 0)]
-        self.priors, self.states = prune(self.corpus, self.rule, self.counts, seeds, self.n_jobs)
+        tasks = [(self.corpus, self.rule, T, ANNEAL_SWEEPS, random.child(self.seed, 0, T)) for T in self.counts]
+        found = in_parallel(learn_chain, tasks, self.n_jobs)
+        self.priors = {T: rule(T) for T, (rule, _) in zip(self.counts, found, strict=True)}
+        self.states = {T: [state] for T, (_, state) in zip(self.counts, found, strict=True)}
         T = int(rng.choice(self.counts, p=softmax(np.array([log_prior[t] for t in self.counts]))))
         value, end = self._estimate(T, 0)
         rows, ends = [(T, value, T, value)], {T: [end]}

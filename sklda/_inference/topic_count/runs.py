@@ -69,6 +69,7 @@ def run_chain(corpus, priors, settings, n_sweeps, seed, stop):
     return Runs(value, value, found.states[0])
 
 
-def learn_rule(corpus, rule, T, n_sweeps, seed, stop):
-    """The rule with the priors that a new chain learns."""
-    return rule.learn(anneal(corpus, rule(T), seed, stop, n_sweeps))
+def learn_chain(corpus, rule, T, n_sweeps, seed, stop):
+    """A new annealed chain's rule, with the priors that it learns, and its state."""
+    chain = anneal(corpus, rule(T), seed, stop, n_sweeps)
+    return rule.learn(chain), chain.state().compact(T)

@@ -17,7 +17,7 @@ from sklda._inference.topic_count.posterior import (
     credible_interval,
     standard_errors,
 )
-from sklda._inference.topic_count.runs import learn_rule, run_chain
+from sklda._inference.topic_count.runs import learn_chain, run_chain
 
 # The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
 # is below this share of it, if that is more than one topic.
@@ -26,10 +26,8 @@ _LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.1
 _LITTLE = 2.0
 # No T has runs that is more than this many times the largest with runs; the first ones are this far apart.
 _REACH = 2
-# Draws of the curve in each round, and at the end, where their simulation error of a probability is below .008.
-_DRAWS, _LAST_DRAWS = 1000, 4000
-# Numbers of topics that a line of text names at most.
-_NAMED = 4
+# Draws over the errors, by which the simulation error of a probability is at most .011.
+_DRAWS = 2000
 
 
 class _Ended(Exception):
@@ -116,7 +114,7 @@ class Scan:
 
     def _next(self):
         """The length of the next runs, by number of topics: where they tell most about p(T | w). Empty at the end."""
-        counts, curves, probability = self._draws(_DRAWS)
+        counts, curves, probability = self._draws()
         mean = probability @ counts
         share, precise = _LARGEST_SHARE * mean.mean(), probability.std(axis=0).max() <= _LARGEST_ERROR
         if precise or mean.std() <= share >= 1:
@@ -145,12 +143,12 @@ class Scan:
     def _nearest(self, T):
         return min(self.by_count, key=lambda known: abs(np.log(known / T)))
 
-    def _draws(self, n_draws):
-        """Numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts) each."""
+    def _draws(self):
+        """Numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts)."""
         table = EvidenceTable.of(self.by_count)
         log_prior = self.prior.up_to(max(LARGEST, _REACH * int(table.counts[-1])))
         counts = np.array(sorted(log_prior))
-        curves = draw_curves(counts, np.searchsorted(counts, table.counts), table.value, table.std, n_draws)
+        curves = draw_curves(counts, np.searchsorted(counts, table.counts), table.value, table.std, _DRAWS)
         return counts, curves, softmax(curves + np.array([log_prior[T] for T in counts.tolist()]), axis=1)
 
     # Runs
@@ -177,8 +175,10 @@ class Scan:
             both = zip(runs.forward, runs.backward, strict=True)
             self.trace += [(T, self.n_rounds * self.n_chains + c, n, *pair) for pair in both]
         self.n_rounds += 1
-        named = f"{', '.join(map(str, lengths))} topics, {self.n_chains} chains with runs of {max(lengths.values())} sweeps"
-        if self.report(f"{named}{self._known()}"):
+        runs = (
+            f"{', '.join(map(str, lengths))} topics, {self.n_chains} chains with runs of {max(lengths.values())} sweeps"
+        )
+        if self.report(f"{runs}{self._known()}" if self.announce else runs):
             raise _Ended("a callback stopped the fit")
 
     def _learn(self, lengths, seeds):
@@ -189,9 +189,9 @@ class Scan:
             return
         chains = [(T, c) for T in lengths for c in range(self.n_chains)]
         tasks = [(self.corpus, starts[T], T, lengths[T], random.child(seeds[T], 0, c)) for T, c in chains]
-        found = in_parallel(learn_rule, tasks, self.n_jobs)
+        found = in_parallel(learn_chain, tasks, self.n_jobs)
         for T in lengths:
-            self.rules[T] = self.rule.mean([rule for (at, _), rule in zip(chains, found, strict=True) if at == T])
+            self.rules[T] = self.rule.mean([rule for (at, _), (rule, _) in zip(chains, found, strict=True) if at == T])
 
     # Results
 
@@ -204,16 +204,16 @@ class Scan:
         )
 
     def _known(self):
-        """The most likely numbers of topics so far, in words."""
-        counts, _, draws = self._draws(_DRAWS)
-        probability, std = draws.mean(axis=0), standard_errors(draws)
-        named = [i for i in np.argsort(-probability)[:_NAMED] if probability[i] >= 0.01]
-        words = ", ".join(f"{counts[i]} ({probability[i]:.2f} +- {std[i]:.2f})" for i in named)
-        return f"; {self.budget.n_sweeps} sweeps so far; likely numbers of topics: {words}"
+        """The posterior so far, in words."""
+        counts, _, draws = self._draws()
+        probability = draws.mean(axis=0)
+        low, high = credible_interval(counts, probability)
+        mode = f"{counts[np.argmax(probability)]} topics ({probability.max():.2f}), {low} to {high} with 0.95"
+        return f"; {self.budget.n_sweeps} sweeps so far; most likely: {mode}"
 
     def _result(self, unfinished):
         """`Posterior` by the runs so far."""
-        table, (counts, _, draws) = EvidenceTable.of(self.by_count), self._draws(_LAST_DRAWS)
+        table, (counts, _, draws) = EvidenceTable.of(self.by_count), self._draws()
         probability, at = draws.mean(axis=0), np.searchsorted(counts, table.counts)
         value, std = np.full((2, len(counts)), np.nan)
         value[at], std[at] = table.value, table.std
@@ -228,7 +228,7 @@ class Scan:
             value,
             std,
             np.array(self.trace, ESTIMATE),
-            {T: self._model_draws(T) for T in counts[probability > 1 / _LAST_DRAWS].tolist()},
+            {T: self._model_draws(T) for T in counts[probability > 1 / _DRAWS].tolist()},
             [self.by_count[mode].chains[c].end for c in best],
             self.budget.n_sweeps,
             self.budget.last(len(best)),
