@@ -114,7 +114,7 @@ def recovery(options):
                 method=method,
                 max_iter=2000,
                 burn_in=500,
-                draw_every=None if method == "variational" else 1,
+                draw_every=1,
                 random_state=seed,
             ).fit(corpus.data, collections=corpus.collections)
             order = match(lda.topic_word_, corpus.topic_word)
@@ -165,7 +165,7 @@ def priors(options):
         corpus = make_compound_lda_corpus(
             [100, 100], 40, 3, doc_length=200, doc_concentration=0.8, topic_word_prior=0.5, random_state=seed
         )
-        lda = CompoundLDA(3, learn_priors=True, max_iter=1000, burn_in=900, random_state=seed)
+        lda = CompoundLDA(3, max_iter=1000, burn_in=900, random_state=seed)
         lda.fit(corpus.data, collections=corpus.collections)
         found.append((lda.doc_concentration_, lda.topic_word_prior_))
     quantiles = np.quantile(found, [0, 0.25, 0.5, 0.75, 1], axis=0)

@@ -178,7 +178,14 @@ def estimates(corpora, options):
     found = []
     for runs, n_chains, n_draws in (("1 x 1", 1, 1), ("5 x 30", 5, 30)):
         for phi_by in ("cgs", "cgs_p"):
-            plan = {"n_chains": n_chains, "n_draws": n_draws, "draw_every": 5, "point_estimate": phi_by}
+            plan = {
+                "n_chains": n_chains,
+                "max_iter": 50 + 5 * n_draws,
+                "burn_in": 50,
+                "n_draws": n_draws,
+                "draw_every": 5,
+            }
+            plan["point_estimate"] = phi_by
             lda = LabeledLDA(topic_word_prior=options.eta, random_state=0, **plan).fit(X, Y)
             alpha = lda.doc_topic_prior_[None]
             for theta_by in ("cgs", "cgs_p", "unnormalized"):

@@ -51,7 +51,7 @@ CORPORA = {
 
 def labelled(corpus, sweeps):
     X, _, _, y = corpus
-    short = {} if sweeps is None else {"burn_in": sweeps - 1, "n_draws": 1, "draw_every": 1}
+    short = {} if sweeps is None else {"max_iter": sweeps, "n_draws": 1, "draw_every": 1}
     return LabeledLDA(**short, **SEED).fit(X, y)
 
 

@@ -36,7 +36,7 @@ from sklda.inspection import (
 
 docstrings = load_docstrings()
 X, words = docstrings.data, docstrings.feature_names
-lda = CompoundLDA(12, learn_priors=True, max_iter=400, random_state=0)
+lda = CompoundLDA(12, max_iter=400, random_state=0)
 lda.fit(X, collections=docstrings.collection)
 print(
     f"gamma {lda.doc_concentration_:.2f}, eta {lda.topic_word_prior_:.3f}"

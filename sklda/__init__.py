@@ -5,7 +5,7 @@ folder imports only from the folders above it in this list, and from the modules
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
                                           _collapsed_variational
-                     their results       _chain_results
+                     their fits          _fitting  _chain_results
                      their progress      _callbacks
                      their saved states  _persistence
                      collections         _collections  _labels
@@ -30,9 +30,10 @@ folder imports only from the folders above it in this list, and from the modules
                      convergence         diagnostics
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed
-                     in common           threaded  blocked  count_rows  choice  initialisation  run_chains
+                     in common           threaded  blocked  count_rows  choice  run_chains
+                     first states        initialisation  annealed_start
                      priors              prior_learning  prior_path  seed_words
-                     theta and phi       point_estimates  parameters  draws  matching
+                     theta and phi       point_estimates  parameters  kept_draws  draws  matching
         variational  CVB0                batch  passes  stream  fixed_topics
                      in common           word_blocks  prior_learning
         held_out     theta               fold_in  token_topics

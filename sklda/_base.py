@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import reprlib
 from abc import ABC, abstractmethod
-from functools import partial, wraps
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -15,35 +16,19 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
+from sklda._fitting import all_or_nothing
 from sklda._inference import random
 from sklda._inference.arguments import check_components, check_weights
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
-from sklda._inference.parallel import no_interrupt_lost
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.draws import after_sweeps, sample_parameters
 from sklda._inference.sampling.point_estimates import estimate_counts
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
-from sklda._inference.types import Counts, Method, Seed
+from sklda._inference.types import Counts, Seed
 from sklda._persistence import SavedMixin
-
-
-def _all_or_nothing(fit: Method) -> Method:
-    """Decorator: if an error or Ctrl-C ends the fit, the estimator is as it was before."""
-
-    @wraps(fit)
-    def guarded(self, *args, **kwargs):
-        before = dict(vars(self))
-        try:
-            return fit(self, *args, **kwargs)
-        except BaseException:
-            # A single assignment, because another interrupt may come at any function call.
-            self.__dict__ = before
-            raise
-
-    return no_interrupt_lost(guarded)
 
 
 class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
@@ -59,7 +44,15 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
         "random_state": ["random_state", np.random.Generator],
     }
 
-    @_all_or_nothing
+    # Fitted attributes that some fits do not have, and what they need.
+    _needed: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an AttributeError that says what a missing attribute needs."""
+        reason = f": it {self._needed[name]}" if name in self._needed else ""
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{reason}.", name=name, obj=self)
+
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Counts, y: Any = None) -> Self:
         """Find topics in a corpus.
@@ -135,19 +128,17 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
                 "Fit with warm_start=False, or clone the estimator, to begin again."
             )
 
-    def _check_same_parameters(self, before):
+    def _check_same_parameters(self, before, way="warm_start=True", instead="Fit with warm_start=False"):
         """Raise a ValueError if a parameter differs from its value in `before`, a dict by name."""
         for name, value in before.items():
             if not np.array_equal(getattr(self, name), value):
                 raise ValueError(
-                    f"warm_start=True continues a fit with {name}={value!r}, but {name} is now "
-                    f"{getattr(self, name)!r}. Fit with warm_start=False to begin again."
+                    f"{way} continues a fit with {name}={reprlib.repr(value)}, but {name} is now "
+                    f"{reprlib.repr(getattr(self, name))}. {instead} to begin again."
                 )
 
     def _corpus(self, X, *, reset):
-        """The corpus of X. With `reset` it must have a token, and its number and names of features are stored;
-        otherwise they are compared.
-        """
+        """The corpus of X. With `reset` it must have a token, and its features are stored; else they are compared."""
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=reset))
         if reset and corpus.n_tokens == 0:
             raise ValueError(

@@ -1,6 +1,8 @@
 """Progress of a fit: printed lines, and the callbacks of scikit-learn 1.9 and later."""
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 from sklda._inference.types import Method
 
@@ -34,6 +36,11 @@ def with_callbacks(method: Method) -> Method:
     return _with_callbacks(method)
 
 
+def described(known: dict[str, Any], describe: Callable[[Any], dict[str, Any]], result: Any) -> dict[str, Any]:
+    """Fitted attributes: the known ones and those of `result`. In a partial it can be sent to other processes."""
+    return known | describe(result)
+
+
 class Progress:
     """Reports the progress of a fit, by printed lines and to callbacks. It takes no decision about the fit.
 
@@ -46,16 +53,19 @@ class Progress:
     data : dict
         X and y, for callbacks.
     fitted_attributes : callable
-        Takes the argument of `end`, or a list with one chain, and returns the fitted attributes, for callbacks.
+        Takes the argument of `end`, or a list with one chain, and returns the fitted attributes, for callbacks. For
+        chains it must not be a local function, because the `Progress` is sent to the processes of a joblib backend.
     n_chains : int, default=None
         None: a fit in stages.
     n_sweeps : int, default=None
         Number of sweeps of each chain.
+    n_annealed : int, default=0
+        How many of them, the first ones, are annealed. The lines say so.
     """
 
-    def __init__(self, estimator, data, fitted_attributes, n_chains=None, n_sweeps=None):
+    def __init__(self, estimator, data, fitted_attributes, n_chains=None, n_sweeps=None, n_annealed=0):
         self.estimator, self.data, self.fitted_attributes = estimator, data, fitted_attributes
-        self.n_chains, self.n_sweeps = n_chains, n_sweeps
+        self.n_chains, self.n_sweeps, self.n_annealed = n_chains, n_sweeps, n_annealed
         self.start_time = time.perf_counter()
         self.root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=n_chains is None)
         self._begin(self.root)
@@ -68,10 +78,18 @@ class Progress:
         ]
         self.sweeps, self.n_done = [None] * n_chains, [0] * n_chains
 
+    def __getstate__(self):
+        # Only callbacks ask for X, which may be large, or of a type that other processes cannot receive.
+        return self.__dict__ | ({} if self._has_callbacks else {"data": {}})
+
+    @property
+    def _has_callbacks(self):
+        return bool(getattr(self.root, "_callbacks", True))
+
     @property
     def listens(self):
         """Whether `before` and `after` have an effect: if lines are printed or there are callbacks."""
-        return bool(self.estimator.verbose) or bool(getattr(self.root, "_callbacks", True))
+        return bool(self.estimator.verbose) or self._has_callbacks
 
     def before(self, index):
         """A sweep of chain `index` begins."""
@@ -121,10 +139,10 @@ class Progress:
         done, total, verbose = self.n_done[index], self.n_sweeps, self.estimator.verbose
         every = 1 if verbose > 1 else max(total // 10, 1)
         if verbose and (done % every == 0 or done == total):
-            self._print(
-                f"chain {index + 1} of {self.n_chains}, sweep {done} of {total}: log joint {chain.trace[-1]:.6g} nats "
-                f"({chain.trace[-1] / chain.corpus.n_tokens:.4f} a token)"
-            )
+            sweep = f"chain {index + 1} of {self.n_chains}, sweep {done} of {total}"
+            sweep += " (annealed)" if done <= self.n_annealed else ""
+            log_joint, n_tokens = chain.trace[-1], chain.corpus.n_tokens
+            self._print(f"{sweep}: log joint {log_joint:.6g} nats ({log_joint / n_tokens:.4f} a token)")
 
     def _print(self, text):
         seconds = time.perf_counter() - self.start_time

@@ -11,9 +11,9 @@ from sklearn.utils import Bunch
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import diagnose
 from sklda._inference.parallel import in_parallel
-from sklda._inference.priors import SMALLEST, Priors
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
-from sklda._inference.sampling.draws import doc_topic_std, posterior_means
+from sklda._inference.sampling.draws import at_draws, doc_topic_std, posterior_means, sample_parameters
+from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.matching import match_topics
 from sklda._inference.sampling.run_chains import best_chain, traces_of
 from sklda._inference.warn import warn
@@ -32,16 +32,16 @@ class ChainAttributes:
     doc_topic_: np.ndarray
     _corpus_: Corpus
     _chain_states_: list[ChainState]
-    _chain_priors_: list[Priors]
+    _chain_draws_: list[KeptDraws]
     _chain_records_: list[dict[str, Any]]
     _chain_means_: list[Any]
+
+    _needed = {"topic_stability_": "compares chains, so it needs n_chains > 1"}
 
     @cached_property
     def doc_topic_std_(self) -> np.ndarray:
         """Posterior standard deviations of the topic proportions, (n_documents, n_components) float32."""
-        state, priors = self._chain_states_[self.best_chain_], self._chain_priors_[self.best_chain_]
-        draws = [z for _, z in state.draws[-self.n_draws_ :]] or [state.topics]
-        return doc_topic_std(self._corpus_, priors, draws)
+        return doc_topic_std(self._corpus_, self._chain_draws_[self.best_chain_].last(self.n_draws_))
 
     @property
     def chains_(self) -> list[Bunch]:
@@ -56,6 +56,11 @@ class ChainAttributes:
             for c, (state, own) in enumerate(zip(self._chain_states_, self._chain_means_, strict=True))
         ]
 
+    def _sample_posterior(self, n_samples, seed):
+        draws = self._chain_draws_[self.best_chain_].last(self.n_draws_)
+        chains = at_draws(self._corpus_, draws, n_samples)
+        return sample_parameters(chains, n_samples, np.random.default_rng(seed))
+
 
 class ChainResults:
     """The results of one or several chains on one corpus.
@@ -64,16 +69,23 @@ class ChainResults:
 
     Parameters
     ----------
-    estimator : GibbsLDA
-        Its parameters are used.
+    estimator : BaseLDA
+        Its parameters `point_estimate` and `n_jobs` are used. ``estimator._prior_attributes(draws)`` returns the
+        attributes of the priors of a chain, a dict, from its `KeptDraws`.
     chains : list of GibbsChain
         With a trace and at least one draw.
+
+    Attributes
+    ----------
+    best : int
+        Index of the chain that is kept.
     """
 
     def __init__(self, estimator, chains):
         self.estimator = estimator
-        self.corpus, self.sampler, self.priors = chains[0].corpus, chains[0].sampler, [each.priors for each in chains]
+        self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
         self.states = [_compact(each) for each in chains]
+        self.draws = [each.kept_draws() for each in chains]
         self.best = best_chain(self.states)
         self.traces = traces_of(self.states)
         self.n_burn_in = min(max(each.n_burn_in for each in chains), min(len(each.trace) for each in chains) - 1)
@@ -87,30 +99,46 @@ class ChainResults:
         if r_hat:
             values = ", ".join(f"{value:.2f} for {name}" for name, value in r_hat.items())
             warn(
-                f"The chains disagree: R-hat is {values}. They are in different modes of the posterior, or max_iter="
-                f"{self.estimator.max_iter} is too small. The standard deviations of one chain are then too small. See "
-                "topic_stability_ for the topics that all chains have.",
+                f"The chains disagree: R-hat is {values}. They are in different modes of the posterior, or max_iter is "
+                "too small. The standard deviations of one chain are then too small. See topic_stability_ for the "
+                "topics that all chains have.",
                 ConvergenceWarning,
             )
 
+    @cached_property
+    def means(self):
+        """Posterior means of every chain, a list of PosteriorMeans."""
+        method = self.estimator.point_estimate
+        tasks = [(self.corpus, draws, method) for draws in self.draws]
+        return in_parallel(posterior_means, tasks, self.estimator.n_jobs, always_in_threads=False)
+
+    @cached_property
+    def matches(self):
+        """For each other chain, the order of its topics that fits those of the kept chain, and their distances."""
+        if len(self.means) == 1:
+            return {}
+        topics = self._topics
+        return {c: match_topics(topics[self.best], each) for c, each in enumerate(topics) if c != self.best}
+
+    @cached_property
+    def _topics(self):
+        """Topics of every chain as distributions over words."""
+        return [_normalised(each.components) for each in self.means]
+
+    def orders(self):
+        """The topics of every chain that belong to those of the kept chain, a list of arrays."""
+        same = np.arange(self.draws[0].priors.n_components)
+        return [self.matches[c][0] if c in self.matches else same for c in range(len(self.means))]
+
     def attributes(self):
         """The fitted attributes, a dict."""
-        tasks = [
-            (self.corpus, priors, state, self.estimator.point_estimate)
-            for priors, state in zip(self.priors, self.states, strict=True)
-        ]
-        means = in_parallel(_means, tasks, self.estimator.n_jobs, always_in_threads=False)
-        state, priors, kept = (each[self.best] for each in (self.states, self.priors, means))
-        others = {c: _normalised(each.components) for c, each in enumerate(means) if c != self.best}
-        best_topics = _normalised(kept.components) if others else None
-        matches = {c: match_topics(best_topics, topics) for c, topics in others.items()}
-        orders = [matches[c][0] if c in matches else np.arange(priors.n_components) for c in range(len(means))]
+        state, kept = self.states[self.best], self.means[self.best]
+        records = [self.estimator._prior_attributes(draws) for draws in self.draws]
         found = {
             "components_": kept.components,
             "doc_topic_": kept.doc_topic,
             "n_draws_": len(kept.topic_shares),
-            "doc_topic_prior_": _doc_prior(self.estimator, priors),
-            "topic_word_prior_": _word_prior(self.estimator, priors),
+            **records[self.best],
             "topic_assignments_": state.topics.astype(np.int32),
             "log_joint_trace_": self.traces["log_joint"],
             "traces_": self.traces,
@@ -122,33 +150,35 @@ class ChainResults:
             "_corpus_": self.corpus,
             "_fingerprint_": self.corpus.fingerprint,
             "_chain_states_": self.states,
-            "_chain_priors_": self.priors,
+            "_chain_draws_": self.draws,
             "_chain_records_": [
                 {
-                    "doc_topic_prior": _doc_prior(self.estimator, own),
-                    "topic_word_prior": _word_prior(self.estimator, own),
+                    **{name.removesuffix("_"): value for name, value in record.items()},
                     "n_draws": len(each.topic_shares),
                     "matched": order,
                 }
-                for own, each, order in zip(self.priors, means, orders, strict=True)
+                for record, each, order in zip(records, self.means, self.orders(), strict=True)
             ],
             # Of the chain that was kept, `components_` and `doc_topic_` have them.
             "_chain_means_": [
-                Bunch(topic_word=others[c].astype(np.float32), doc_topic=each.doc_topic.astype(np.float32))
-                if c in others
-                else None
-                for c, each in enumerate(means)
+                None
+                if c == self.best
+                else Bunch(topic_word=self._topics[c].astype(np.float32), doc_topic=each.doc_topic.astype(np.float32))
+                for c, each in enumerate(self.means)
             ],
-            "_learnt_kind_": self.estimator._kind_of_learning(),
         }
-        found |= _shares([each.topic_shares[:, order] for each, order in zip(means, orders, strict=True)], self.best)
-        if matches:
-            found["topic_stability_"] = 1 - np.mean([distances for _, distances in matches.values()], axis=0)
-        if self.estimator.snapshot_every is not None:
-            shape = (-1, *kept.components.shape)
-            found["snapshots_"] = np.array([phi for _, phi in state.snapshots], dtype=np.float32).reshape(shape)
-            found["snapshot_sweeps_"] = np.array([sweep for sweep, _ in state.snapshots], dtype=int)
+        shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders(), strict=True)]
+        means, variances = ([function(each, axis=0) for each in shares] for function in (np.mean, np.var))
+        found |= {"topic_share_": means[self.best], "topic_share_std_": np.sqrt(total_variance(means, variances))}
+        if self.matches:
+            found["topic_stability_"] = 1 - np.mean([distances for _, distances in self.matches.values()], axis=0)
         return found
+
+
+def total_variance(means, variances):
+    """Variance over chains: the mean of their variances, and the variance of their means if there are several."""
+    between = np.var(means, axis=0, ddof=1) if len(means) > 1 else 0.0
+    return np.mean(variances, axis=0) + between
 
 
 def _compact(chain):
@@ -160,37 +190,5 @@ def _compact(chain):
     return replace(state, topics=topics)
 
 
-def _means(corpus, priors, state, method, stop):
-    # A callback sees a chain before its first draw is kept.
-    draws = [z for _, z in state.draws] or [state.topics]
-    return posterior_means(corpus, priors, draws, method, stop)
-
-
 def _normalised(components):
     return components / components.sum(axis=1, keepdims=True, dtype=np.float64)
-
-
-def _doc_prior(estimator, priors):
-    """alpha as an attribute: a float if all topics have the same."""
-    given, alpha = estimator.doc_topic_prior, priors.doc[0]
-    as_array = np.ndim(given) if given is not None else estimator._kind_of_learning() == "asymmetric"
-    return alpha.copy() if as_array else float(alpha[0])
-
-
-def _word_prior(estimator, priors):
-    """eta as an attribute: as given, or a float if it was learnt; with seed words, a matrix."""
-    given = estimator.topic_word_prior
-    if len(priors.topic) and (given is None or estimator.seed_words):
-        # Rounding to single precision may have left the allowed range.
-        return np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)
-    if np.ndim(given):
-        return np.array(given, dtype=np.float64)
-    return float(priors.word[0])
-
-
-def _shares(shares, best):
-    """Shares of the tokens and their standard deviations, from the shares in the draws of every chain."""
-    means = np.array([each.mean(axis=0) for each in shares])
-    within = np.mean([each.var(axis=0) for each in shares], axis=0)
-    between = means.var(axis=0, ddof=1) if len(means) > 1 else 0.0
-    return {"topic_share_": means[best], "topic_share_std_": np.sqrt(within + between)}

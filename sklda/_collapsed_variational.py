@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -12,15 +13,16 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from sklda._base import BaseLDA, _all_or_nothing
+from sklda._base import BaseLDA
 from sklda._callbacks import Progress
+from sklda._fitting import all_or_nothing, prior_attributes
 from sklda._inference import random
 from sklda._inference.arguments import check_weights
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import with_team
 from sklda._inference.priors import SMALLEST, Priors
 from sklda._inference.sampling.parameters import draw_dirichlets
-from sklda._inference.sampling.prior_learning import KINDS, PriorLearning, prior_settings
+from sklda._inference.sampling.prior_learning import KINDS, PriorLearning, kind_of_learning, prior_settings
 from sklda._inference.types import Counts, Seed
 from sklda._inference.variational.batch import Batch
 from sklda._inference.variational.fixed_topics import infer, perplexity
@@ -91,6 +93,8 @@ class CollapsedVariationalLDA(BaseLDA):
         Topics as distributions over words.
     doc_topic_ : ndarray of shape (n_documents, n_components)
         Topic proportions of the documents of `fit`. `partial_fit` deletes it.
+    topic_share_ : ndarray of shape (n_components,)
+        Expected share of the tokens in each topic; of a stream, of the tokens in `components_`.
     doc_topic_prior_, topic_word_prior_ : float or ndarray
         alpha and eta, learnt or given.
     bound_ : float
@@ -144,6 +148,9 @@ class CollapsedVariationalLDA(BaseLDA):
     2
     """
 
+    _needed = dict.fromkeys(
+        ("doc_topic_", "bound_", "perplexity_trace_", "n_iter_"), "belongs to the documents of fit, not to partial_fit"
+    )
     _parameter_constraints = {
         **{name: value for name, value in BaseLDA._parameter_constraints.items() if name != "fold_in_iter"},
         "learn_priors": [StrOptions(set(KINDS)), "boolean"],
@@ -200,7 +207,7 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _fit(self, corpus, data):
         seed = random.seed_sequence(self.random_state)
-        given = self._kind_of_learning(), self.doc_topic_prior, self.topic_word_prior
+        given = kind_of_learning(self.learn_priors), self.doc_topic_prior, self.topic_word_prior
         priors, learning = prior_settings(*given, None, self.n_components, corpus)
         learner = None if learning is None else Learner(learning, priors)
         if self.learning_method == "batch":
@@ -242,20 +249,38 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _topics(self, counts, priors, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
-        given, alpha = self.doc_topic_prior, priors.doc[0]
-        as_array = np.ndim(given) > 0 if given is not None else self._kind_of_learning() == "asymmetric"
-        eta = self.topic_word_prior
-        return {
+        given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
+        totals = counts.sum(axis=1, dtype=np.float64)
+        return prior_attributes(self, priors) | {
             "components_": counts + priors.topic_word(),
-            "doc_topic_prior_": alpha.copy() if as_array else float(alpha[0]),
-            "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(priors.word[0]),
+            "topic_share_": totals / totals.sum(),
             "n_batch_iter_": position["n_chunks"],
             "_position_": position,
+            # A copy, because the caller may change arrays of priors.
+            "_given_": copy.deepcopy(given | {"learn_priors": kind_of_learning(self.learn_priors)}),
         }
 
-    @_all_or_nothing
+    @all_or_nothing
     def partial_fit(self, X: Counts, y: Any = None) -> Self:
-        """Move the topics towards those of a chunk of a stream of documents."""
+        """Move the topics towards those of a chunk of a stream of documents.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts. There may be no documents, or only empty ones.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : estimator
+            The estimator. If an error or Ctrl-C ends the call, it is as it was before.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `fit`; also if `n_components`, `learn_priors` or a prior is not that of the earlier calls or of `fit`.
+        """
         self._validate_params()
         known = hasattr(self, "components_")
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=not known, ensure_min_samples=0))
@@ -289,6 +314,9 @@ class CollapsedVariationalLDA(BaseLDA):
                 f"partial_fit continues with the {len(components)} topics that it has, but n_components is now "
                 f"{self.n_components}. Clone the estimator to begin again."
             )
+        kind = kind_of_learning(self.learn_priors)
+        before = {name: value for name, value in self._given_.items() if name != "learn_priors" or value != kind}
+        self._check_same_parameters(before, "partial_fit", "Clone the estimator")
         position = dict(self._position_)
         priors = Priors.make(self.doc_topic_prior_, self.topic_word_prior_, self.n_components, corpus.n_features)
         # Counts of a corpus of another size become those of `total_samples` documents.
@@ -311,16 +339,10 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _learner(self, priors):
         """How the stream learns priors; None if it does not."""
-        kind, given = self._kind_of_learning(), (self.doc_topic_prior, self.topic_word_prior)
+        kind, given = kind_of_learning(self.learn_priors), (self.doc_topic_prior, self.topic_word_prior)
         if not kind or None not in [None if prior is None else True for prior in given]:
             return None
         return Learner(PriorLearning(kind, *given), priors)
-
-    def _kind_of_learning(self):
-        """`learn_priors` as a str, or False."""
-        if isinstance(self.learn_priors, str):
-            return self.learn_priors
-        return KINDS[0] if self.learn_priors else False
 
     def _n_threads(self):
         return min(effective_n_jobs(self.n_jobs), cpu_count())

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._base import BaseLDA, _all_or_nothing
+from sklda._base import BaseLDA
 from sklda._callbacks import with_callbacks
+from sklda._fitting import all_or_nothing
 from sklda._inference.compound.priors import document_prior
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.types import Counts
@@ -22,7 +23,7 @@ class CollectionLDA(BaseLDA):
     A fit sets `collections_`, `collection_topic_`, `corpus_topic_`, `doc_concentration_` and `doc_topic_prior_`.
     """
 
-    @_all_or_nothing
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Counts, y: Any = None, *, collections: ArrayLike | None = None) -> Self:
         """Find topics in a corpus, and the mixture of every collection.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from numbers import Integral, Real
 from typing import Literal
 
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
+from sklda._callbacks import Progress, described
+from sklda._chain_results import ChainAttributes, ChainResults, total_variance
 from sklda._collections import CollectionLDA
 from sklda._inference import random
 from sklda._inference.compound import driver
@@ -21,9 +23,11 @@ from sklda._inference.priors import Priors
 from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
+from sklda._inference.sampling.prior_learning import KINDS, kind_of_learning
+from sklda._inference.sampling.run_chains import Schedule
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
-from sklda._labels import encode
+from sklda._labels import encode, warn_of_many_collections
 
 # Parameters that must not change before a warm start, because the averages of a chain depend on them.
 _SETTINGS = (
@@ -37,7 +41,7 @@ _SETTINGS = (
 )
 
 
-class CompoundLDA(CollectionLDA):
+class CompoundLDA(ChainAttributes, CollectionLDA):
     """Latent Dirichlet allocation of several collections that share their topics.
 
     Documents come in collections: years, sources, ratings. Each collection j has its own mixture pi_j of the common
@@ -54,35 +58,38 @@ class CompoundLDA(CollectionLDA):
         ``method="variational"``).
     doc_concentration : float, default=None
         gamma, between 1e-6 and 1e12. With a larger value, documents are closer to the mixture of their collection. It
-        is the sum over topics of the Dirichlet parameter of theta. None: 1.0; with `learn_priors`, the first value.
+        is the sum over topics of the Dirichlet parameter of theta. None: 1.0, the first value if it is learnt.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``; with `learn_priors`, the first
-        value of one number that is learnt.
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
     method : {"augmented", "langevin", "variational"}, default="augmented"
         - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1 of the paper).
         - ``"langevin"``: after every sweep, a Metropolis-adjusted Langevin step for each mixture (section 3.1.2, but in
           the coordinates log phi). It mixes more slowly, and is meant for comparison.
         - ``"variational"``: maximises a lower bound of log p(w) (appendix E); the posterior is approximated.
-    learn_priors : bool, default=False
+    learn_priors : {"asymmetric"} or bool, default="asymmetric"
         Whether `doc_concentration` and `topic_word_prior` are learnt if they are None: by Gibbs-EM in the burn-in, or
-        in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value
-        that is given stays fixed.
+        in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value that is
+        given stays fixed. The prior of theta, gamma pi_j, differs between topics, so there is no ``"symmetric"``. If X
+        has fewer than 1,000 tokens, nothing is learnt: eta and gamma / `n_components` are 0.1 if they are None. True is
+        the same as ``"asymmetric"``.
     max_iter : int, default=500
         Sweeps over the corpus of each chain. With ``"variational"``, the largest number of iterations. With
         `warm_start`, the number of further ones.
     burn_in : int, default=None
-        Sweeps before the averages begin. gamma, eta and the size of Langevin steps change only in these. None: half of
-        `max_iter`. Not used by ``"variational"``, which averages nothing.
+        Number of sweeps before the draws. gamma, eta and the size of Langevin steps change only in these. None: the
+        annealed sweeps at the start, as in `GibbsLDA`, and half of the others. Not used by ``"variational"``.
+    n_draws : int, default=15
+        Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
+        byte for each token and draw, two bytes with more than 256 topics. Not used by ``"variational"``.
+    draw_every : int, default=10
+        Number of sweeps between two draws.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
-        How topics and proportions are computed from the last draw. ``"cgs_p"``: from expected counts under each token's
-        full conditional (Papanikolaou et al. 2017). ``"cgs"``: from the counts of the draw. With
-        ``method="variational"`` they are posterior means instead.
+        Estimate of topics and topic proportions from each draw. ``"cgs_p"``: expected counts under the full conditional
+        of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw. With
+        ``method="variational"`` they are the means of the approximation.
     n_chains : int, default=1
-        Independent chains. The results are those of the chain with the highest mean log joint (or bound) over the last
-        half of its sweeps.
-    draw_every : int, default=None
-        Sweeps between the draws of the mixtures that are kept in `collection_topic_draws_`, after the burn-in. None:
-        no draws are kept.
+        Number of independent chains. The topics are those of the chain with the highest mean log joint (or bound) over
+        the last half of its sweeps. `chains_` has the results of all chains.
     fold_in_iter : int, default=6
         Sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
@@ -104,9 +111,11 @@ class CompoundLDA(CollectionLDA):
     collection_topic_ : ndarray of shape (n_collections, n_components)
         pi_j: posterior means over the sweeps after the burn-in; rows sum to one.
     collection_topic_std_ : ndarray of shape (n_collections, n_components)
-        Posterior standard deviations.
+        Posterior standard deviations. With several chains they contain the differences between matched topics of the
+        chains. That of one chain is within its mode, and often too small.
     collection_topic_draws_ : ndarray of shape (n_draws, n_collections, n_components)
-        Draws of the mixtures. Only with `draw_every`.
+        Draws of the mixtures after the burn-in, `draw_every` sweeps apart, chain by chain. The topics of all chains
+        have the order of `collection_topic_`. Not with ``"variational"``.
     corpus_topic_ : ndarray of shape (n_components,)
         Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
         collection.
@@ -118,12 +127,27 @@ class CompoundLDA(CollectionLDA):
         eta, as given or learnt.
     doc_topic_prior_ : ndarray of shape (n_components,)
         ``doc_concentration_ * corpus_topic_``.
-    components_ : ndarray of shape (n_components, n_features)
-        Topic-word counts plus prior.
+    components_ : ndarray of shape (n_components, n_features), float32
+        Topic-word counts plus prior, means over draws.
     topic_word_ : ndarray of shape (n_components, n_features)
         Topics as distributions over words: `components_` with rows that sum to one.
-    doc_topic_ : ndarray of shape (n_documents, n_components)
-        Topic proportions of the training documents.
+    doc_topic_ : ndarray of shape (n_documents, n_components), float32
+        Topic proportions of the training documents, means over draws.
+    doc_topic_std_ : ndarray of shape (n_documents, n_components), float32
+        Posterior standard deviations of the proportions, within the chain. This and the next attributes up to
+        `topic_assignments_` are those of `GibbsLDA`. Not with ``"variational"``, which has only `topic_share_`.
+    topic_share_, topic_share_std_ : ndarray of shape (n_components,)
+        Share of the tokens in each topic, and its posterior standard deviation.
+    n_draws_ : int
+        Number of draws that were averaged.
+    chains_ : list of sklearn.utils.Bunch
+        Results of every chain, with ``doc_concentration``.
+    topic_stability_ : ndarray of shape (n_components,)
+        How close each topic is to the matched topics of the other chains, from 0 to 1. Only with several chains.
+    traces_, diagnostics_ : dict
+        Quantities after every sweep, and their R-hat and effective draws.
+    sampler_ : str
+        ``"dense"``: tokens are drawn document by document.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
         Topic of every token in the last draw. Not with ``"variational"``.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
@@ -131,19 +155,26 @@ class CompoundLDA(CollectionLDA):
         NaN after the last sweep of a chain that ended early.
     prior_trace_ : ndarray of shape (n_chains, n_iter_, 2)
         doc_concentration and topic_word_prior in every sweep; for a `topic_word_prior` given as an array, its mean. NaN
-        after the last sweep of a chain that ended early. Only with `learn_priors`.
+        after the last sweep of a chain that ended early. Only if priors are learnt.
     acceptance_rate_ : float
         Share of Langevin steps accepted after the burn-in. Only with ``"langevin"``.
     n_iter_ : int
         Sweeps, or iterations, of the longest chain, those of earlier fits with `warm_start` included.
     n_burn_in_ : int
-        Sweeps before the averages begin. Not with ``"variational"``.
+        Number of sweeps of the burn-in. Not with ``"variational"``.
     best_chain_ : int
-        The chain of the results, a row of `log_joint_trace_`.
+        Index of the chain from which the topics come, a row of `log_joint_trace_`.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words, if X had them as column names.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
+    UserWarning
+        If more than 10 collections are fractional numbers, or most of more than 10 have a single document.
 
     References
     ----------
@@ -162,17 +193,27 @@ class CompoundLDA(CollectionLDA):
     ((2, 3), (60, 3))
     """
 
+    _needed = {
+        **ChainAttributes._needed,
+        "prior_trace_": "needs learn_priors, and a prior that is None",
+        "acceptance_rate_": "needs method='langevin'",
+        **dict.fromkeys(
+            ("doc_topic_std_", "topic_share_std_", "n_draws_", "chains_", "traces_", "diagnostics_", "n_burn_in_"),
+            "needs draws, and method='variational' makes none",
+        ),
+    }
     _parameter_constraints = {
         **{k: v for k, v in BaseLDA._parameter_constraints.items() if k != "doc_topic_prior"},
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
         "doc_concentration": [None, Interval(Real, 0, None, closed="neither")],
         "method": [StrOptions(set(METHODS))],
-        "learn_priors": ["boolean"],
+        "learn_priors": [StrOptions(set(KINDS)), "boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "burn_in": [None, Interval(Integral, 0, None, closed="left")],
         "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
-        "draw_every": [None, Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "draw_every": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
     }
 
@@ -184,12 +225,13 @@ class CompoundLDA(CollectionLDA):
         doc_concentration: float | None = None,
         topic_word_prior: ArrayLike | None = None,
         method: Literal["augmented", "langevin", "variational"] = "augmented",
-        learn_priors: bool = False,
+        learn_priors: Literal["asymmetric"] | bool = "asymmetric",
         max_iter: int = 500,
         burn_in: int | None = None,
+        n_draws: int = 15,
+        draw_every: int = 10,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
         n_chains: int = 1,
-        draw_every: int | None = None,
         fold_in_iter: int = 6,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -204,9 +246,10 @@ class CompoundLDA(CollectionLDA):
         self.learn_priors = learn_priors
         self.max_iter = max_iter
         self.burn_in = burn_in
+        self.n_draws = n_draws
+        self.draw_every = draw_every
         self.point_estimate = point_estimate
         self.n_chains = n_chains
-        self.draw_every = draw_every
         self.fold_in_iter = fold_in_iter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -218,7 +261,13 @@ class CompoundLDA(CollectionLDA):
             warn(
                 "CompoundLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y)."
             )
+        if self.learn_priors == "symmetric":
+            raise ValueError(
+                "learn_priors='symmetric' is not possible: the prior of a document, gamma pi_j, has a mixture that "
+                "differs between topics. Give learn_priors='asymmetric', True or False."
+            )
         labels, collections = encode(collections, corpus)
+        warn_of_many_collections(labels, collections)
         continues = self.warm_start and hasattr(self, "_chain_states_")
         if continues:
             self._check_unchanged(corpus, labels, collections)
@@ -227,7 +276,8 @@ class CompoundLDA(CollectionLDA):
             self.collection_topic_prior,
             self.doc_concentration,
             self.topic_word_prior,
-            self.learn_priors,
+            kind_of_learning(self.learn_priors),
+            corpus.n_tokens,
         )
         model = Model.make(
             collections,
@@ -236,11 +286,10 @@ class CompoundLDA(CollectionLDA):
             hyperparameters,
             max_iter=self.max_iter,
             burn_in=self.burn_in,
-            draw_every=self.draw_every,
             earlier=(self._model_, self._chain_states_) if continues else None,
         )
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
-        reserved = reserve_memory(corpus, self.n_components)
+        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, self.n_chains, self.n_draws)
         if continues:
             chains, fold_in_seed = driver.continued(corpus, priors, model, self._chain_states_), self._fold_in_seed_
         else:
@@ -255,13 +304,15 @@ class CompoundLDA(CollectionLDA):
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
         }
 
-        def fitted(chains):
-            return attributes | self._fitted_attributes(chains)
+        fitted = partial(described, attributes, self._fitted_attributes)
 
         progress = Progress(self, data, fitted, len(chains), self.max_iter)
-        chains = driver.run(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
+        schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)
+        chains = driver.run(chains, self.max_iter, schedule, n_jobs=self.n_jobs, listener=progress)
         del reserved
         progress.end(chains)
+        if self.method != "variational":
+            ChainResults(self, chains).warn_of_disagreement()
         return fitted(chains)
 
     def _sample_posterior(self, n_samples, seed):
@@ -283,33 +334,61 @@ class CompoundLDA(CollectionLDA):
                 )
         self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
+    def _prior_attributes(self, draws):
+        eta = self.topic_word_prior
+        eta = np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0])
+        return {"doc_concentration_": draws.gamma, "topic_word_prior_": eta}
+
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they are now."""
-        traces = self._trace_attributes(chains)
-        chain = chains[traces["best_chain_"]]
-        mean, std = chain.mixtures()
-        found = traces | {
-            "collection_topic_": mean,
-            "collection_topic_std_": std,
-            "doc_concentration_": chain.gamma,
-            "collection_topic_prior_": chain.alpha_mean(),
-            "_chain_states_": [each.state() for each in chains],
-            "_fingerprint_": chain.corpus.fingerprint,
-            "_model_": chain.model,
-        }
-        weights = np.bincount(chain.model.collections[chain.corpus.lengths > 0], minlength=len(mean))
+        if self.method == "variational":
+            found = self._ascent_attributes(chains)
+            chain = chains[found["best_chain_"]]
+            found["collection_topic_"], found["collection_topic_std_"] = chain.mixtures()
+        else:
+            results = ChainResults(self, chains)
+            chain = chains[results.best]
+            found = results.attributes() | _mixture_attributes(chains, results)
+        model, mean = chain.model, found["collection_topic_"]
+        weights = np.bincount(model.collections[chain.corpus.lengths > 0], minlength=len(mean))
         found["corpus_topic_"] = weights @ mean / weights.sum()
-        found["doc_topic_prior_"] = document_prior(chain.gamma, found["corpus_topic_"])
-        if chain.model.learns:
+        found |= {
+            "collection_topic_prior_": chain.alpha_mean(),
+            "doc_topic_prior_": document_prior(chain.gamma, found["corpus_topic_"]),
+            "_model_": model,
+        }
+        if model.learns:
             found["prior_trace_"] = driver.prior_trace(chains)
-        if chain.model.learn_eta:
-            found["topic_word_prior_"] = chain.eta
-        if self.draw_every is not None:
-            found["collection_topic_draws_"] = np.array(chain.mixture_draws).reshape(-1, *mean.shape)
         if self.method == "langevin":
             found["acceptance_rate_"] = chain.acceptance_rate()
-        if self.method != "variational":
-            found |= {"n_burn_in_": chain.model.burn_in, "_kept_chain_": chain.plain()}
-            return found | self._topic_attributes(chain)
-        doc_topic = chain.doc_topic / chain.doc_topic.sum(axis=1, keepdims=True)
-        return found | {"components_": chain.topic_word_parameter.copy(), "doc_topic_": doc_topic}
+        return found
+
+    def _ascent_attributes(self, ascents):
+        """Topics and topic proportions of the best variational ascent."""
+        found = self._trace_attributes(ascents)
+        best = ascents[found["best_chain_"]]
+        theta = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
+        found |= {
+            "components_": best.topic_word_parameter.copy(),
+            "doc_topic_": theta,
+            "topic_share_": best.corpus.lengths @ theta / best.corpus.n_tokens,
+            "doc_concentration_": best.gamma,
+            "_chain_states_": [each.state() for each in ascents],
+            "_fingerprint_": best.corpus.fingerprint,
+        }
+        return found if best.eta is None else found | {"topic_word_prior_": best.eta}
+
+
+def _mixture_attributes(chains, results):
+    """Means, standard deviations and draws of the mixtures, with the topics of all chains in the same order."""
+    ordered = [
+        ([each[:, order] for each in chain.mixtures()], [pi[:, order] for _, pi in chain.mixture_draws])
+        for chain, order in zip(chains, results.orders(), strict=True)
+    ]
+    means, stds = zip(*(moments for moments, _ in ordered), strict=True)
+    draws = [pi for _, each in ordered for pi in each]
+    return {
+        "collection_topic_": means[results.best],
+        "collection_topic_std_": np.sqrt(total_variance(means, np.square(stds))),
+        "collection_topic_draws_": np.array(draws).reshape(-1, *means[0].shape),
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
+from sklda._callbacks import Progress, described
 from sklda._inference import random
 from sklda._inference.arguments import real_numbers
 from sklda._inference.hyperparameters.chain_pool import ChainPool
@@ -229,8 +230,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
 
     def _fit(self, corpus, data):
         per_topic = self._checked_per_topic()
-        priors, _ = self._priors(corpus)
         reserved = reserve_memory(corpus, self.n_components)
+        priors, _ = self._priors(corpus)
         functionals = self._checked_functionals()
         region = self._checked_region()
         n_tuning, max_iter = run_lengths(self.method, corpus.n_tokens, self.n_tuning, self.max_iter)
@@ -247,8 +248,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, BaseLDA):
         seed = random.seed_sequence(self.random_state)
         attributes = {"_fold_in_seed_": random.key(random.child(seed, 1)), "_fingerprint_": corpus.fingerprint}
 
-        def fitted(chains):
-            return attributes | self._fitted_attributes(chains)
+        fitted = partial(described, attributes, self._fitted_attributes)
 
         progress = Progress(self, data, fitted, self.n_chains, settings.most_sweeps(self.method))
         options = {"n_chains": self.n_chains, "n_jobs": self.n_jobs, "listener": progress if progress.listens else None}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -12,16 +13,17 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
+from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
+from sklda._fitting import prior_attributes
 from sklda._inference import random
-from sklda._inference.modes.initialisation import INITS, init_of, initialise_chains
+from sklda._inference.modes.initialisation import INITS, initialise_chains, start_of
+from sklda._inference.sampling.annealed_start import NOT_ANNEALED
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
-from sklda._inference.sampling.draws import at_draws, sample_parameters
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
-from sklda._inference.sampling.prior_learning import KINDS, prior_settings
-from sklda._inference.sampling.run_chains import Schedule, run_chains
+from sklda._inference.sampling.prior_learning import KINDS, continued_priors, kind_of_learning, prior_settings
+from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
 from sklda._inference.types import Counts, Model, Seed, Topics
 
@@ -29,8 +31,8 @@ from sklda._inference.types import Counts, Model, Seed, Topics
 class GibbsLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
 
-    Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the first half of
-    the sweeps and fixed afterwards, so the draws come from an exact sampler of the posterior at these priors.
+    Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the burn-in and
+    fixed afterwards, so the draws come from an exact sampler of the posterior at these priors.
 
     Parameters
     ----------
@@ -38,15 +40,14 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of topics, K.
     learn_priors : {"asymmetric", "symmetric"} or bool, default="asymmetric"
         Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
-        ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the first half of the sweeps of
-        each chain, with an M-step every ten sweeps. Fewer than 20 sweeps learn nothing. If X has fewer than 1,000
-        tokens, priors that are None are 0.1, because so few tokens do not determine them. True is the same as
-        ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
+        ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the burn-in of each chain,
+        after its annealed sweeps, with an M-step every ten sweeps. Fewer than 15 sweeps learn nothing. If X has fewer
+        than 1,000 tokens, priors that are None are 0.1, because so few tokens do not determine them. True is the same
+        as ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of the topics. A given eta is not changed. Both priors must lie
-        between 1e-12 and 1e12.
+        eta, the Dirichlet parameter per word of the topics. It is not changed. Both priors: from 1e-12 to 1e12.
     seed_words : dict of {int: sequence of str or int}, default=None
         Seed words of topics, as words or as columns of X. A seed word has a pseudo-count, which is added to the eta of
         its topic: `seed_strength` times the count of the word in X, or times one if X does not have it. Words need
@@ -64,28 +65,32 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         ``"grouped"``: phi and theta are drawn given z; then all tokens are drawn given phi and theta. The last two can
         need more sweeps to converge, and on small corpora a sweep takes longer. With every sampler except
         ``"collapsed"``, a single chain can use `n_jobs` cores.
-    init : {"random", "sequential", "anneal", "prune", "search"}, array-like or fitted model, default="random"
-        Initialisation of the chains. It matters, because the posterior has modes that sweeps do not leave.
-        ``"random"``: every token has a random topic. ``"sequential"``: every token is drawn given the tokens before it,
-        with documents in random order (Griffiths & Steyvers 2004). This takes the time of a sweep and temporarily
-        ``4 * n_components * n_features`` bytes, and saves many sweeps on large corpora with many topics. ``"anneal"``:
-        300 additional sweeps, in which both priors decrease from ten times their values. ``"prune"``: 60 sweeps with
-        twice as many topics; then the closest pair of topics is merged, with 15 sweeps after each merge, until there
-        are `n_components` topics. ``"search"``: each chain begins in the mode with the most evidence that a search
-        finds at the first priors, by redrawing groups of topics. It makes at most 10,000 sweeps; with more than 100,000
-        tokens, as many as draw 10^9 tokens, but at least 4,000. ``"prune"`` and ``"search"`` need priors that are equal
-        for all topics. An array has the topic of every token, as `topic_assignments_`, or is a list of arrays, one for
-        each document. A fitted model with ``components_`` and ``transform`` has the same number of topics; the topic of
-        a token is drawn from its theta and phi. With `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`.
+    init : {"anneal", "random", "sequential", "prune", "search"}, array-like or fitted model, default="anneal"
+        Initialisation of the chains. It matters, because sweeps do not leave a mode. ``"anneal"``: random topics; then,
+        in the first two fifths of the sweeps but at most 400, both priors decrease from twenty times their values.
+        Traces are at the priors themselves. ``"random"``: every token has a random topic. ``"sequential"``: every token
+        is drawn given the tokens before it, with documents in random order (Griffiths & Steyvers 2004). This takes the
+        time of a sweep and temporarily ``4 * n_components * n_features`` bytes, and saves many sweeps on large corpora
+        with many topics. ``"prune"``: 60 sweeps with twice as many topics; then the closest pair of topics is merged,
+        with 15 sweeps after each merge, until there are `n_components` topics. ``"search"``: each chain begins in the
+        mode with the most evidence that a search finds at the first priors, by redrawing groups of topics. It makes at
+        most 10,000 sweeps; with more than 100,000 tokens, as many as draw 10^9 tokens, but at least 4,000. ``"prune"``
+        and ``"search"`` need priors that are equal for all topics. An array has the topic of every token, as
+        `topic_assignments_`; so has a list with an array for each document. A fitted model with ``components_`` and
+        ``transform`` has the same number of topics; the topic of a token is drawn from its theta and phi. With
+        `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
+    burn_in : int, default=None
+        Number of sweeps of each chain before the draws, in which priors are learnt. None: the annealed sweeps and half
+        of the others. With `warm_start`, of all sweeps so far; but if priors were learnt, that of the first fit.
     tol : float, default=None
         In nats per token. The burn-in ends when the mean log joint of 20 sweeps is less than `tol` above that of the 20
-        sweeps before. If priors are learnt, it does not end before they were learnt for 40 sweeps. The chain ends when
-        this condition holds again after `n_draws` draws. None: all `max_iter` sweeps.
+        sweeps before. If priors are learnt, it does not end before they were learnt for 40 sweeps, nor in the annealed
+        sweeps. The chain ends when this condition holds again after `n_draws` draws. None: all `max_iter` sweeps.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. They come from the
-        second half of the sweeps. A chain takes one byte for each token and draw, two bytes with more than 256 topics.
+        sweeps after the burn-in. A chain takes one byte for each token and draw, two bytes with more than 256 topics.
     draw_every : int, default=10
         Number of sweeps between two draws.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -98,7 +103,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
-        then those of one longer fit. Learnt priors stay, and the burn-in is then that of the first fit.
+        then those of one longer fit with as many annealed sweeps as the first. Learnt priors and their burn-in stay.
+        Given priors and seed words may change.
     snapshot_every : int, default=None
         Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
         takes ``4 * n_components * n_features`` bytes in every chain. `verbose` prints their total size at the start.
@@ -148,7 +154,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         For every quantity of `traces_`, after `n_burn_in_` sweeps: ``r_hat`` and ``n_effective`` of all chains
         together, ``r_hat_by_chain`` and ``n_effective_by_chain`` of each chain (Vehtari et al. 2021).
     n_burn_in_ : int
-        Number of sweeps of the burn-in, in which priors are learnt; of the longest one.
+        Number of sweeps of the burn-in of the longest chain: annealed sweeps and half of the others.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
         log p(w, z | alpha, eta) after every sweep, in nats. If a callback ended a chain early, its remaining entries
         are NaN.
@@ -161,10 +167,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     best_chain_ : int
         Index of the chain from which the topics come.
     sampler_ : str
-        The sampler that was used. For ``sampler="collapsed"`` there are two implementations, which are exact but make
-        different draws. ``"sparse"`` draws the tokens word by word and stores no matrix of counts. ``"dense"`` draws
-        them document by document. The one with lower expected costs is used. The choice depends on
-        `n_components` and the corpus, but not on the machine. For other samplers, their name.
+        The sampler that was used. For ``sampler="collapsed"`` it is ``"dense"``, which draws the tokens document by
+        document, or ``"sparse"``, which draws them word by word: both are exact, and `n_components` and the corpus
+        decide which one has lower expected costs. For other samplers, their name.
     n_features_in_ : int
         Size of the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -208,6 +213,11 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     ((4, 2), [True, True, False, False])
     """
 
+    _needed = {
+        **ChainAttributes._needed,
+        "snapshots_": "needs snapshot_every",
+        "snapshot_sweeps_": "needs snapshot_every",
+    }
     _parameter_constraints = {
         **BaseLDA._parameter_constraints,
         "learn_priors": [StrOptions(set(KINDS)), "boolean"],
@@ -217,6 +227,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         "sampler": [StrOptions(set(SAMPLERS))],
         "init": [StrOptions(set(INITS)), HasMethods("transform"), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "burn_in": [None, Interval(Integral, 0, None, closed="left")],
         "tol": [None, Interval(Real, 0, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "draw_every": [Interval(Integral, 1, None, closed="left")],
@@ -237,8 +248,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         seed_strength: float = 1.0,
         vocabulary: ArrayLike | dict[str, int] | None = None,
         sampler: Literal["collapsed", "partitioned", "grouped", "partially_collapsed"] = "collapsed",
-        init: Literal["random", "sequential", "anneal", "prune", "search"] | ArrayLike | Model = "random",
+        init: Literal["anneal", "random", "sequential", "prune", "search"] | ArrayLike | Model = "anneal",
         max_iter: int = 500,
+        burn_in: int | None = None,
         tol: float | None = None,
         n_draws: int = 15,
         draw_every: int = 10,
@@ -261,6 +273,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         self.sampler = sampler
         self.init = init
         self.max_iter = max_iter
+        self.burn_in = burn_in
         self.tol = tol
         self.n_draws = n_draws
         self.draw_every = draw_every
@@ -325,74 +338,87 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             learning.begin(chain).learn_from_present_draw(chain)
         chain.record()
         chain.keep_draw(1)
-        lda.__dict__.update(ChainResults(lda, [chain]).attributes())
-        lda.__dict__.update(n_iter_=0, _fold_in_seed_=random.key(random.child(seed, 1)))
+        known = {"_fold_in_seed_": random.key(random.child(seed, 1)), "_learning_": learning and astuple(learning)}
+        lda.__dict__.update(described(known, lda._chain_attributes, [chain]), n_iter_=0)
         return lda
 
     def _fit(self, corpus, data):
+        n_before = max((state.n_sweeps for state in self._chain_states_), default=0) if self._continues() else 0
+        burn_in_of(self.burn_in, n_before + self.max_iter)
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
         priors, learning = self._prior_settings(corpus)
-        reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32)
-        if self.warm_start and hasattr(self, "_chain_states_"):
+        reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32, self.n_chains, self.n_draws)
+        if self._continues():
             chains, fold_in_seed = self._resume(corpus, priors, learning), self._fold_in_seed_
+            annealing = NOT_ANNEALED
         else:
             seed = random.seed_sequence(self.random_state)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
             kind = chain_class(self.sampler, corpus, priors)
-            inits = self.n_chains * [init_of(self.init, data["X"], corpus, self.n_components)]
-            chains = initialise_chains(corpus, priors, seeds, inits, self.n_jobs, kind)
+            init, annealing = start_of(self.init, data["X"], corpus, self.n_components, self.max_iter, self.burn_in)
+            chains = initialise_chains(corpus, priors, seeds, self.n_chains * [init], self.n_jobs, kind)
             fold_in_seed = random.key(random.child(seed, 1))
 
-        def fitted(chains):
-            return ChainResults(self, chains).attributes() | {"_fold_in_seed_": fold_in_seed}
-
+        known = {"_fold_in_seed_": fold_in_seed, "_learning_": learning and astuple(learning)}
+        fitted = partial(described, known, self._chain_attributes)
         if n_snapshots and self.verbose:
             size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
-        progress = Progress(self, data, fitted, len(chains), self.max_iter)
-        schedule = Schedule(self.n_draws, self.draw_every, self.snapshot_every, self.tol, learning)
+        progress = Progress(self, data, fitted, len(chains), self.max_iter, annealing.n_sweeps)
+        kept = self.n_draws, self.draw_every, self.snapshot_every
+        schedule = Schedule(*kept, self.tol, learning, annealing, self.burn_in)
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)
         del reserved
         progress.end(chains)
         results = ChainResults(self, chains)
         del chains  # They have arrays for sweeps.
         results.warn_of_disagreement()
-        return results.attributes() | {"_fold_in_seed_": fold_in_seed}
+        return known | self._attributes(results)
+
+    def _continues(self):
+        """Whether `fit` continues the chains of the previous fit."""
+        return self.warm_start and hasattr(self, "_chain_states_")
+
+    def _chain_attributes(self, chains):
+        return self._attributes(ChainResults(self, chains))
+
+    def _attributes(self, results):
+        """Fitted attributes from the results of chains."""
+        found = results.attributes() | {"_learnt_kind_": kind_of_learning(self.learn_priors)}
+        if self.snapshot_every is not None:
+            snapshots = results.states[results.best].snapshots
+            shape = (-1, self.n_components, results.corpus.n_features)
+            found["snapshots_"] = np.array([phi for _, phi in snapshots], dtype=np.float32).reshape(shape)
+            found["snapshot_sweeps_"] = np.array([sweep for sweep, _ in snapshots], dtype=int)
+        return found
 
     def _prior_settings(self, corpus):
         """The initial priors, and how they are learnt (None: they are not)."""
         names = self.vocabulary if self.vocabulary is not None else getattr(self, "feature_names_in_", None)
         added = None
         if self.seed_words is not None:
-            names = None if names is None else columns_of(names, corpus.n_features)
+            known = getattr(self, "feature_names_in_", None)
+            names = None if names is None else columns_of(names, corpus.n_features, known)
             added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
             added = added if added.nnz else None
         given = self.doc_topic_prior, self.topic_word_prior
-        return prior_settings(self._kind_of_learning(), *given, added, self.n_components, corpus)
+        return prior_settings(kind_of_learning(self.learn_priors), *given, added, self.n_components, corpus)
 
-    def _kind_of_learning(self):
-        """`learn_priors` as a str, or False."""
-        if isinstance(self.learn_priors, str):
-            return self.learn_priors
-        return KINDS[0] if self.learn_priors else False
-
-    def _sample_posterior(self, n_samples, seed):
-        state, priors = (each[self.best_chain_] for each in (self._chain_states_, self._chain_priors_))
-        draws = [z for _, z in state.draws[-self.n_draws_ :]]
-        chains = at_draws(self._corpus_, priors, draws, n_samples)
-        return sample_parameters(chains, n_samples, np.random.default_rng(seed))
+    def _prior_attributes(self, draws):
+        return prior_attributes(self, draws.priors)
 
     def _resume(self, corpus, priors, learning):
         """Chains that continue from the states of the previous fit."""
         self._check_same_corpus(corpus)
         before = {"n_components": len(self.components_), "n_chains": len(self._chain_states_)}
-        if self._kind_of_learning() != self._learnt_kind_:
+        if kind_of_learning(self.learn_priors) != self._learnt_kind_:
             before["learn_priors"] = self._learnt_kind_
         self._check_same_parameters(before)
         kind = chain_class(self.sampler, corpus, priors)
-        own = [priors if learning is None else learning.as_learnt(known) for known in self._chain_priors_]
+        before = [draws.priors for draws in self._chain_draws_]
+        own = continued_priors(priors, learning, before, self._learning_)
         return [
             # Draws at other priors are not averaged with those to come.
             kind(corpus, new, state if new.equal(known) else replace(state, draws=()))
-            for new, known, state in zip(own, self._chain_priors_, self._chain_states_, strict=True)
+            for new, known, state in zip(own, before, self._chain_states_, strict=True)
         ]

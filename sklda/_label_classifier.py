@@ -10,17 +10,19 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from sklda._base import BaseLDA, _all_or_nothing
+from sklda._base import BaseLDA
 from sklda._callbacks import with_callbacks
+from sklda._fitting import all_or_nothing
 from sklda._inference import random
 from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.labels.dependency import fold_in_with_dependency
 from sklda._inference.labels.label_topics import LabelTopics
 from sklda._inference.labels.selection import top_documents, top_labels
 from sklda._inference.types import Counts
-from sklda._label_targets import check_known_labels
+from sklda._label_targets import read_known_labels
 
 RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
 
@@ -28,7 +30,7 @@ RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
 class LabelClassifier(ClassifierMixin, BaseLDA):
     """Base class of classifiers that predict labels by topics. A fit sets the attributes of `LabeledLDA`."""
 
-    @_all_or_nothing
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Counts, y: Counts) -> Self:
         """Find the words of labels.
@@ -39,7 +41,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
         y : array-like or sparse matrix of shape (n_documents, n_labels), or array-like of shape (n_documents,)
             An indicator matrix of zeros and ones, as from `MultiLabelBinarizer`; its column names are names of labels.
-            Or one label for each document, of any type that can be sorted.
+            Or one label for each document: strings, whole numbers, booleans or dates. None may be missing.
 
         Returns
         -------
@@ -49,8 +51,8 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         Raises
         ------
         ValueError
-            If X is not a matrix of counts or has no token, or a parameter is out of range. If y has other entries than
-            0 and 1 or another number of rows, or no document has a label.
+            If X is not a matrix of counts or has no token, or a parameter is out of range. If y is malformed, has a
+            missing entry, other entries than 0 and 1 or another number of rows, or no document has a label.
         TypeError
             If a parameter has the wrong type.
         """
@@ -236,11 +238,15 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If y has a label that the fit did not have.
+            If y is malformed, has a label that the fit did not have, or has columns in another order.
         """
         check_is_fitted(self)
-        check_known_labels(y, self.classes_, self.multilabel_)
-        return super().score(X, y, sample_weight)
+        known = read_known_labels(y, self)
+        if not self.multilabel_:
+            return super().score(X, known, sample_weight)
+        check_consistent_length(X, known)
+        n_wrong = abs(sp.csr_array(self.predict(X)) - known.astype(np.int64)).sum(axis=1)
+        return float(accuracy_score(n_wrong > 0, np.zeros(len(n_wrong), bool), sample_weight=sample_weight))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

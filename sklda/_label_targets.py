@@ -1,12 +1,16 @@
 """The labels of documents: an indicator matrix, or one label for each document."""
 
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import assert_all_finite, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
+
+from sklda._inference.counts import LARGEST_COUNT, check_no_mask, read_sparse, storable
+from sklda._labels import is_missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +37,13 @@ class Targets:
     is_sparse: bool = False
 
 
-def read_targets(y, n_documents, estimator):
+def read_targets(y, n_documents):
     """Check y and convert it.
 
     Parameters
     ----------
     y : array-like of shape (n_documents,), or array-like or sparse matrix of shape (n_documents, n_labels)
     n_documents : int
-    estimator : str
-        Name of the estimator, for error messages.
 
     Returns
     -------
@@ -52,20 +54,17 @@ def read_targets(y, n_documents, estimator):
     ValueError
         If y is None, has another number of rows, is continuous, or is a matrix with entries other than 0 and 1.
     """
-    if y is None:
-        raise ValueError(f"{estimator} requires y to be passed, but the target y is None. It has the labels.")
-    given, names = y, getattr(y, "columns", None)
-    if not sp.issparse(y):
-        y = _as_array(y)
-    if y.ndim not in (1, 2):
-        raise ValueError(f"y must have one or two dimensions, got an array of shape {y.shape}.")
+    names, is_sparse = getattr(y, "columns", None), sp.issparse(y)
+    y = _as_array(y)
+    if y.ndim not in (1, 2) or y.dtype.kind == "V":
+        raise ValueError(f"y must have one or two dimensions, got an array of shape {y.shape} and dtype {y.dtype}.")
     if y.shape[0] != n_documents:
         raise ValueError(f"y has {y.shape[0]} rows; X has {n_documents} documents.")
-    if sp.issparse(y) or (y.ndim == 2 and y.shape[1] != 1):
+    if is_sparse or (y.ndim == 2 and y.shape[1] != 1):
         indicator = _indicator(y)
         numbers = np.arange(indicator.shape[1])
         names = np.array([str(name) for name in (numbers if names is None else names)])
-        return Targets(indicator, numbers, names, True, sp.issparse(given))
+        return Targets(indicator, numbers, names, True, is_sparse)
     check_classification_targets(y)
     classes, index = np.unique(column_or_1d(y, warn=True), return_inverse=True)
     indicator = sp.csr_array(
@@ -75,6 +74,12 @@ def read_targets(y, n_documents, estimator):
 
 
 def _as_array(y):
+    """y as an array of numbers or other labels, none of which is missing, or as a CSR matrix."""
+    if y is None:
+        raise ValueError("LabeledLDA requires y to be passed, but the target y is None. It has the labels.")
+    if sp.issparse(y):
+        return read_sparse(y, "y")
+    check_no_mask(y, "y")
     try:
         y = np.asarray(y)
     except ValueError as error:
@@ -82,28 +87,37 @@ def _as_array(y):
             "y is not an array: give one label for each document, or an indicator matrix. "
             "sklearn.preprocessing.MultiLabelBinarizer makes one from lists of labels."
         ) from error
-    if y.dtype == object and any(isinstance(value, (list, tuple, set)) for value in y.ravel()):
-        raise ValueError(
-            "y has lists of labels. Make an indicator matrix of them with sklearn.preprocessing.MultiLabelBinarizer."
-        )
-    if y.dtype.kind in "fc" or y.dtype == object:
+    if y.dtype.kind in "fc":
         assert_all_finite(y, input_name="y", estimator_name="LabeledLDA")
-    return y
+    if y.dtype.kind not in "mMO":
+        return y
+    for place, label in np.ndenumerate(y):
+        if isinstance(label, (list, tuple, set, np.ndarray)):
+            raise ValueError(
+                "y has lists of labels. Make an indicator matrix of them with "
+                "sklearn.preprocessing.MultiLabelBinarizer."
+            )
+        if is_missing(label):
+            raise ValueError(
+                f"y[{', '.join(map(str, place))}] is {label!r}: Input y contains NaN or another missing value. In an "
+                "indicator matrix a document without labels has only zeros."
+            )
+    # The integers of a nullable column of pandas are objects.
+    return np.array(y.tolist()) if all(isinstance(label, (Number, np.bool_)) for label in y.flat) else y
 
 
 def _indicator(y):
     """A matrix of zeros and ones as csr_array of bool."""
     if not y.shape[1]:
         raise ValueError(f"y has shape {y.shape}: it has no label.")
-    if not sp.issparse(y) and y.dtype.kind not in "biuf":
-        kind = type_of_target(y) if y.dtype.kind == "O" else ""
-        if kind != "multilabel-indicator":
-            raise ValueError(
-                f"y is a matrix with dtype {y.dtype}: an indicator matrix has entries 0 and 1. "
-                "sklearn.preprocessing.MultiLabelBinarizer makes one from lists of labels."
-            )
-        y = y.astype(float)
-    matrix = sp.csr_array(y, copy=True)
+    if y.dtype.kind not in "biuf":
+        raise ValueError(
+            f"y is a matrix with dtype {y.dtype}: an indicator matrix has entries 0 and 1. "
+            "sklearn.preprocessing.MultiLabelBinarizer makes one from lists of labels."
+        )
+    if y.shape[1] > LARGEST_COUNT:
+        raise ValueError(f"y has {y.shape[1]} labels, more than {LARGEST_COUNT}.")
+    matrix = sp.csr_array(y if sp.issparse(y) else storable(y), copy=True)
     matrix.sum_duplicates()
     bad = (matrix.data != 0) & (matrix.data != 1)
     if bad.any():
@@ -118,20 +132,45 @@ def _indicator(y):
     return matrix
 
 
-def check_known_labels(y, classes, is_multilabel):
-    """Raise a ValueError if y has a label that the fit did not have; the message names it."""
-    if is_multilabel:
-        n_columns = np.shape(y)[1] if np.ndim(y) == 2 else None
-        if n_columns is not None and n_columns > len(classes):
-            raise ValueError(
-                f"y has the label {len(classes)}, which is not a label of the fit: it has {n_columns} columns, and the "
-                f"y of the fit had {len(classes)}."
-            )
-        if n_columns != len(classes):
-            raise ValueError(f"y has shape {np.shape(y)}; the y of the fit had {len(classes)} columns.")
-        return
-    known = set(classes.tolist())
-    for d, label in enumerate(np.ravel(_as_array(y)).tolist()):
-        if label not in known:
-            shown: Any = ", ".join(map(repr, classes[:10].tolist()))
-            raise ValueError(f"y[{d}] = {label!r} is not a label of the fit, which had {shown}.")
+def read_known_labels(y, fitted):
+    """Check the y of a score and convert it.
+
+    Parameters
+    ----------
+    y : array-like or sparse matrix
+        Labels, in the form of the fit.
+    fitted : LabelClassifier
+
+    Returns
+    -------
+    csr_array of shape (n_documents, n_labels), bool, or ndarray of shape (n_documents,) or (n_documents, 1)
+
+    Raises
+    ------
+    ValueError
+        If y is malformed, or has a label that the fit did not have; the message names it.
+    """
+    names, n_labels, y = getattr(y, "columns", None), len(fitted.classes_), _as_array(y)
+    if not fitted.multilabel_:
+        known = set(fitted.classes_.tolist())
+        for d, label in enumerate(np.ravel(y.toarray() if sp.issparse(y) else y).tolist()):
+            if label not in known:
+                shown: Any = ", ".join(map(repr, fitted.classes_[:10].tolist()))
+                raise ValueError(f"y[{d}] = {label!r} is not a label of the fit, which had {shown}.")
+        return y
+    if y.ndim == 2 and y.shape[1] > n_labels:
+        raise ValueError(
+            f"y has the label {n_labels}, which is not a label of the fit: it has {y.shape[1]} columns, and the "
+            f"y of the fit had {n_labels}."
+        )
+    if y.ndim != 2 or y.shape[1] != n_labels:
+        raise ValueError(f"y has shape {y.shape}; the y of the fit had {n_labels} columns.")
+    known, numbers = fitted.label_names_.tolist(), [str(column) for column in range(n_labels)]
+    given = numbers if names is None else [str(name) for name in names]
+    if given != known and numbers not in (given, known):
+        column = next(j for j in range(n_labels) if given[j] != known[j])
+        raise ValueError(
+            f"column {column} of y is {given[column]!r}, and that of the y of the fit was {known[column]!r}. Give the "
+            "columns of the fit in their order."
+        )
+    return _indicator(y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Literal
 
@@ -15,17 +16,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
+from sklda._callbacks import Progress, described
 from sklda._gibbs import GibbsLDA
 from sklda._inference import random
+from sklda._inference.diagnostics import diagnose
 from sklda._inference.labels.chain import LabelChain, Plan
 from sklda._inference.labels.dependency import SAMPLERS
-from sklda._inference.labels.fitting import document_shares, mean_counts, sample_parameters
+from sklda._inference.labels.fitting import LabelMeans, sample_parameters
 from sklda._inference.labels.label_topics import label_prior
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
 from sklda._inference.priors import LARGEST, SMALLEST
 from sklda._inference.sampling.point_estimates import METHODS
-from sklda._inference.sampling.run_chains import run_chains
+from sklda._inference.sampling.run_chains import best_chain, burn_in_of, run_chains, traces_of
 from sklda._inference.types import Model, Seed
 from sklda._label_classifier import RANKING_SCORES, LabelClassifier
 from sklda._label_targets import read_targets
@@ -54,10 +56,13 @@ class LabeledLDA(LabelClassifier):
         n_labels``.
     topic_word_prior : float or array-like of shape (n_features,) or (n_labels + n_shared, n_features), default=0.1
         eta, the Dirichlet parameter per word of the topics. Both priors must lie between 1e-12 and 1e12.
-    burn_in : int, default=50
-        Number of sweeps over the corpus in each chain before the draws.
+    max_iter : int, default=100
+        Number of sweeps over the corpus in each chain.
+    burn_in : int, default=None
+        Number of sweeps before the draws. None: half of `max_iter`.
     n_draws : int, default=10
-        Number of draws of each chain. Labels anchor the topics, so the results are means over draws and chains.
+        Number of draws of each chain, the last ones. Labels anchor the topics, so the results are means over draws and
+        chains.
     draw_every : int, default=5
         Number of sweeps between two draws.
     n_chains : int, default=5
@@ -128,8 +133,13 @@ class LabeledLDA(LabelClassifier):
         topics have the same share of alpha as of the words of the fit.
     topic_word_prior_ : float or ndarray
         eta.
-    topic_share_ : ndarray of shape (n_labels + n_shared,)
-        Share of the tokens of the fit in each topic.
+    doc_topic_std_ : ndarray of shape (n_documents, n_labels + n_shared)
+        Posterior standard deviations of the proportions given the labels, over the draws of all chains, computed at
+        every access. It is zero for labels that a document does not have, and in documents that were left out.
+    topic_share_, topic_share_std_ : ndarray of shape (n_labels + n_shared,)
+        Share of the tokens of the fit in each topic, and its standard deviation over the draws of all chains.
+    n_draws_ : int
+        Number of draws of all chains that were averaged.
     label_topics_ : ndarray of shape (n_chains, n_label_topics, n_labels)
         Topics of labels. Only with ``label_prior="dependency"``.
     label_count_regressor_ : estimator
@@ -137,6 +147,8 @@ class LabeledLDA(LabelClassifier):
     topic_assignments_ : ndarray of shape (n_tokens,), int32
         The topic of every token in the last draw of the best chain, document by document; -1 in documents that were
         left out.
+    traces_, diagnostics_ : dict
+        Quantities after every sweep, and their R-hat and effective draws, as in `GibbsLDA`.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
         log p(w, z | alpha, eta) after every sweep, in nats, of the documents that were used.
     n_iter_ : int
@@ -187,7 +199,8 @@ class LabeledLDA(LabelClassifier):
         **BaseLDA._parameter_constraints,
         "topic_word_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "n_shared": [Interval(Integral, 0, None, closed="left")],
-        "burn_in": [Interval(Integral, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "burn_in": [None, Interval(Integral, 0, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "draw_every": [Interval(Integral, 1, None, closed="left")],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
@@ -212,7 +225,8 @@ class LabeledLDA(LabelClassifier):
         n_shared: int = 0,
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike = 0.1,
-        burn_in: int = 50,
+        max_iter: int = 100,
+        burn_in: int | None = None,
         n_draws: int = 10,
         draw_every: int = 5,
         n_chains: int = 5,
@@ -232,6 +246,7 @@ class LabeledLDA(LabelClassifier):
         self.n_shared = n_shared
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.max_iter = max_iter
         self.burn_in = burn_in
         self.n_draws = n_draws
         self.draw_every = draw_every
@@ -250,7 +265,7 @@ class LabeledLDA(LabelClassifier):
         self.random_state = random_state
 
     def _fit(self, corpus, data):
-        targets = read_targets(data["y"], corpus.n_documents, type(self).__name__)
+        targets = read_targets(data["y"], corpus.n_documents)
         if self.label_weight + self.even_weight == 0:
             raise ValueError("label_weight and even_weight are both 0: one of them must be positive.")
         labels = targets.indicator
@@ -266,7 +281,10 @@ class LabeledLDA(LabelClassifier):
         alpha = 50 / n_labels if self.doc_topic_prior is None else self.doc_topic_prior
         priors = LabelPriors.make(alpha, self.topic_word_prior, opened)
         seed = random.seed_sequence(self.random_state)
-        plan = Plan(self.burn_in, self.draw_every, self.point_estimate)
+        burn_in = burn_in_of(self.burn_in, self.max_iter)
+        # The last draws, of which there are at most `n_draws`.
+        first_draw = max(burn_in, self.max_iter - self.n_draws * self.draw_every)
+        plan = Plan(first_draw, self.draw_every, self.point_estimate)
         chains = [
             LabelChain.initialise(corpus, opened, priors, plan, random.child(seed, 0, c)) for c in range(self.n_chains)
         ]
@@ -277,7 +295,7 @@ class LabeledLDA(LabelClassifier):
             "label_frequency_": np.bincount(labels.indices, minlength=n_labels) / is_labelled.sum(),
             "n_unlabeled_": int((~is_labelled).sum()),
             "topic_word_prior_": _copied(self.topic_word_prior),
-            "n_burn_in_": self.burn_in,
+            "n_burn_in_": burn_in,
             "_sparse_labels_": targets.is_sparse,
             "_fold_in_seed_": random.key(random.child(seed, 1)),
             "_fingerprint_": corpus.fingerprint,
@@ -285,25 +303,22 @@ class LabeledLDA(LabelClassifier):
         numbers = np.diff(labels.indptr)[is_labelled]
         known["_numbers_of_labels_"] = int(numbers.min()), float(numbers.mean()), int(numbers.max())
 
-        def fitted(chains):
-            return known | self._chain_attributes(chains, known["label_frequency_"])
+        fitted = partial(described, known, partial(self._chain_attributes, known["label_frequency_"]))
 
-        n_sweeps = self.burn_in + self.n_draws * self.draw_every
-        progress = Progress(self, data, fitted, len(chains), n_sweeps)
-        chains = run_chains(chains, n_sweeps, n_jobs=self.n_jobs, listener=progress)
+        progress = Progress(self, data, fitted, len(chains), self.max_iter)
+        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
         known |= self._dependency_attributes(labels[is_labelled], numbers, random.child(seed, 2))
         known |= self._label_count_attributes(corpus, is_labelled, numbers, targets.is_multilabel)
         progress.end(chains)
         return fitted(chains)
 
-    def _chain_attributes(self, chains, frequency):
+    def _chain_attributes(self, frequency, chains):
         """Fitted attributes from chains."""
         n_labels = len(frequency)
-        doc_counts, pair_counts = mean_counts(chains, n_labels)
-        traces = self._trace_attributes(chains)
-        chain = chains[traces["best_chain_"]]
-        opened = chain.open_topics
-        counts = opened.pair_matrix(pair_counts)
+        means, traces = LabelMeans.of(chains, n_labels), traces_of(chains)
+        best = best_chain(chains)
+        chain = chains[best]
+        counts = chain.open_topics.pair_matrix(means.pair_counts)
         totals = np.asarray(counts.sum(axis=0)).ravel()
         shared_odds = totals[n_labels:] / max(totals[:n_labels].sum(), 1)
         weights = self.label_weight, self.even_weight
@@ -311,14 +326,24 @@ class LabeledLDA(LabelClassifier):
         prior = even if self.label_prior == "uniform" else label_prior(frequency, weights, shared_odds)
         # The part of alpha that does not depend on the document.
         base = np.concatenate([np.full(n_labels, self.even_weight / n_labels), even[n_labels:]])
-        return traces | {
+        return {
             "doc_topic_prior_": np.clip(prior, SMALLEST, LARGEST),
             "_base_prior_": np.clip(base, SMALLEST, LARGEST),
             "_training_prior_": chain.priors.doc.copy(),
             "_word_topic_counts_": counts,
-            "doc_label_": document_shares(chain, doc_counts),
+            "doc_label_": means.theta(chain),
+            "_doc_label_std_": means.theta_std(chain),
             "topic_share_": totals / totals.sum(),
+            "topic_share_std_": means.shares.std(axis=0),
+            "n_draws_": len(means.shares),
             "topic_assignments_": chain.topics(),
+            "log_joint_trace_": traces["log_joint"],
+            "traces_": traces,
+            "diagnostics_": diagnose(
+                traces, min(burn_in_of(self.burn_in, self.max_iter), traces["log_joint"].shape[1] - 1)
+            ),
+            "n_iter_": traces["log_joint"].shape[1],
+            "best_chain_": best,
             "_kept_chain_": chain.__reduce__(),
         }
 
@@ -357,12 +382,15 @@ class LabeledLDA(LabelClassifier):
     @property
     def doc_topic_(self) -> np.ndarray:
         """Proportions of the training documents, given their labels, as a dense array; see `doc_label_`."""
-        if not hasattr(self, "doc_label_"):
-            raise AttributeError(f"{type(self).__name__} is not fitted.")
         theta = self.doc_label_.toarray()
         left_out = np.diff(self.doc_label_.indptr) == 0
         theta[left_out] = self.doc_topic_prior_ / self.doc_topic_prior_.sum()
         return theta
+
+    @property
+    def doc_topic_std_(self) -> np.ndarray:
+        """Posterior standard deviations of the proportions given the labels, (n_documents, n_labels + n_shared)."""
+        return self._doc_label_std_.toarray()
 
     def _sample_posterior(self, n_samples, seed):
         kind, arguments = self._kept_chain_

@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 # The form of saved states. Raise both numbers when fitted attributes change so that earlier states cannot answer.
-_FORMAT = _OLDEST = 1
+_FORMAT = _OLDEST = 2
 
 
 class SavedMixin:
@@ -14,8 +14,8 @@ class SavedMixin:
 
     def __setstate__(self, state):
         saved, name = dict(state), type(self).__name__
-        # Before the first release, states had no number.
-        form, saved_by = saved.pop("_saved_by", [_OLDEST, "0.1.0"])
+        # The first states had no number.
+        form, saved_by = saved.pop("_saved_by", [1, "0.1.0"])
         if not _OLDEST <= form <= _FORMAT:
             raise ValueError(
                 f"this {name} was saved by sklda {saved_by}, and sklda {version('sklda')} cannot load it: load it with "

@@ -110,7 +110,7 @@ def compound():
         for learn in (False, True):
             start = {} if learn else {"doc_concentration": 1.0}
             options = {"method": method, "learn_priors": learn, "max_iter": 20, "n_chains": 2, "burn_in": 4, **start}
-            lda = CompoundLDA(3, draw_every=None if method == "variational" else 4, **options, **SEED)
+            lda = CompoundLDA(3, draw_every=4, **options, **SEED)
             lda.fit(X, collections=labels)
             known = {"collections": labels[::4].tolist()}
             found = {"transform": lda.transform(new, **known), "score_samples": lda.score_samples(new, **known)}

@@ -76,7 +76,7 @@ def labelled(work, **parameters):
 
     def case(n_jobs):
         X, labels = corpus()
-        parameters_of_fit = {"n_chains": 2, "burn_in": 2, "n_draws": 1, "n_jobs": n_jobs, "random_state": 0}
+        parameters_of_fit = {"n_chains": 2, "max_iter": 4, "n_draws": 1, "n_jobs": n_jobs, "random_state": 0}
         lda = LabeledLDA(**parameters_of_fit, **parameters).fit(X, several_labels(labels))
         return lda, lambda: work(lda, X)
 
@@ -154,7 +154,7 @@ CASES = {
         )
         for method in ("augmented", "langevin", "variational")
     },
-    "LabeledLDA": fit(lambda n_jobs: LabeledLDA(n_shared=2, n_draws=10**6, n_jobs=n_jobs)),
+    "LabeledLDA": fit(lambda n_jobs: LabeledLDA(n_shared=2, max_iter=10**6, n_jobs=n_jobs)),
     "LabeledLDA transform": labelled(lambda lda, X: lda.transform(X), fold_in_iter=10_000),
     **{
         f"LabeledLDA dependency {sampler}": labelled(

@@ -35,7 +35,7 @@ def estimators():
         yield GibbsLDA(3, max_iter=40, n_chains=2, **GIVEN).fit(X)
         yield CollapsedVariationalLDA(3, max_iter=5, random_state=0).fit(X)
         yield CompoundLDA(3, max_iter=40, random_state=0).fit(X, collections=collections)
-        yield LabeledLDA(n_shared=1, n_chains=1, burn_in=5, n_draws=2, random_state=0).fit(X, LABELS)
+        yield LabeledLDA(n_shared=1, n_chains=1, max_iter=10, n_draws=2, random_state=0).fit(X, LABELS)
         yield EmpiricalBayesLDA(2, n_chains=2, n_tuning=30, max_iter=60, random_state=0).fit(X)
         yield TopicCountLDA(2, 3, n_temperatures=5, n_runs=1, **GIVEN).fit(X)
 

@@ -1,15 +1,29 @@
 """Arrays from messages that begin at any byte are aligned before kernels read them."""
 
+import importlib
 import pickle
+import pkgutil
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    _kernels,
+    metrics,
+    point_estimates,
+)
 from sklda._inference.compound.model import Model
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import _with_aligned_arrays, results_of
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
+from sklda._kernels import _tokens
 from sklda.datasets import make_lda_corpus
 
 
@@ -59,3 +73,127 @@ def test_chains_make_the_same_draws(corpus, sampler):
     for each in (chain, other):
         each.sweep()
     np.testing.assert_array_equal(chain.topics, other.topics)
+
+
+def unaligned(array):
+    """The same values, contiguous, from the second byte of their memory on; the arrays of sparse matrices, too."""
+    if sp.issparse(array):
+        array = array.copy()
+        for name in ("data", "indices", "indptr", "row", "col"):
+            if hasattr(array, name):
+                setattr(array, name, unaligned(getattr(array, name)))
+        return array
+    record = np.zeros(1, np.dtype([("byte", "u1"), ("values", array.dtype, array.shape)]))
+    record["values"][0] = array
+    return record["values"][0]
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """Kernels refuse arrays that are not aligned; the names of those called."""
+    called = set()
+
+    def watch(kernel, name):
+        def checked(*arguments):
+            called.add(name)
+            assert all(_flags(*arguments)), name
+            return kernel(*arguments)
+
+        return checked
+
+    for module in pkgutil.iter_modules(_kernels.__path__):
+        module = importlib.import_module(f"sklda._kernels.{module.name}")
+        for name, kernel in vars(module).copy().items():
+            if type(kernel).__name__ in (
+                "cython_function_or_method",
+                "builtin_function_or_method",
+                "fused_cython_function",
+            ):
+                monkeypatch.setattr(module, name, watch(kernel, f"{module.__name__.rpartition('.')[2]}.{name}"))
+    return called
+
+
+K = 4
+X = make_lda_corpus(25, 12, K, doc_length=(0, 15), random_state=0).data.astype(np.int64)
+TOPICS = np.random.default_rng(0).integers(K, size=int(X.sum())).astype(np.int32)
+PHI = np.random.default_rng(0).dirichlet(np.ones(12), K)
+ALPHA, ALPHAS, ETA, ETAS = np.linspace(0.1, 1, K), np.full((25, K), 0.3), np.linspace(0.1, 1, 12), PHI + 0.1
+PRIORS = {"doc_topic_prior": unaligned(ALPHA), "topic_word_prior": unaligned(ETAS)}
+GIBBS = {"max_iter": 3, "n_draws": 2, "draw_every": 1, "random_state": 0}
+
+
+def of_replaced(attribute, value):
+    """Questions to a fit of which an attribute was replaced."""
+
+    def ask(kind=GibbsLDA):
+        lda = kind(K, max_iter=2, random_state=0).fit(X)
+        setattr(lda, attribute, unaligned(value))
+        lda.transform(X)
+        lda.score(X)
+
+    return ask
+
+
+CALLS = {
+    "counts": lambda: GibbsLDA(K, **GIBBS).fit(unaligned(X)).transform(unaligned(X.tocsc())),
+    "counts by pairs": lambda: GibbsLDA(K, **GIBBS).fit(unaligned(X.tocoo())).score(unaligned(X.toarray())),
+    "priors": lambda: GibbsLDA(K, **PRIORS, **GIBBS).fit(X).transform(X),
+    "eta of words": lambda: GibbsLDA(K, topic_word_prior=unaligned(ETA), **GIBBS).fit(X).score(X),
+    "state": lambda: GibbsLDA(K, init=unaligned(TOPICS), **GIBBS).fit(X),
+    "model": lambda: GibbsLDA(K, init=Fitted(), **GIBBS).fit(X),
+    "assignments": lambda: GibbsLDA.from_assignments(X, unaligned(TOPICS), **PRIORS).transform(X),
+    "several chains": lambda: GibbsLDA(K, n_chains=2, snapshot_every=1, **PRIORS, **GIBBS).fit(X).doc_topic_std_,
+    "estimates": lambda: point_estimates(
+        X, unaligned(TOPICS), doc_topic_prior=unaligned(ALPHAS), topic_word_prior=unaligned(ETAS)
+    ),
+    "components_": of_replaced("components_", PHI),
+    "components_ in single precision": of_replaced("components_", PHI.astype(np.float32)),
+    "doc_topic_prior_": of_replaced("doc_topic_prior_", ALPHA),
+    "CVB0": lambda: CollapsedVariationalLDA(K, **PRIORS, random_state=0).fit(X).partial_fit(unaligned(X)).transform(X),
+    "Gibbs-EM": lambda: EmpiricalBayesLDA(K, method="gibbs_em", doc_topic_prior=unaligned(ALPHA), max_iter=2).fit(X),
+    "CompoundLDA": lambda: CompoundLDA(K, topic_word_prior=unaligned(ETAS), max_iter=2).fit(
+        X, collections=unaligned(np.arange(25) % 2)
+    ),
+    "LabeledLDA": lambda: (
+        LabeledLDA(burn_in=2, n_draws=2, n_chains=2, n_shared=2, topic_word_prior=unaligned(ETA))
+        .fit(X, unaligned(np.eye(3, dtype=np.int64)[np.arange(25) % 3]))
+        .predict(X)
+    ),
+    "held out": lambda: metrics.held_out_log_likelihood(X, (unaligned(PHI), unaligned(ALPHAS)), random_state=0),
+    "Chib": lambda: metrics.held_out_log_likelihood(
+        X, (unaligned(PHI), unaligned(ALPHA)), method="chib", random_state=0
+    ),
+    "comparison": lambda: metrics.compare_topic_models(
+        X, (unaligned(PHI), unaligned(ALPHA)), (unaligned(PHI[::-1]), unaligned(ALPHA)), random_state=0
+    ),
+    "held-out curve": lambda: metrics.held_out_curve(X, (unaligned(PHI[None]), unaligned(ALPHA)), random_state=0),
+    "leave one out": lambda: metrics.leave_one_out_score(
+        X,
+        (unaligned(TOPICS), unaligned(ALPHA), unaligned(ETAS)),
+        documents=unaligned(np.arange(3)),
+        n_draws=32,
+        random_state=0,
+    ),
+    "evidence": lambda: metrics.log_evidence(X, K, **PRIORS, random_state=0),
+    "coherence": lambda: metrics.topic_coherence(unaligned(X), unaligned(PHI), n_words=3),
+}
+
+
+class Fitted:
+    components_ = unaligned(PHI)
+
+    def transform(self, X):
+        return unaligned(np.random.default_rng(0).dirichlet(np.ones(K), X.shape[0]))
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.filterwarnings("ignore")
+def test_kernels_get_aligned_arrays(name, watched):
+    """As field views of packed structured arrays are not."""
+    CALLS[name]()
+    assert watched or name == "coherence"
+
+
+def test_they_would_notice(watched):
+    with pytest.raises(AssertionError, match=r"_tokens\.count_documents"):
+        _tokens.count_documents(unaligned(np.array([0, 2])), TOPICS[:2], np.zeros((1, K)))

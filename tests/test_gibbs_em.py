@@ -70,7 +70,7 @@ def test_a_prior_that_is_given_stays(burnt, fixed, per_topic):
 
 
 def test_an_alpha_per_topic(burnt):
-    lengths, histogram = lengths_of(burnt.corpus.lengths), burnt.doc_histogram(by_topic=True)
+    lengths, histogram = lengths_of(burnt.corpus.lengths), burnt.doc_histogram_by_topic().toarray()
     n_dk = burnt.doc_topic_counts().astype(int)
     for k in range(4):
         np.testing.assert_array_equal(histogram[k, 1:], np.bincount(n_dk[:, k], minlength=histogram.shape[1])[1:])
@@ -95,7 +95,7 @@ def test_the_m_step_with_an_alpha_per_topic_uses_the_mean_histogram(burnt):
 def test_derivatives_of_alpha_per_topic(burnt, monkeypatch):
     functions = []
     monkeypatch.setattr(gibbs_em, "newton", lambda function, start, *_: functions.append(function) or (start, 0))
-    topic_alphas(burnt.doc_histogram(by_topic=True), lengths_of(burnt.corpus.lengths), np.zeros(4), (1e-3, 1e3))
+    topic_alphas(burnt.doc_histogram_by_topic().toarray(), lengths_of(burnt.corpus.lengths), np.zeros(4), (1e-3, 1e3))
     for x in (np.array([0.1, -2, 1, 0.5]), np.array([3.0, 4, 5, 6])):
         _, gradient, curvature = functions[0](x)
         assert check_grad(lambda x: functions[0](x)[0], lambda x: functions[0](x)[1], x) < 1e-3 * abs(gradient).max()
@@ -107,7 +107,7 @@ def test_derivatives_of_alpha_per_topic(burnt, monkeypatch):
 
 
 def test_an_unused_topic_goes_to_the_bound(burnt):
-    histogram = burnt.doc_histogram(by_topic=True)
+    histogram = burnt.doc_histogram_by_topic().toarray()
     histogram[2] = 0
     rest = burnt.doc_topic_counts().astype(int)[:, [0, 1, 3]].sum(axis=1)
     found = topic_alphas(histogram, lengths_of(rest), np.zeros(4), BOX[1])

@@ -49,11 +49,24 @@ def test_a_copy_has_the_same_answers(name, way):
 
 def test_no_documented_type_is_superfluous():
     skops = pytest.importorskip("skops.io")
-    needed = {kind for each in FITTED.values() for kind in skops.get_untrusted_types(data=skops.dumps(each))}
+    fits = [*FITTED.values(), with_callbacks()]
+    needed = {kind for each in fits for kind in skops.get_untrusted_types(data=skops.dumps(each))}
     assert sorted(needed) == documented_types()
 
 
-@pytest.mark.parametrize("form", [0, 2])
+def with_callbacks():
+    """A fit with a callback of scikit-learn."""
+    callback = pytest.importorskip("sklearn.callback").ProgressBar()
+    return sklda.GibbsLDA(2, max_iter=2, random_state=0).set_callbacks(callback).fit([[1, 2], [2, 0]])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:rich")
+def test_a_fit_with_callbacks_survives():
+    lda = with_callbacks()
+    np.testing.assert_array_equal(through_skops(lda).components_, lda.components_)
+
+
+@pytest.mark.parametrize("form", [1, 3])
 @pytest.mark.parametrize("name", sorted(FITTED))
 def test_a_state_that_this_version_cannot_load(name, form, monkeypatch):
     monkeypatch.setattr("sklda._persistence._FORMAT", form)

@@ -1,16 +1,37 @@
 """Checks of arguments that several functions share."""
 
+import os
+
 import numpy as np
 
 
 def real_numbers(values, name):
-    """`values` as a float64 array; a TypeError if they are not real numbers."""
+    """`values` as a float64 array, aligned in memory; a TypeError if they are not real numbers."""
     try:
-        return np.asarray(values, dtype=np.float64)
+        return np.require(np.asarray(values, dtype=np.float64), requirements="A")
     except (OverflowError, TypeError, ValueError) as error:
         shown = repr(values)
         shown = shown if len(shown) <= 100 else f"{shown[:100]} ..."
         raise TypeError(f"{name} must hold real numbers, got {shown}.") from error
+
+
+def check_memory(n_bytes, needs, instead):
+    """Raise a MemoryError if `n_bytes` are more than the memory of the computer.
+
+    Parameters
+    ----------
+    n_bytes : int
+    needs : str
+        Subject and verb of the message, such as "5 topics need at least".
+    instead : str
+        What to do instead, in a sentence.
+    """
+    try:
+        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return
+    if 0 < most < n_bytes:
+        raise MemoryError(f"{needs} {n_bytes / 1e9:.1f} GB, and this computer has {most / 1e9:.1f} GB. {instead}")
 
 
 def check_choice(value, name, allowed):
@@ -23,7 +44,7 @@ def check_choice(value, name, allowed):
 def check_components(components, owner, n_features=None):
     """The `components_` of an estimator as a matrix of floats; it may have been replaced since the fit.
 
-    A float32 or float64 array is not copied.
+    A float32 or float64 array is not copied if it is aligned in memory.
 
     Parameters
     ----------
@@ -39,7 +60,8 @@ def check_components(components, owner, n_features=None):
         If it is no matrix of real numbers, or does not have these features.
     """
     in_place = isinstance(components, np.ndarray) and components.dtype in (np.float32, np.float64)
-    values = components if in_place else real_numbers(components, f"components_ of the {owner}")
+    name = f"components_ of the {owner}"
+    values = np.require(components, requirements="A") if in_place else real_numbers(components, name)
     if values.ndim != 2 or not values.size:
         raise ValueError(f"components_ of the {owner} has shape {values.shape}: it is not a matrix of topics.")
     if n_features is not None and values.shape[1] != n_features:

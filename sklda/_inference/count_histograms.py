@@ -104,7 +104,7 @@ class CountHistograms:
     @classmethod
     def of(cls, chain):
         """The statistics of the present draw of a `GibbsChain`."""
-        return cls.from_parts(chain, chain.doc_histogram()[0])
+        return cls.from_parts(chain, chain.doc_histogram())
 
     @classmethod
     def from_parts(cls, chain, doc_histogram):
@@ -130,9 +130,10 @@ class CountHistograms:
 
     @cached_property
     def _totals(self):
-        """`totals` as histograms: their distinct values are fewer."""
-        n_draws, K = self.totals.shape
-        return Histograms(self.totals.ravel(), np.ones(n_draws * K), np.arange(n_draws + 1) * K)
+        """`totals` as histograms: their distinct values are fewer. Zeros change no sum, and are left out."""
+        used = self.totals > 0
+        values, ends = self.totals[used], np.cumsum(used.sum(axis=1))
+        return Histograms(values, np.ones(len(values)), np.concatenate([[0], ends]))
 
     def __reduce__(self):
         return type(self), (self.n_features, self.lengths, self.doc, self.word, self.totals)

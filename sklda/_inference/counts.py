@@ -1,7 +1,5 @@
 """Validation of document-term matrices, and their conversion to CSR."""
 
-import copy
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
@@ -31,9 +29,7 @@ def read_counts(X, validate=check_array):
         If X is not a matrix, is malformed or holds texts, or if a count is negative, not finite, not a whole number or
         too large. The message names the first such entry.
     """
-    X = check_matrix(X, validate, ensure_all_finite=False)
-    # Sparse matrices of scipy cannot hold half precision.
-    X = sp.csr_array(X.astype(np.float32) if X.dtype == np.float16 else X)
+    X = sp.csr_array(check_matrix(X, validate, ensure_all_finite=False))
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -67,18 +63,20 @@ def check_matrix(X, validate=check_array, **options):
     Returns
     -------
     ndarray or sparse CSR matrix
+        With a dtype that sparse matrices can hold.
 
     Raises
     ------
     ValueError
-        If X is not a matrix of numbers, has too many features, or is a malformed sparse matrix.
+        If X is not a matrix of numbers, has too many features, is a malformed sparse matrix, or has masked entries.
     """
     shape = getattr(X, "shape", ())
     if len(shape) == 2 and shape[1] > LARGEST_COUNT:
         raise ValueError(f"X has {shape[1]} features, more than {LARGEST_COUNT}: word ids are 32-bit numbers.")
+    check_no_mask(X, "X")
     try:
         if sp.issparse(X):
-            X = _wide_csr(X)
+            X = read_sparse(X, "X")
         elif isinstance(X, (list, tuple)):
             # scikit-learn converts objects to numbers in arrays, but not in lists.
             X = _as_array(X)
@@ -86,7 +84,7 @@ def check_matrix(X, validate=check_array, **options):
         if X.dtype.kind not in "biuf":
             # Old versions of scikit-learn pass on the strings of new versions of pandas.
             raise TypeError(f"X must hold numbers, got dtype {X.dtype}.")
-        return X
+        return X if sp.issparse(X) else storable(X)
     except (TypeError, ValueError):
         if _holds_texts(X):
             # Without the original error, whose message repeats the texts.
@@ -104,49 +102,99 @@ def _as_array(rows):
         raise ValueError(f"X is not a matrix: its rows differ in length or shape ({error}).") from error
 
 
-def _wide_csr(X):
-    """A sparse matrix as CSR, with a dtype that can hold the sums of duplicate entries."""
+def check_no_mask(values, name):
+    """Refuse a masked array that hides some of its entries: they would be used."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries. Fill them, or drop their documents.")
+
+
+def read_sparse(X, name):
+    """A sparse matrix as CSR, with a dtype that can hold the sums of duplicate entries. X is not changed.
+
+    Parameters
+    ----------
+    X : scipy sparse matrix of shape (n_documents, n_columns)
+    name : str
+        For error messages.
+
+    Raises
+    ------
+    ValueError
+        If X has not two dimensions, or its arrays do not belong together.
+    """
     if X.ndim != 2:
-        raise ValueError(f"X must be a matrix of documents and words, got a {type(X).__name__} of shape {X.shape}.")
+        raise ValueError(f"{name} must have two dimensions, got a {type(X).__name__} of shape {X.shape}.")
     try:
-        X = _readable(X)
-    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        return _readable(X)
+    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
         raise ValueError(
-            f"X is a malformed {type(X).__name__}: {error}. Its arrays were probably changed by hand; build it again."
+            f"{name} is a malformed {type(X).__name__}: {error}. Its arrays were probably changed by hand; build it "
+            "again."
         ) from error
-    if X.dtype.kind in "biu":
-        # Floats do not overflow silently. Sums that they would round are too large and are refused later.
-        small = (
-            X.dtype.itemsize < 8 or -LARGEST_COUNT <= X.data.min(initial=0) <= X.data.max(initial=0) <= LARGEST_COUNT
-        )
-        X = X.astype(np.int64 if small else np.float64, copy=False)
-    elif X.dtype.kind == "f" and X.dtype.itemsize < 8:
-        X = X.astype(np.float64)
-    return X.tocsr()
 
 
 def _readable(X):
-    """X, after checks that its conversion to CSR reads no memory outside its arrays. It may share memory with X."""
+    """X as CSR, after checks that the conversion reads no memory outside its arrays. It may share memory with X."""
+    kind, shape = type(X), X.shape
     if X.format == "lil":
         lengths = [len(row) for row in X.rows]
-        if lengths != [len(row) for row in X.data] or len(lengths) != X.shape[0]:
+        if lengths != [len(row) for row in X.data] or len(lengths) != shape[0]:
             raise ValueError("rows and data have different lengths")
-    if X.format == "dia" and (X.data.ndim != 2 or X.offsets.shape != X.data.shape[:1]):
-        raise ValueError("data and offsets have different lengths")
-    if X.format in ("dia", "dok", "lil"):
+    if X.format in ("dok", "lil"):
         X = X.tocsr()
+        kind = type(X)
+    data = _wide(storable(X.data))
     if X.format == "coo":
-        return sp.coo_array((X.data, (X.row, X.col)), shape=X.shape)
-    # A shallow copy, because `check_format` may shorten the arrays of X.
-    X = copy.copy(X)
-    for name in ("indices", "indptr"):
-        if getattr(X, name).dtype.kind != "i":
-            raise ValueError(f"{name} has dtype {getattr(X, name).dtype}")
+        return kind((data, (_integers(X, "row"), _integers(X, "col"))), shape=shape).tocsr()
+    if X.format == "dia":
+        offsets = _integers(X, "offsets")
+        if data.ndim != 2 or offsets.shape != data.shape[:1]:
+            raise ValueError("data and offsets have different lengths")
+        if len(offsets) and not -LARGEST_COUNT <= offsets.min() <= offsets.max() <= LARGEST_COUNT:
+            raise ValueError(f"offsets has {offsets[np.abs(offsets).argmax()]}, which does not fit into 32 bits")
+        # The sum of a row and an offset could exceed 32 bits elsewhere.
+        inside = (offsets > -shape[0]) & (offsets < shape[1])
+        return kind((data[inside], offsets[inside]), shape=shape).tocsr()
+    if X.format == "bsr" and (shape[0] % data.shape[1] or shape[1] % data.shape[2]):
+        raise ValueError(f"blocks of shape {data.shape[1:]} do not fill the matrix")
+    # A new object, because X may remember that its indices were sorted, and `check_format` may shorten its arrays.
+    X = kind((data, _integers(X, "indices"), _integers(X, "indptr")), shape=shape)
     X.check_format(full_check=True)
     # `check_format` skips this check where the last entry of indptr is 0.
     if (X.indptr[1:] < X.indptr[:-1]).any():
         raise ValueError("indptr must be a non-decreasing sequence")
-    return X
+    return X.tocsr()
+
+
+def _wide(values):
+    """Values with a dtype that can hold their sums: the entries of a place are added up."""
+    if values.dtype.kind in "biu":
+        # Floats do not overflow silently. Sums that they would round are too large and are refused later.
+        small = (
+            values.dtype.itemsize < 8
+            or -LARGEST_COUNT <= values.min(initial=0) <= values.max(initial=0) <= LARGEST_COUNT
+        )
+        return values.astype(np.int64 if small else np.float64, copy=False)
+    return values.astype(np.float64) if values.dtype.kind == "f" and values.dtype.itemsize < 8 else values
+
+
+def _integers(X, name):
+    """An index array of a sparse matrix."""
+    values = getattr(X, name)
+    if values.dtype.kind != "i":
+        raise ValueError(f"{name} has dtype {values.dtype}")
+    return _aligned(values)
+
+
+def storable(values):
+    """An aligned array of a dtype that sparse matrices can hold: no half precision, the byte order of the machine."""
+    dtype = np.dtype(np.float32) if values.dtype.kind == "f" and values.dtype.itemsize == 2 else values.dtype
+    return _aligned(values.astype(dtype.newbyteorder("="), copy=False))
+
+
+def _aligned(array):
+    """The array, or a copy that is aligned in memory, as the code of scipy needs it."""
+    return np.require(array, requirements="A")
 
 
 def _holds_texts(X):

@@ -65,12 +65,8 @@ class MStep:
         """`Statistics` of the present draw of a chain."""
         if not self.per_topic or self.bounds[1] is None:
             return Statistics(CountHistograms.of(chain))
-        histogram = chain.doc_histogram(by_topic=True)
-        by_topic = csr_array(histogram)
-        # All draws get the same shape.
-        shape = len(histogram), len(chain.corpus.length_histogram)
-        by_topic = csr_array((by_topic.data, by_topic.indices, by_topic.indptr), shape=shape)
-        return Statistics(CountHistograms.from_parts(chain, histogram.sum(axis=0)), by_topic)
+        by_topic = chain.doc_histogram_by_topic()
+        return Statistics(CountHistograms.from_parts(chain, by_topic.sum(axis=0)), by_topic)
 
     def maximum(self, draws, log_h):
         """log (eta, alpha) at the maximum.
@@ -92,7 +88,7 @@ class MStep:
         if bounds_of_alpha is None:
             return log_h
         if self.per_topic:
-            documents = reduce(add, (each.doc_by_topic for each in draws)).toarray() / len(draws)
+            documents = reduce(add, (each.doc_by_topic for each in draws)) / len(draws)
             log_h[1:] = topic_alphas(documents, counts.lengths, log_h[1:], bounds_of_alpha)
         else:
             documents = SumOfLogRising(counts.doc.total()[None] / len(draws))
@@ -161,7 +157,7 @@ def topic_alphas(histogram, lengths, start, bounds):
 
     Parameters
     ----------
-    histogram : ndarray of shape (n_components, n_counts)
+    histogram : csr_array or ndarray of shape (n_components, n_counts)
         ``histogram[k, n]`` is the number of documents with n_dk = n, averaged over draws.
     lengths : Histograms
         Lengths of the documents; one histogram.

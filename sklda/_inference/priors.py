@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._inference.arguments import real_numbers
+from sklda._inference.arguments import check_memory, real_numbers
 from sklda._inference.parallel import Aligned
 from sklda._kernels import LANES
 
@@ -12,6 +12,8 @@ from sklda._kernels import LANES
 SMALLEST, LARGEST = 1e-12, 1e12
 # Topics are 32-bit numbers, and a padded row of counts has up to LANES - 1 more places than topics.
 _MOST_TOPICS = 2**31 - 1 - LANES
+# Bytes of every topic in a chain: alpha, the sum of eta and m_k, 8 each, and two vectors in both precisions.
+_TOPIC_BYTES = 48
 
 
 def check_prior(prior, name, shapes):
@@ -56,6 +58,29 @@ def check_number_of_topics(n_components, name="n_components"):
         raise ValueError(f"{name}={n_components} is more than {_MOST_TOPICS}: topics are 32-bit numbers.")
 
 
+def check_memory_of_topics(n_components, row_bytes=0, name="n_components"):
+    """Raise an error if the memory of the computer is certainly too small for so many topics.
+
+    Parameters
+    ----------
+    n_components : int
+    row_bytes : int, default=0
+        Bytes that each topic needs beside those that it always needs.
+    name : str, default="n_components"
+        The parameter that sets their number.
+
+    Raises
+    ------
+    MemoryError
+        The message has the bytes.
+    ValueError
+        See `check_number_of_topics`.
+    """
+    check_number_of_topics(n_components, name)
+    n_bytes = int(n_components) * (_TOPIC_BYTES + int(row_bytes))
+    check_memory(n_bytes, f"{n_components} topics need at least", "Use fewer topics.")
+
+
 @dataclass(frozen=True, eq=False)
 class Priors(Aligned):
     """alpha and eta as the kernels take them.
@@ -96,8 +121,10 @@ class Priors(Aligned):
         ------
         ValueError, TypeError
             See `check_prior`; also if `n_components` does not fit 32 bits.
+        MemoryError
+            See `check_memory_of_topics`.
         """
-        check_number_of_topics(n_components)
+        check_memory_of_topics(n_components)
         shapes = {"one per topic": (n_components,)}
         if n_documents is not None:
             shapes["documents, topics"] = (n_documents, n_components)

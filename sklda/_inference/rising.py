@@ -10,6 +10,8 @@ from sklda._kernels import _rising
 
 # The smallest a for which the series is used. There, the terms that are left out are about 1e-16 of the result.
 _FIRST_OF_SERIES = 64
+# Entries of a block of groups in `SumOfLogRising`; 2 MB.
+_BLOCK = 2**18
 
 
 def log_gamma_ratio(a, n):
@@ -109,26 +111,51 @@ def _rising_by_series(a, n, order):
 class SumOfLogRising:
     """The sum of log Gamma(a + n) - log Gamma(a) over many numbers n, and its derivatives with respect to log a.
 
-    With f(i) the number of n > i, it is the sum of f(i) log(a + i) over i. This takes the time of max(n) additions, for
-    any number of n.
+    With f(i) the number of n > i, it is the sum of f(i) log(a + i) over i. This takes the time and the memory of the
+    sum over groups of max(n), for any number of n.
 
     Parameters
     ----------
-    histogram : ndarray of shape (n_groups, n_values)
+    histogram : csr_array or ndarray of shape (n_groups, n_values)
         ``histogram[g, n]`` is how often the number n occurs in group g.
     """
 
     def __init__(self, histogram):
-        histogram = histogram[:, : np.flatnonzero(histogram.any(axis=0)).max(initial=0) + 1]
-        tails = np.cumsum(histogram[:, :0:-1], axis=1, dtype=np.float64)[:, ::-1]
-        self.n_groups = len(histogram)
-        self._groups, self._i = np.nonzero(tails)
-        self._tails = tails[self._groups, self._i]
+        self.n_groups = histogram.shape[0]
+        blocks = [(slice(0, self.n_groups), histogram)] if isinstance(histogram, np.ndarray) else _blocks(histogram)
+        self._blocks = [(block, *_tails(dense)) for block, dense in blocks]
 
     def __call__(self, a):
         """Value, first and second derivative for every group, (3, n_groups); `a` has shape (n_groups,)."""
-        a = a[self._groups]
-        x = a + self._i
-        first = a / x
-        terms = np.log(x), first, first * (1 - first)
-        return np.array([np.bincount(self._groups, self._tails * each, self.n_groups) for each in terms])
+        result = np.empty((3, self.n_groups))
+        for block, groups, i, tails in self._blocks:
+            own = a[block][groups]
+            x = own + i
+            first = own / x
+            for row, each in zip(result, (np.log(x), first, first * (1 - first)), strict=True):
+                row[block] = np.bincount(groups, tails * each, block.stop - block.start)
+        return result
+
+
+def _blocks(histogram, first=0, last=None):
+    """Iterate over slices of groups, and their dense histograms of at most `_BLOCK` entries, or of one group."""
+    last = histogram.shape[0] if last is None else last
+    ends = histogram.indptr[first : last + 1]
+    own = slice(ends[0], ends[-1])
+    width = int(histogram.indices[own].max(initial=0)) + 1
+    if last - first > 1 and (last - first) * width > _BLOCK:
+        middle = (first + last) // 2
+        yield from _blocks(histogram, first, middle)
+        yield from _blocks(histogram, middle, last)
+        return
+    dense = np.zeros((last - first, width), histogram.dtype)
+    dense[np.repeat(np.arange(last - first), np.diff(ends)), histogram.indices[own]] = histogram.data[own]
+    yield slice(first, last), dense
+
+
+def _tails(dense):
+    """Of every i below the largest n of each group: the group, i, and f(i)."""
+    dense = dense[:, : np.flatnonzero(dense.any(axis=0)).max(initial=0) + 1]
+    tails = np.cumsum(dense[:, :0:-1], axis=1, dtype=np.float64)[:, ::-1]
+    groups, i = np.nonzero(tails)
+    return groups, i, tails[groups, i]

@@ -17,12 +17,13 @@ ctypedef fused count_t:
 def documents(
     const int64_t[::1] offsets,           # IN (D + 1,)
     const int32_t[::1] topics,            # IN (N,)
-    int64_t[:, ::1] histogram,            # IN/OUT (1 or K, longest document + 1): [k, n] gains the d with n_dk = n > 0
+    int64_t[:, ::1] histogram,            # IN/OUT (1 or K, W): [k, n] gains the d with n_dk = n, for 0 < n < W
+    int32_t[:, ::1] larger,               # OUT (2, at least N / W): k and n_dk of every n_dk >= W
     int32_t[::1] scratch_counts,          # SCRATCH (at least K,)
 ):
-    """Add the documents to the histogram; return the largest n_dk."""
+    """Add the documents to the histogram; return the largest n_dk in it, and how many are larger."""
     cdef:
-        int64_t d, i, largest = 0
+        int64_t d, i, largest = 0, n_larger = 0
         int32_t t
         bint by_topic = histogram.shape[0] > 1
         int32_t* counts = &scratch_counts[0]
@@ -33,11 +34,14 @@ def documents(
                 counts[topics[i]] += 1
             for i in range(offsets[d], offsets[d + 1]):
                 t = topics[i]
-                if counts[t] > 0:
+                if counts[t] >= histogram.shape[1]:
+                    larger[0, n_larger], larger[1, n_larger] = t, counts[t]
+                    n_larger += 1
+                elif counts[t] > 0:
                     histogram[t if by_topic else 0, counts[t]] += 1
                     largest = max(largest, counts[t])
-                    counts[t] = 0
-    return largest
+                counts[t] = 0
+    return largest, n_larger
 
 
 def words(
@@ -57,11 +61,12 @@ def document_lists(
     const uint32_t[::1] entries,          # IN (E,): lists and rows of counts, as in _word_layout
     const int32_t[::1] sizes,             # IN (D,): lengths of the lists; negative for rows
     int64_t K,                            # IN: length of the rows
-    int64_t[:, ::1] histogram,            # IN/OUT (1 or K, longest document + 1): as in `documents`
+    int64_t[:, ::1] histogram,            # IN/OUT (1 or K, W): as in `documents`
+    int32_t[:, ::1] larger,               # OUT (2, at least N / W): as in `documents`
 ):
-    """As `documents`, from lists and rows; return the largest n_dk."""
+    """As `documents`, from lists and rows."""
     cdef:
-        int64_t d, j, k, count, largest = 0
+        int64_t d, j, k, count, largest = 0, n_larger = 0
         const uint32_t* entry_list
         bint by_topic = histogram.shape[0] > 1
     with nogil:
@@ -72,10 +77,13 @@ def document_lists(
             for j in range(sizes[d] if sizes[d] > 0 else K):
                 k = TOPIC(entry_list[j]) if sizes[d] > 0 else j
                 count = COUNT(entry_list[j]) if sizes[d] > 0 else row_count(entry_list, sizes[d], j)
-                if count > 0:
+                if count >= histogram.shape[1]:
+                    larger[0, n_larger], larger[1, n_larger] = k, count
+                    n_larger += 1
+                elif count > 0:
                     histogram[k if by_topic else 0, count] += 1
                     largest = max(largest, count)
-    return largest
+    return largest, n_larger
 
 
 def word_lists(

@@ -250,8 +250,9 @@ class _MalletState:
             )
         found = [i for i in range(2, len(parts) - 3) if parts[i].isdigit() and parts[i + 1].isdigit()]
         if len(found) > 1:
-            as_before = [i for i in found if b" ".join([*parts[:i], b""]) == prefix]
-            found = as_before or [i for i in found if parts[i] == b"0"] or found
+            # The text before part i has i spaces.
+            as_before = [prefix.count(b" ")] if text.startswith(prefix) else []
+            found = list(set(as_before) & set(found)) or [i for i in found if parts[i] == b"0"] or found
         if len(found) != 1:
             why = f"can be read in {len(found)} ways" if found else "has no two numbers in the middle"
             self.refuse(
@@ -301,8 +302,9 @@ class _MalletState:
         other = first[inverse]
         differ = lengths != lengths[other]
         chunks = np.ndarray(len(block), "<u8", padded, strides=(1,))
+        on = np.arange(len(group))
         for j in range(0, int(lengths.max()), 8):
-            on = np.flatnonzero(~differ & (j < lengths))
+            on = on[~differ[on] & (j < lengths[on])]
             bits = chunks[starts[on] + j] ^ chunks[starts[other[on]] + j]
             beyond = 8 * np.maximum(8 - (lengths[on] - j), 0)
             differ[on[(bits << beyond.astype(np.uint64)) != 0]] = True

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._inference.types import Data, Model, Values
-from sklda.inspection._axes import pyplot
+from sklda.inspection._axes import plain_text, pyplot
 from sklda.inspection._groups import as_collections, group_shares
 from sklda.inspection._ranking import chosen_topics
 from sklda.inspection._view import topic_name, view
@@ -28,6 +28,8 @@ class CollectionTopicsDisplay:
         Labels.
     names : list of str
         Names of the topics shown.
+    deviations : str, default="standard errors"
+        What the error bars have, for the label of the axis.
 
     Attributes
     ----------
@@ -44,11 +46,19 @@ class CollectionTopicsDisplay:
     >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
     >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(corpus.data, collections=corpus.collections)
     >>> CollectionTopicsDisplay.from_estimator(lda).ax_.get_ylabel()
-    'topic share'
+    'topic share, ± standard deviations within one chain'
     """
 
-    def __init__(self, mean: np.ndarray, std: np.ndarray, collections: Values, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        mean: np.ndarray,
+        std: np.ndarray,
+        collections: Values,
+        names: Sequence[str],
+        deviations: str = "standard errors",
+    ) -> None:
         self.mean, self.std, self.collections, self.names = mean, std, collections, names
+        self.deviations = deviations
 
     @classmethod
     def from_estimator(
@@ -75,7 +85,7 @@ class CollectionTopicsDisplay:
         groups : sequence of n_documents hashable labels, default=None
             The groups of the documents. None, or collections of the fit: the mixtures of `CompoundLDA`, with posterior
             standard deviations. Otherwise the shares of topics in the tokens of the groups, with the standard errors of
-            a sample of documents.
+            a sample of documents. Documents whose label is missing (None, NaN, NaT or NA) are one group, None.
         topics : sequence of int, default=None
             Topics to show; None: the eight largest.
         feature_names : sequence of str of length n_features, default=None
@@ -105,9 +115,9 @@ class CollectionTopicsDisplay:
         size = found.share if shares.kind == "sample" else found.model.corpus_topic_
         topics = chosen_topics(topics, size, 8)
         names = [topic_name(found, k, n_words) for k in topics]
-        return cls(shares.mean[:, topics], shares.std[:, topics], np.array(shares.labels, dtype=object), names).plot(
-            ordered=ordered, ax=ax
-        )
+        errors = "standard errors" if shares.kind == "sample" else found.deviations.removeprefix("two ")
+        labels = np.array(shares.labels, dtype=object)
+        return cls(shares.mean[:, topics], shares.std[:, topics], labels, names, errors).plot(ordered=ordered, ax=ax)
 
     def plot(self, *, ordered: bool = False, ax: Any = None) -> Self:
         """Draw the shares.
@@ -127,6 +137,7 @@ class CollectionTopicsDisplay:
         if ax is None:
             ax = plt.subplots(figsize=(9, 5), layout="constrained")[1]
         n_collections, n_topics = self.mean.shape
+        labels = [plain_text(label) for label in self.collections]
         if ordered:
             places = np.arange(n_collections)
             colors = plt.get_cmap("tab10" if n_topics <= 10 else "turbo")(np.linspace(0, 1, max(n_topics, 10)))
@@ -143,7 +154,7 @@ class CollectionTopicsDisplay:
                     capsize=2,
                     label=self.names[k],
                 )
-            ax.set_xticks(places, map(str, self.collections))
+            ax.set_xticks(places, labels)
         else:
             width = 0.8 / n_collections
             colors = plt.get_cmap("viridis")(np.linspace(0.05, 0.9, n_collections))
@@ -155,12 +166,13 @@ class CollectionTopicsDisplay:
                     yerr=self.std[j],
                     color=colors[j],
                     error_kw={"elinewidth": 1},
-                    label=str(self.collections[j]),
+                    # A legend leaves out labels with an underscore at the start.
+                    label=f" {labels[j]}" if labels[j].startswith("_") else labels[j],
                 )
             ax.set_xticks(np.arange(n_topics), self.names, rotation=30, ha="right", rotation_mode="anchor")
         ax.set_ylim(bottom=0)
         ax.yaxis.set_major_formatter("{x:.0%}")
-        ax.set_ylabel("topic share")
+        ax.set_ylabel(f"topic share, ± {self.deviations}")
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
         self.ax_, self.figure_ = ax, ax.figure

@@ -111,7 +111,7 @@ class TopicDocumentsDisplay:
         std = found.of_fit("doc_topic_std_")
         return cls(
             found.doc_topic[np.ix_(rows, shown)],
-            [labels[d] for d in rows],
+            [str(labels[d]) for d in rows],
             [topic_name(found, k) for k in shown],
             None if std is None else np.asarray(std)[rows, topic],
         ).plot(ax=ax)

@@ -96,7 +96,8 @@ class TopicExplorer:
         document_names : sequence of n_documents str, default=None
             None: row numbers.
         groups : sequence of n_documents hashable labels, default=None
-            Groups such as years or sources. None: the collections of the fit, if the model has some.
+            Groups such as years or sources. Documents whose label is missing (None, NaN, NaT or NA) are one group,
+            None. Without groups: the collections of the fit, if the model has some.
         title : str, default="Topics"
             Title of the page.
 

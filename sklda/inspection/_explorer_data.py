@@ -63,7 +63,7 @@ def page_data(view, *, documents=None, document_names=None, groups=None):
         },
         "documents": {
             "id": kept.tolist(),
-            "name": [clip(names[d]) for d in kept],
+            "name": [clip(str(names[d])) for d in kept],
             "tokens": None if view.counts is None else view.lengths[kept].tolist(),
             "topics": [_shares(view.doc_topic[d, topics]) for d in kept],
             "closest": [[place[int(d)] for d in row] for row in closest],
@@ -165,6 +165,7 @@ def _topic_columns(view, topics):
         "share": view.share[topics].tolist(),
         "share_std": None if std is None else np.asarray(std)[topics].tolist(),
         "stability": None if stability is None else np.asarray(stability)[topics].tolist(),
+        "deviations": view.deviations,
     }
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._labels import as_list
+from sklda._labels import as_list, in_order, is_missing
 from sklda.metrics._models import unwrap
 
 
@@ -33,7 +33,7 @@ def as_collections(model, groups):
     known = getattr(unwrap(model)[0], "collections_", None)
     if groups is None or known is None:
         return None
-    return groups if set(as_list(groups)) <= set(known.tolist()) else None
+    return groups if set(as_list(groups, "groups")) <= set(known.tolist()) else None
 
 
 def group_shares(view, groups=None):
@@ -43,7 +43,8 @@ def group_shares(view, groups=None):
     ----------
     view : View
     groups : sequence of n_documents hashable labels, or None
-        None, or labels that are all among the collections of the fit: the model's mixtures, if it has some.
+        None, or labels that are all among the collections of the fit: the model's mixtures, if it has some. Documents
+        whose label is missing are one group, None.
 
     Returns
     -------
@@ -60,16 +61,12 @@ def group_shares(view, groups=None):
         if mixtures is None:
             return None
         return _of_model(view.model, view.model.collections_.tolist())
-    labels = as_list(groups)
+    labels = [None if is_missing(label) else label for label in as_list(groups, "groups")]
     if view.doc_topic is None:
         raise ValueError("groups are groups of documents: give X.")
     if len(labels) != len(view.doc_topic):
         raise ValueError(f"groups has {len(labels)} labels; there are {len(view.doc_topic)} documents.")
-    distinct = list(dict.fromkeys(labels))
-    try:
-        distinct.sort()
-    except TypeError:
-        distinct.sort(key=lambda label: (type(label).__name__, repr(label)))
+    distinct = in_order(labels)
     if mixtures is not None and set(distinct) <= set(view.model.collections_.tolist()):
         return _of_model(view.model, distinct)
     place = {label: j for j, label in enumerate(distinct)}

@@ -116,8 +116,8 @@ class Texts:
         for v, k, c in zip(words.tolist(), topics.tolist(), counts.tolist(), strict=True):
             # Weights such as tf-idf are no counts: all occurrences of a word have one topic.
             occurrences = repeat(k, c) if self.view.has_counts else repeat(k)
-            name = self.view.words[v]
-            left[name] = chain(left.get(name, ()), occurrences)
+            left.setdefault(self.view.words[v], []).append(occurrences)
+        left = {name: chain.from_iterable(runs) for name, runs in left.items()}
         parts, end = [], 0
         for match in re.finditer(self.pattern, text):
             word = match.group()

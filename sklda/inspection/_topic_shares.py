@@ -25,9 +25,11 @@ class TopicSharesDisplay:
         Shares of the topics shown, from top to bottom.
     names : sequence of n_topics str
     share_std : array-like of shape (n_topics,), default=None
-        Standard errors.
+        Posterior standard deviations.
     stability : array-like of shape (n_topics,), default=None
         How alike each topic is in all chains, from 0 to 1.
+    deviations : str, default="two standard deviations"
+        What the error bars have, for the label of the axis.
 
     Attributes
     ----------
@@ -42,7 +44,7 @@ class TopicSharesDisplay:
     >>> from sklda.inspection import TopicSharesDisplay
     >>> display = TopicSharesDisplay([0.7, 0.3], ["0: cat dog", "1: bank rate"], share_std=[0.02, 0.02])
     >>> display.plot().ax_.get_xlabel()
-    'share of the tokens'
+    'share of the tokens, ± two standard deviations'
     """
 
     def __init__(
@@ -51,8 +53,10 @@ class TopicSharesDisplay:
         names: Sequence[str],
         share_std: Values | None = None,
         stability: Values | None = None,
+        deviations: str = "two standard deviations",
     ) -> None:
         self.share, self.names, self.share_std, self.stability = share, names, share_std, stability
+        self.deviations = deviations
 
     @classmethod
     def from_estimator(
@@ -96,10 +100,13 @@ class TopicSharesDisplay:
             [topic_name(found, k, n_words) for k in order],
             None if std is None else np.asarray(std)[order],
             None if stability is None else np.asarray(stability)[order],
+            found.deviations,
         ).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw the shares. Error bars have two standard errors in both directions.
+        """Draw the shares. Error bars have two standard deviations in both directions.
+
+        Those of a single chain do not contain the differences between modes; the label of the axis says so.
 
         Parameters
         ----------
@@ -123,7 +130,7 @@ class TopicSharesDisplay:
                 # Beside the axes, where no bar is.
                 where = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "center", "fontsize": 8}
                 ax.annotate(f"stability {value:.2f}", (1.01, place), **where)
-        ax.set_xlabel("share of the tokens")
+        ax.set_xlabel("share of the tokens" + ("" if error is None else f", ± {self.deviations}"))
         ax.set_xlim(left=0)
         style_bars(ax)
         self.ax_, self.figure_ = ax, ax.figure

@@ -93,6 +93,12 @@ class View:
             return marginal
         return np.where(self.word_counts > 0, self.word_counts / self.word_counts.sum(), marginal)
 
+    @cached_property
+    def deviations(self):
+        """What an error bar of a share has: the differences between chains are known only with several of them."""
+        one = len(getattr(self.model, "log_joint_trace_", ())) == 1
+        return "two standard deviations" + (" within one chain" if one else "")
+
     def of_fit(self, name):
         """An attribute that describes the documents of the fit; None if it is absent or X has other documents."""
         return getattr(self.model, name, None) if self.counts is None or self.is_training else None
@@ -245,9 +251,9 @@ def topic_name(view, k, n_words=3):
 
 
 def document_labels(names, n_documents, what="document_names"):
-    """Names of documents as strings; their numbers if `names` is None."""
+    """Names of documents as strings; their row numbers, ints, if `names` is None."""
     if names is None:
-        return [str(d) for d in range(n_documents)]
+        return list(range(n_documents))
     if isinstance(names, (str, bytes)) or not hasattr(names, "__len__"):
         raise TypeError(f"{what} must hold one value for every document, got {names!r}.")
     if len(names) != n_documents:

@@ -58,7 +58,7 @@
 
   function drawTopics() {
     const error = topics.share_std, largest = Math.max(...topics.share.map((x, i) => x + 2 * (error ? error[i] : 0)));
-    at("topics-hint").textContent = "Numbers as in the model." + (error ? " Lines are two standard errors." : "") +
+    at("topics-hint").textContent = "Numbers as in the model." + (error ? ` Lines are ${topics.deviations}.` : "") +
       (topics.stability ? " Stability: how alike the topic is in all chains, from 0 to 1." : "");
     fill("topic-list", byShare.map((i) => {
       const share = topics.share[i], track = make("span", {class: "track"}, bar(share / largest));
@@ -231,7 +231,7 @@
     if (!groups) return;
     at("groups-title").textContent = `Topic ${topics.id[state.topic]} in the groups`;
     at("groups-hint").textContent = groups.kind === "mixture"
-      ? "Posterior means of the mixtures. Lines are two posterior standard deviations."
+      ? `Posterior means of the mixtures. Lines are ${topics.deviations}.`
       : "Share of the topic in the tokens of the group. Lines are two standard errors, with documents as the sample.";
     const mean = groups.mean.map((row) => row[state.topic]);
     const std = groups.std.map((row) => row[state.topic]);

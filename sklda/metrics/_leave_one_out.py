@@ -73,7 +73,9 @@ def leave_one_out_score(
     Raises
     ------
     ValueError
-        If X is not a matrix of counts or not that of the assignments, or an argument is out of range.
+        If X is not a matrix of counts or not that of the fit or of the assignments, or an argument is out of range.
+    TypeError
+        If the model has labels or collections of documents, which this score does not know, or no topic assignments.
 
     Notes
     -----
@@ -107,6 +109,7 @@ def leave_one_out_score(
     """
     for name, value, least in (("n_draws", n_draws, 10), ("n_temperatures", n_temperatures, 1)):
         check_int(value, name, least)
+    fingerprint = None
     if isinstance(model, tuple):
         if len(model) != 3:
             raise ValueError(f"model is a tuple of {len(model)}; arrays are given as a triple {_TRIPLE}.")
@@ -117,7 +120,16 @@ def leave_one_out_score(
             raise ValueError("n_components is for a triple of arrays; an estimator has its own.")
         topic_assignments, n_components = model.topic_assignments_, len(model.components_)
         doc_topic_prior, topic_word_prior = model.doc_topic_prior_, model.topic_word_prior_
+        fingerprint = getattr(model, "_fingerprint_", None)
+        for name, what in (("classes_", "labels"), ("collections_", "collections")):
+            if hasattr(model, name):
+                raise TypeError(
+                    f"{type(model).__name__} has {what} of documents, which this score does not know. Give a GibbsLDA, "
+                    f"or a triple {_TRIPLE}."
+                )
     corpus = Corpus.from_counts(X)
+    if fingerprint not in (None, corpus.fingerprint):
+        raise ValueError("X is different from the X of the fit, to which the topics of its tokens belong.")
     assignments, n_components = check_assignments(topic_assignments, corpus, n_components)
     priors = Priors.make(doc_topic_prior, topic_word_prior, n_components, corpus.n_features, corpus.n_documents)
     documents = _rows(documents, corpus)

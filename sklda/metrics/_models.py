@@ -1,8 +1,9 @@
 """The arrays of a model, from a fitted estimator, a pipeline, a search or a pair of arrays."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._inference.arguments import check_components, check_weights, real_numbers
 from sklda._inference.corpus import Corpus
@@ -89,16 +90,37 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
     ------
     sklearn.exceptions.NotFittedError, TypeError
         If the model has no such attribute.
+    ValueError
+        If X has other column names than the X of the fit, or has them in another order.
     """
     model, pipelines = unwrap(model)
     if not hasattr(model, attribute):
         if hasattr(model, "fit") and hasattr(model, "transform"):
             check_is_fitted(model)
         raise TypeError(f"{type(model).__name__} has no {attribute}: {advice}.")
+    if X is None:
+        return model, X
     for pipeline in pipelines:
-        if X is not None and len(pipeline) > 1:
+        if len(pipeline) > 1:
             X = pipeline[:-1].transform(X)
+    check_names(X, model)
     return model, X
+
+
+def check_names(X, model):
+    """Compare the column names of X with those of the fit, as the methods of estimators do.
+
+    Raises
+    ------
+    ValueError
+        If the names differ, or have another order.
+    """
+    if isinstance(model, BaseEstimator) or hasattr(model, "feature_names_in_"):
+        # Only the class, for messages, and the names: other checks of X are not the model's.
+        fitted = type(type(model).__name__, (BaseEstimator,), {})()
+        if hasattr(model, "feature_names_in_"):
+            fitted.feature_names_in_ = model.feature_names_in_
+        validate_data(fitted, X, reset=False, skip_check_array=True, ensure_2d=False)
 
 
 def unwrap(model):

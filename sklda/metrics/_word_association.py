@@ -86,8 +86,9 @@ def word_association(
     phi = weights / sums
     if inner is not None:
         alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
-    names = vocabulary if vocabulary is not None else getattr(unwrap(model)[0], "feature_names_in_", None)
-    names = None if names is None else columns_of(names, phi.shape[1])
+    known = getattr(unwrap(model)[0], "feature_names_in_", None)
+    names = known if vocabulary is None else vocabulary
+    names = None if names is None else columns_of(names, phi.shape[1], known)
     single = isinstance(cue, (str, Integral))
     cues: Any = [cue] if single else cue
     if not np.iterable(cues):

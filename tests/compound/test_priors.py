@@ -100,13 +100,15 @@ def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
 
 
 def test_hyperparameters_that_are_given_stay_fixed():
-    both = Hyperparameters.make(4, 1.0, None, None, True)
+    both = Hyperparameters.make(4, 1.0, None, None, True, 5000)
     assert (both.gamma, both.eta, both.learn_gamma, both.learn_eta) == (1.0, 0.25, True, True)
-    one = Hyperparameters.make(4, (3.0, 2.0), 5.0, None, True)
+    one = Hyperparameters.make(4, (3.0, 2.0), 5.0, None, True, 5000)
     assert (one.alpha, one.gamma, one.learn_gamma, one.learn_eta) == (1.5, 5.0, False, True)
-    other = Hyperparameters.make(4, 1.0, None, 0.1, True)
+    other = Hyperparameters.make(4, 1.0, None, 0.1, True, 5000)
     assert (other.eta, other.learn_gamma, other.learn_eta) == (0.1, True, False)
-    none = Hyperparameters.make(4, 1.0, None, None, False)
+    none = Hyperparameters.make(4, 1.0, None, None, False, 5000)
     assert (none.gamma, none.eta, none.learn_gamma, none.learn_eta) == (1.0, 0.25, False, False)
-    with pytest.raises(ValueError, match="learn_priors=True learns the priors that are None, but"):
-        Hyperparameters.make(4, 1.0, 1.0, 0.1, True)
+    small = Hyperparameters.make(4, 1.0, None, None, True, 999)
+    assert (small.gamma, small.eta, small.learn_gamma, small.learn_eta) == (0.4, 0.1, False, False)
+    given = Hyperparameters.make(4, 1.0, 1.0, 0.1, True, 5000)
+    assert not (given.learn_gamma or given.learn_eta)

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import time
 
 import numpy as np
 import pytest
@@ -94,6 +95,30 @@ def test_spaces_in_words_and_sources(tmp_path, monkeypatch, vocabulary, sources,
     sources = [sources[d % len(sources)] for d in range(len(words))]
     path = write(tmp_path, *state_lines(words, topics, vocabulary, sources))
     check_state(read_mallet_state(path), words, topics, vocabulary, sources)
+
+
+def test_sources_of_many_numbers(tmp_path):
+    """Which of a thousand places has the position is found in one pass: the time of a line grows with its length."""
+    source = " ".join(map(str, range(1000)))
+    lines = [f"0 {source} {i} {i % 7} w{i % 7} 1\n" for i in range(1000)]
+    path = write(tmp_path, *lines)
+    began = time.process_time()
+    found = read_mallet_state(path)
+    # 0.2 s; with a comparison for every place 8 s.
+    assert time.process_time() - began < 3
+    assert found.document_names.tolist() == [source] and found.data.sum() == 1000
+
+
+def test_a_long_source_among_short_ones(tmp_path):
+    """Only the lines with the long source are compared to its end."""
+    source = "x" * 1_000_000
+    lines = [f"0 {source} 0 0 a 1\n", *(f"{d} NA 0 0 a 1\n" for d in range(1, 150_000))]
+    path = write(tmp_path, *lines)
+    began = time.process_time()
+    found = read_mallet_state(path)
+    # 1.2 s; with a look at all lines for every eight bytes 7 s.
+    assert time.process_time() - began < 4
+    assert found.document_names[0] == source
 
 
 @pytest.mark.parametrize("block", [1, 64, 500])

@@ -75,7 +75,7 @@ ENTRIES = {
     "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
     "CollapsedVariationalLDA.transform": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(GOOD).transform(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),
-    "LabeledLDA.fit": lambda X: LabeledLDA(n_chains=1, burn_in=1, n_draws=1).fit(X, LABELS),
+    "LabeledLDA.fit": lambda X: LabeledLDA(n_chains=1, max_iter=2, n_draws=1).fit(X, LABELS),
     **{
         f"GibbsLDA.{name}": lambda X, name=name: getattr(GibbsLDA(2, max_iter=2).fit(GOOD), name)(X)
         for name in ("transform", "score", "score_samples", "perplexity")
@@ -137,6 +137,14 @@ MALFORMED = {
     "lil, an index too large": lambda: spoil("lil_array", rows=np.array([[0, 10**6], [1, 2]], object)),
     "dia, fewer offsets": lambda: spoil("dia_array", offsets=np.array([0])),
     "dia, data of one dimension": lambda: spoil("dia_array", data=np.ones(4)),
+    "dia, offsets of 64 bits": lambda: spoil("dia_array", offsets=spoil("dia_array").offsets + np.int64(2**32)),
+    "dia, negative offsets of 64 bits": lambda: spoil(
+        "dia_array", offsets=spoil("dia_array").offsets - np.int64(2**40)
+    ),
+    "dia, float offsets": lambda: spoil("dia_array", offsets=spoil("dia_array").offsets + 0.5),
+    "dia, offsets twice": lambda: spoil("dia_array", offsets=spoil("dia_array").offsets * 0),
+    "bsr, blocks of another shape": lambda: spoil("bsr_array", data=np.ones((len(spoil("bsr_array").data), 2, 2))),
+    "bsr, empty blocks": lambda: spoil("bsr_array", data=np.ones((len(spoil("bsr_array").data), 0, 0))),
 }
 
 
@@ -158,6 +166,36 @@ def test_odd_but_legal(entry):
     frame = pandas.DataFrame(GOOD)
     for X in (odd, odd.tocoo(), GOOD.astype(np.float16), GOOD.astype(object), GOOD.tolist(), frame.astype("Int64")):
         ENTRIES[entry](X)
+    for form in ("csr_array", "coo_array", "bsr_array", "dia_array"):
+        for dtype in (">i2", ">u8", ">f4", ">f2", np.float16):
+            ENTRIES[entry](spoil(form, data=spoil(form).data.astype(dtype)))
+    for dtype in (">i2", ">u8", ">f4", ">f2"):
+        ENTRIES[entry](GOOD.astype(dtype))
+        ENTRIES[entry](frame.astype(dtype))
+
+
+def test_what_a_matrix_remembers_of_its_indices_does_not_count():
+    X = sp.csr_array([[1, 2, 3, 0], [0, 1, 0, 1]])
+    assert X.has_canonical_format
+    X.indices[:3] = [2, 0, 0]
+    X.data[:3] = [3, 1, 2]
+    given = X.copy()
+    lda = GibbsLDA(2, max_iter=2, random_state=0).fit(X)
+    counts = np.array([[3, 0, 3, 0], [0, 1, 0, 1]])
+    np.testing.assert_array_equal(lda.components_, GibbsLDA(2, max_iter=2, random_state=0).fit(counts).components_)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(X, name), getattr(given, name))
+
+
+def test_diagonals_outside_the_matrix_hold_nothing():
+    X = sp.dia_array(GOOD)
+    wide = sp.dia_array((np.vstack([X.data, np.full((2, X.data.shape[1]), 7)]), [*X.offsets, 2**31 - 1, -50]), X.shape)
+    assert same_fit(wide, GOOD)
+
+
+def same_fit(a, b):
+    first, second = (GibbsLDA(2, max_iter=2, random_state=0).fit(X).components_ for X in (a, b))
+    return np.array_equal(first, second)
 
 
 TEXT = "once upon a midnight dreary while I pondered weak and weary " * 50

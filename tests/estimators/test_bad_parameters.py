@@ -1,13 +1,14 @@
 """Parameters out of range are refused with a message, and nothing is fitted."""
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from refusals import GOOD, make, refuse
 
-from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
 from sklda._inference.sampling.collapsed import ChainState
 
 BAD_PARAMETERS = [
@@ -86,14 +87,42 @@ def test_priors_of_no_numbers_are_type_errors(name, value, same):
     ],
 )
 def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch, same):
-    """5e6 documents by 4e6 topics are more than the 47 bits of an address."""
+    """5e6 documents by 4e6 topics are 80 TB in single precision."""
 
     def never(*args, **kwargs):
         pytest.fail("a chain was made")
 
     monkeypatch.setattr(ChainState, "__init__", never)
     X = sp.csr_array(([1], [0], np.r_[0, np.ones(5_000_000, int)]), shape=(5_000_000, 1))
-    refuse(estimator, X, MemoryError, r"Unable to allocate .* shape \(5000000, 4000000\)", same)
+    refuse(estimator, X, MemoryError, r"^4000000 topics need at least (80|160)\d\d\d\.\d GB", same)
+
+
+@pytest.mark.parametrize("K", [10**9, 2**31 - 17])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda K: GibbsLDA(K).fit(GOOD),
+        lambda K: GibbsLDA(K, seed_words={0: [1]}).fit(GOOD),
+        lambda K: GibbsLDA.from_assignments(GOOD, np.zeros(GOOD.sum(), int), n_components=K),
+        lambda K: CollapsedVariationalLDA(K).fit(GOOD),
+        lambda K: CollapsedVariationalLDA(K).partial_fit(GOOD),
+        lambda K: CompoundLDA(K).fit(GOOD),
+        lambda K: EmpiricalBayesLDA(K).fit(GOOD),
+        lambda K: TopicCountLDA(K, K).fit(GOOD),
+        lambda K: LabeledLDA(n_shared=K).fit(GOOD, np.arange(len(GOOD)) % 2),
+        lambda K: LabeledLDA(n_label_topics=K, label_prior="dependency").fit(GOOD, np.arange(len(GOOD)) % 2),
+        lambda K: metrics.log_evidence(GOOD, K),
+    ],
+)
+def test_too_many_topics_for_any_memory_are_refused_before_an_array_is_made(call, K, monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda name: 2**17, raising=False)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryError, match=rf"^{K} topics need at least \d+\.\d GB, and this computer has 17\.2 GB"):
+            call(K)
+        assert tracemalloc.get_traced_memory()[1] < 10**7
+    finally:
+        tracemalloc.stop()
 
 
 def test_scores_check_parameters():

@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from sklda import GibbsLDA
+from sklda._inference.sampling.annealed_start import Annealing
 
 
 def make(**parameters):
@@ -18,7 +19,8 @@ def make(**parameters):
 # Printed lines
 
 LINE = re.compile(
-    r"\[GibbsLDA\] chain (\d) of (\d), sweep (\d+) of (\d+): log joint (-[\d.]+) nats \((-[\d.]+) a token\), [\d.]+ s"
+    r"\[GibbsLDA\] chain (\d) of (\d), sweep (\d+) of (\d+)(?: \(annealed\))?: "
+    r"log joint (-[\d.]+) nats \((-[\d.]+) a token\), [\d.]+ s"
 )
 
 
@@ -46,6 +48,15 @@ def test_verbose(counts, capsys, verbose, max_iter, sweeps):
     trace = lda.log_joint_trace_[0, np.array(sweeps) - 1]
     np.testing.assert_allclose([line[4] for line in lines], trace, rtol=1e-5)
     np.testing.assert_allclose([line[5] for line in lines], trace / counts.sum(), atol=1e-4)
+
+
+def test_verbose_says_which_sweeps_are_annealed(counts, capsys):
+    found = {}
+    for init in ("anneal", "random"):
+        make(verbose=2, max_iter=20, init=init).fit(counts)
+        found[init] = ["(annealed)" in line for line in capsys.readouterr().out.splitlines()]
+    n = Annealing.within(20).n_sweeps
+    assert found == {"anneal": n * [True] + (20 - n) * [False], "random": 20 * [False]}
 
 
 def test_verbose_of_several_chains(counts, capsys):
@@ -137,9 +148,10 @@ def test_stop(callback, counts, same, n_jobs):
 
 
 def test_stop_of_all_chains_shortens_the_trace(callback, counts, same):
-    lda = make(n_chains=2, max_iter=100).set_callbacks(Recorder(stop={0: 3, 1: 3})).fit(counts)
+    # Annealed starts would be different, because their length depends on max_iter.
+    lda = make(n_chains=2, max_iter=100, init="random").set_callbacks(Recorder(stop={0: 3, 1: 3})).fit(counts)
     assert lda.n_iter_ == 3
-    whole = make(n_chains=2, max_iter=3).fit(counts)
+    whole = make(n_chains=2, max_iter=3, init="random").fit(counts)
     for name in ("log_joint_trace_", "topic_assignments_"):
         assert same(getattr(lda, name), getattr(whole, name))
 
@@ -170,13 +182,13 @@ class Watcher(Recorder):
 def test_fitted_estimators(callback, counts, same, same_fit):
     watcher = Watcher()
     y = np.arange(150)
-    lda = make(max_iter=4).set_callbacks(watcher).fit(counts, y)
+    lda = make(max_iter=4, init="random").set_callbacks(watcher).fit(counts, y)
     assert [event[1] for event in watcher.seen] == [(0, 0, s) for s in range(4)] + [(0, 0), (0,)]
     for task, path, X, labels, fitted in watcher.seen:
         assert X is counts
         assert labels is y
         n_sweeps = path[2] + 1 if task == "sweep" else 4
-        expected = make(max_iter=n_sweeps).fit(counts)
+        expected = make(max_iter=n_sweeps, init="random").fit(counts)
         assert same(fitted.components_, expected.components_)
         assert same(fitted.log_joint_trace_, expected.log_joint_trace_)
         assert same(fitted.transform(X), expected.transform(counts))

@@ -216,6 +216,39 @@ def test_the_first_chunk_fixes_the_vocabulary(counts):
         lda.set_params(n_components=5).partial_fit(counts)
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ({"doc_topic_prior": [0.1, 1, 5, 2]}, {"doc_topic_prior": 0.5}),
+        ({"doc_topic_prior": None}, {"doc_topic_prior": 0.5}),
+        ({"learn_priors": "asymmetric"}, {"learn_priors": False}),
+        ({"learn_priors": False}, {"learn_priors": "symmetric"}),
+        ({"topic_word_prior": [0.1] * 60}, {"topic_word_prior": 0.1}),
+        ({"topic_word_prior": np.full((4, 60), 0.1)}, {"topic_word_prior": 0.1}),
+        ({"topic_word_prior": 0.1}, {"topic_word_prior": None}),
+    ],
+)
+@pytest.mark.parametrize("begin", ["fit", "partial_fit"])
+def test_a_stream_keeps_its_priors(counts, same, first, then, begin):
+    lda = getattr(make(**first), begin)(counts)
+    before = dict(vars(lda.set_params(**then)))
+    (name,) = then
+    with pytest.raises(ValueError, match=f"partial_fit continues a fit with {name}=.*, but {name} is now .* Clone the"):
+        lda.partial_fit(counts)
+    assert same(vars(lda), before)
+    lda.set_params(**first).partial_fit(counts)
+
+
+def test_a_stream_notices_an_array_that_has_changed(counts):
+    alpha = np.array([0.1, 1, 5, 2])
+    lda = make(doc_topic_prior=alpha, learn_priors=True).partial_fit(counts)
+    # True is the same as "asymmetric".
+    lda.set_params(learn_priors="asymmetric").partial_fit(counts)
+    alpha[0] = 3
+    with pytest.raises(ValueError, match="partial_fit continues a fit with doc_topic_prior"):
+        lda.partial_fit(counts)
+
+
 @pytest.mark.parametrize("empty", [np.zeros((0, 60)), np.zeros((3, 60), int), sp.csr_array((0, 60), dtype=int)])
 def test_empty_chunks_change_nothing(counts, empty):
     lda, other = make().partial_fit(empty), make().partial_fit(counts[:30])

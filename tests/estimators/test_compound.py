@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA
+from sklda._chain_results import total_variance
 from sklda.datasets import make_compound_lda_corpus
 from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay
 from sklda.metrics import held_out_log_likelihood, make_held_out_scorer
@@ -89,14 +90,14 @@ def test_two_fits_are_one_longer_fit(corpus, labels, same_fit, options):
 
 @pytest.mark.parametrize("method", KINDS[:2])
 def test_a_warm_start_has_no_burn_in_of_its_own(corpus, labels, same_fit, method):
-    """By default half of the first fit is burn-in, and all of the second is averaged."""
+    """By default 14 of the 20 sweeps of the first fit are burn-in, 8 of them annealed; the second fit is averaged."""
     lda = make(max_iter=20, method=method).fit(corpus.data, collections=labels)
     lda.set_params(warm_start=True, max_iter=30, draw_every=1).fit(corpus.data, collections=labels)
-    whole = make(max_iter=50, method=method, burn_in=10).fit(corpus.data, collections=labels)
+    whole = make(max_iter=50, method=method, burn_in=14).fit(corpus.data, collections=labels)
     np.testing.assert_array_equal(lda.collection_topic_, whole.collection_topic_)
     np.testing.assert_array_equal(lda.collection_topic_std_, whole.collection_topic_std_)
-    # Draws are kept from where they are asked for.
-    assert lda.collection_topic_draws_.shape == (30, 3, 3)
+    # The draw of sweep 20 was kept by the first fit.
+    assert lda.collection_topic_draws_.shape == (31, 3, 3)
 
 
 def test_a_converged_ascent_makes_one_iteration_more():
@@ -142,13 +143,50 @@ def test_what_a_warm_start_may_not_change(corpus, labels, same):
     assert lda.fit(corpus.data, collections=labels).n_iter_ == 20
 
 
-def test_draws_on_request(corpus, labels):
+def test_draws_of_the_mixtures(corpus, labels):
     lda = make(draw_every=5, burn_in=10).fit(corpus.data, collections=labels)
     assert lda.collection_topic_draws_.shape == (10, 3, 3)
     dense = make(draw_every=1, burn_in=10).fit(corpus.data, collections=labels)
     np.testing.assert_allclose(dense.collection_topic_draws_.mean(axis=0), dense.collection_topic_, rtol=1e-10)
     np.testing.assert_allclose(dense.collection_topic_draws_.std(axis=0), dense.collection_topic_std_, rtol=1e-6)
     np.testing.assert_array_equal(lda.collection_topic_draws_, dense.collection_topic_draws_[4::5])
+
+
+@pytest.mark.parametrize("method", KINDS[:2])
+def test_results_of_all_chains(corpus, labels, method):
+    """Chains have their topics in different orders; errors contain the differences between matched topics."""
+    lda = make(method=method, n_chains=3, burn_in=30).fit(corpus.data, collections=labels)
+    assert lda.n_draws_ == 3 and [each.n_draws for each in lda.chains_] == [3, 3, 3]
+    assert lda.collection_topic_draws_.shape == (9, 3, 3)
+    # A draw of each chain is close to the mean: the orders of topics agree.
+    for own in lda.collection_topic_draws_.reshape(3, 3, 3, 3).mean(axis=1):
+        np.testing.assert_allclose(own, lda.collection_topic_, atol=0.25)
+    own = [make(method=method, n_chains=n, random_state=0).fit(corpus.data, collections=labels) for n in (1, 2)]
+    assert [hasattr(each, "topic_stability_") for each in own] == [False, True]
+    np.testing.assert_allclose(lda.topic_share_.sum(), 1)
+    assert lda.doc_topic_std_.shape == lda.doc_topic_.shape
+    assert set(lda.traces_) == set(lda.diagnostics_) == {"log_joint", "log_topics", "squared_shares"}
+    draws = lda.sample_posterior(4, random_state=0)
+    assert draws.doc_topic.shape == (4, 90, 3)
+    np.testing.assert_allclose(draws.doc_topic.mean(axis=0), lda.doc_topic_, atol=0.5)
+
+
+def test_the_spread_of_chains_is_in_the_errors(corpus, labels):
+    lda = make(n_chains=2).fit(corpus.data, collections=labels)
+    one = [make(random_state=s).fit(corpus.data, collections=labels) for s in range(2)]
+    means, stds = (
+        np.array([getattr(each, name) for each in one]) for name in ("collection_topic_", "collection_topic_std_")
+    )
+    total = total_variance(means, stds**2)
+    np.testing.assert_allclose(total, (stds**2).mean(axis=0) + (means[0] - means[1]) ** 2 / 2)
+    assert lda.collection_topic_std_.shape == total.shape
+
+
+def test_numbers_as_collections(corpus):
+    """A covariate that is a real number is not a collection."""
+    values = np.repeat(np.arange(45) / 7, 2)
+    with pytest.warns(UserWarning, match="45 different values, and they are fractional numbers"):
+        make(max_iter=2).fit(corpus.data, collections=values)
 
 
 @pytest.mark.parametrize(
@@ -188,9 +226,7 @@ def test_bad_input(corpus, labels):
     for options, match in [
         ({"doc_concentration": 1e-9}, "doc_concentration"),
         ({"burn_in": 60}, "leaves none"),
-        ({"learn_priors": True, "doc_concentration": 1.0}, "learn_priors=True learns the priors that are None"),
-        ({"learn_priors": True, "burn_in": 0}, "learns in the burn-in"),
-        ({"method": "variational", "draw_every": 2}, "makes no draws"),
+        ({"learn_priors": "symmetric"}, "has a mixture that differs between topics"),
         ({"method": "variational", "collection_topic_prior": (1, 1)}, "does not draw alpha"),
         ({"collection_topic_prior": (1, 0)}, "a pair"),
         ({"collection_topic_prior": -1.0}, "collection_topic_prior"),
@@ -208,7 +244,7 @@ def test_bad_input(corpus, labels):
 def test_edges(method):
     """Collections of one document, of empty documents only, and an empty label."""
     X = np.array([[3, 1, 0], [0, 2, 2], [0, 0, 0], [0, 0, 0], [1, 1, 1]])
-    lda = CompoundLDA(2, method=method, learn_priors=True, max_iter=400, random_state=0)
+    lda = CompoundLDA(2, method=method, max_iter=400, random_state=0)
     lda.fit(X, collections=["a", "", "empty", "empty", "a"])
     assert lda.collections_.tolist() == ["", "a", "empty"]
     assert np.isfinite(lda.collection_topic_).all()
@@ -226,7 +262,9 @@ def test_edges(method):
 @pytest.mark.parametrize("method", KINDS)
 def test_ten_thousand_collections(method):
     X = make_compound_lda_corpus([1] * 10_000, 30, 4, doc_length=5, random_state=0).data
-    lda = CompoundLDA(4, method=method, max_iter=4, random_state=0).fit(X, collections=range(10_000))
+    lda = CompoundLDA(4, method=method, max_iter=4, random_state=0)
+    with pytest.warns(UserWarning, match="10000 different values, and most of them belong to one document only"):
+        lda.fit(X, collections=range(10_000))
     assert lda.collection_topic_.shape == (10_000, 4)
     assert np.isfinite(lda.collection_topic_).all()
     theta = lda.transform(X[:5], collections=[9999, 0, 5, None, 7])
@@ -254,9 +292,10 @@ def test_gibbs_em_finds_the_priors():
     assert type(lda.topic_word_prior_) is float
     # From the defaults, in steps of ten sweeps, to what the sweeps after the burn-in use.
     np.testing.assert_array_equal(lda.prior_trace_[0, :10], [[1.0, 1 / 3]] * 10)
-    changes = (np.diff(lda.prior_trace_[0, :500], axis=0) != 0).any(axis=1)
-    assert changes.nonzero()[0].tolist() == list(range(9, 499, 10))
-    np.testing.assert_array_equal(lda.prior_trace_[0, 500:], [[lda.doc_concentration_, lda.topic_word_prior_]] * 500)
+    changes = (np.diff(lda.prior_trace_[0, :700], axis=0) != 0).any(axis=1)
+    # After the 400 annealed sweeps.
+    assert changes.nonzero()[0].tolist() == list(range(409, 699, 10))
+    np.testing.assert_array_equal(lda.prior_trace_[0, 700:], [[lda.doc_concentration_, lda.topic_word_prior_]] * 300)
 
 
 @pytest.mark.parametrize("method", KINDS)
@@ -276,13 +315,16 @@ def test_a_prior_that_is_given_stays_fixed(corpus, labels, method):
     assert other.doc_concentration_ == 2.5
     assert (other.prior_trace_[..., 0] == 2.5).all()
     assert other.topic_word_prior_ != 1 / 3
-    assert not hasattr(make(max_iter=3, method=method).fit(corpus.data, collections=labels), "prior_trace_")
+    fixed = make(max_iter=3, method=method, learn_priors=False).fit(corpus.data, collections=labels)
+    with pytest.raises(AttributeError, match="prior_trace_': it needs learn_priors"):
+        fixed.prior_trace_  # noqa: B018
 
 
 def test_the_share_of_langevin_steps(corpus, labels):
     lda = make(method="langevin", max_iter=200).fit(corpus.data, collections=labels)
     assert 0.4 < lda.acceptance_rate_ < 0.75
-    assert not hasattr(make(max_iter=3).fit(corpus.data, collections=labels), "acceptance_rate_")
+    with pytest.raises(AttributeError, match="acceptance_rate_': it needs method='langevin'"):
+        make(max_iter=3).fit(corpus.data, collections=labels).acceptance_rate_  # noqa: B018
 
 
 def test_pipeline_without_routing(corpus, labels):

@@ -114,7 +114,9 @@ def test_other_estimators(on_dask, counts, lda):
 
 def test_labels(on_dask, counts):
     y = np.eye(3, dtype=int)[np.arange(150) % 3] + np.array([1, 0, 0])
-    lda = LabeledLDA(n_chains=2, burn_in=2, n_draws=2, label_prior="dependency", n_label_topics=2, random_state=0)
+    lda = LabeledLDA(
+        n_chains=2, max_iter=4, n_draws=2, draw_every=1, label_prior="dependency", n_label_topics=2, random_state=0
+    )
 
     def found():
         lda.fit(counts, np.minimum(y, 1))

@@ -52,6 +52,7 @@ def test_fitted_models_give_their_topics(corpus):
         GibbsLDA(4, init=corpus.topic_assignments, max_iter=20, random_state=0).fit(X),
         LatentDirichletAllocation(4, max_iter=30, random_state=0).fit(X),
         NMF(4, init="nndsvda", max_iter=2000, random_state=0).fit(X.astype(float)),
+        NMF(4, init="nndsvda", max_iter=2000, random_state=0).fit(X.astype(np.float32)),
     ]
     for model in models:
         lda = GibbsLDA(4, init=model, max_iter=10, random_state=0).fit(X)

@@ -159,6 +159,25 @@ def test_bad_seed_words(X, parameters, error, message):
     assert vars(lda).keys() == before.keys()
 
 
+@pytest.mark.parametrize("before", [None, {0: [2]}, {0: range(20), 1: range(20), 2: range(20)}])
+@pytest.mark.parametrize("after", [None, {1: [9]}, {0: [2], 1: [9, 3]}])
+@pytest.mark.parametrize("eta", [None, 0.2])
+def test_a_warm_start_with_other_seed_words_keeps_the_learnt_eta(X, before, after, eta):
+    lda = GibbsLDA(3, seed_words=before, topic_word_prior=eta, max_iter=30, warm_start=True, random_state=0).fit(X)
+    counts = np.maximum(np.asarray(X.sum(axis=0)).ravel(), 1)
+    without, alpha = np.broadcast_to(lda.topic_word_prior_, (3, 20)).copy(), lda.doc_topic_prior_
+    for topic, words in (before or {}).items():
+        without[topic, list(words)] -= counts[list(words)]
+    lda.set_params(seed_words=after).fit(X)
+    # A sum of eta and a count of some hundreds is rounded to single precision.
+    np.testing.assert_allclose(without, without.mean(), atol=1e-4)
+    expected = np.full((3, 20), without.mean())
+    for topic, words in (after or {}).items():
+        expected[topic, words] += counts[words]
+    np.testing.assert_allclose(np.broadcast_to(lda.topic_word_prior_, (3, 20)), expected, atol=1e-4)
+    np.testing.assert_array_equal(lda.doc_topic_prior_, alpha)
+
+
 def test_clones_warm_starts_and_grids(X, same):
     seeds = {0: ["word2", "word5"], 2: ["word4"]}
     lda = GibbsLDA(3, seed_words=seeds, vocabulary=WORDS, max_iter=30, warm_start=True, random_state=0)

@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -21,7 +22,9 @@ from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, Gibbs
 
 
 def make(**parameters):
-    return GibbsLDA(**{"n_components": 4, "learn_priors": False, "max_iter": 5, "random_state": 0, **parameters})
+    # The length of an annealed start depends on max_iter, so two fits would not be one longer fit.
+    first = {"n_components": 4, "init": "random", "learn_priors": False, "max_iter": 5, "random_state": 0}
+    return GibbsLDA(**{**first, **parameters})
 
 
 # warm_start
@@ -154,6 +157,48 @@ def test_priors_may_change(counts):
     np.testing.assert_array_equal(lda.log_joint_trace_[0, :5], trace)
     assert lda.n_iter_ == 10
     np.testing.assert_allclose(lda.components_.sum(), counts.sum() + 0.3 * 4 * 60)
+
+
+def test_a_learnt_prior_may_be_given_but_a_given_one_cannot_be_learnt(tokens):
+    lda = GibbsLDA(4, max_iter=30, warm_start=True, random_state=0).fit(tokens)
+    eta = lda.topic_word_prior_
+    lda.set_params(doc_topic_prior=0.5).fit(tokens)
+    assert (lda.doc_topic_prior_, lda.topic_word_prior_) == (0.5, eta)
+    before = dict(vars(lda.set_params(doc_topic_prior=None)))
+    with pytest.raises(
+        ValueError, match="a given doc_topic_prior, but doc_topic_prior is now None, and priors are lea"
+    ):
+        lda.fit(tokens)
+    assert vars(lda) == before
+    assert lda.set_params(warm_start=False).fit(tokens).doc_topic_prior_.shape == (4,)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("doc_topic_prior", [0.1, 1, 5, 2]),
+        ("topic_word_prior", np.full((4, 60), 0.1)),
+        ("topic_word_prior", [0.1] * 60),
+    ],
+)
+@pytest.mark.parametrize("learn_priors", ["asymmetric", "symmetric", False])
+def test_an_array_that_becomes_none(tokens, name, given, learn_priors):
+    lda = GibbsLDA(4, learn_priors=learn_priors, max_iter=2, warm_start=True, random_state=0, **{name: given})
+    lda.fit(tokens).set_params(**{name: None})
+    if learn_priors:
+        with pytest.raises(ValueError, match=f"a given {name}, but {name} is now None"):
+            lda.fit(tokens)
+    else:
+        # No prior is learnt: None is 1 / n_components, as in a first fit.
+        assert getattr(lda.fit(tokens), f"{name}_") == 0.25
+
+
+@pytest.fixture(scope="module")
+def tokens(counts):
+    """Enough of them for priors to be learnt."""
+    tokens = sp.vstack([counts, counts])
+    assert tokens.sum() >= 1000
+    return tokens
 
 
 @pytest.mark.parametrize(

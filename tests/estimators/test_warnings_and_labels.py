@@ -4,7 +4,7 @@ import pytest
 from refusals import GOOD
 from sklearn.pipeline import make_pipeline
 
-from sklda import CompoundLDA, TopicCountLDA, metrics
+from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
 from sklda._base import BaseLDA
 
 
@@ -37,3 +37,19 @@ def test_labels_are_kept_as_they_are(labels):
     lda = CompoundLDA(2, max_iter=2).fit(GOOD, collections=labels)
     assert lda.collections_.tolist() == sorted(labels)
     assert lda.transform(GOOD, collections=labels).shape == (2, 2)
+
+
+@pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, LabeledLDA, CollapsedVariationalLDA])
+def test_a_wrong_keyword_names_the_class_that_was_called(cls):
+    with pytest.raises(TypeError, match=rf"{cls.__name__}\.fit\(\) got an unexpected keyword argument 'colections'"):
+        cls().fit([[1, 2], [2, 0]], y=[0, 1], colections=[0, 1])
+
+
+def test_a_missing_attribute_says_what_it_needs():
+    lda = GibbsLDA(2, max_iter=4).fit([[1, 2], [2, 0]])
+    for name, need in [("topic_stability_", "n_chains > 1"), ("snapshots_", "snapshot_every")]:
+        assert not hasattr(lda, name)
+        with pytest.raises(AttributeError, match=f"GibbsLDA has no attribute '{name}': it .*needs {need}"):
+            getattr(lda, name)
+    with pytest.raises(AttributeError, match=r"GibbsLDA has no attribute 'topics'\."):
+        lda.topics  # noqa: B018

@@ -51,6 +51,24 @@ def test_exact_is_exact(words, alpha, log_p):
     np.testing.assert_allclose(found, [log_p], rtol=1e-13)
 
 
+def test_exact_with_many_topics():
+    """More topics than an array has dimensions, and more sums than a float can count."""
+    X = np.zeros((2, 3), int)
+    model = np.full((300, 3), 1 / 3), 0.1
+    np.testing.assert_array_equal(held_out_log_likelihood(X, model, method="exact"), [0, 0])
+    X[0] = 1
+    np.testing.assert_allclose(
+        held_out_log_likelihood(X[:, :2], (np.full((11, 2), 0.5), 0.1), method="exact"), [2 * np.log(0.5), 0]
+    )
+    X[1, 0] = 320
+    with pytest.raises(
+        ValueError, match=r"document 0 has 3 tokens: method='exact' would sum over about 10\^180 counts"
+    ):
+        held_out_log_likelihood(X, model, method="exact")
+    with pytest.raises(ValueError, match=r"document 0 has 320 tokens: .* about 10\^749 counts of its 300 topics"):
+        held_out_log_likelihood(X[1:], model, method="exact")
+
+
 def test_exact_by_enumeration():
     rng = np.random.default_rng(0)
     for n_topics, n_words in [(1, 4), (2, 7), (4, 5), (5, 4)]:

@@ -37,8 +37,11 @@ def draw_counts(draw, n_features=None, n_documents=None, *, long=False, odds=0.0
     clean = _clean(draw, n_documents, n_features, long)
     draw.kinds |= set(_shapes(clean))
     if draw.chance(odds):
+        # It imports this module.
+        from hostile.malformed import malformed
+
         spoil, name = draw.pick(
-            [*[(_spoilt, "no count")] * 2, *[(_malformed, "malformed")] * 2, (_no_matrix, "no matrix")]
+            [*[(_spoilt, "no count")] * 2, *[(malformed, "malformed")] * 2, (_no_matrix, "no matrix")]
         )
         draw.kinds.add(f"X: {name}")
         return spoil(draw, clean)
@@ -97,7 +100,7 @@ def _spoilt(draw, clean):
     return Counts(draw.pick(CONTAINERS)(draw, X), None, f"holds {bad}")
 
 
-def _malformed(draw, clean):
+def spoilt_compressed(draw, clean):
     """A compressed matrix whose arrays disagree."""
     form = draw.pick([sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array])
     X = form(np.maximum(clean, 1).astype(draw.pick(["int64", "int32", "float64", "uint8"])))

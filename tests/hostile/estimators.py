@@ -78,12 +78,13 @@ def compound(draw, session):
         "doc_concentration": draw.option(None, 1.0, draw.power(-6, 12), draw.power(-2, 2), 1e-7, 1e13),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
         "method": draw.option("augmented", "langevin", "variational"),
-        "learn_priors": draw.option(False, True),
+        "learn_priors": draw.option("asymmetric", "symmetric", False, True),
         "max_iter": draw.option(1, 2, 3),
         "burn_in": draw.option(None, 0, 1, 2, 10**9),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2),
-        "draw_every": draw.option(None, 1, 2, 10**9),
+        "n_draws": draw.option(15, 1, 3),
+        "draw_every": draw.option(10, 1, 2, 10**9),
         "warm_start": draw.option(False, False, True),
     }
     _live(draw, session, CompoundLDA, X, options, labelled=True)
@@ -129,7 +130,7 @@ def empirical_bayes(draw, session):
         "tol": draw.option(0.1, 0.0, 1e9, draw.power()),
         "grid_shape": draw.option((2, 2), (2, 3), (4, 3), [2, 2], np.array([3, 2]), (1, 2), (2, 2, 2), (2.0, 2.0)),
         "region": draw.option(None, None, ((0.1, 1), (0.1, 1)), np.sort(draw.power(shape=(2, 2))), ((1, 0.1), (1, 2))),
-        "functionals": draw.option(None, None, {"share": largest_share}, {"nan": lambda *_: np.nan}, {"x": 3}),
+        "functionals": draw.option(None, None, {"share": largest_share}, {"nan": no_number}, {"x": 3}),
         "tempering": draw.option(None, None, "paper", {"estimator": "simple"}, {"index": "neighbours"}, {"steps": 0}),
         "doc_topic_prior": draw.prior([(K,)] if str(method) == "gibbs_em" else []),
         "topic_word_prior": draw.prior([]),
@@ -180,6 +181,11 @@ def largest_share(doc_topic, topic_word):
     return doc_topic.max()
 
 
+def no_number(doc_topic, topic_word):
+    """Another one."""
+    return np.nan
+
+
 def _live(draw, session, kind, X, options, labelled=False):
     """Construct, perhaps ask too early, fit, ask, fit again."""
     options |= {"n_jobs": draw.jobs(), "random_state": draw.seed()}
@@ -213,12 +219,12 @@ def _live(draw, session, kind, X, options, labelled=False):
                 "a fit that fails changes nothing",
             )
             continue
-        _check_fit(session, estimator, X.clean)
+        check_fit(session, estimator, X.clean)
         for _ in range(draw.pick([0, 1, 2])):
             ask(draw, session, estimator, X, labels)
 
 
-def _check_fit(session, estimator, clean):
+def check_fit(session, estimator, clean):
     """Invariants of every fit."""
     (D, V), phi = clean.shape, estimator.topic_word_
     K = len(phi)

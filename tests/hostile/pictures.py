@@ -35,7 +35,7 @@ def fitted(draw, session):
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "grid_shape": (2, 2)}),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 5, "method": "gibbs_em"}),
             (TopicCountLDA, {"min_components": 1, "max_components": 2, "max_iter": 20, "n_temperatures": 2}),
-            (LabeledLDA, {"n_draws": 1, "burn_in": 1, "n_shared": draw.pick([0, 1])}),
+            (LabeledLDA, {"n_draws": 1, "max_iter": 2, "n_shared": draw.pick([0, 1])}),
         ]
     )
     if kind is EmpiricalBayesLDA and "method" not in options:

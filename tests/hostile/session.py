@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from sklda import metrics
@@ -109,9 +110,11 @@ class Session:
 def show(value):
     """A short text of a value."""
     with np.printoptions(threshold=20, linewidth=10**6, precision=17):
-        text = value if isinstance(value, type) else repr(value)
-    if hasattr(value, "toarray"):
-        parts = [f"{key}={vars(value)[key]!r}" for key in ("data", "indices", "indptr") if key in vars(value)]
+        # A malformed sparse matrix may have no repr.
+        text = value if isinstance(value, type) else type(value).__name__ if sp.issparse(value) else repr(value)
+    if sp.issparse(value):
+        arrays = ("data", "indices", "indptr", "coords", "offsets", "rows")
+        parts = [f"{key}={vars(value)[key]!r}" for key in arrays if key in vars(value)]
         text = f"{type(value).__name__} {value.shape} {value.dtype} {' '.join(parts)}"
     elif isinstance(value, np.ndarray):
         text += f" {value.dtype} {value.shape}"

@@ -189,6 +189,18 @@ def test_groups_of_any_model(arrays, corpus):
         CollectionTopicsDisplay.from_estimator((arrays[0], arrays[1][:5]), groups=years)
 
 
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("group", ["$\\frac{$", "\ud800", "a\nb", "x" * 300, b"x", ("$^$", 1), "_hidden", None, np.nan])
+def test_groups_of_any_name(arrays, corpus, group, ordered):
+    groups = np.empty(30, object)
+    groups[:] = [group] * 15 + ["other"] * 15
+    display = CollectionTopicsDisplay.from_estimator(arrays, corpus.data, groups=groups, ordered=ordered)
+    display.figure_.canvas.draw()
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    shown = [label.get_text() for label in display.ax_.get_xticklabels()] if ordered else legend
+    assert len(shown) == 2 and all(0 < len(name) <= 45 for name in shown)
+
+
 def test_collections_of_a_pipeline():
     corpus = make_compound_lda_corpus([15, 15], 20, 3, random_state=0)
     lda = CompoundLDA(3, max_iter=20, random_state=0).fit(corpus.data, collections=corpus.collections)

@@ -119,6 +119,30 @@ def test_groups_have_ratio_estimates(data, fitted, docstrings):
         np.testing.assert_allclose(data["groups"]["std"][g], expected, rtol=1e-5)
 
 
+def test_documents_without_a_group_are_one_group(docstrings, fitted):
+    pandas = pytest.importorskip("pandas")
+    n = len(docstrings.document_names)
+    gaps = [float("nan"), np.float64("nan"), None, pandas.NA, pandas.NaT, np.datetime64("NaT")]
+    groups = [gaps[d % 6] if d % 2 else "known" for d in range(n)]
+    found = parse(TopicExplorer.from_estimator(fitted, docstrings.data, groups=groups).to_html())["groups"]
+    assert found["name"] == ["None", "known"]
+    same = ["none" if d % 2 else "known" for d in range(n)]
+    expected = parse(TopicExplorer.from_estimator(fitted, docstrings.data, groups=same).to_html())["groups"]
+    assert found["mean"] == expected["mean"][::-1]
+    with pytest.raises(TypeError, match=r"groups\[1\] = \[1\] is not hashable, as a label must be"):
+        TopicExplorer.from_estimator(fitted, docstrings.data, groups=["a", *[[1]] * (n - 1)])
+
+
+def test_many_words_of_one_name():
+    """The topics of the tokens are those of all words of the name, in the order of the columns."""
+    V = 200_000
+    phi = np.full((2, V), 1 / V)
+    X = np.ones((1, V), int)
+    names = ["a"] * (V - 1) + ["b"]
+    page = TopicExplorer.from_estimator((phi, [[0.9, 0.1]]), X, feature_names=names, documents=["a b a a b"])
+    assert parse(page.to_html())["documents"]["text"]["0"]["text"][2::3] == [0, 0, 0, 0, -1]
+
+
 def test_collections_of_a_compound_model():
     corpus = make_compound_lda_corpus([20, 20], 30, 3, random_state=0)
     lda = CompoundLDA(3, max_iter=30, random_state=0).fit(corpus.data, collections=corpus.collections)

@@ -13,7 +13,14 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import MarginalLikelihoodDisplay, PosteriorExpectationDisplay, TopicCountDisplay
+from sklda.inspection import (
+    MarginalLikelihoodDisplay,
+    PosteriorExpectationDisplay,
+    TopicCountDisplay,
+    document_table,
+    token_topics,
+    topic_table,
+)
 from sklda.metrics import leave_one_out_score
 
 matplotlib.use("Agg")
@@ -274,3 +281,14 @@ def test_topic_counts_of_a_fit():
     value = lda.log_evidence_ + lda.log_evidence_downward_bias_
     np.testing.assert_allclose(display.line_.get_ydata(), value - value.max())
     plt.close("all")
+
+
+def test_the_same_counts_under_other_names():
+    """They are not the documents of the fit, although their tokens are."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([[2, 1, 0], [0, 1, 2]], columns=list("abc"))
+    lda = GibbsLDA(2, max_iter=2, random_state=0).fit(frame)
+    for ask in (topic_table, document_table, token_topics):
+        ask(lda, frame)
+        with pytest.raises(ValueError, match="The feature names should match those that were passed during fit"):
+            ask(lda, frame.set_axis(list("cba"), axis=1))

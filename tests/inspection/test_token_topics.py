@@ -182,7 +182,7 @@ def test_new_documents():
     np.testing.assert_array_equal(counts, new.toarray())
     # A document's draw depends neither on other documents nor on n_jobs.
     alone = token_topics(lda, new[7:8])
-    assert alone["topic"].tolist() == table["topic"][table["document"] == "7"].tolist()
+    assert alone["topic"].tolist() == table["topic"][table["document"] == 7].tolist()
     lda.set_params(n_jobs=2)
     assert token_topics(lda, new).equals(table)
     # p(z_i = k | other z, w) from the counts of the others in the document.

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from sklda import LabeledLDA
 from sklda._inference.labels.chain import LabelChain, Plan
-from sklda._inference.labels.fitting import mean_counts
+from sklda._inference.labels.fitting import LabelMeans
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
 
 ALARM = 1e-5
@@ -129,9 +129,9 @@ def test_a_pickled_chain_continues_with_the_same_draws():
 def test_results_before_the_first_draw_do_not_change_the_chain():
     truth, alpha, eta = make_case()
     chain = truth.chain(alpha, eta, START)
-    doc, pair = mean_counts([chain], 3)
-    assert doc.sum() == pytest.approx(7)
-    assert pair.sum() == pytest.approx(7)
+    means = LabelMeans.of([chain], 3)
+    assert means.doc_counts.sum() == pytest.approx(7)
+    assert means.pair_counts.sum() == pytest.approx(7)
     assert chain.n_draws == 0
     assert not chain.doc_sums.any()
 
@@ -152,14 +152,37 @@ def test_shared_topics_are_matched_before_chains_are_averaged():
     a, b = (truth.chain(alpha, eta, truth.states[np.flatnonzero(truth.posterior)[0]]) for _ in range(2))
     rng = np.random.default_rng(0)
     a.doc_sums[:], a.pair_sums[:] = rng.random(len(a.doc_sums)), rng.random(len(a.pair_sums))
+    a.theta_sums[:] = rng.random(a.theta_sums.shape)
+    a.shares = [rng.random(5)]
     for sums, other, topics in (
         (a.doc_sums, b.doc_sums, truth.opened.topics),
         (a.pair_sums, b.pair_sums, truth.opened.pairs),
+        (a.theta_sums[0], b.theta_sums[0], truth.opened.topics),
+        (a.theta_sums[1], b.theta_sums[1], truth.opened.topics),
     ):
         shared = topics >= 3
         other[:] = sums
         other[shared] = sums[shared].reshape(-1, 2)[:, ::-1].ravel()
+    b.shares = [a.shares[0][[0, 1, 2, 4, 3]]]
     a.n_draws = b.n_draws = 1
-    doc, pair = mean_counts([a, b], 3)
-    np.testing.assert_allclose(doc, a.doc_sums)
-    np.testing.assert_allclose(pair, a.pair_sums)
+    means = LabelMeans.of([a, b], 3)
+    np.testing.assert_allclose(means.doc_counts, a.doc_sums)
+    np.testing.assert_allclose(means.pair_counts, a.pair_sums)
+    np.testing.assert_allclose(means.theta_moments, a.theta_sums)
+    np.testing.assert_allclose(means.shares, [a.shares[0]] * 2)
+
+
+def test_standard_deviations_of_proportions_are_those_of_the_mixture():
+    """Draws in proportion to the posterior: theta has the second moment of a mixture of Dirichlet distributions."""
+    truth, alpha, eta = make_case()
+    chain = truth.chain(alpha, eta, START)
+    possible = truth.posterior > 0
+    mean, square = 0.0, 0.0
+    for z, p in zip(truth.states[possible], truth.posterior[possible], strict=True):
+        own = truth.chain(alpha, eta, z)
+        a = own.doc_counts() + own.priors.doc[truth.opened.topics]
+        A = np.repeat(truth.opened.document_matrix(a).sum(axis=1), truth.opened.numbers)
+        mean, square = mean + p * a / A, square + p * a * (a + 1) / (A * (A + 1))
+        chain.theta_sums += p * a / A, p * (a / A) ** 2
+    chain.doc_sums[:], chain.shares, chain.n_draws = chain.doc_counts(), [np.ones(3)], 1
+    np.testing.assert_allclose(LabelMeans.of([chain], 3).theta_std(chain).data, np.sqrt(square - mean**2), rtol=1e-9)

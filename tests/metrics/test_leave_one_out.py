@@ -5,7 +5,7 @@ import pytest
 from enumeration import rising
 from sklearn.exceptions import NotFittedError
 
-from sklda import GibbsLDA
+from sklda import CompoundLDA, GibbsLDA, LabeledLDA
 from sklda.datasets import make_lda_corpus
 from sklda.metrics import leave_one_out_score
 
@@ -97,6 +97,27 @@ def test_bad_input(fitted, options, error, message):
     X, lda = fitted
     with pytest.raises(error, match=message):
         leave_one_out_score(**{"X": X, "model": lda} | options)
+
+
+def test_another_corpus_than_that_of_the_fit(fitted):
+    """The same counts in another order of documents or words have other tokens."""
+    X, lda = fitted
+    assert (X.sum(axis=1) > 0).any()
+    for other in (X[::-1], X[:, ::-1], X.astype(bool).astype(int)):
+        with pytest.raises(ValueError, match="X is different from the X of the fit"):
+            leave_one_out_score(other, lda, n_draws=10)
+    options = {"documents": [0], "n_draws": 10, "random_state": 0}
+    assert leave_one_out_score(X.toarray().astype(float), lda, **options) == leave_one_out_score(X, lda, **options)
+
+
+def test_models_whose_documents_have_labels(fitted):
+    X = fitted[0]
+    labels = np.arange(30) % 2
+    labelled = LabeledLDA(n_shared=1, n_chains=1, burn_in=1, n_draws=1).fit(X, labels)
+    with pytest.raises(TypeError, match="LabeledLDA has labels of documents, which this score does not know"):
+        leave_one_out_score(X, labelled, n_draws=10)
+    with pytest.raises(TypeError, match="CompoundLDA has collections of documents, which this score does not know"):
+        leave_one_out_score(X, CompoundLDA(2, max_iter=2).fit(X, collections=labels), n_draws=10)
 
 
 @pytest.mark.parametrize("topic", [-1, 3, 2**31 - 1, 2**32, 2**32 + 1])

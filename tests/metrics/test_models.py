@@ -84,6 +84,72 @@ def test_arrays(X, lda, score):
         np.testing.assert_array_equal(SCORES[score](X, lda.components_.tolist(), lambda X: X), expected)
 
 
+WITHOUT_X = ("topic_diversity", "word_association")
+READERS = {name: score for name, score in SCORES.items() if name not in WITHOUT_X} | {
+    "coherence scorer": lambda X, model, as_input: metrics.make_coherence_scorer()(model, as_input(X)),
+    "predictive_perplexity": lambda X, model, as_input: metrics.predictive_perplexity(
+        as_input(X), X, model, random_state=0
+    ),
+    "predictive_perplexity, hidden": lambda X, model, as_input: metrics.predictive_perplexity(
+        X, as_input(X), model, random_state=0
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+@pytest.mark.parametrize("score", READERS)
+def test_column_names_are_those_of_the_fit(X, score):
+    """As in `transform`: a frame with its columns in another order, or with other columns, is refused."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X.toarray(), columns=VOCABULARY)
+    lda = GibbsLDA(3, doc_topic_prior=0.1, max_iter=20, snapshot_every=10, random_state=0).fit(frame)
+    read = READERS[score]
+    expected = read(frame, lda, lambda X: X)
+    np.testing.assert_array_equal(read(frame, lda, lambda X: X.to_numpy()), expected)
+    other = {
+        "another order": lambda X: X[VOCABULARY[::-1]],
+        "other names": lambda X: X.set_axis(VOCABULARY[::-1], axis=1),
+        "fewer": lambda X: X[VOCABULARY[:-1]],
+        "more": lambda X: X.assign(more=1),
+    }
+    for model in (lda, make_pipeline(lda), SimpleNamespace(best_estimator_=lda)):
+        for change in other.values():
+            with pytest.raises(ValueError, match="The feature names should match those that were passed during fit"):
+                read(frame, model, change)
+    with pytest.raises(TypeError, match="Feature names are only supported if all input features have string names"):
+        read(frame, lda, lambda X: X.set_axis([*VOCABULARY[:-1], 3], axis=1))
+    with pytest.raises(ValueError, match=r"(?i)unique|The feature names should match"):
+        read(frame, lda, lambda X: X.set_axis(VOCABULARY[:1] * 40, axis=1))
+
+
+@pytest.mark.parametrize("score", READERS)
+def test_names_of_a_model_of_another_kind(X, score):
+    """A model that is no estimator of scikit-learn has names that count, and else none."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X.toarray(), columns=VOCABULARY)
+    lda = GibbsLDA(3, doc_topic_prior=0.1, max_iter=20, snapshot_every=10, random_state=0).fit(frame.to_numpy())
+    fitted = {name: value for name, value in vars(lda).items() if name.endswith("_")}
+    model = SimpleNamespace(**fitted)
+    assert np.isfinite(READERS[score](frame, model, lambda X: X[VOCABULARY])).all()
+    model.feature_names_in_ = np.array(VOCABULARY, object)
+    with pytest.raises(ValueError, match="The feature names should match those that were passed during fit"):
+        READERS[score](frame, model, lambda X: X[VOCABULARY[::-1]])
+
+
+def test_the_vocabulary_has_the_order_of_the_columns(X):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X.toarray(), columns=VOCABULARY)
+    lda = GibbsLDA(3, max_iter=2, seed_words={0: ["w00"]}, vocabulary=VOCABULARY, random_state=0)
+    fitted = lda.fit(frame)
+    for words in (VOCABULARY, {"w03": 3, "alias": 3}, [f"word {word}" for word in VOCABULARY]):
+        metrics.word_association(fitted, 0, vocabulary=words)
+    message = "vocabulary has column 39 for 'w00', but column 0 of X has this name"
+    with pytest.raises(ValueError, match=message):
+        metrics.word_association(fitted, "w00", vocabulary=VOCABULARY[::-1])
+    with pytest.raises(ValueError, match="vocabulary has column 39 for 'w39', but column 0 of X has this name"):
+        lda.fit(frame[VOCABULARY[::-1]])
+
+
 def test_topics_as_a_data_frame(X, lda):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(lda.components_)

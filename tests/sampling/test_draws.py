@@ -8,6 +8,7 @@ from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, Gibbs
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.draws import doc_topic_std, posterior_means
+from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.point_estimates import point_estimates
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda.datasets import make_lda_corpus
@@ -41,13 +42,13 @@ def any_names(monkeypatch):
 def test_moments_are_those_of_the_posterior(alpha, eta, any_names):
     truth = Enumeration(DOCS, V, K, alpha, eta)
     n = 6_000
-    found = posterior_means(truth.corpus, truth.priors, independent_draws(truth, n), "cgs", lambda: None)
+    found = posterior_means(truth.corpus, KeptDraws(truth.priors, independent_draws(truth, n)), "cgs", lambda: None)
     mean, std = exact_moments(truth)
     assert found.topic_shares.shape == (n, K)
     # The standard error of a mean is at most std / sqrt(n). That of a variance of numbers in [0, 1] is at most
     # sqrt(E(theta - mean)^2 / n), so that of the standard deviation is at most 1 / (2 sqrt(n)).
     assert np.abs(found.doc_topic - mean).max() < MOST_SD * std.max() / np.sqrt(n)
-    found_std = doc_topic_std(truth.corpus, truth.priors, independent_draws(truth, n))
+    found_std = doc_topic_std(truth.corpus, KeptDraws(truth.priors, independent_draws(truth, n)))
     assert np.abs(found_std - std).max() < MOST_SD / (2 * np.sqrt(n))
     # The mutation: the variance within draws alone, or that between draws alone, is far too small.
     draws = truth.n_dk + truth.alpha
@@ -61,7 +62,7 @@ def test_cgs_p_has_the_same_mean(any_names):
     """The mean over z of the full conditionals of all tokens is the mean of their topics."""
     truth = Enumeration(DOCS, V, K, np.array([0.2, 0.9]), 0.3)
     n = 6_000
-    found = posterior_means(truth.corpus, truth.priors, independent_draws(truth, n), "cgs_p", lambda: None)
+    found = posterior_means(truth.corpus, KeptDraws(truth.priors, independent_draws(truth, n)), "cgs_p", lambda: None)
     mean, std = exact_moments(truth)
     assert np.abs(found.doc_topic - mean).max() < MOST_SD * std.max() / np.sqrt(n)
     counts = (truth.posterior[:, None, None] * truth.m_kv).sum(axis=0)
@@ -73,10 +74,10 @@ def test_cgs_p_has_the_same_mean(any_names):
 def test_one_draw_has_the_moments_of_dirichlet_distributions(method):
     truth = Enumeration(DOCS, V, K, np.array([0.2, 0.9]), 0.3)
     z = [0, 0, 1, 1, 0, 1, 1]
-    found = posterior_means(truth.corpus, truth.priors, [np.array(z)], method, lambda: None)
+    found = posterior_means(truth.corpus, KeptDraws(truth.priors, [np.array(z)]), method, lambda: None)
     a = truth.n_dk[truth.index(z)] + truth.alpha
     total = a.sum(axis=1, keepdims=True)
-    found_std = doc_topic_std(truth.corpus, truth.priors, [np.array(z)])
+    found_std = doc_topic_std(truth.corpus, KeptDraws(truth.priors, [np.array(z)]))
     np.testing.assert_allclose(found_std, np.sqrt(a * (total - a) / (total**2 * (total + 1))), rtol=1e-5)
     X = np.array([np.bincount(doc, minlength=V) for doc in DOCS])
     expected = point_estimates(X, z, doc_topic_prior=[0.2, 0.9], topic_word_prior=0.3, method=method)
@@ -87,8 +88,9 @@ def test_one_draw_has_the_moments_of_dirichlet_distributions(method):
 def test_identical_draws_do_not_differ_from_one():
     truth = Enumeration(DOCS, V, K, 0.4, 0.3)
     z = np.array([0, 0, 1, 1, 0, 1, 1])
-    one, many = (posterior_means(truth.corpus, truth.priors, [z] * n, "cgs_p", lambda: None) for n in (1, 9))
-    np.testing.assert_allclose(*(doc_topic_std(truth.corpus, truth.priors, [z] * n) for n in (1, 9)), rtol=1e-5)
+    kept = [KeptDraws(truth.priors, [z] * n) for n in (1, 9)]
+    one, many = (posterior_means(truth.corpus, draws, "cgs_p", lambda: None) for draws in kept)
+    np.testing.assert_allclose(*(doc_topic_std(truth.corpus, draws) for draws in kept), rtol=1e-5)
     np.testing.assert_allclose(one.components, many.components, rtol=1e-6)
     assert many.topic_shares.tolist() == [[3 / 7, 4 / 7]] * 9
 
@@ -96,11 +98,11 @@ def test_identical_draws_do_not_differ_from_one():
 def test_topics_without_tokens_and_documents_without_words():
     corpus = make_corpus([[], [0, 0], []], 2)
     priors = Priors.make([0.5, 1e-5, 2.0], 0.1, 3, 2)
-    found = posterior_means(corpus, priors, [np.array([0, 0])] * 3, "cgs_p", lambda: None)
+    found = posterior_means(corpus, KeptDraws(priors, [np.array([0, 0])] * 3), "cgs_p", lambda: None)
     alpha, total = np.array([0.5, 1e-5, 2.0]), 2.50001
     np.testing.assert_allclose(found.doc_topic[0], alpha / total, rtol=1e-6)
     np.testing.assert_allclose(
-        doc_topic_std(corpus, priors, [np.array([0, 0])] * 3)[2],
+        doc_topic_std(corpus, KeptDraws(priors, [np.array([0, 0])] * 3))[2],
         np.sqrt(alpha * (total - alpha) / (total**2 * (total + 1))),
         rtol=1e-3,
         atol=1e-6,
@@ -110,12 +112,12 @@ def test_topics_without_tokens_and_documents_without_words():
 def test_averaging_stops_where_topics_switch_names():
     b = make_lda_corpus(60, 40, 4, random_state=0)
     lda = GibbsLDA(4, max_iter=60, n_draws=8, draw_every=2, random_state=0).fit(b.data)
-    (state,), (priors,) = lda._chain_states_, lda._chain_priors_
-    assert lda.n_draws_ == len(state.draws) == 8
-    draws = [z for _, z in state.draws]
+    (kept,) = lda._chain_draws_
+    assert lda.n_draws_ == len(kept) == 8
+    draws = list(kept.topics)
     draws[:5] = [np.array([1, 0, 2, 3], np.uint8)[z] for z in draws[:5]]
-    found = posterior_means(lda._corpus_, priors, draws, "cgs_p", lambda: None)
-    last = posterior_means(lda._corpus_, priors, draws[5:], "cgs_p", lambda: None)
+    found = posterior_means(lda._corpus_, KeptDraws(kept.priors, draws), "cgs_p", lambda: None)
+    last = posterior_means(lda._corpus_, KeptDraws(kept.priors, draws[5:]), "cgs_p", lambda: None)
     assert len(found.topic_shares) == 3
     for name, value in vars(last).items():
         np.testing.assert_array_equal(getattr(found, name), value)
@@ -124,7 +126,7 @@ def test_averaging_stops_where_topics_switch_names():
 def test_stop_is_called_for_every_draw():
     truth, calls = Enumeration(DOCS, V, K, 0.4, 0.3), []
     draws = [np.array([0, 0, 1, 1, 0, 1, 1])] * 5
-    posterior_means(truth.corpus, truth.priors, draws, "cgs_p", lambda: calls.append(1))
+    posterior_means(truth.corpus, KeptDraws(truth.priors, draws), "cgs_p", lambda: calls.append(1))
     assert len(calls) >= 2 * len(draws)
 
 
@@ -160,7 +162,9 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def gibbs(corpus):
-    lda = GibbsLDA(3, doc_topic_prior=1.0, max_iter=80, n_draws=10, draw_every=4, point_estimate="cgs", random_state=0)
+    lda = GibbsLDA(
+        3, doc_topic_prior=1.0, max_iter=80, burn_in=40, n_draws=10, draw_every=4, point_estimate="cgs", random_state=0
+    )
     return lda.fit(corpus)
 
 

@@ -1,6 +1,8 @@
 """Matching of topics: distances against SciPy, orders that are known, and names that have switched."""
 
 import itertools
+import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -8,8 +10,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from sklda import GibbsLDA
+from sklda._inference.corpus import Corpus
 from sklda._inference.sampling import matching
 from sklda._inference.sampling.matching import match_topics, same_names
+from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda.datasets import make_lda_corpus
 
 
@@ -120,3 +124,66 @@ def test_empty_topics_and_one_topic():
     assert same_names(counts, counts)
     assert not same_names(counts, counts[:, [1, 0, 2]])
     assert same_names(counts[:, :1], counts[:, :1])
+
+
+def moved(rng, K, V, n_tokens):
+    """Word-topic counts of random draws: a share of the tokens has another topic in the second, some topics change
+    places.
+    """
+    joint = rng.dirichlet(np.full(K, rng.choice([0.1, 1, 10])))[:, None] * rng.dirichlet(np.full(V, 0.2), K)
+    before = rng.multinomial(n_tokens, joint.ravel()).reshape(K, V)
+    after = rng.binomial(before, rng.choice([0.0, 0.5, 0.9, 0.99]))
+    for v, rest in enumerate((before - after).sum(axis=0)):
+        after[:, v] += rng.multinomial(rest, joint[:, v] / joint[:, v].sum())
+    names = np.arange(K)
+    some = rng.choice(K, rng.integers(min(K, 3) + 1), replace=False)
+    names[some] = np.roll(some, 1)
+    return before.T, after[names].T
+
+
+@pytest.mark.parametrize("products", [matching._PRODUCTS, 50])
+def test_names_are_those_of_the_best_assignment_of_all_topics(products, monkeypatch):
+    monkeypatch.setattr(matching, "_PRODUCTS", products)
+    rng, found, assigned = np.random.default_rng(0), Counter(), []
+    monkeypatch.setattr(matching, "linear_sum_assignment", lambda x: assigned.append(x) or linear_sum_assignment(x))
+    for _ in range(300):
+        before, after = moved(rng, rng.integers(1, 30), 40, 5000)
+        overlap = np.sqrt(before.T) @ np.sqrt(after) / before.sum()
+        sigma = linear_sum_assignment(overlap, maximize=True)[1]
+        gain = (overlap[np.arange(len(sigma)), sigma] - np.diag(overlap)).max()
+        assert same_names(before, after) == (gain <= 0.1 / len(sigma))
+        found[gain <= 0.1 / len(sigma)] += 1
+    # Both answers, with and without an assignment.
+    assert min(found.values()) > 50 and 50 < len(assigned) < 250
+
+
+def test_too_many_topics_in_doubt(monkeypatch):
+    before, after = np.eye(6, dtype=int)[:, [0, 1, 2, 3, 4, 5]] * 9, np.eye(6, dtype=int) * 9
+    after[:, :2] += 1
+    assert same_names(before, after)
+    after = after[:, [1, 0, 2, 3, 4, 5]]
+    after[0] += 5
+    assert not same_names(before, after)
+    monkeypatch.setattr(matching, "MOST_DOUBTFUL", 1)
+    monkeypatch.setattr(matching, "linear_sum_assignment", None)
+    assert not same_names(before, after)
+
+
+def test_many_topics_take_no_matrix_of_their_pairs():
+    X = np.random.default_rng(0).poisson(0.5, (6, 30))
+    tracemalloc.start()
+    lda = GibbsLDA(50_000, max_iter=4, n_draws=3, draw_every=1, random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert lda.components_.shape == (50_000, 30)
+    # A matrix would take 20 GB.
+    assert peak < 100e6
+
+
+def test_the_memory_of_matches_is_reserved():
+    corpus = Corpus.from_counts(np.full((3, 4), 500))
+    sizes = [
+        reserve_memory(corpus, 10_000, n_chains=n_chains, n_draws=n_draws)[-1].size
+        for n_chains, n_draws in ((1, 1), (1, 2), (2, 1))
+    ]
+    assert sizes == [0, min(corpus.n_tokens, matching.MOST_DOUBTFUL) ** 2, 10_000**2]

@@ -2,13 +2,17 @@
 corpora.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from enumeration import DOCS, Enumeration, K, V, chi_square_p, make_chain
 from scipy.optimize import minimize, minimize_scalar
+from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, polygamma
 
-from sklda import GibbsLDA
+from sklda import CollapsedVariationalLDA, GibbsLDA
+from sklda._inference import rising
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import SeededMStep
 from sklda._inference.newton import RankOneUpdate
@@ -49,9 +53,10 @@ def log_rows(prior, counts):
 
 
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+@pytest.mark.parametrize("longest", [49, 3000])
 @pytest.mark.parametrize("n_components", [1, 2, 17, 300])
-def test_histograms_are_those_of_all_counts(kind, n_components):
-    corpus = simulated(doc_length=np.arange(60) % 50)
+def test_histograms_are_those_of_all_counts(kind, n_components, longest):
+    corpus = simulated(doc_length=[*range(50), *range(9), longest])
     chain = make_chain(
         corpus,
         Priors.make(0.1, 0.1, n_components, corpus.n_features),
@@ -61,16 +66,20 @@ def test_histograms_are_those_of_all_counts(kind, n_components):
     for _ in range(2):
         n_dk, m_kv = (counts.astype(int) for counts in counts_of(corpus, chain.topics, n_components))
         by_topic = np.array([np.bincount(column[column > 0], minlength=n_dk.max() + 1) for column in n_dk.T])
-        np.testing.assert_array_equal(chain.doc_histogram(by_topic=True), by_topic)
-        np.testing.assert_array_equal(chain.doc_histogram(), by_topic.sum(axis=0, keepdims=True))
+        found = chain.doc_histogram_by_topic().toarray()
+        assert found.shape[1] == corpus.lengths.max() + 1 and not found[:, by_topic.shape[1] :].any()
+        np.testing.assert_array_equal(found[:, : by_topic.shape[1]], by_topic)
+        np.testing.assert_array_equal(chain.doc_histogram(), by_topic.sum(axis=0))
         words = chain.word_histogram()
         np.testing.assert_array_equal(words, np.bincount(m_kv[m_kv > 0], minlength=len(words)))
         # Lists of topics have another order, and entries without tokens, after a sweep.
         chain.sweep()
 
 
+@pytest.mark.parametrize("block", [2**18, 1000, 1])
 @pytest.mark.parametrize("numbers", [[[0, 0], [0, 0]], [[1, 5, 5], [0, 900, 2]], [[3], [0]]])
-def test_sums_of_log_rising_factorials(numbers):
+def test_sums_of_log_rising_factorials(numbers, block, monkeypatch):
+    monkeypatch.setattr(rising, "_BLOCK", block)
     numbers = np.array(numbers)
     a = np.array([0.03, 700.0])
     histogram = np.array([np.bincount(row, minlength=1000) for row in numbers])
@@ -78,7 +87,8 @@ def test_sums_of_log_rising_factorials(numbers):
     second = first + a[:, None] ** 2 * (polygamma(1, a[:, None] + numbers) - polygamma(1, a[:, None]))
     value = gammaln(a[:, None] + numbers) - gammaln(a[:, None])
     expected = [each.sum(axis=1) for each in (value, first, second)]
-    np.testing.assert_allclose(SumOfLogRising(histogram)(a), expected, rtol=1e-8, atol=1e-12)
+    for form in (np.array, csr_array):
+        np.testing.assert_allclose(SumOfLogRising(form(histogram))(a), expected, rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("free", [[0, 1, 2, 3, 4], [1, 4], [2], []])
@@ -251,3 +261,16 @@ def test_every_sampler_recovers_the_priors(sampler, monkeypatch):
     ).fit(corpus.data)
     assert lda.sampler_ == {"collapsed": "dense"}.get(sampler, sampler)
     assert_recovered(lda)
+
+
+@pytest.mark.parametrize("learn", [GibbsLDA(60, max_iter=20), CollapsedVariationalLDA(60, max_iter=5)])
+def test_a_long_document_takes_no_memory_for_each_topic(learn):
+    X = np.random.default_rng(0).poisson(0.3, (20, 50))
+    X[0] = 2000
+    tracemalloc.start()
+    lda = learn.set_params(random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.ptp(lda.doc_topic_prior_) > 0
+    # A dense histogram of every topic takes 48 MB.
+    assert peak < 30e6

@@ -17,6 +17,7 @@ from sklda._inference.compound.tail_counts import TailCounts
 from sklda._inference.gibbs_em import GibbsEM
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.kept_draws import KeptDraws
 
 # Draws of (pi, z), one a sweep, behind an M-step of Gibbs-EM. Chosen, not tuned; the mean over the later M-steps
 # removes most of the noise of so few.
@@ -45,8 +46,8 @@ class CompoundState(ChainState):
         alpha after every sweep, if it is drawn.
     prior_trace : tuple of (float, float)
         (gamma, mean of eta) in every sweep, if one of them is learnt.
-    mixture_draws : tuple of ndarray
-        pi at every `draw_every`-th sweep after the burn-in.
+    mixture_draws : tuple of (int, ndarray)
+        Sweep and pi of the draws that were kept after the burn-in. Those of z are the last of them.
     m_steps : tuple of ndarray of shape (2,)
         log (gamma, eta) at first and after every M-step; NaN for an eta that is not learnt.
     gathered : tuple of Statistics
@@ -66,6 +67,35 @@ class CompoundState(ChainState):
     mixture_draws: tuple = ()
     m_steps: tuple = ()
     gathered: tuple = ()
+
+
+@dataclass(frozen=True, eq=False)
+class CompoundDraws(KeptDraws):
+    """Draws of z and of the mixtures, which give alpha of each draw.
+
+    Attributes
+    ----------
+    mixtures : ndarray of shape (n_draws, n_collections, n_components)
+        pi in each draw.
+    gamma : float
+    collections : ndarray of shape (n_documents,), int64
+    """
+
+    mixtures: np.ndarray
+    gamma: float
+    collections: np.ndarray
+
+    def priors_at(self, index):
+        return dataclasses.replace(self.priors, doc=self.alpha_at(index, 0, len(self.collections)))
+
+    def alpha_at(self, index, first, last):
+        return document_prior(self.gamma, self.mixtures[index])[self.collections[first:last]]
+
+    def mean_alpha(self):
+        return document_prior(self.gamma, self.mixtures).mean(axis=0)[self.collections]
+
+    def last(self, n_draws):
+        return dataclasses.replace(super().last(n_draws), mixtures=self.mixtures[-n_draws:])
 
 
 class CompoundChain(GibbsChain):
@@ -121,9 +151,6 @@ class CompoundChain(GibbsChain):
         super().restart_stream(random.child(seed, 0))
         self.seed = random.child(seed, 1)
 
-    def plain(self):
-        return type(self), (self.corpus, self.priors, self.state(), self.model)
-
     @property
     def pi(self):
         return np.exp(self.log_pi)
@@ -150,7 +177,7 @@ class CompoundChain(GibbsChain):
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token, then the mixtures and, if it is drawn, alpha; in the burn-in, learn gamma and eta."""
-        super().sweep(stop)
+        self.model.annealing.sweep(self, stop, super().sweep)
         rng = np.random.default_rng(random.child(self.seed, self.n_sweeps))
         self._move_mixtures(rng)
         if self.model.alpha_prior is not None:
@@ -158,14 +185,29 @@ class CompoundChain(GibbsChain):
             self.alphas.append(self.alpha)
         if self.em is not None:
             self.prior_trace.append((self.gamma, float(self.priors.topic_word().mean())))
-            if self.n_sweeps <= self.model.burn_in:
+            if self.model.annealing.n_sweeps < self.n_sweeps <= self.model.burn_in:
                 self._learn()
         self._set_doc_prior()
         if self.n_averaged:
             pi = self.pi
             self.moments += pi, pi**2
-            if self.model.draw_every and self.n_averaged % self.model.draw_every == 0:
-                self.mixture_draws.append(pi)
+
+    def keep_draw(self, n_draws):
+        super().keep_draw(n_draws)
+        self.mixture_draws.append((self.n_sweeps, self.pi))
+
+    def keep_only(self, n_burn_in, draw_every):
+        super().keep_only(n_burn_in, draw_every)
+        self.mixture_draws = [
+            (sweep, pi) for sweep, pi in self.mixture_draws if sweep > n_burn_in and sweep % draw_every == 0
+        ]
+
+    def kept_draws(self):
+        draws = super().kept_draws()
+        mixtures = [pi for _, pi in self.mixture_draws[-len(draws) :]] or [self.pi]
+        # alpha of every document is made from these when it is needed.
+        priors = dataclasses.replace(draws.priors, doc=document_prior(self.gamma, self.pi[:1]))
+        return CompoundDraws(priors, draws.topics, np.array(mixtures), self.gamma, self.model.collections)
 
     def _move_mixtures(self, rng):
         if self.model.method == "augmented":

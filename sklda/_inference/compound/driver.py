@@ -28,10 +28,11 @@ def continued(corpus, priors, model, states):
     return [_kind(model)(corpus, priors, state, model) for state in states]
 
 
-def run(chains, n_iter, *, n_jobs=None, listener=None):
+def run(chains, n_iter, schedule, *, n_jobs=None, listener=None):
     """`n_iter` sweeps of each chain, or ascents until they have converged but no longer than that."""
-    advance = maximise_bounds if isinstance(chains[0], VariationalAscent) else run_chains
-    return advance(chains, n_iter, n_jobs=n_jobs, listener=listener)
+    if isinstance(chains[0], VariationalAscent):
+        return maximise_bounds(chains, n_iter, n_jobs=n_jobs, listener=listener)
+    return run_chains(chains, n_iter, n_jobs=n_jobs, listener=listener, schedule=schedule)
 
 
 def prior_trace(chains):

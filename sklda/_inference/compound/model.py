@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference.parallel import Aligned
+from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
+from sklda._inference.sampling.run_chains import burn_in_of
 
 METHODS = ("augmented", "langevin", "variational")
 
@@ -25,8 +27,8 @@ class Model(Aligned):
         Whether gamma and eta are learnt: by Gibbs-EM in the burn-in, or in every variational iteration.
     burn_in : int
         Sweeps before the averages begin. Step sizes, gamma and eta change only in these sweeps.
-    draw_every : int or None
-        Sweeps between draws of pi that are kept.
+    annealing : Annealing
+        The first sweeps of the tokens, which have larger priors.
     """
 
     collections: np.ndarray
@@ -36,10 +38,10 @@ class Model(Aligned):
     learn_gamma: bool = False
     learn_eta: bool = False
     burn_in: int = 0
-    draw_every: int | None = None
+    annealing: Annealing = NOT_ANNEALED
 
     @classmethod
-    def make(cls, collections, n_collections, method, hyperparameters, *, max_iter, burn_in, draw_every, earlier=None):
+    def make(cls, collections, n_collections, method, hyperparameters, *, max_iter, burn_in, earlier=None):
         """Settings of a fit, new or continued.
 
         Parameters
@@ -51,8 +53,7 @@ class Model(Aligned):
         max_iter : int
             Sweeps of this fit.
         burn_in : int or None
-            None: half of `max_iter`.
-        draw_every : int or None
+            None: the annealed sweeps, and half of the others.
         earlier : pair of Model and list of state, default=None
             Model and last states of the fit that is continued. Its burn-in is kept.
 
@@ -61,21 +62,16 @@ class Model(Aligned):
         ValueError
             If the method cannot do what is asked, or the burn-in does not fit the number of sweeps.
         """
-        n_sweeps = max_iter
-        if earlier is not None:
-            burn_in, n_sweeps = earlier[0].burn_in, max_iter + min(state.n_sweeps for state in earlier[1])
-        elif burn_in is None:
-            burn_in = max_iter // 2
         if method == "variational":
-            burn_in = 0
-            if draw_every is not None:
-                raise ValueError("method='variational' makes no draws: draw_every must be None.")
             if hyperparameters.alpha_prior is not None:
                 raise ValueError("method='variational' does not draw alpha: give collection_topic_prior as a float.")
-        elif burn_in >= n_sweeps:
-            raise ValueError(f"burn_in = {burn_in} leaves none of {n_sweeps} sweeps to average: make max_iter larger.")
-        elif (hyperparameters.learn_gamma or hyperparameters.learn_eta) and burn_in == 0:
-            raise ValueError("learn_priors=True learns in the burn-in, and burn_in is 0 sweeps: make it longer.")
+            annealing, burn_in = NOT_ANNEALED, 0
+        elif earlier is not None:
+            annealing, burn_in = earlier[0].annealing, earlier[0].burn_in
+            burn_in_of(burn_in, max_iter + min(state.n_sweeps for state in earlier[1]))
+        else:
+            annealing = Annealing.within(max_iter, burn_in)
+            burn_in = burn_in_of(burn_in, max_iter, annealing.n_sweeps)
         return cls(
             collections,
             n_collections,
@@ -84,7 +80,7 @@ class Model(Aligned):
             hyperparameters.learn_gamma,
             hyperparameters.learn_eta,
             burn_in,
-            draw_every,
+            annealing,
         )
 
     @property

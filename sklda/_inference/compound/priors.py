@@ -12,6 +12,7 @@ from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.gibbs_em import BOUNDS
 from sklda._inference.newton import newton_on_log
 from sklda._inference.priors import LARGEST, SMALLEST, check_prior
+from sklda._inference.sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR
 
 # gamma, a sum over topics, as given. At 1e-6 a document has one topic only. A smaller gamma would bring gamma pi to the
 # smallest value that the kernels take, 1e-12, for mixtures that are not small.
@@ -46,26 +47,27 @@ class Hyperparameters:
     learn_eta: bool
 
     @classmethod
-    def make(cls, n_components, collection_topic_prior, doc_concentration, topic_word_prior, learn_priors):
+    def make(cls, n_components, collection_topic_prior, doc_concentration, topic_word_prior, learn_priors, n_tokens):
         """From the parameters of `CompoundLDA`: what is None has its default, and is learnt if `learn_priors`.
 
         Raises
         ------
         ValueError, TypeError
-            If a value is out of range or not a number, or there is nothing to learn.
+            If a value is out of range or not a number.
         """
+        # alpha and eta of other estimators are 1 / K at first, and those of a small corpus stay at another value.
+        first = 1.0 / n_components
+        if learn_priors and n_tokens < LEAST_TOKENS:
+            learn_priors, first = False, SMALL_CORPUS_PRIOR
         learn_gamma, learn_eta = (learn_priors and value is None for value in (doc_concentration, topic_word_prior))
-        if learn_priors and not (learn_gamma or learn_eta):
-            raise ValueError(
-                "learn_priors=True learns the priors that are None, but doc_concentration and topic_word_prior are "
-                "both given: set one of them to None, or learn_priors to False."
-            )
-        gamma = 1.0 if doc_concentration is None else check_prior(doc_concentration, "doc_concentration", {})
+        gamma = first * n_components
+        if doc_concentration is not None:
+            gamma = check_prior(doc_concentration, "doc_concentration", {})
         if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
             raise ValueError(
                 f"doc_concentration = {gamma:g}: it must lie between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}."
             )
-        eta = 1.0 / n_components if topic_word_prior is None else topic_word_prior
+        eta = first if topic_word_prior is None else topic_word_prior
         alpha, alpha_prior = _first_alpha(collection_topic_prior)
         return cls(alpha, gamma, eta, alpha_prior, learn_gamma, learn_eta)
 

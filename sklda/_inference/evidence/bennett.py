@@ -15,8 +15,8 @@ from sklda._inference.evidence.annealing import (
     reverse_ais,
     reverse_prior_ais,
 )
+from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.collapsed import ChainState
-from sklda._inference.sampling.initialisation import anneal
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,10 +24,15 @@ def exact(corpus, topic_word, doc_topic_prior):
         words, counts = np.unique(corpus.words[corpus.offsets[d] : corpus.offsets[d + 1]], return_counts=True)
         alpha = doc_topic_prior[d if len(doc_topic_prior) > 1 else 0]
         n, K = int(counts.sum()), len(alpha)
-        if K * n * float(n + 1) ** (K - 1) > _MOST_PRODUCTS:
+        if n == 0:
+            values.append(0.0)
+            continue
+        # Logarithms, because the power may exceed all floats.
+        log_sums = (K - 1) * np.log10(n + 1)
+        if np.log10(K * n) + log_sums > np.log10(_MOST_PRODUCTS):
             raise ValueError(
-                f"document {d} has {n} tokens: method='exact' would sum over about {float(n + 1) ** (K - 1):.2g} "
-                f"counts of its {K} topics. Use method='guided_ais', or fewer topics or shorter documents."
+                f"document {d} has {n} tokens: method='exact' would sum over about 10^{log_sums:.0f} counts of its {K} "
+                "topics. Use method='guided_ais', or fewer topics or shorter documents."
             )
         values.append(_log_likelihood(np.repeat(topic_word[:, words].T, counts, axis=0), alpha))
     return np.array(values)
@@ -47,9 +52,9 @@ def _log_likelihood(phi, alpha):
         if largest == 0:
             return -np.inf
         coefficients, log_scale = coefficients / largest, log_scale + np.log(largest)
-    axes = np.indices(coefficients.shape) if K > 1 else np.zeros((0,), int)
+    axes = np.indices(coefficients.shape, sparse=True)
     # The count of the last topic follows from the others.
-    last = n - (axes.sum(axis=0) if K > 1 else 0)
+    last = n - sum(axes)
     possible = last >= 0
     log_moment = log_gamma_ratio(alpha[-1], np.maximum(last, 0)) - log_gamma_ratio(alpha.sum(), n)
     log_moment = reduce(lambda total, k: total + log_gamma_ratio(alpha[k], axes[k]), range(K - 1), log_moment)

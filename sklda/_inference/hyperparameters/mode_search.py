@@ -17,9 +17,10 @@ from sklda._inference.modes.mode_evidence import NEGLIGIBLE, can_tell_modes_apar
 from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
-from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS, initialise_chains
+from sklda._inference.sampling.initialisation import initialise_chains
 
 # Up to this many tokens, chains begin annealed, at an h that a first chain has found. With more that would cost too
 # much: they begin with random topics, and h is fixed in this share of the first sweeps, in which the topics form.

@@ -93,7 +93,9 @@ class Grid:
         if isinstance(draw, DirichletDraws):
             return draw.word_part(self.etas)[0], draw.doc_part(self.alphas)[0]
         word = _rising(self.word_table, self.etas, draw.word)
-        word -= log_rising(self.etas * self.n_features, draw.totals[0]).sum(axis=1)
+        # Most of very many topics have no token, and change nothing.
+        totals = draw.totals[0][draw.totals[0] > 0]
+        word -= log_rising(self.etas * self.n_features, totals).sum(axis=1)
         return word, _rising(self.doc_table, self.alphas, draw.doc) - self.lengths
 
     def neighbours(self, at):
@@ -341,8 +343,9 @@ def _drawn(weights, rng):
 
 
 def _again(cls, corpus, priors, state, own):
-    """A chain in another process. Counts are computed again, because received arrays may be read-only."""
+    """A chain in another process. Received arrays may be read-only: counts are computed again, others are copied."""
     chain = object.__new__(cls)
     GibbsChain.__init__(chain, corpus, priors, state)
-    vars(chain).update(own, log_zeta=own["log_zeta"].copy())
+    parts = tuple(part.copy() for part in own["_parts"])
+    vars(chain).update(own, log_zeta=own["log_zeta"].copy(), _parts=parts)
     return chain

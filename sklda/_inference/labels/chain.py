@@ -31,7 +31,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class LabelState:
-    """The state of a chain: which open topic every token has, the generator, and the sums over draws."""
+    """The state of a chain: which open topic every token has, the generator, and the records; see `LabelChain`."""
 
     choices: np.ndarray
     stream: np.ndarray
@@ -40,6 +40,9 @@ class LabelState:
     n_draws: int = 0
     doc_sums: np.ndarray | None = None
     pair_sums: np.ndarray | None = None
+    theta_sums: np.ndarray | None = None
+    shares: tuple = ()
+    label_free: tuple = ()
 
 
 class LabelChain:
@@ -64,6 +67,12 @@ class LabelChain:
         m_k.
     doc_sums, pair_sums : ndarray
         Sums over draws of n_dk and m_kv, or of their expectations.
+    theta_sums : ndarray of shape (2, n_open)
+        Sums over draws of the mean of theta given the topics, and of its square, for all open topics.
+    shares : list of ndarray of shape (n_topics,)
+        Share of the tokens with topics in each topic, in every draw.
+    label_free : list of (float, float)
+        log p(z | alpha), and the sum of the squared shares of the topics, after every sweep.
     """
 
     def __init__(self, corpus, open_topics, priors, plan, state):
@@ -74,6 +83,9 @@ class LabelChain:
             np.zeros(n) if sums is None else np.array(sums)
             for n, sums in ((len(open_topics.topics), state.doc_sums), (len(open_topics.pairs), state.pair_sums))
         )
+        n_open = len(open_topics.topics)
+        self.theta_sums = np.zeros((2, n_open)) if state.theta_sums is None else np.array(state.theta_sums)
+        self.shares, self.label_free = list(state.shares), list(state.label_free)
         most = int(open_topics.numbers.max(initial=1))
         self._scratch = np.empty(open_topics.n_topics + most), np.empty(most, np.int32)
         weights = max(len(open_topics.places) // max(corpus.n_tokens, 1), 1)
@@ -97,6 +109,9 @@ class LabelChain:
             self.n_draws,
             self.doc_sums.copy(),
             self.pair_sums.copy(),
+            self.theta_sums.copy(),
+            tuple(self.shares),
+            tuple(self.label_free),
         )
         return type(self), (self.corpus, self.open_topics, self.priors, self.plan, state)
 
@@ -139,6 +154,9 @@ class LabelChain:
     def add_draw(self, stop=NEVER_STOP):
         """Add the counts of the present draw, or their expectations, to the sums."""
         self.n_draws += 1
+        theta, _ = self.proportions(self.doc_counts())
+        self.theta_sums += theta, theta**2
+        self.shares.append(self._shares())
         if self.plan.method == "cgs":
             self.pair_sums += self.pair_counts
             self.doc_sums += self.doc_counts()
@@ -158,15 +176,42 @@ class LabelChain:
                 *self._scratch,
             )
 
+    def proportions(self, counts):
+        """theta of the open topics from counts of tokens, and the Dirichlet parameter's sum of their documents."""
+        opened = self.open_topics
+        weights = counts + self.priors.doc[opened.topics]
+        starts = opened.offsets[:-1]
+        sums = np.add.reduceat(np.append(weights, 0), starts) if len(starts) else np.zeros(0)
+        totals = np.repeat(sums, opened.numbers)
+        return weights / totals, totals
+
+    def record(self):
+        """Append the log joint of the present draw to `trace`, and two more numbers to `label_free`."""
+        log_topics = self.log_topics()
+        self.trace.append(log_topics + self.log_words())
+        self.label_free.append((log_topics, float((self._shares() ** 2).sum())))
+
     def log_joint(self):
         """log p(w, z | alpha, eta) with theta and phi integrated out, in nats, of documents with open topics."""
-        opened, priors = self.open_topics, self.priors
-        log_topics = _label_counts.documents(
-            self.corpus.offsets, opened.offsets, opened.topics, priors.doc, self.choices, self._scratch[1]
+        return self.log_topics() + self.log_words()
+
+    def log_topics(self):
+        """log p(z | alpha)."""
+        opened = self.open_topics
+        return _label_counts.documents(
+            self.corpus.offsets, opened.offsets, opened.topics, self.priors.doc, self.choices, self._scratch[1]
         )
-        return log_topics + _label_counts.words(
-            opened.pair_offsets, self.pair_counts, self.topic_totals, priors.word, priors.pair, priors.totals
+
+    def log_words(self):
+        """log p(w | z, eta)."""
+        offsets, priors = self.open_topics.pair_offsets, self.priors
+        return _label_counts.words(
+            offsets, self.pair_counts, self.topic_totals, priors.word, priors.pair, priors.totals
         )
+
+    def _shares(self):
+        """Share of the tokens with topics in each topic."""
+        return self.topic_totals / max(self.topic_totals.sum(), 1)
 
     def doc_counts(self):
         """n_dk of every document and open topic, int64."""

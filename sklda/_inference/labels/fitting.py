@@ -1,5 +1,7 @@
 """Fits of labelled LDA: chains, means over draws and chains, and draws of theta and phi."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sklda._inference import random
@@ -10,42 +12,70 @@ from sklda._inference.sampling.matching import match_topics
 _SWEEPS_BETWEEN = 5
 
 
-def mean_counts(chains, n_labels):
-    """Means over draws and chains of n_dk and m_kv, as values of the documents' open topics and of the pairs.
+@dataclass(frozen=True, eq=False)
+class LabelMeans:
+    """Means over draws and chains.
 
     Topics are anchored to labels, so that chains can be averaged too. Nothing anchors shared topics; if there are
     several, those of each chain are matched to those of the first chain before the average.
 
-    Parameters
+    Attributes
     ----------
-    chains : list of LabelChain
-    n_labels : int
-
-    Returns
-    -------
-    doc_counts, pair_counts : ndarray
+    doc_counts : ndarray of shape (n_open,)
+        n_dk of the documents' open topics.
+    pair_counts : ndarray of shape (n_pairs,)
+        m_kv.
+    theta_moments : ndarray of shape (2, n_open)
+        The mean of theta given the topics of all tokens, and its square.
+    shares : ndarray of shape (n_draws, n_topics)
+        Share of the tokens with topics in each topic, in the draws of all chains.
     """
-    opened = chains[0].open_topics
-    n_shared = opened.n_topics - n_labels
-    n_draws, sums = 0, [0, 0]
-    reference = None
-    for chain in chains:
-        if chain.n_draws == 0:
-            # A callback ended the chain early, or sees it before its first draw: the present state, in a copy.
-            chain = chain.copy()
-            chain.add_draw()
-        own = [chain.doc_sums, chain.pair_sums]
-        if n_shared > 1:
-            topics = _shared_topics(chain, n_labels)
-            reference = topics if reference is None else reference
-            order = match_topics(reference, topics)[0]
-            own = [
-                _reordered(values, of, n_labels, order)
-                for values, of in zip(own, (opened.topics, opened.pairs), strict=True)
-            ]
-        n_draws += chain.n_draws
-        sums = [a + b for a, b in zip(sums, own, strict=True)]
-    return [values / n_draws for values in sums]
+
+    doc_counts: np.ndarray
+    pair_counts: np.ndarray
+    theta_moments: np.ndarray
+    shares: np.ndarray
+
+    @classmethod
+    def of(cls, chains, n_labels):
+        """Means over the draws of chains, a list of LabelChain; of the present state of a chain without draws."""
+        opened = chains[0].open_topics
+        n_shared = opened.n_topics - n_labels
+        n_draws, sums, shares = 0, [0, 0, 0], []
+        reference = None
+        for chain in chains:
+            if chain.n_draws == 0:
+                # A callback ended the chain early, or sees it before its first draw: the present state, in a copy.
+                chain = chain.copy()
+                chain.add_draw()
+            own, own_shares = [chain.doc_sums, chain.pair_sums, chain.theta_sums], np.array(chain.shares)
+            if n_shared > 1:
+                topics = _shared_topics(chain, n_labels)
+                reference = topics if reference is None else reference
+                order = match_topics(reference, topics)[0]
+                own = [
+                    _reordered(values, of, n_labels, order)
+                    for values, of in zip(own, (opened.topics, opened.pairs, opened.topics), strict=True)
+                ]
+                own_shares[:, n_labels:] = own_shares[:, n_labels:][:, order]
+            n_draws += chain.n_draws
+            sums = [a + b for a, b in zip(sums, own, strict=True)]
+            shares.append(own_shares)
+        return cls(*(values / n_draws for values in sums), np.concatenate(shares))
+
+    def theta(self, chain):
+        """Means of theta over the open topics of every document, csr_array of shape (n_documents, n_topics)."""
+        return chain.open_topics.document_matrix(chain.proportions(self.doc_counts)[0])
+
+    def theta_std(self, chain):
+        """Posterior standard deviations of theta over the open topics, csr_array of shape (n_documents, n_topics).
+
+        The root of the variance between draws of E(theta | z) plus the mean of Var(theta | z).
+        """
+        mean, square = self.theta_moments
+        totals = chain.proportions(self.doc_counts)[1]
+        variance = np.maximum(square - mean**2, 0) + (mean - square) / (totals + 1)
+        return chain.open_topics.document_matrix(np.sqrt(np.maximum(variance, 0)))
 
 
 def _shared_topics(chain, n_labels):
@@ -59,16 +89,9 @@ def _shared_topics(chain, n_labels):
 def _reordered(values, topics, n_labels, order):
     """Values of shared topics in another order. Every word and document has all shared topics, in ascending order."""
     values, shared = values.copy(), topics >= n_labels
-    values[shared] = values[shared].reshape(-1, len(order))[:, order].ravel()
+    own = values[..., shared]
+    values[..., shared] = own.reshape(*own.shape[:-1], -1, len(order))[..., order].reshape(own.shape)
     return values
-
-
-def document_shares(chain, doc_counts):
-    """Means of theta over the open topics of every document, csr_array of shape (n_documents, n_topics)."""
-    opened = chain.open_topics
-    weights = doc_counts + chain.priors.doc[opened.topics]
-    sums = np.add.reduceat(np.append(weights, 0), opened.offsets[:-1]) if len(opened.offsets) > 1 else np.zeros(0)
-    return opened.document_matrix(weights / np.repeat(sums, opened.numbers))
 
 
 def sample_parameters(chain, eta, n_samples, seed):

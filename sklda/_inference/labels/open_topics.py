@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.parallel import Aligned
-from sklda._inference.priors import check_prior
+from sklda._inference.priors import check_memory_of_topics, check_prior
 from sklda._kernels import _label_counts
 
 
@@ -59,9 +59,13 @@ class OpenTopics(Aligned):
         ------
         ValueError
             If there are more pairs or topics than 32-bit numbers.
+        MemoryError
+            If the shared topics certainly need more memory than the computer has.
         """
         D, n_labels = labels.shape
         n_topics = n_labels + n_shared
+        # A number of the topic and a place for every document, and the place again.
+        check_memory_of_topics(n_shared, 20 * D, "n_shared")
         offsets = labels.indptr.astype(np.int64) + n_shared * np.arange(D + 1)
         topics = np.empty(offsets[-1], np.int32)
         shared = (offsets[1:, None] - n_shared + np.arange(n_shared)).ravel()

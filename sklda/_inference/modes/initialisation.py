@@ -5,21 +5,40 @@ from sklda._inference.modes.redraw import REDRAW_SWEEPS
 from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling import initialisation
+from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing, anneal
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._inference.sampling.initialisation import anneal, check_exchangeable, weights_of_model
+from sklda._inference.sampling.initialisation import check_exchangeable, weights_of_model
 from sklda._inference.sampling.point_estimates import check_assignments
 
 INITS = (*initialisation.INITS, "search")
 
 
-def init_of(init, X, corpus, n_components):
-    """A name, topic assignments or a fitted model as `initialise_chains` takes it; X is what the model transforms."""
+def start_of(init, X, corpus, n_components, n_sweeps, burn_in=None):
+    """The start of the chains of a fit, as `initialise_chains` takes it, and their annealed sweeps.
+
+    Parameters
+    ----------
+    init : str, array-like or fitted model
+    X : array-like or sparse matrix
+        What the model transforms.
+    corpus : Corpus
+    n_components : int
+    n_sweeps : int
+        Number of sweeps of the fit. With ``"anneal"``, the first ones are annealed.
+    burn_in : int, default=None
+        Its burn-in, if it is given.
+
+    Returns
+    -------
+    init : str, ndarray or (ndarray, ndarray)
+    annealing : Annealing
+    """
     if isinstance(init, str):
-        return init
+        return ("random", Annealing.within(n_sweeps, burn_in)) if init == "anneal" else (init, NOT_ANNEALED)
     # A Series of pandas has a method of this name.
     if not hasattr(init, "transform") or hasattr(init, "__array__"):
-        return check_assignments(init, corpus, n_components)[0]
-    return weights_of_model(init, X, corpus, n_components)
+        return check_assignments(init, corpus, n_components)[0], NOT_ANNEALED
+    return weights_of_model(init, X, corpus, n_components), NOT_ANNEALED
 
 
 def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain):

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.count_rows import CountRows, aligned_zeros
+from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._kernels import _collapsed, _histograms, _log_joint, _prior_path, _tokens
 
 # Weights (tokens times topics) of a block; `stop` is called between blocks. A block takes about a tenth of a second.
@@ -39,6 +41,8 @@ class ChainState:
         log p(z | alpha), and the sum of the squared shares of the topics, after every sweep.
     n_burn_in : int
         Number of sweeps whose draws are not used.
+    n_annealed : int
+        Number of sweeps of the annealed start.
     """
 
     topics: np.ndarray
@@ -49,6 +53,7 @@ class ChainState:
     draws: tuple = ()
     label_free: tuple = ()
     n_burn_in: int = 0
+    n_annealed: int = 0
 
     def compact(self, n_components):
         """A copy without records, with topics in the smallest integer type: it saves memory."""
@@ -89,7 +94,8 @@ class GibbsChain:
         self.stream = np.array(state.stream, np.uint64)
         self.n_sweeps = state.n_sweeps
         self.trace, self.snapshots, self.draws = list(state.trace), list(state.snapshots), list(state.draws)
-        self.label_free, self.n_burn_in = list(state.label_free), state.n_burn_in
+        self.label_free = list(state.label_free)
+        self.n_burn_in, self.n_annealed = state.n_burn_in, state.n_annealed
         self._set_up(state.topics)
 
     def _set_up(self, topics):
@@ -253,6 +259,16 @@ class GibbsChain:
         self.draws.append((self.n_sweeps, compact_topics(self.topics, self.priors.n_components)))
         del self.draws[:-n_draws]
 
+    def keep_only(self, n_burn_in, draw_every):
+        """Forget draws of the burn-in, and those that are not a multiple of `draw_every` sweeps."""
+        self.n_burn_in = n_burn_in
+        self.draws = [(sweep, z) for sweep, z in self.draws if sweep > n_burn_in and sweep % draw_every == 0]
+
+    def kept_draws(self):
+        """`KeptDraws`: the draws that were kept, or the present one if there are none."""
+        topics = [z for _, z in self.draws] or [compact_topics(self.topics, self.priors.n_components)]
+        return KeptDraws(self.priors, topics)
+
     def log_joint(self):
         """log p(w, z | alpha, eta) with theta and phi integrated out, in nats."""
         return self.log_topics() + self.log_words()
@@ -275,24 +291,28 @@ class GibbsChain:
         self.add_doc_topic_counts(counts)
         return counts
 
-    def doc_histogram(self, by_topic=False):
-        """How often each count n_dk > 0 occurs.
+    def doc_histogram(self):
+        """How often each count n_dk > 0 occurs, int64 (largest n_dk + 1,)."""
+        histogram = np.zeros((1, len(self.corpus.length_histogram)), np.int64)
+        largest, _ = self._count_documents(histogram, np.empty((2, 0), np.int32))
+        return histogram[0, : largest + 1]
 
-        Parameters
-        ----------
-        by_topic : bool, default=False
-            Whether there is a histogram for each topic.
+    def doc_histogram_by_topic(self):
+        """How often each count n_dk > 0 occurs in each topic, csr_array (n_components, longest document + 1), int64."""
+        shape = K, n_values = self.priors.n_components, len(self.corpus.length_histogram)
+        # Dense for small counts only: one document of a million tokens would take K times a million numbers.
+        width = min(n_values, 2 + self.corpus.n_tokens // K)
+        histogram, larger = np.zeros((K, width), np.int64), np.empty((2, self.corpus.n_tokens // width), np.int32)
+        largest, n_larger = self._count_documents(histogram, larger)
+        small = csr_array(histogram[:, : largest + 1])
+        small = csr_array((small.data, small.indices, small.indptr), shape=shape)
+        if not n_larger:
+            return small
+        return small + coo_array((np.ones(n_larger, np.int64), tuple(larger[:, :n_larger])), shape=shape).tocsr()
 
-        Returns
-        -------
-        ndarray of shape (1 or n_components, largest n_dk + 1), int64
-        """
-        histogram = np.zeros((self.priors.n_components if by_topic else 1, len(self.corpus.length_histogram)), np.int64)
-        return histogram[:, : 1 + self._count_documents(histogram)]
-
-    def _count_documents(self, histogram):
-        """Add the documents to `histogram`; return the largest n_dk."""
-        return _histograms.documents(self.corpus.offsets, self.topics, histogram, self._counts)
+    def _count_documents(self, histogram, larger):
+        """Add the documents to `histogram` and `larger`; return the largest n_dk there and the number of others."""
+        return _histograms.documents(self.corpus.offsets, self.topics, histogram, larger, self._counts)
 
     def word_histogram(self):
         """How often each count m_kv > 0 occurs, int64 (largest m_kv + 1,)."""
@@ -307,7 +327,9 @@ class GibbsChain:
     def state(self):
         """A copy of the state. A chain of the same class made from it makes the same draws as this chain."""
         records = (tuple(each) for each in (self.trace, self.snapshots, self.draws, self.label_free))
-        return ChainState(self.topics.copy(), self.stream.copy(), self.n_sweeps, *records, self.n_burn_in)
+        return ChainState(
+            self.topics.copy(), self.stream.copy(), self.n_sweeps, *records, self.n_burn_in, self.n_annealed
+        )
 
 
 def compact_topics(topics, n_components):

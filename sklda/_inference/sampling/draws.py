@@ -5,11 +5,12 @@ from itertools import chain as chain_of
 from itertools import islice
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from sklda._inference.corpus import count_tokens
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._inference.sampling.matching import names_kept, overlaps
+from sklda._inference.sampling.matching import same_names
 from sklda._inference.sampling.parameters import draw_parameters
 from sklda._inference.sampling.point_estimates import add_estimates, word_blocks
 from sklda._kernels import _tokens
@@ -39,7 +40,7 @@ class PosteriorMeans:
     topic_shares: np.ndarray
 
 
-def posterior_means(corpus, priors, draws, method, stop=NEVER_STOP):
+def posterior_means(corpus, draws, method, stop=NEVER_STOP):
     """Means of theta and phi over the last draws of a chain.
 
     In every draw, the mean of phi and of theta is estimated by `add_estimates`. Draws are used backwards from the last
@@ -48,10 +49,7 @@ def posterior_means(corpus, priors, draws, method, stop=NEVER_STOP):
     Parameters
     ----------
     corpus : Corpus
-    priors : Priors
-        Of all draws.
-    draws : sequence of ndarray of shape (n_tokens,)
-        The topics of all tokens; at least one draw.
+    draws : KeptDraws
     method : {"cgs_p", "cgs"}
     stop : callable
 
@@ -59,35 +57,36 @@ def posterior_means(corpus, priors, draws, method, stop=NEVER_STOP):
     -------
     PosteriorMeans
     """
-    K, V = priors.shape
+    K, V = draws.priors.shape
     # Single precision: its rounding errors are far smaller than the differences between draws.
     doc_topic, topic_word = np.zeros((corpus.n_documents, K), np.float32), np.zeros((K, V), np.float32)
     shares, later = [], None
-    for topics in reversed(draws):
+    for i in reversed(range(len(draws))):
         stop()
+        topics = draws.topics[i]
         if later is not None and not _have_same_names(corpus, K, topics, later, stop):
             break
         later = topics
         shares.append(count_tokens(topics, K) / corpus.n_tokens)
-        add_estimates(corpus, priors, topics, doc_topic, topic_word, method, stop)
+        add_estimates(corpus, draws.priors_at(i), topics, doc_topic, topic_word, method, stop)
     doc_topic /= len(shares)
-    doc_topic += priors.doc
+    doc_topic += draws.last(len(shares)).mean_alpha()
     doc_topic /= doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
     topic_word /= len(shares)
-    topic_word += priors.topic_word()
+    topic_word += draws.priors.topic_word()
     return PosteriorMeans(topic_word, doc_topic, np.array(shares[::-1]))
 
 
 def _have_same_names(corpus, n_components, before, after, stop):
-    """`same_names` for the topics of all tokens, without the counts of all words at once."""
-    overlap = 0.0
+    """`same_names` for the topics of all tokens, without dense counts of all words at once."""
+    blocks = []
     for block in word_blocks(corpus, n_components):
         stop()
-        overlap = overlap + overlaps(*(block.counts(z, n_components)[:, :n_components] for z in (before, after)))
-    return names_kept(overlap / corpus.n_tokens)
+        blocks.append([csr_array(block.counts(z, n_components)[:, :n_components]) for z in (before, after)])
+    return same_names(*(vstack(counts, "csr") for counts in zip(*blocks, strict=True)), stop)
 
 
-def doc_topic_std(corpus, priors, draws):
+def doc_topic_std(corpus, draws):
     """Posterior standard deviations of theta over draws of z, (n_documents, n_components) float32.
 
     The root of the variance between draws of E(theta | z) plus the mean of Var(theta | z), where theta given z has a
@@ -96,19 +95,17 @@ def doc_topic_std(corpus, priors, draws):
     Parameters
     ----------
     corpus : Corpus
-    priors : Priors
-        Of all draws.
-    draws : sequence of ndarray of shape (n_tokens,)
-        The topics of all tokens; at least one draw.
+    draws : KeptDraws
     """
-    K, n = priors.n_components, len(draws)
+    K, n = draws.priors.n_components, len(draws)
     result = np.empty((corpus.n_documents, K), np.float32)
     for first, last in corpus.blocks(n_documents=max(_BLOCK_PROPORTIONS // K, 1)):
         offsets = corpus.offsets[first : last + 1]
-        own, alpha = slice(offsets[0], offsets[-1]), priors.doc[first:last] if len(priors.doc) > 1 else priors.doc
-        totals = corpus.lengths[first:last, None] + alpha.sum(axis=1, keepdims=True)
+        own = slice(offsets[0], offsets[-1])
         mean, squares = np.zeros((2, last - first, K))
-        for i, topics in enumerate(draws, 1):
+        for i, topics in enumerate(draws.topics, 1):
+            alpha = draws.alpha_at(i - 1, first, last)
+            totals = corpus.lengths[first:last, None] + alpha.sum(axis=1, keepdims=True)
             theta = np.zeros((last - first, K))
             _tokens.count_documents(offsets - offsets[0], topics[own].astype(np.int32), theta)
             theta += alpha
@@ -148,11 +145,11 @@ def sample_parameters(chains, n_samples, rng):
     return theta, phi
 
 
-def at_draws(corpus, priors, draws, n_samples):
+def at_draws(corpus, draws, n_samples):
     """Chains at draws of z: at equal distances if there are more draws than samples, else at each several times."""
     for i in range(n_samples):
         at = i * len(draws) // n_samples if n_samples < len(draws) else i % len(draws)
-        yield GibbsChain(corpus, priors, ChainState(draws[at], np.zeros(4, np.uint64)))
+        yield GibbsChain(corpus, draws.priors_at(at), ChainState(draws.topics[at], np.zeros(4, np.uint64)))
 
 
 def after_sweeps(chain):

@@ -7,15 +7,13 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP, in_parallel
 from sklda._inference.rising import log_gamma_ratio
+from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
-from sklda._inference.sampling.prior_path import PriorPath
 from sklda._kernels import _merges
 
 INITS = ("random", "sequential", "anneal", "prune")
 
-# "anneal": the factor of both priors in the first sweep, and the number of sweeps in which it decreases to 1.
-_ANNEAL_FACTOR, ANNEAL_SWEEPS = 10.0, 300
 # "prune": the initial number of topics as a multiple of K, the number of sweeps before the first merge, and the number
 # of sweeps after each merge.
 _PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN = 2.0, 60, 15
@@ -130,6 +128,10 @@ def weights_of_model(model, X, corpus, n_components):
             "cross-validation, give init=sklearn.frozen.FrozenEstimator(model)."
         )
     phi = _weights(model.components_, "components_", (n_components, corpus.n_features), "n_components and X")
+    dtype = np.asarray(model.components_).dtype
+    if hasattr(X, "astype") and dtype.kind == "f":
+        # Some models transform only the type of number that they were fitted with.
+        X = X.astype(dtype)
     theta = _weights(model.transform(X), "transform(X)", (corpus.n_documents, n_components), "X and n_components")
     return theta, phi / np.maximum(phi.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
@@ -145,16 +147,6 @@ def _weights(values, name, shape, reason):
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise ValueError(f"{name} of init must be finite and not negative, as in topic models.")
     return values
-
-
-def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS, factor=_ANNEAL_FACTOR):
-    """A chain after `n_sweeps` sweeps in which both priors decrease from `factor` times their values."""
-    kind = chain_class("collapsed", corpus, priors)
-    chain = kind.initialise_randomly(corpus, priors, seed)
-    factors = np.append(np.geomspace(factor, 1, n_sweeps), 1)
-    chain.anneal(PriorPath.multiples(priors, factors), stop, weigh=False)
-    chain.priors = priors
-    return chain
 
 
 def best_random_initialisation(corpus, priors, seeds, n_sweeps, stop):

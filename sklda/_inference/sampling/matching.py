@@ -5,11 +5,15 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.special import rel_entr
 
+from sklda._inference.parallel import NEVER_STOP
+
 # Elements of the arrays of a block of words, which stay in the cache, and its most words: longer sums in single
 # precision would be less exact.
 _BLOCK, _WORDS = 1 << 17, 1024
 # Topics have switched names if the overlap under another name is larger by this share of a topic of mean size.
 _SWITCHED = 0.1
+# Products of a block of overlaps, and the most topics whose names an assignment decides, which takes 128 MB.
+_PRODUCTS, MOST_DOUBTFUL = 2**18, 4096
 
 
 def match_topics(a, b):
@@ -31,37 +35,89 @@ def match_topics(a, b):
     return order, _distances(a, b[order])
 
 
-def same_names(before, after):
+def same_names(before, after, stop=NEVER_STOP):
     """Whether the topics of two successive draws have the same names.
 
     The overlap of topics k and l is the sum over words of the root of the product of their counts, by the number of
     tokens. If the best assignment gives a topic another name, the overlap there must be larger than under its own name
     by a tenth of the mean share of a topic. So small topics, which come and go, do not count.
 
+    The memory is that of the counts. If more than 4,096 topics are so alike that an assignment must decide, the names
+    are not the same.
+
     Parameters
     ----------
-    before, after : ndarray of shape (n_features, n_components), int
+    before, after : csr_array or ndarray of shape (n_features, n_components), int
         Word-topic counts, without the columns that pad them.
+    stop : callable, optional
+        Called between blocks of topics.
 
     Returns
     -------
     bool
     """
-    return names_kept(overlaps(before, after) / before.sum(dtype=np.int64))
+    n_tokens, K = before.sum(dtype=np.int64), before.shape[1]
+    before, after = (csr_array(counts).sqrt() for counts in (before, after))
+    own = before.multiply(after).sum(axis=0) / n_tokens
+    switched, surplus, gains = _SWITCHED / K, np.zeros(K), False
+    for i, j, overlap in _overlaps(before, after):
+        stop()
+        overlap /= n_tokens
+        gains = gains or (overlap > own[i] + switched).any()
+        overlap -= (own[i] + own[j]) / 2
+        above = overlap > 0
+        np.maximum.at(surplus, i[above], overlap[above])
+    # Over a cycle of names, the sum of the surplus is what it gains.
+    if not gains or not surplus.any():
+        return True
+    doubtful = _doubtful(before, after, own, n_tokens, surplus.sum(), stop)
+    if len(doubtful) > MOST_DOUBTFUL:
+        return False
+    loss = (before[:, doubtful].T @ after[:, doubtful]).toarray()
+    loss /= -n_tokens
+    sigma = linear_sum_assignment(loss)[1]
+    return not (np.diag(loss) - loss[np.arange(len(sigma)), sigma] > switched).any()
 
 
-def overlaps(before, after):
-    """Sums over words of the root of the product of their counts, (n_components, n_components)."""
-    # Sparse: most words have few topics, and the threads of a dense product would compete with other chains.
-    first, second = (csr_array(counts).sqrt() for counts in (before, after))
-    return (first.T @ second).toarray()
+def _doubtful(before, after, own, n_tokens, most, stop):
+    """The topics that may have another name in the best assignment: a cycle with any of the others gains nothing.
+
+    The search ends with more than 4,096.
+
+    Parameters
+    ----------
+    before, after : csr_array of shape (n_features, n_components)
+        Roots of the counts.
+    own : ndarray of shape (n_components,)
+        Overlaps of topics under their own names.
+    n_tokens : int
+    most : float
+        The largest sum of the positive surplus of a cycle.
+    stop : callable
+    """
+    found = np.zeros(len(own), bool)
+    for i, j, overlap in _overlaps(before, after):
+        stop()
+        near = overlap / n_tokens - (own[i] + own[j]) / 2 >= -most
+        found[i[near]] = found[j[near]] = True
+        if np.count_nonzero(found) > MOST_DOUBTFUL:
+            break
+    return np.flatnonzero(found)
 
 
-def names_kept(overlap):
-    """`same_names` from the overlaps by the number of tokens."""
-    sigma = linear_sum_assignment(overlap, maximize=True)[1]
-    gain = overlap[np.arange(len(sigma)), sigma] - np.diag(overlap)
-    return not (gain > _SWITCHED / len(sigma)).any()
+def _overlaps(before, after):
+    """Iterate over blocks of pairs of different topics, i and j, that share words, and the sums over their words."""
+    before = before.T.tocsr()
+    # The products up to each topic.
+    ends = np.concatenate([[0], np.cumsum(np.diff(after.indptr)[before.indices])])[before.indptr]
+    first, K = 0, before.shape[0]
+    while first < K:
+        last = max(int(np.searchsorted(ends, ends[first] + _PRODUCTS, side="right")) - 1, first + 1)
+        block = before[first:last] @ after
+        i, j = np.repeat(np.arange(first, last), np.diff(block.indptr)), block.indices
+        other = i != j
+        yield i[other], j[other], block.data[other]
+        first = last
 
 
 def _distances(a, b):
@@ -85,7 +141,8 @@ def _distances_of_all_pairs(a, b):
         for row, topic in zip(bits, block, strict=True):
             np.log2(np.add(topic, other, out=both), out=logs)
             row -= _information(both, logs) / 2
-    return np.sqrt(np.clip(bits, 0, 1))
+    np.clip(bits, 0, 1, out=bits)
+    return np.sqrt(bits, out=bits)
 
 
 def _information(p, logs):

@@ -15,7 +15,8 @@ from sklda._inference.arguments import check_choice
 from sklda._inference.corpus import Corpus, count_tokens, small_parts
 from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.priors import Priors, padded
+from sklda._inference.priors import Priors, check_memory_of_topics, padded
+from sklda._inference.sampling.matching import MOST_DOUBTFUL
 from sklda._inference.types import Counts
 from sklda._kernels import _point_estimates, _tokens
 
@@ -160,8 +161,8 @@ def word_blocks(corpus, n_components):
         first = last
 
 
-def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64):
-    """Reserve the memory for the point estimates and snapshots before chains run.
+def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64, n_chains=1, n_draws=1):
+    """Reserve the memory for the point estimates, snapshots and matches of topics before chains run.
 
     The caller holds the result while chains run and deletes it before the estimates. So if there is too little memory,
     the fit fails before the sweeps and not after them.
@@ -174,6 +175,8 @@ def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64):
         Number of copies of the topics in single precision.
     dtype : dtype, default=numpy.float64
         Of the estimates.
+    n_chains, n_draws : int, default=1
+        The topics of several chains, and of successive draws, are matched.
 
     Returns
     -------
@@ -183,10 +186,13 @@ def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64):
     Raises
     ------
     MemoryError
-        The message names the shape of the array that does not fit.
+        The message names the bytes that are needed, or the shape of the array that does not fit.
     """
     D, V, K = corpus.n_documents, corpus.n_features, n_components
-    return [np.empty((D, K), dtype), np.empty((K, V), dtype), np.empty((n_snapshots, K, V), np.float32)]
+    check_memory_of_topics(K, np.dtype(dtype).itemsize * (D + V) + 4 * n_snapshots * V)
+    n_matched = K if n_chains > 1 else min(K, corpus.n_tokens, MOST_DOUBTFUL) if n_draws > 1 else 0
+    estimates = np.empty((D, K), dtype), np.empty((K, V), dtype)
+    return [*estimates, np.empty((n_snapshots, K, V), np.float32), np.empty((n_matched, n_matched))]
 
 
 def point_estimates(
@@ -303,7 +309,7 @@ def check_assignments(topic_assignments, corpus, n_components=None):
             f"topic_assignments range from {topics.min()} to {topics.max()}; with n_components={n_components} "
             f"they must lie between 0 and {n_components - 1}."
         )
-    return np.ascontiguousarray(topics, np.int32), int(n_components)
+    return np.require(topics, np.int32, ["C", "A"]), int(n_components)
 
 
 def _flatten(topic_assignments, corpus):

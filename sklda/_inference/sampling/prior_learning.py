@@ -11,12 +11,12 @@ KINDS = ("asymmetric", "symmetric")
 
 # Sweeps between two M-steps.
 _EVERY = 10
-# Sweeps before the first M-step, as a share of the burn-in. Directly after a random initialisation all topics are
-# alike, and an M-step would choose an alpha that keeps them so.
+# Sweeps before the first M-step without an annealed start, as a share of the burn-in. Directly after a random
+# initialisation all topics are alike, and an M-step would choose an alpha that keeps them so.
 _WAIT = 0.2
 # Tokens from which on priors are learnt, and priors of smaller corpora. Measured on simulated corpora of 20 to 3,000
 # tokens: below 1,000 a learnt alpha per topic overfits, and fits of a dozen tokens end at the bounds of the priors.
-LEAST_TOKENS, _SMALL_CORPUS_PRIOR = 1000, 0.1
+LEAST_TOKENS, SMALL_CORPUS_PRIOR = 1000, 0.1
 # Number of draws that the last M-step uses: those of the last M-steps.
 _LAST_DRAWS = 12
 
@@ -44,6 +44,12 @@ class PriorLearning:
     def per_topic(self):
         return self.kind == "asymmetric"
 
+    @property
+    def names(self):
+        """The names of the priors that are learnt."""
+        given = {"doc_topic_prior": self.alpha, "topic_word_prior": self.eta}
+        return [name for name, prior in given.items() if prior is None]
+
     def values(self, priors):
         """eta and alpha, one or one for each topic, of the priors of a chain."""
         return np.array([self._eta(priors), *(priors.doc[0] if self.per_topic else priors.doc[0, :1])])
@@ -63,13 +69,9 @@ class PriorLearning:
         if eta is None:
             eta = float(values[0])
             if self.pseudo_counts is not None:
-                # In single precision, as in `Priors`, so that `as_learnt` gives the same priors again.
+                # In single precision, as in `Priors`, so that the `values` of these priors give them again.
                 eta = float(np.float32(eta)) + self.pseudo_counts.toarray()
         return Priors.make(alpha, eta, n_components, n_features)
-
-    def as_learnt(self, priors):
-        """The given priors, and for the others those that a chain has learnt."""
-        return self.priors(self.values(priors), *priors.shape)
 
     def begin(self, chain):
         """A `Learner` for a chain that has its initial priors."""
@@ -82,6 +84,13 @@ class PriorLearning:
             cells = self.pseudo_counts.tocoo()
             return SeededMStep(bounds, self.per_topic, (cells.row, cells.col, cells.data))
         return MStep(bounds, self.per_topic)
+
+
+def kind_of_learning(learn_priors):
+    """`learn_priors` as one of `KINDS`, or False."""
+    if isinstance(learn_priors, str):
+        return learn_priors
+    return KINDS[0] if learn_priors else False
 
 
 def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus):
@@ -105,7 +114,7 @@ def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus):
     """
     n_features, default = corpus.n_features, 1.0 / n_components
     if kind and corpus.n_tokens < LEAST_TOKENS:
-        kind, default = False, _SMALL_CORPUS_PRIOR
+        kind, default = False, SMALL_CORPUS_PRIOR
     first_alpha, first_eta = (default if prior is None else prior for prior in (alpha, eta))
     priors = Priors.make(first_alpha, first_eta, n_components, n_features)
     if pseudo_counts is not None:
@@ -114,6 +123,37 @@ def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus):
     if not kind or (alpha is not None and eta is not None):
         return priors, None
     return priors, PriorLearning(kind, alpha, eta if eta is None else first_eta, pseudo_counts)
+
+
+def continued_priors(priors, learning, former_priors, former):
+    """The priors of chains that continue: those given, and for the others those that each chain has learnt.
+
+    Parameters
+    ----------
+    priors : Priors
+        The initial priors of new chains.
+    learning : PriorLearning or None
+        How new chains would learn.
+    former_priors : list of Priors
+        Those of the chains.
+    former : tuple or None
+        The attributes of the `PriorLearning` of the chains.
+
+    Raises
+    ------
+    ValueError
+        If a prior was given to the chains, but is not given for the continuation.
+    """
+    if learning is None:
+        return [priors] * len(former_priors)
+    former = PriorLearning(*former) if former is not None else None
+    for name in learning.names:
+        if former is None or name not in former.names:
+            raise ValueError(
+                f"warm_start=True continues a fit with a given {name}, but {name} is now None, and priors are learnt "
+                f"only in the first fit. Give a {name}, or fit with warm_start=False to begin again."
+            )
+    return [learning.priors(former.values(own), *priors.shape) for own in former_priors]
 
 
 class Learner:
@@ -130,6 +170,7 @@ class Learner:
 
     def __init__(self, learning, chain):
         self.learning, self.draws = learning, []
+        self.first_sweep = chain.n_annealed or _WAIT * chain.n_burn_in
         self.m_step, self.log_h = learning.m_step(), np.log(learning.values(chain.priors))
 
     def has_learnt_for(self, n_sweeps):
@@ -138,7 +179,7 @@ class Learner:
 
     def after_sweep(self, chain):
         """Do an M-step, if there is one after this sweep."""
-        if chain.n_sweeps % _EVERY == 0 and chain.n_sweeps >= _WAIT * chain.n_burn_in:
+        if chain.n_sweeps % _EVERY == 0 and chain.n_sweeps >= self.first_sweep:
             self.draws = [*self.draws, self.m_step.statistics(chain)][-_LAST_DRAWS:]
             self._maximise(chain, self.draws[-1:])
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._inference.sampling.prior_learning import PriorLearning
 
 # Sweeps in each of the two windows whose mean log joints `Schedule.tol` compares.
@@ -15,8 +16,7 @@ _WINDOW = 20
 class Schedule:
     """The work between the sweeps of a chain.
 
-    The first half of the sweeps is burn-in. Priors are learnt in it, and no draws are kept from it. If a chain is
-    continued, the burn-in is the first half of all its sweeps; but if priors were learnt, it is that of the first run.
+    Priors are learnt in the burn-in, after the annealed sweeps, and no draws are kept from it.
 
     Attributes
     ----------
@@ -32,6 +32,12 @@ class Schedule:
         kept, the chain ends. None: all sweeps.
     learning : PriorLearning or None
         How the priors of a chain are learnt in its burn-in. None: they are fixed.
+    annealing : Annealing
+        The first sweeps of new chains. Their traces are at the priors without the factor.
+    burn_in : int or None
+        Sweeps of the burn-in of a chain, counted from its first sweep. None: the annealed sweeps and the first half of
+        the others. If such a chain is continued, these are those of all its sweeps; but if priors were learnt, the
+        burn-in is that of the first run.
     """
 
     n_draws: int = 1
@@ -39,6 +45,23 @@ class Schedule:
     snapshot_every: int | None = None
     tol: float | None = None
     learning: PriorLearning | None = None
+    annealing: Annealing = NOT_ANNEALED
+    burn_in: int | None = None
+
+
+def burn_in_of(burn_in, n_sweeps, n_annealed=0):
+    """The burn-in of chains of `n_sweeps` sweeps. None: the annealed sweeps and the first half of the others.
+
+    Raises
+    ------
+    ValueError
+        If no sweep is left for draws.
+    """
+    if burn_in is None:
+        return (n_annealed + n_sweeps) // 2
+    if burn_in >= n_sweeps:
+        raise ValueError(f"burn_in={burn_in} leaves none of {n_sweeps} sweeps for draws: make max_iter larger.")
+    return burn_in
 
 
 def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
@@ -79,10 +102,10 @@ def _run(index, chain, n_sweeps, listener, schedule, stop):
     for _ in range(n_sweeps):
         if listener is not None:
             listener.before(index)
-        chain.sweep(stop)
+        (chain if recorder is None else recorder).sweep(stop)
         stop()
         if recorder is None:
-            chain.trace.append(chain.log_joint())
+            chain.record()
         else:
             recorder.after_sweep()
         if (listener is not None and listener.after(index, chain)) or (recorder is not None and recorder.converged()):
@@ -100,15 +123,19 @@ class _Recorder:
         if chain.n_sweeps == 0:
             # The records of `from_assignments`.
             chain.trace, chain.label_free = [], []
-        if chain.n_sweeps == 0 or schedule.learning is None:
-            chain.n_burn_in = (chain.n_sweeps + n_sweeps) // 2
+            chain.n_annealed = schedule.annealing.n_sweeps
+        n_burn_in = schedule.burn_in
+        if n_burn_in is None:
+            learnt = chain.n_sweeps > 0 and schedule.learning is not None
+            n_burn_in = chain.n_burn_in if learnt else burn_in_of(None, chain.n_sweeps + n_sweeps, chain.n_annealed)
         # Those that one longer run would have kept.
-        chain.draws = [
-            (sweep, z) for sweep, z in chain.draws if sweep > chain.n_burn_in and sweep % schedule.draw_every == 0
-        ]
+        chain.keep_only(n_burn_in, schedule.draw_every)
         learns = schedule.learning is not None and chain.n_sweeps < chain.n_burn_in
         self.learning = schedule.learning.begin(chain) if learns else None
         self.n_sweeps = 0
+
+    def sweep(self, stop):
+        self.schedule.annealing.sweep(self.chain, stop)
 
     def after_sweep(self):
         chain, schedule, sweep = self.chain, self.schedule, self.chain.n_sweeps
@@ -128,6 +155,8 @@ class _Recorder:
         if self.schedule.tol is None or self.n_sweeps % _WINDOW or self.n_sweeps < 2 * _WINDOW:
             return False
         chain = self.chain
+        if chain.n_sweeps < chain.n_annealed + 2 * _WINDOW:
+            return False
         before, last = np.reshape(chain.trace[-2 * _WINDOW :], (2, _WINDOW)).mean(axis=1)
         if last - before >= self.schedule.tol * chain.corpus.n_tokens:
             return False
@@ -144,6 +173,7 @@ class _Recorder:
     def end(self):
         """Keep the last draw."""
         chain = self.chain
+        chain.n_annealed = min(chain.n_annealed, chain.n_sweeps)
         if chain.n_sweeps <= chain.n_burn_in or chain.n_sweeps % self.schedule.draw_every:
             chain.keep_draw(self.schedule.n_draws)
 

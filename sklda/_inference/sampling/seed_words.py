@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from scipy.sparse import csr_array
 
-from sklda._inference.priors import check_number_of_topics
+from sklda._inference.priors import check_memory_of_topics
 
 
 def pseudo_counts(seed_words, strength, n_components, corpus, names):
@@ -34,7 +34,7 @@ def pseudo_counts(seed_words, strength, n_components, corpus, names):
     TypeError
         If `seed_words` is not a dict, or a topic or word has the wrong type.
     """
-    check_number_of_topics(n_components)
+    check_memory_of_topics(n_components)
     if not isinstance(seed_words, Mapping):
         raise TypeError(f"seed_words must be a dict of topics and their words, got {seed_words!r}.")
     counts = corpus.word_frequencies
@@ -71,13 +71,15 @@ def _column(word, topic, n_features, names):
     return int(word)
 
 
-def columns_of(vocabulary, n_features):
+def columns_of(vocabulary, n_features, names=None):
     """The column of every word, as a dict.
 
     Parameters
     ----------
     vocabulary : dict of {str: int} or sequence of n_features str
     n_features : int
+    names : sequence of n_features str, default=None
+        The column names of X, if it has some. A word must not be the name of another column.
     """
     if isinstance(vocabulary, Mapping):
         found = dict(vocabulary)
@@ -98,4 +100,10 @@ def columns_of(vocabulary, n_features):
     outside = [word for word, column in found.items() if not 0 <= column < n_features]
     if outside:
         raise ValueError(f"vocabulary has column {found[outside[0]]} for {outside[0]!r}; X has {n_features} columns.")
+    for column, name in enumerate(() if names is None else names):
+        if found.get(name, column) != column:
+            raise ValueError(
+                f"vocabulary has column {found[name]} for {name!r}, but column {column} of X has this name. Give the "
+                "words in the order of the columns."
+            )
     return found

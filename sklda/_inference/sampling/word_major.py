@@ -195,9 +195,9 @@ class WordMajorChain(GibbsChain):
             self._scratch[2],
         )
 
-    def _count_documents(self, histogram):
+    def _count_documents(self, histogram, larger):
         K = self.priors.n_components
-        return _histograms.document_lists(self._begins, self._entries, self._sizes, K, histogram)
+        return _histograms.document_lists(self._begins, self._entries, self._sizes, K, histogram, larger)
 
     def word_histogram(self):
         histogram = np.zeros(int(np.diff(self._word_offsets).max()) + 1, np.int64)

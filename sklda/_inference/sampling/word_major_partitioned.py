@@ -110,9 +110,9 @@ class WordMajorPartitionedChain(PartitionedChain):
         begins, entries, _, sizes = self._lists
         return _word_layout.log_topics(self.corpus.offsets, self.priors.doc, begins, entries, sizes)
 
-    def _count_documents(self, histogram):
+    def _count_documents(self, histogram, larger):
         begins, entries, _, sizes = self._lists
-        return _histograms.document_lists(begins, entries, sizes, self.priors.n_components, histogram)
+        return _histograms.document_lists(begins, entries, sizes, self.priors.n_components, histogram, larger)
 
     @property
     def topics(self):

@@ -9,7 +9,7 @@ from sklda._inference import random
 from sklda._inference.evidence import estimates
 from sklda._inference.evidence.combining import combine_chains
 from sklda._inference.parallel import in_parallel
-from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS
+from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS
 from sklda._inference.topic_count.count_prior import LARGEST
 from sklda._inference.topic_count.posterior import ESTIMATE, ModelDraws, Posterior, credible_interval
 from sklda._inference.topic_count.runs import learn_chain

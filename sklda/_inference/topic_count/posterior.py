@@ -7,10 +7,10 @@ from scipy.special import ndtr, softmax
 
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import after_sweeps
-from sklda._inference.sampling.initialisation import anneal
 from sklda._inference.sampling.parameters import draw_parameters
 from sklda._inference.sampling.run_chains import run_chains
 

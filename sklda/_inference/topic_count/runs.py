@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 from sklda._inference import random
 from sklda._inference.evidence import estimates
 from sklda._inference.evidence.bennett import Runs, run_both_ways, sweeps_both_ways
-from sklda._inference.sampling.initialisation import ANNEAL_SWEEPS, anneal
+from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS, anneal
 
 # Length of a chain's first runs on a small corpus, in sweeps. There they begin at the prior, without an annealed chain.
 _SMALL_LENGTH = 1000

@@ -5,11 +5,10 @@ of each other, from the topics before the group, and their changes are added in 
 number of threads. A small corpus is one block; then every update uses all updates before it.
 """
 
-import os
-
 import numpy as np
 
 from sklda._inference import random
+from sklda._inference.arguments import check_memory
 from sklda._inference.priors import padded
 from sklda._inference.variational.word_blocks import padded_alpha, word_blocks, word_prior_rows
 from sklda._kernels import _collapsed_variational
@@ -60,7 +59,8 @@ class Batch:
         K, width = priors.n_components, padded(priors.n_components)
         n_entries = sum(block.n_entries for block in self.blocks)
         self.n_bytes = 4 * n_entries * width
-        _check_memory(self.n_bytes, n_entries, K)
+        needs = f"learning_method='batch' stores a distribution over {K} topics for {n_entries} words of documents:"
+        check_memory(self.n_bytes, needs, _ALTERNATIVE)
         most = max(len(block.words) for block in self.blocks)
         try:
             self.own = [np.zeros((block.n_entries, width), np.float32) for block in self.blocks]
@@ -147,16 +147,3 @@ class Batch:
 
 
 _ALTERNATIVE = "learning_method='online' and partial_fit need memory only for the topics and a chunk of documents."
-
-
-def _check_memory(needed, n_entries, n_components):
-    """Raise a MemoryError if the distributions are larger than the memory of the computer."""
-    try:
-        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return
-    if 0 < most < needed:
-        raise MemoryError(
-            f"learning_method='batch' stores a distribution over {n_components} topics for {n_entries} distinct words "
-            f"of documents: {needed / 1e9:.1f} GB, and this computer has {most / 1e9:.1f} GB. {_ALTERNATIVE}"
-        )

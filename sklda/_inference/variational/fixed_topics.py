@@ -45,11 +45,13 @@ def infer(corpus, topic_word, alpha, *, n_updates, tolerance, n_jobs=None):
 
 
 def _infer_block(block, rows, alpha, n_components, n_updates, tolerance, stop):
-    return infer_block(block, rows, alpha, n_components, n_updates, tolerance, rows[:0], stop)
+    # Not a part of `rows`, which may be read-only in another process.
+    unchanged = np.empty((0, rows.shape[1]), np.float32)
+    return infer_block(block, rows, alpha, n_components, n_updates, tolerance, unchanged, stop)
 
 
 def infer_block(block, rows, alpha, n_components, n_updates, tolerance, changes, stop):
-    """The expected counts of the documents of a block; the counts of words are added to `changes`."""
+    """The expected counts of the documents of a block; those of words are added to `changes` unless it is empty."""
     doc_topic = np.empty((block.n_documents, n_components))
     width = rows.shape[1]
     _collapsed_variational.infer_documents(

@@ -12,6 +12,9 @@ from scipy.sparse import csr_array
 from sklda._inference.count_histograms import CountHistograms, Histograms
 from sklda._inference.gibbs_em import Statistics
 
+# Expected counts of a block of words. The histogram of a block takes a few times its memory.
+_BLOCK = 2**20
+
 
 class Learner:
     """Learns the priors of one model.
@@ -40,13 +43,12 @@ class Learner:
         topic_totals : ndarray of shape (n_components,)
             m_k.
         """
-        by_topic = [split_histogram(column, int(lengths.max(initial=0))) for column in doc_topic.T]
-        by_topic = csr_array(np.array(by_topic))
+        by_topic = _by_topic(doc_topic, int(lengths.max(initial=0)))
         counts = CountHistograms(
             self.shape[1],
             _histograms(np.bincount(lengths[lengths > 0])),
             _histograms(by_topic.sum(axis=0)),
-            _histograms(split_histogram(word_topic.ravel(), int(np.ceil(word_topic.max())))),
+            _histograms(_of_words(word_topic)),
             topic_totals[None],
         )
         return Statistics(counts, by_topic if self.m_step.per_topic else None)
@@ -55,6 +57,21 @@ class Learner:
         """Do an M-step and return the new priors."""
         self.log_h = self.m_step.maximum([statistics], self.log_h)
         return self.learning.priors(np.exp(self.log_h), *self.shape)
+
+
+def _by_topic(doc_topic, longest):
+    """The split histogram of every column, csr_array (n_components, longest + 1)."""
+    # Each one as long as its largest count, because one long document would make all of them long.
+    columns = ((column, min(longest, int(np.ceil(column.max(initial=0))))) for column in doc_topic.T)
+    rows = Histograms.stack([_histograms(split_histogram(*each)) for each in columns])
+    return csr_array((rows.counts, rows.values, rows.offsets), shape=(len(rows), longest + 1))
+
+
+def _of_words(word_topic):
+    """The split histogram of all expected counts of words."""
+    largest, step = int(np.ceil(word_topic.max())), max(_BLOCK // word_topic.shape[1], 1)
+    starts = range(0, len(word_topic), step)
+    return sum(split_histogram(word_topic[first : first + step].ravel(), largest) for first in starts)
 
 
 def split_histogram(means, largest):

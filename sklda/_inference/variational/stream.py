@@ -9,7 +9,7 @@ from collections import deque
 
 import numpy as np
 
-from sklda._inference.priors import padded
+from sklda._inference.priors import check_memory_of_topics, padded
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 from sklda._inference.variational.fixed_topics import infer_block, phi_rows
 from sklda._inference.variational.word_blocks import padded_alpha, word_blocks, word_prior_rows
@@ -29,6 +29,8 @@ _LEARN_EVERY, _LEARN_DOCUMENTS = 10, 2000
 def initial_counts(corpus, priors, total_samples, seed):
     """Random m_kv, from which a stream with the first chunk `corpus` begins; (n_components, n_features)."""
     K, V = priors.shape
+    # These counts, and those of the stream.
+    check_memory_of_topics(K, 2 * 8 * V)
     size = _FIRST_SHARE * total_samples * max(corpus.n_tokens, 1) / max(corpus.n_documents, 1) / (K * V)
     return size / _FIRST_SHAPE * np.random.default_rng(seed).standard_gamma(_FIRST_SHAPE, (K, V))
 

@@ -1,0 +1,79 @@
+"""Annealed starts: the first sweeps of a chain have larger priors, at which the posterior has fewer modes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklda._inference.priors import LARGEST
+from sklda._inference.sampling.choice import chain_class
+from sklda._inference.sampling.prior_path import PriorPath
+
+# Sweeps of an annealed start that a fit, a search or an estimate makes in addition to its own sweeps, and the factor of
+# both priors in the first of them.
+ANNEAL_SWEEPS, _ANNEAL_FACTOR = 300, 10.0
+# The share of the sweeps of a fit that are annealed, the largest number of them, and the factor in the first of them.
+# benchmarks/bench_start.py shows what half and twice these values do.
+_SHARE, _MOST, _FACTOR = 0.4, 400, 20.0
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """The first sweeps of a chain have both priors times a factor, which falls geometrically to one.
+
+    Attributes
+    ----------
+    n_sweeps : int
+        Number of annealed sweeps.
+    factor : float
+        The factor in the first sweep. It is smaller if a prior would exceed its largest value.
+    """
+
+    n_sweeps: int
+    factor: float = _FACTOR
+
+    @classmethod
+    def within(cls, n_sweeps, burn_in=None):
+        """The annealed sweeps of a fit of `n_sweeps` sweeps in all.
+
+        They are the same share of a given burn-in as of that without a given one, (1 + `_SHARE`) / 2 of all sweeps.
+        """
+        n_sweeps = n_sweeps if burn_in is None else min(n_sweeps, burn_in * 2 / (1 + _SHARE))
+        return cls(min(int(_SHARE * n_sweeps), _MOST))
+
+    def factors(self, priors):
+        """The factors of all sweeps, for the priors at the end."""
+        largest = max(each.max(initial=0) for each in (priors.doc, priors.word, priors.topic))
+        return np.geomspace(np.clip(LARGEST / largest, 1, self.factor), 1, self.n_sweeps)
+
+    def sweep(self, chain, stop, sweep=None):
+        """Sweep once, with larger priors if this is one of the first `n_sweeps` sweeps of the chain.
+
+        Before and after the sweep, the chain has the priors at the end.
+
+        Parameters
+        ----------
+        chain : GibbsChain
+        stop : callable
+        sweep : callable, default=None
+            Makes the sweep, called with `stop`. None: ``chain.sweep``.
+        """
+        number, priors = chain.n_sweeps, chain.priors
+        if number < self.n_sweeps:
+            factor = self.factors(priors)[number]
+            chain.priors = priors.scaled(factor, factor)
+        (sweep or chain.sweep)(stop)
+        if number < self.n_sweeps:
+            chain.priors = priors
+
+
+NOT_ANNEALED = Annealing(0)
+
+
+def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS):
+    """A chain after `n_sweeps` sweeps in which both priors decrease from ten times their values."""
+    kind = chain_class("collapsed", corpus, priors)
+    chain = kind.initialise_randomly(corpus, priors, seed)
+    factors = Annealing(n_sweeps, _ANNEAL_FACTOR).factors(priors)
+    chain.anneal(PriorPath.multiples(priors, np.append(factors, 1)), stop, weigh=False)
+    chain.priors = priors
+    return chain

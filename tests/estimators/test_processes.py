@@ -1,0 +1,158 @@
+"""Work in other processes: no parallel path writes into an array that it has received, and all of it can be pickled."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from hostile.processes import Copies
+
+from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
+from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.choice import SAMPLERS
+
+# joblib maps arrays with more bytes than this into memory, read-only.
+SMALLEST = {"max_nbytes": 1}
+GIVEN = {"doc_topic_prior": 0.5, "topic_word_prior": 0.2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).poisson(0.4, (70, 40))
+
+
+def fits(sampler, **parameters):
+    """A fit and a warm start of two chains."""
+
+    def work(X):
+        lda = GibbsLDA(3, sampler=sampler, max_iter=25, n_chains=2, warm_start=True, random_state=0, **parameters)
+        lda.fit(X).fit(X)
+        return [lda.components_, lda.doc_topic_, lda.log_joint_trace_]
+
+    return work
+
+
+def empirical_bayes(**parameters):
+    options = {"n_tuning": 4, "max_iter": 10, "n_chains": 2, "random_state": 0, **parameters}
+    return lambda X: EmpiricalBayesLDA(2, **options).fit(X[:30, :20]).components_
+
+
+def labelled(**parameters):
+    lda = LabeledLDA(n_shared=2, burn_in=2, n_draws=2, n_chains=2, fold_in_iter=3, random_state=0, **parameters)
+    return lambda X: [lda.fit(X, X[:, :3] > 0).components_, lda.decision_function(X), lda.transform(X)]
+
+
+def scored(score):
+    def work(X):
+        lda = GibbsLDA(3, max_iter=10, snapshot_every=5, **GIVEN).fit(X)
+        return score(lda, X)
+
+    return work
+
+
+def held_out(method):
+    return scored(
+        lambda lda, X: metrics.held_out_log_likelihood(
+            X, (lda.topic_word_, 0.5), method=method, n_temperatures=5, random_state=0
+        )
+    )
+
+
+PATHS = {
+    **{f"GibbsLDA {sampler}": fits(sampler) for sampler in SAMPLERS},
+    "GibbsLDA, seed words": fits("collapsed", seed_words={0: [1]}, snapshot_every=5, init="sequential", n_jobs=2),
+    "GibbsLDA, one chain": lambda X: GibbsLDA(3, sampler="grouped", max_iter=3, **GIVEN).fit(X).components_,
+    "GibbsLDA, 300 topics": lambda X: GibbsLDA(300, n_chains=2, max_iter=3, **GIVEN).fit(X).components_,
+    **{
+        f"GibbsLDA {init}": lambda X, init=init: (
+            GibbsLDA(2, init=init, n_chains=2, max_iter=2, **GIVEN).fit(X[:15]).components_
+        )
+        for init in ("anneal", "prune", "search")
+    },
+    **{
+        f"CollapsedVariationalLDA {method}": lambda X, method=method: (
+            CollapsedVariationalLDA(3, learning_method=method, max_iter=6, random_state=0).fit(X).transform(X)
+        )
+        for method in ("batch", "online")
+    },
+    **{
+        f"CompoundLDA {method}": lambda X, method=method: (
+            CompoundLDA(3, method=method, n_chains=2, max_iter=5, learn_priors=True, random_state=0)
+            .fit(X, collections=np.arange(70) % 3)
+            .components_
+        )
+        for method in ("augmented", "langevin", "variational")
+    },
+    "LabeledLDA": labelled(),
+    "LabeledLDA, dependency": labelled(label_prior="dependency", dependency_sampler="gibbs"),
+    "EmpiricalBayesLDA": empirical_bayes(),
+    "EmpiricalBayesLDA, paper": empirical_bayes(tempering="paper", method="serial_tempering"),
+    "EmpiricalBayesLDA full_bayes": empirical_bayes(method="full_bayes"),
+    "EmpiricalBayesLDA gibbs_em": empirical_bayes(method="gibbs_em", doc_topic_prior=[1, 1]),
+    "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", tol=10.0),
+    "TopicCountLDA": lambda X: (
+        TopicCountLDA(1, 2, max_iter=300, n_temperatures=3, n_chains=2, **GIVEN).fit(X).components_
+    ),
+    **{f"held out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
+    "score": scored(lambda lda, X: [lda.transform(X), lda.score_samples(X), lda.perplexity(X)]),
+    "compare_topic_models": scored(
+        lambda lda, X: (
+            metrics.compare_topic_models(
+                X, lda, (lda.topic_word_[::-1].copy(), 0.5), n_temperatures=5, random_state=0
+            ).log_ratio
+        )
+    ),
+    "held_out_curve": scored(lambda lda, X: metrics.held_out_curve(X, lda, n_temperatures=2, random_state=0)),
+    "leave_one_out_score": lambda X: metrics.leave_one_out_score(
+        X[:6], GibbsLDA(3, max_iter=3, **GIVEN).fit(X[:6]), n_temperatures=3, random_state=0
+    ),
+    "log_evidence": lambda X: metrics.log_evidence(X, 3, n_temperatures=5, n_chains=2, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("path", PATHS)
+def test_results_are_those_of_threads(X, path, same):
+    expected = PATHS[path](X)
+    with joblib.parallel_config(Copies(), n_jobs=2):
+        assert same(PATHS[path](X), expected)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+@pytest.mark.parametrize(
+    "path", ["GibbsLDA, 300 topics", "CollapsedVariationalLDA batch", "CompoundLDA augmented", "LabeledLDA"]
+)
+def test_real_processes(X, path, backend, same):
+    expected = PATHS[path](X)
+    with joblib.parallel_config(backend, n_jobs=2, **SMALLEST):
+        assert same(PATHS[path](X), expected)
+
+
+def _write(array, stop):
+    array[0] = 1
+
+
+def test_what_writes_into_what_it_received_is_found():
+    with joblib.parallel_config(Copies(), n_jobs=2), pytest.raises(ValueError, match="read-only"):
+        in_parallel(_write, [(np.zeros(1),)] * 2)
+
+
+def test_what_cannot_be_pickled_is_found():
+    with (
+        joblib.parallel_config(Copies(), n_jobs=2),
+        pytest.raises((AttributeError, pickle.PicklingError), match="pickle"),
+    ):
+        in_parallel(lambda stop: None, [()] * 2)
+
+
+@pytest.mark.parametrize("path", ["GibbsLDA, 300 topics", "CompoundLDA augmented", "LabeledLDA"])
+def test_processes_get_no_counts(X, path, same, tmp_path):
+    """joblib cannot send a memory map without the name of its file. Only callbacks need X."""
+    expected = PATHS[path](X)
+    with open(tmp_path / "counts", "w+b") as file:
+        counts = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+        counts[:] = X
+        counts.filename = None
+        with joblib.parallel_config("loky", n_jobs=2):
+            assert same(PATHS[path](counts), expected)

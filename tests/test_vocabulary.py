@@ -1,0 +1,103 @@
+"""One vocabulary: the glossary's tables of parameters and attributes are those of the classes.
+
+``python tests/test_vocabulary.py`` writes the tables into the glossary.
+"""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import sklda
+from sklda import CompoundLDA, GibbsLDA, LabeledLDA
+
+GLOSSARY = Path(__file__).parents[1] / "doc" / "start" / "glossary.rst"
+CLASSES = {name: getattr(sklda, name) for name in sklda.__all__ if isinstance(getattr(sklda, name), type)}
+# Short names for the columns.
+COLUMNS = {name: name.removesuffix("LDA") for name in CLASSES}
+
+
+def parameters(cls):
+    return {name: value.default for name, value in inspect.signature(cls).parameters.items()}
+
+
+def attributes(cls):
+    """The names in the section Attributes of the docstring."""
+    section = re.search(r"Attributes\n    -+\n(.*?)\n\n    \w+\n    -+\n", cls.__doc__, re.DOTALL).group(1)
+    heads = re.findall(r"^    (\w[\w, ]*?)(?: :.*)?$", section, re.MULTILINE)
+    return {name for head in heads for name in head.split(", ")}
+
+
+def shared(names):
+    """Names that at least two classes have, in alphabetical order."""
+    return sorted({name for own in names for name in own if sum(name in other for other in names) > 1})
+
+
+def rows():
+    """Rows of both tables: a name, and what each class has."""
+    of_parameters, of_attributes = ([kind(cls) for cls in CLASSES.values()] for kind in (parameters, attributes))
+    for name in shared(of_parameters):
+        yield name, [f"``{own[name]!r}``" if name in own else "" for own in of_parameters]
+    yield None, None
+    for name in shared(of_attributes):
+        yield name, ["yes" if name in own else "" for own in of_attributes]
+
+
+def tables():
+    """The two tables as reStructuredText."""
+    text = ""
+    for name, cells in [(None, None), *rows()]:
+        if name is None:
+            title = "Attributes" if text else "Parameters and their defaults"
+            text += f"\n{title}:\n\n.. list-table::\n   :header-rows: 1\n\n   * - Name\n"
+            text += "".join(f"     - {column}\n" for column in COLUMNS.values())
+            continue
+        text += f"   * - ``{name}``\n" + "".join(f"     - {cell}".rstrip() + "\n" for cell in cells)
+    return text.lstrip("\n")
+
+
+def split():
+    """The page before, in and after the tables."""
+    before, rest = GLOSSARY.read_text(encoding="utf-8").split(".. vocabulary: begin\n\n")
+    inside, after = rest.split("\n.. vocabulary: end\n")
+    return before, inside, after
+
+
+def test_the_tables_of_the_glossary_are_those_of_the_classes():
+    assert split()[1] == tables(), "python tests/test_vocabulary.py writes the tables"
+
+
+# Defaults that differ between estimators, with the page that says why.
+DIFFERENT = {
+    "topic_word_prior": "labeled_lda",
+    "max_iter": "labeled_lda",
+    "n_chains": "labeled_lda",
+    "n_draws": "labeled_lda",
+    "draw_every": "labeled_lda",
+    "fold_in_iter": "labeled_lda",
+}
+
+
+def test_defaults_are_the_same():
+    own = [parameters(cls) for cls in CLASSES.values()]
+    differ = {name for name in shared(own) if len({repr(each[name]) for each in own if name in each}) > 1}
+    assert differ == set(DIFFERENT)
+    for name, page in DIFFERENT.items():
+        text = (GLOSSARY.parents[1] / "guide" / f"{page}.rst").read_text(encoding="utf-8")
+        assert f"``{name}``" in text
+
+
+@pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, LabeledLDA])
+def test_docstrings_name_the_attributes_of_a_fit(cls):
+    X = [[3, 1, 0, 2], [0, 2, 2, 1], [1, 0, 4, 0], [2, 2, 0, 1]]
+    lda = cls(n_chains=2, max_iter=8).fit(X, [[1, 0], [0, 1], [1, 1], [1, 0]] if cls is LabeledLDA else None)
+    public = {name for name in vars(lda) if name.endswith("_") and not name.startswith("_")}
+    assert public <= attributes(cls)
+    needed = {name for name in attributes(cls) if not hasattr(lda, name)}
+    assert needed <= {*cls._needed, "feature_names_in_", "label_topics_", "label_count_regressor_"}
+
+
+if __name__ == "__main__":
+    before, _, after = split()
+    GLOSSARY.write_text(f"{before}.. vocabulary: begin\n\n{tables()}\n.. vocabulary: end\n{after}", encoding="utf-8")
