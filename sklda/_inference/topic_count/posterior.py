@@ -12,12 +12,12 @@ from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import after_sweeps
 from sklda._inference.sampling.parameters import draw_parameters
-from sklda._inference.sampling.run_chains import run_chains
+from sklda._inference.sampling.run_chains import Schedule, run_chains
 
 # Probability of the credible interval.
 _CREDIBLE = 0.95
-# Last sweeps of the chains at the number of topics chosen. The topics are those of the best chain.
-LAST_SWEEPS = 50
+# Last sweeps of each chain at the mode, and the sweeps between its draws, which are from the second half.
+LAST_SWEEPS, _DRAW_EVERY = 100, 5
 
 # One estimate of the log evidence.
 ESTIMATE = np.dtype(
@@ -84,8 +84,8 @@ class Posterior:
         Of the chains at the mode that make the last sweeps.
     n_sweeps : int
         Sweeps over the corpus, all chains together.
-    last_sweeps : int, default=50
-        Last sweeps of each chain at the mode, at most 50.
+    last_sweeps : int, default=100
+        Last sweeps of each chain at the mode.
     unfinished : str, default=""
         Why the estimates ended before their end; empty if they did not.
     """
@@ -105,10 +105,11 @@ class Posterior:
     unfinished: str = ""
 
     def chains(self, corpus, n_sweeps, n_jobs=None):
-        """The chains at the mode after `n_sweeps` last sweeps, with traces of these."""
-        priors = self.draws[self.mode].priors
+        """The chains at the mode after `n_sweeps` last sweeps, with draws and traces of these."""
+        priors, schedule = self.draws[self.mode].priors, Schedule(n_draws=n_sweeps, draw_every=_DRAW_EVERY)
         kind = chain_class("collapsed", corpus, priors)
-        return run_chains([kind(corpus, priors, state) for state in self.states], n_sweeps, n_jobs=n_jobs)
+        chains = [kind(corpus, priors, ChainState(state.topics, state.stream)) for state in self.states]
+        return run_chains(chains, n_sweeps, n_jobs=n_jobs, schedule=schedule)
 
 
 def sample_models(corpus, draws, probability, n_samples, seed):
