@@ -29,8 +29,8 @@ from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda.metrics._evidence import COMPARATOR
 
-# Temperatures and runs of an estimate of ``method="pmmh"``.
-_PMMH_SWEEPS, _PMMH_RUNS = 300, 2
+# Runs of an estimate of ``method="pmmh"``.
+_PMMH_RUNS = 2
 # Warnings are given for: a posterior probability with a larger standard error than this;
 _LARGE_ERROR = 0.1
 # a larger posterior probability than this at the end of the range;
@@ -72,7 +72,7 @@ default=None
         Doss 2018). Without `max_components` its range ends at 20.
     evidence : str, default="guided_ais"
         How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"guided_ais"`` anneals between the posterior
-        and independent tokens near a mode; with up to 5,000 tokens it is ``"ais"``, which begins at the prior.
+        and independent tokens near a mode, ``"ais"`` between the posterior and the prior.
         ``"cgs_transition"`` is the estimator of Chen &
         Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, and by more with more topics. So
         it favours few topics. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are
@@ -85,9 +85,8 @@ default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / T``, or learnt.
     learn_priors : bool, default=False
         Whether priors that are None are learnt at each T, by Gibbs-EM in annealed chains.
-    n_temperatures : int, default=None
-        Sweeps of the first annealing runs. A scan makes longer ones as above. None: 300, or 1,000 for a scan of up to
-        5,000 tokens.
+    n_temperatures : int, default=300
+        Sweeps of the first annealing runs. A scan makes longer ones as above.
     n_runs : int, default=None
         Annealing runs from each chain, in either direction. None: 1, or 2 with ``method="pmmh"``.
     n_chains : int, default=2
@@ -188,7 +187,7 @@ sampler_
         "evidence": [StrOptions(set(METHODS))],
         "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither")],
         "learn_priors": ["boolean"],
-        "n_temperatures": [None, Interval(Integral, 2, None, closed="left")],
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
         "n_runs": [None, Interval(Integral, 1, None, closed="left")],
         "n_chains": [Interval(Integral, 2, None, closed="left")],
         "n_inner": [Interval(Integral, 2, None, closed="left")],
@@ -208,7 +207,7 @@ sampler_
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
         learn_priors: bool = False,
-        n_temperatures: int | None = None,
+        n_temperatures: int = 300,
         n_runs: int | None = None,
         n_chains: int = 2,
         n_inner: int = 50,
@@ -249,13 +248,12 @@ sampler_
         progress = Progress(self, data, fitted_attributes=dict)
         common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
         announce = progress.say if self.verbose else None
+        n_runs = self.n_runs or (1 if self.method == "scan" else _PMMH_RUNS)
+        settings = Settings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
         if self.method == "scan":
-            settings = Settings.make(corpus, self.evidence, self.n_temperatures, self.n_runs or 1, self.n_inner)
             options = {"n_chains": self.n_chains, "max_sweeps": self.max_iter, "announce": announce}
             posterior, attributes = Scan(corpus, rule, prior, settings, **options, **common).run(), {}
         else:
-            lengths = self.n_temperatures or _PMMH_SWEEPS, self.n_runs or _PMMH_RUNS, self.n_inner
-            settings = Settings(self.evidence, *lengths, from_prior=False)
             pmmh = PMMH(corpus, rule, prior, settings, n_proposals=self.n_proposals, **common)
             posterior, attributes = pmmh.run(), self._pmmh_attributes(pmmh)
         chains = self._last_chains(corpus, posterior)

@@ -8,10 +8,7 @@ from scipy.special import logsumexp
 from sklda._inference import random
 from sklda._inference.evidence import estimates
 from sklda._inference.evidence.bennett import Runs, run_both_ways, sweeps_both_ways
-from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS, anneal
-
-# Length of a chain's first runs on a small corpus, in sweeps. There they begin at the prior, without an annealed chain.
-_SMALL_LENGTH = 1000
+from sklda._inference.sampling.annealed_start import anneal
 
 
 @dataclass(frozen=True)
@@ -22,29 +19,18 @@ class Settings:
     ----------
     method : str
         One of `estimates.METHODS`.
-    n_sweeps : int or None
-        Length of the first runs; None: 300, or 1,000 if they begin at the prior.
+    n_sweeps : int
+        Length of the first runs.
     n_runs : int
         Runs of a chain, in each direction.
     n_inner : int
         Sweeps of one estimate, for methods that do not anneal.
-    from_prior : bool
-        Whether annealing begins at the prior rather than at a guide.
     """
 
     method: str
-    n_sweeps: int | None
+    n_sweeps: int
     n_runs: int
     n_inner: int
-    from_prior: bool
-
-    @classmethod
-    def make(cls, corpus, method, n_sweeps, n_runs, n_inner):
-        """Settings for a corpus: on a small one guided annealing is replaced by annealing from the prior."""
-        from_prior = method == "ais" or estimates.uses_both(corpus, method)
-        if n_sweeps is None:
-            n_sweeps = _SMALL_LENGTH if from_prior else ANNEAL_SWEEPS
-        return cls(method, n_sweeps, n_runs, n_inner, from_prior)
 
     @property
     def annealed(self):
@@ -54,14 +40,14 @@ class Settings:
     def sweeps_of_chain(self, n_sweeps):
         """Sweeps of a new chain and its runs of this length."""
         if self.annealed:
-            return sweeps_both_ways(n_sweeps, self.n_runs, from_prior=self.from_prior)
+            return sweeps_both_ways(n_sweeps, self.n_runs, from_prior=self.method == "ais")
         return n_sweeps + self.n_runs * self.n_inner
 
 
 def run_chain(corpus, priors, settings, n_sweeps, seed, stop):
     """`Runs` of a new chain; methods that do not anneal have one direction, and equal weights in both."""
     if settings.annealed:
-        return run_both_ways(corpus, priors, n_sweeps, settings.n_runs, seed, stop, from_prior=settings.from_prior)
+        return run_both_ways(corpus, priors, n_sweeps, settings.n_runs, seed, stop, from_prior=settings.method == "ais")
     state = anneal(corpus, priors, random.child(seed, 0), stop, n_sweeps).state()
     runs, own = [0] * settings.n_runs, random.child(seed, 1)
     found = estimates.runs_of_chain(corpus, priors, state, settings.method, runs, settings.n_inner, own, stop)

@@ -128,7 +128,8 @@ class Scan:
         explained = (covariance**2).sum(axis=1) / (curves.var(axis=0) + noise + 1e-9)
         largest = np.searchsorted(counts, table.counts[-1])
         explained[(counts > _REACH * table.counts[-1]) & (np.arange(len(counts)) > largest + 1)] = 0
-        T = int(counts[np.argmax(explained)])
+        # A sweep takes a time that rises with T.
+        T = int(counts[np.argmax(explained / counts)])
         return {T: self._length(T)}
 
     def _length(self, T):
