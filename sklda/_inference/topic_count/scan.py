@@ -26,8 +26,8 @@ _LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.1
 _LITTLE = 2.0
 # No T has runs that is more than this many times the largest with runs; the first ones are this far apart.
 _REACH = 2
-# Draws over the errors, by which the simulation error of a probability is at most .011.
-_DRAWS = 2000
+# Draws over the errors, by which the simulation error of a probability is at most .016.
+_DRAWS = 1000
 
 
 class _Ended(Exception):
