@@ -5,7 +5,7 @@ from scipy.special import softmax
 
 # The curve's variance is drawn by its likelihood from these, relative to that with which its slope changes, over the
 # whole width, by as much as the values differ.
-_VARIANCES = np.geomspace(0.1, 10, 9)
+_VARIANCES = np.geomspace(0.1, 100, 9)
 # Standard deviation of the curve's line, relative to the range of the values: so large that it says nothing.
 _FLAT = 10.0
 

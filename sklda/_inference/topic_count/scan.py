@@ -118,8 +118,10 @@ class Scan:
         mean = probability @ counts
         share, precise = _LARGEST_SHARE * mean.mean(), probability.std(axis=0).max() <= _LARGEST_ERROR
         if precise or mean.std() <= share >= 1:
-            mode = int(counts[np.argmax(probability.mean(axis=0))])
-            return {} if mode in self.by_count else {mode: self._length(mode)}
+            # The curve may be less smooth than it seems: at the mode and next to it, there are runs.
+            mode = np.argmax(probability.mean(axis=0))
+            near = counts[max(mode - 1, 0) : mode + 2].tolist()
+            return {T: self._length(T) for T in near if T not in self.by_count}
         # By linear regression of p(T | w) on the evidence at T, new runs there explain this part of its variance.
         table = EvidenceTable.of(self.by_count)
         noise = np.interp(counts, table.counts, table.by_runs + table.by_chains) / self.n_chains
@@ -128,8 +130,7 @@ class Scan:
         explained = (covariance**2).sum(axis=1) / (curves.var(axis=0) + noise + 1e-9)
         largest = np.searchsorted(counts, table.counts[-1])
         explained[(counts > _REACH * table.counts[-1]) & (np.arange(len(counts)) > largest + 1)] = 0
-        # A sweep takes a time that rises with T.
-        T = int(counts[np.argmax(explained / counts)])
+        T = int(counts[np.argmax(explained)])
         return {T: self._length(T)}
 
     def _length(self, T):
