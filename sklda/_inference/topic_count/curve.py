@@ -36,7 +36,7 @@ def draw_curves(counts, at, values, stds, n_draws, seed=0):
     width, range_ = max(x[at].max(), x[-1] / 100, 1e-9), np.ptp(values) + stds.max() + 1e-9
     low, high = np.minimum(x[:, None], x), np.maximum(x[:, None], x)
     wiener = (low**2 * (3 * high - low)) / (6 * width**3)
-    wiener += 1e-9 * wiener.max() * np.eye(len(x))
+    wiener += 1e-9 * max(wiener.max(), 1e-9) * np.eye(len(x))
     line = np.stack([np.ones(len(x)), x / width], axis=1) * _FLAT * range_
     centre, noise = values.mean(), np.diag(np.maximum(stds, 1e-6 * range_) ** 2)
     scales, solved = _VARIANCES * range_**2, []
