@@ -278,7 +278,7 @@ def test_topic_counts_of_a_fit():
     lda = TopicCountLDA(2, 4, doc_topic_prior=0.1, topic_word_prior=0.2, n_temperatures=40, random_state=0).fit(X)
     display = TopicCountDisplay.from_estimator(lda)
     np.testing.assert_array_equal(display.posterior, lda.topic_count_posterior_)
-    value = lda.log_evidence_ + lda.log_evidence_downward_bias_
+    value = lda.log_evidence_
     np.testing.assert_allclose(display.line_.get_ydata(), value - value.max())
     plt.close("all")
 
