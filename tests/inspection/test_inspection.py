@@ -230,7 +230,6 @@ class FittedCounts(BaseEstimator):
         self.topic_count_posterior_ = np.array([0, 0.02, 0.9, 0.08, 0])
         self.topic_count_posterior_std_ = np.array([0, 0.02, 0.15, 0.03, 0])
         self.log_evidence_ = np.array([-9000.0, -1006.0, -1003.0, np.nan, -3000.0])
-        self.log_evidence_downward_bias_ = np.array([20.0, 1.0, 3.0, np.nan, 500.0])
         self.log_evidence_std_ = np.array([50.0, 0.5, 0.25, np.nan, 30.0])
         self.topic_count_interval_ = (4, 7)
         return self

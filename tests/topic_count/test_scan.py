@@ -317,6 +317,8 @@ def test_the_parts_of_a_range():
 @ignore
 def test_a_likely_number_beyond_a_gap_of_the_prior_is_found(X):
     prior = np.where(np.isin(np.arange(2, 41), [2, 40]), 1.0, 0.0)
-    lda = TopicCountLDA(2, 40, topic_count_prior=prior, n_temperatures=50, max_iter=3000, **PRIORS, random_state=0).fit(X)
+    lda = TopicCountLDA(2, 40, topic_count_prior=prior, n_temperatures=50, max_iter=3000, **PRIORS, random_state=0).fit(
+        X
+    )
     assert lda.topic_counts_.tolist() == [2, 40]
     assert np.isfinite(lda.log_evidence_).all()
