@@ -68,7 +68,7 @@ def log_evidence(corpus, rule, counts, options, n_temperatures, seed, evidence_m
 
 def by_count(lda, T):
     i = int(np.flatnonzero(lda.topic_counts_ == T)[0])
-    return lda.log_evidence_[i], lda.log_evidence_std_[i], lda.log_evidence_downward_bias_[i]
+    return lda.log_evidence_[i], lda.log_evidence_std_[i]
 
 
 def apart(lda):
@@ -119,7 +119,7 @@ def paper(options):
     X = make_lda_corpus(2000, options.features, 20, doc_length=300, **given, random_state=options.seed).data
     say(describe(X))
     lda, taken = fitted("scan", X, 2, 100, **given, n_jobs=options.jobs, random_state=options.seed, verbose=1)
-    value = lda.log_evidence_ + lda.log_evidence_downward_bias_
+    value = lda.log_evidence_
     best, rows, errors = np.nanmax(value), [], apart(lda)
     for T in (5, 10, 15, 16, 18, 19, 20, 21, 22, 24, 30, 51, 100):
         i = T - 2

@@ -65,7 +65,7 @@ plt.show()
 # ``topic_count_prior=poisson(3)``. Numbers without runs have no evidence
 # (NaN): they are unlikely.
 
-log_evidence = lda.log_evidence_ + lda.log_evidence_downward_bias_
+log_evidence = lda.log_evidence_
 log_posterior = log_evidence + poisson(3).logpmf(lda.topic_counts_)
 most_likely = lda.topic_counts_[np.nanargmax(log_posterior)]
 print("with a Poisson prior of mean 3:", most_likely, "topics")

@@ -44,15 +44,15 @@ folder imports only from the folders above it in this list, and from the modules
                      comparisons         ratio_ais  leave_one_out
                      in common           document_block  averages
         evidence     log p(w | K)        annealing  topic_labels  permanent  cgs_transition  chib  harmonic_mean
-                     from all chains     estimates  combining
+                     from all chains     estimates  combining  bennett
         modes        groups of topics    groups  redraw
                      between modes       search  mode_evidence  initialisation
         hyperparameters  m(eta, alpha)   empirical_bayes  settings  chain_pool  skeleton  modes
                      its surface     marginal_likelihood  mixtures  batch_means  maximum  ellipse  convergence
                      on a grid       serial_tempering  observations  tempered_stages  subsampling
                      by EM           expectation_maximisation  em_chain  variational_em
-        topic_count  p(T | w)            scan  candidates  evidence_by_count  pmmh  posterior
-                     its models          count_prior  prior_rules  pruning  settings  cost
+        topic_count  p(T | w)            scan  evidence_by_count  curve  cost  pmmh  posterior
+                     its models          runs  count_prior  prior_rules
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
                      a lower bound       variational  variational_mixtures
         labels       labels              open_topics  chain  fitting  label_topics

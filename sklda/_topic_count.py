@@ -19,16 +19,18 @@ from sklda._fitting import prior_attributes
 from sklda._inference import random
 from sklda._inference.evidence.estimates import METHODS, UNBIASED
 from sklda._inference.sampling import point_estimates
-from sklda._inference.topic_count.count_prior import CountPrior
+from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
 from sklda._inference.topic_count.pmmh import PMMH
 from sklda._inference.topic_count.posterior import sample_models
 from sklda._inference.topic_count.prior_rules import PriorRule
+from sklda._inference.topic_count.runs import Settings
 from sklda._inference.topic_count.scan import Scan
-from sklda._inference.topic_count.settings import Settings
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda.metrics._evidence import COMPARATOR
 
+# Runs of an estimate of ``method="pmmh"``.
+_PMMH_RUNS = 2
 # Warnings are given for: a posterior probability with a larger standard error than this;
 _LARGE_ERROR = 0.1
 # a larger posterior probability than this at the end of the range;
@@ -40,9 +42,18 @@ _LONG_STAY, _LONG_STAY_SHARE = 50, 1 / 5
 class TopicCountLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation with a posterior over the number of topics, and topics at its mode.
 
-    The evidence p(w | T) of numbers of topics T is estimated by annealed importance sampling. Its runs begin at the
-    states of two kinds of chains: pruned from more topics down to T, and annealed at T. The standard errors contain the
-    differences between independent chains. The fit warns if the estimates do not decide between numbers of topics.
+    The evidence p(w | T) is estimated by annealing between independent tokens and the posterior of z, in both
+    directions. By default (``method="scan"``):
+
+    1. Three numbers of topics T, each about twice the one before, get runs.
+    2. Runs at T: `n_chains` new chains are annealed. From each, one run goes forward and one backward, and Bennett's
+       acceptance ratio makes one value of the two. The spread between chains is the error of log p(w | T).
+    3. log p(w | T) over all T is a smooth curve through these values. Draws of it are draws of p(T | w).
+    4. The next runs are made at the T whose value would reduce the variance of p(T | w) most. They are twice as long
+       as before if their variance is above 2 nats squared and above that between chains.
+    5. This ends when each p(T | w) is known to 0.05, or its mean T to a tenth, or when `max_sweeps` is spent.
+
+    The topics are those of chains at the most likely T.
 
     Ctrl-C and callbacks end a fit early: the results are then those of the estimates so far, with a ConvergenceWarning.
     If there are none yet, KeyboardInterrupt is raised and nothing is fitted.
@@ -52,15 +63,17 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
     min_components : int, default=2
         The smallest number of topics.
     max_components : int, default=None
-        The largest number of topics. None: 200, but numbers above 20 are tried only while they may be likely.
+        The largest number of topics. None: 200.
     topic_count_prior : array-like of shape (max_components - min_components + 1,), scipy.stats distribution or None, \
 default=None
         p(T), up to a factor. None: uniform.
     method : {"scan", "pmmh"}, default="scan"
-        ``"scan"``: short runs at a few values of T far apart, then at values between the best of them, and long runs at
-        likely T. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T, which proposes neighbours (Chen & Doss 2018).
+        ``"scan"``: as above. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T, which proposes neighbours (Chen &
+        Doss 2018). Without `max_components` its range ends at 20.
     evidence : str, default="guided_ais"
-        How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"cgs_transition"`` is the estimator of Chen &
+        How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"guided_ais"`` anneals between the posterior
+        and independent tokens near a mode, ``"ais"`` between the posterior and the prior.
+        ``"cgs_transition"`` is the estimator of Chen &
         Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, and by more with more topics. So
         it favours few topics. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are
         worse. They are meant for comparisons, with a warning. ``method="pmmh"`` needs unbiased estimates and refuses
@@ -71,25 +84,21 @@ default=None
     topic_word_prior : float or array-like of shape (n_features,), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / T``, or learnt.
     learn_priors : {"symmetric"} or bool, default=False
-        Whether priors that are None are learnt at each T, by Gibbs-EM in the pruned chains. Topics have the same
-        priors, because the evidence of different T is compared, so there is no ``"asymmetric"``. True is the same as
+        Whether priors that are None are learnt at each T, by Gibbs-EM in annealed chains. Topics have the same priors,
+        because the evidence of different T is compared, so there is no ``"asymmetric"``. True is the same as
         ``"symmetric"``.
-    n_temperatures : int, default=None
-        Sweeps of an annealing run at likely T. A scan makes longer runs if these do not decide which T is likely. None:
-        300, or 100 for a scan of up to 5,000 tokens. There annealing from the prior makes ten times as many sweeps.
-    n_runs : int, default=2
-        Annealing runs from each chain at likely T.
+    n_temperatures : int, default=300
+        Sweeps of the first annealing runs. A scan makes longer ones as above.
+    n_runs : int, default=None
+        Annealing runs from each chain, in either direction. None: 1, or 2 with ``method="pmmh"``.
     n_chains : int, default=2
-        Pruned chains, and at likely T as many annealed ones. Annealed chains find better modes with few topics, pruned
-        chains with many. A scan searches for better modes, and makes more chains, if they disagree.
+        New chains at a number of topics before each of its runs; at least 2, because their spread is the error.
     n_inner : int, default=50
         Sweeps of one estimate, for kinds of `evidence` that do not anneal.
     max_sweeps : int, default=None
         The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
-        annealing in both directions, of searches between modes, and the last ones. If it does not allow the next runs,
-        the fit ends with the results so far and a warning. The smallest is 5, or 10 if priors are learnt. None: 1.5e9
-        divided by the number of tokens, but from 10,000 to 50,000; with N < 600 tokens, 5e7 / (N + 400); then a sweep
-        with T topics counts as (T + 40) / 60. ``method="pmmh"`` does not use it.
+        annealing in both directions, and the last ones. If it does not allow the next runs, the fit ends. None: 1.5e9
+        divided by the number of tokens, but from 10,000 to 200,000. ``method="pmmh"`` does not use it.
     n_proposals : int, default=1000
         Proposals of ``method="pmmh"``.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -100,7 +109,7 @@ default=None
     n_jobs : int, default=None
         Chains or annealing runs that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 prints the expected sweeps and seconds at the start, and the results so far after every stage.
+        1 prints the expected sweeps and seconds at the start, and the results so far after every round.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 
@@ -109,26 +118,23 @@ default=None
     topic_counts_ : ndarray of shape (n_counts,), int
         The numbers of topics, ascending. Numbers above 200 are left out if they are larger than all that had runs.
     topic_count_posterior_ : ndarray of shape (n_counts,)
-        p(T | w). With the scan, from `log_evidence_` plus `log_evidence_downward_bias_`, as a mean over draws of their
-        errors; with ``method="pmmh"``, the share of its steps.
+        p(T | w). With the scan, the mean over draws of the curve, also at T without runs; with ``method="pmmh"``, the
+        share of its steps.
     topic_count_posterior_std_ : ndarray of shape (n_counts,)
         Its Monte Carlo standard error. With the scan, an interval of two of them on both sides contains 95 % of the
-        draws of the errors of the evidence.
+        draws.
     topic_count_interval_ : tuple of (int, int)
         Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error.
     n_components_ : int
-        The mode of the posterior.
+        The most likely number of topics that had runs.
     log_evidence_ : ndarray of shape (n_counts,)
-        Logarithm of the mean of unbiased estimates of p(w | T), in nats. It is rarely much above log p(w | T). NaN if
-        there is no estimate: between unlikely numbers of topics, and at those that pmmh never proposed.
+        log p(w | T) by the runs at T, in nats; NaN without runs. With the scan, by Bennett's ratio from the better half
+        of the chains; with other kinds of `evidence`, the logarithm of the mean of their estimates.
     log_evidence_std_ : ndarray of shape (n_counts,)
-        Its standard error, from the spread between runs, in one or in both directions, and between chains.
-    log_evidence_downward_bias_ : ndarray of shape (n_counts,)
-        Estimate of the amount by which `log_evidence_` is too low, because a few runs miss the rare weights that
-        dominate the mean.
+        Its standard error, from the spread between chains and between directions.
     evidence_trace_ : ndarray of shape (n_estimates,)
-        All estimates, with fields ``n_components``, ``chain``, ``n_sweeps`` (ten times as many if annealing from the
-        prior was kept) and ``log_evidence``.
+        All estimates, with fields ``n_components``, ``chain``, ``n_sweeps``, ``log_evidence`` (forward) and
+        ``log_evidence_backward`` (NaN with pmmh).
     topic_count_trace_ : ndarray of shape (n_proposals + 1,), int
         The chain of ``method="pmmh"``. This and the next three attributes exist only with ``method="pmmh"``.
     topic_count_posterior_recycled_ : ndarray of shape (n_counts,)
@@ -137,43 +143,17 @@ default=None
         Share of proposals accepted.
     longest_stay_ : int
         The most proposals in a row that were rejected.
-    components_ : ndarray of shape (n_components_, n_features), float32
-        Topics at the mode, as expected word counts plus eta. This and the next attributes have the meaning that they
-        have in `GibbsLDA`; they come from the last sweeps of the chains at the mode.
-    topic_word_ : ndarray of shape (n_components_, n_features)
-        Topics as distributions over words; rows sum to one.
-    doc_topic_, doc_topic_std_ : ndarray of shape (n_documents, n_components_), float32
-        Topic proportions of the documents, means over draws, and their standard deviations within the chain.
-    topic_share_, topic_share_std_ : ndarray of shape (n_components_,)
-        Share of the tokens in each topic, and its standard deviation with the differences between chains.
-    topic_assignments_ : ndarray of shape (n_tokens,), int32
-        The topic of every token in the last draw, document by document, in the order of word ids.
-    n_draws_ : int
-        Number of draws that were averaged, ten sweeps apart.
+    components_, topic_word_, doc_topic_, doc_topic_std_, topic_share_, topic_share_std_, topic_assignments_
+        Topics and proportions at the mode, as in `GibbsLDA`: means over draws of a chain, and its last draw.
+    chains_, topic_stability_, n_draws_, traces_, diagnostics_, n_burn_in_, n_iter_, log_joint_trace_, best_chain_, \
+sampler_
+        Of the chains at the mode, as in `GibbsLDA`. They begin at the ends of annealing runs.
     doc_topic_prior_ : float
         alpha at the mode.
     topic_word_prior_ : float or ndarray of shape (n_features,)
         eta at the mode.
-    chains_ : list of sklearn.utils.Bunch
-        Results of every chain at the mode.
-    topic_stability_, topic_prevalence_ : ndarray of shape (n_components_,)
-        How alike each topic is in the chains at the mode, and in how many of them it was found.
-    traces_, diagnostics_ : dict
-        Quantities after every last sweep, and their R-hat and effective draws.
-    log_joint_trace_ : ndarray of shape (n_chains_at_mode, n_iter_)
-        log p(w, z | alpha, eta) of the chains at the mode after each of their last sweeps, in nats.
-    n_burn_in_ : int
-        0: the last sweeps follow the runs of the scan.
-    best_chain_ : int
-        The chain from which the topics are computed: the row of `log_joint_trace_` with the largest mean over the last
-        half of its sweeps.
-    sampler_ : str
-        The sampler of the chains, ``"dense"`` or ``"sparse"``; see `GibbsLDA`.
-    n_iter_ : int
-        Last sweeps of each chain at the mode, the columns of `log_joint_trace_`.
     n_sweeps_ : int
-        Sweeps over the corpus of the whole fit, all chains together. A search between modes counts with all sweeps that
-        it was allowed.
+        Sweeps over the corpus of the whole fit, all chains together.
     n_features_in_, feature_names_in_
         Number of words, and their names if X had string column names.
 
@@ -209,9 +189,9 @@ default=None
         "evidence": [StrOptions(set(METHODS))],
         "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither")],
         "learn_priors": [StrOptions({"asymmetric", "symmetric"}), "boolean"],
-        "n_temperatures": [None, Interval(Integral, 2, None, closed="left")],
-        "n_runs": [Interval(Integral, 1, None, closed="left")],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "n_runs": [None, Interval(Integral, 1, None, closed="left")],
+        "n_chains": [Interval(Integral, 2, None, closed="left")],
         "n_inner": [Interval(Integral, 2, None, closed="left")],
         "max_sweeps": [None, Interval(Integral, 1, None, closed="left")],
         "n_proposals": [Interval(Integral, 1, None, closed="left")],
@@ -229,8 +209,8 @@ default=None
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
         learn_priors: Literal["symmetric"] | bool = False,
-        n_temperatures: int | None = None,
-        n_runs: int = 2,
+        n_temperatures: int = 300,
+        n_runs: int | None = None,
         n_chains: int = 2,
         n_inner: int = 50,
         max_sweeps: int | None = None,
@@ -265,22 +245,22 @@ default=None
         prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
         rule = self._prior_rule(corpus)
         self._check_evidence()
-        reserved = point_estimates.reserve_memory(corpus, max(prior.first))
+        reserved = point_estimates.reserve_memory(corpus, min(prior.up_to(LARGEST)))
         seed = random.seed_sequence(self.random_state)
         progress = Progress(self, data, fitted_attributes=dict)
         common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
         announce = progress.say if self.verbose else None
-        lengths = self.evidence, self.n_temperatures, self.n_runs, self.n_inner
+        n_runs = self.n_runs or (1 if self.method == "scan" else _PMMH_RUNS)
+        settings = Settings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
         if self.method == "scan":
-            settings = Settings.for_scan(corpus, *lengths)
             options = {"n_chains": self.n_chains, "max_sweeps": self.max_sweeps, "announce": announce}
             posterior, attributes = Scan(corpus, rule, prior, settings, **options, **common).run(), {}
         else:
-            pmmh = PMMH(corpus, rule, prior, Settings.for_pmmh(*lengths), n_proposals=self.n_proposals, **common)
+            pmmh = PMMH(corpus, rule, prior, settings, n_proposals=self.n_proposals, **common)
             posterior, attributes = pmmh.run(), self._pmmh_attributes(pmmh)
         chains = self._last_chains(corpus, posterior)
-        self._warn(posterior, prior)
         del reserved
+        self._warn(posterior, prior)
         results = ChainResults(self, chains)
         results.warn_of_disagreement()
         attributes |= results.attributes() | self._posterior_attributes(posterior)
@@ -294,11 +274,10 @@ default=None
 
     def _last_chains(self, corpus, posterior):
         """The chains at the mode after their last sweeps; after one sweep if Ctrl-C ends these."""
-        draws = posterior.draws[posterior.mode]
         try:
-            return draws.chains(corpus, posterior.last_sweeps, self.n_jobs)
+            return posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
         except KeyboardInterrupt:
-            return draws.chains(corpus, 1, self.n_jobs)
+            return posterior.chains(corpus, 1, self.n_jobs)
 
     def _prior_attributes(self, draws):
         return prior_attributes(self, draws.priors)
@@ -340,7 +319,6 @@ default=None
             "n_components_": posterior.mode,
             "log_evidence_": posterior.log_evidence,
             "log_evidence_std_": posterior.log_evidence_std,
-            "log_evidence_downward_bias_": posterior.log_evidence_downward_bias,
             "evidence_trace_": posterior.estimates,
         }
 
@@ -390,7 +368,8 @@ default=None
         """Draws of the number of topics, assignments, proportions and topics from their posterior.
 
         T is drawn from `topic_count_posterior_`. z is one of the states in which the annealing runs for T ended, drawn
-        by their weights, after five more sweeps. theta and phi are drawn from their Dirichlet distributions given z.
+        by their weights, after five more sweeps; or of a new annealed chain if T had no runs. theta and phi are drawn
+        from their Dirichlet distributions given z.
 
         Parameters
         ----------

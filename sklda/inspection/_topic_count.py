@@ -112,7 +112,7 @@ class TopicCountDisplay:
             topic_counts=estimator.topic_counts_,
             posterior=estimator.topic_count_posterior_,
             posterior_std=estimator.topic_count_posterior_std_,
-            log_evidence=estimator.log_evidence_ + estimator.log_evidence_downward_bias_,
+            log_evidence=estimator.log_evidence_,
             log_evidence_std=estimator.log_evidence_std_,
             interval=estimator.topic_count_interval_,
         ).plot(ax)

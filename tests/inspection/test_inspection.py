@@ -230,7 +230,6 @@ class FittedCounts(BaseEstimator):
         self.topic_count_posterior_ = np.array([0, 0.02, 0.9, 0.08, 0])
         self.topic_count_posterior_std_ = np.array([0, 0.02, 0.15, 0.03, 0])
         self.log_evidence_ = np.array([-9000.0, -1006.0, -1003.0, np.nan, -3000.0])
-        self.log_evidence_downward_bias_ = np.array([20.0, 1.0, 3.0, np.nan, 500.0])
         self.log_evidence_std_ = np.array([50.0, 0.5, 0.25, np.nan, 30.0])
         self.topic_count_interval_ = (4, 7)
         return self
@@ -278,7 +277,7 @@ def test_topic_counts_of_a_fit():
     lda = TopicCountLDA(2, 4, doc_topic_prior=0.1, topic_word_prior=0.2, n_temperatures=40, random_state=0).fit(X)
     display = TopicCountDisplay.from_estimator(lda)
     np.testing.assert_array_equal(display.posterior, lda.topic_count_posterior_)
-    value = lda.log_evidence_ + lda.log_evidence_downward_bias_
+    value = lda.log_evidence_
     np.testing.assert_allclose(display.line_.get_ydata(), value - value.max())
     plt.close("all")
 

@@ -1,4 +1,4 @@
-"""The scan of TopicCountLDA: its budget of sweeps, its end before the end, its looks and its range."""
+"""The scan of TopicCountLDA: its rule, its budget of sweeps, its end before the end, and its range."""
 
 import itertools
 import re
@@ -9,13 +9,13 @@ from scipy.stats import poisson
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import TopicCountLDA
-from sklda._inference.evidence import estimates
+from sklda._inference.evidence.bennett import Runs
 from sklda._inference.topic_count import scan
-from sklda._inference.topic_count.candidates import Candidates, wide_apart
 from sklda._inference.topic_count.cost import Budget, BudgetSpent
 from sklda._inference.topic_count.count_prior import CountPrior
+from sklda._inference.topic_count.curve import draw_curves
 from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
-from sklda._inference.topic_count.posterior import ModelDraws
+from sklda._inference.topic_count.posterior import Posterior
 from sklda.datasets import make_lda_corpus
 
 PRIORS = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1}
@@ -29,21 +29,115 @@ def X():
 
 @pytest.fixture
 def calls(monkeypatch):
-    """A list; if it has a number n, estimate number n raises KeyboardInterrupt."""
-    estimate, at = estimates.estimate, []
+    """A list; if it has a number n, run number n of a chain raises KeyboardInterrupt."""
+    run, at = scan.in_parallel, []
     made = itertools.count(1)
 
     def interrupted(*args, **kwargs):
         if next(made) in at:
             raise KeyboardInterrupt
-        return estimate(*args, **kwargs)
+        return run(*args, **kwargs)
 
-    monkeypatch.setattr(estimates, "estimate", interrupted)
+    monkeypatch.setattr(scan, "in_parallel", interrupted)
     return at
 
 
 def fitted_names(lda):
     return [name for name in vars(lda) if name.endswith("_")]
+
+
+# The rule
+
+
+def known(values, n_sweeps=100, half_distance=0.5):
+    """Evidence by chains with these values."""
+    evidence = CountEvidence(None)
+    for value in values:
+        evidence.add(Runs(np.array([value - half_distance]), np.array([value + half_distance]), None), n_sweeps)
+    return evidence
+
+
+@pytest.mark.parametrize("n_chains", [2, 8])
+@pytest.mark.parametrize("half_distance, between", [(0.2, 0.0), (8.0, 0.0), (0.5, 6.0)])
+def test_the_errors_of_the_evidence_are_calibrated(n_chains, half_distance, between):
+    """Two errors cover 0.95 or more of 300 values, where weights and the modes of chains are normal.
+
+    Six standard errors of this share are .075. The centre of the modes is what all numbers of topics have in common.
+    """
+    rng, n, covered, alone = np.random.default_rng(0), 300, [], []
+    for _ in range(n):
+        by_count = {}
+        for T in (4, 5, 6):
+            evidence = CountEvidence(None)
+            for _ in range(n_chains):
+                mode = between * rng.standard_normal()
+                ends = mode + half_distance * np.array([-1, 1]) + np.sqrt(2 * half_distance) * rng.standard_normal(2)
+                evidence.add(Runs(ends[:1], ends[1:], None), 100)
+            by_count[T] = evidence
+        table = EvidenceTable.of(by_count)
+        # The mean of the better half of many normal values is .8 standard deviations above their mean.
+        errors = table.value - 0.8 * between * (between > 0)
+        covered.append(np.abs(errors[1]) < 2 * table.std[1])
+        forward = np.mean([chain.forward[0] for chain in by_count[5].chains])
+        alone.append(np.abs(forward) < 2 * np.sqrt(2 * half_distance / n_chains))
+    assert np.mean(covered) > 0.875
+    # By forward runs alone the value is too low.
+    assert np.mean(alone) < 0.8 or half_distance < 1 or between
+
+
+def test_longer_runs_replace_shorter_ones():
+    evidence = known([-3.0, -5.0])
+    evidence.add(Runs(np.array([-2.0]), np.array([-1.0]), None), 200)
+    assert evidence.n_sweeps == 200
+    assert evidence.values.tolist() == [-1.5]
+    # A backward run below the forward one is that of a poor mode.
+    evidence.add(Runs(np.array([-2.0]), np.array([-8.0]), None), 200)
+    assert evidence.values.tolist() == [-1.5, -2.0]
+
+
+def test_one_topic_leaves_nothing_to_chance():
+    table = EvidenceTable.of({1: known([-7.0, -7.0], half_distance=0.0), 2: known([-9.0, -5.0])})
+    assert table.value[0] == -7
+    assert table.std[0] == 0 < table.std[1]
+
+
+def test_a_curve_passes_through_the_values_and_opens_between_them():
+    counts, at = np.arange(2, 101), np.array([0, 6, 30, 98])
+    values, stds = np.array([-900.0, -300.0, 0.0, -400.0]), np.array([1.0, 1.0, 1.0, 20.0])
+    curves = draw_curves(counts, at, values, stds, 4000)
+    np.testing.assert_allclose(curves.mean(axis=0)[at], values, atol=3)
+    found = curves.std(axis=0)
+    np.testing.assert_allclose(found[at[:3]], 1, rtol=0.2)
+    assert (np.diff(found[6:14]) > 0).all()
+    assert found[10] > 5 * found[6]
+    # Beyond all values the error grows with the distance.
+    beyond = draw_curves(counts, at[:3], values[:3], stds[:3], 4000).std(axis=0)
+    assert beyond[98] > 3 * beyond[45] > 9 * beyond[30]
+
+
+def test_curves_are_calibrated():
+    """Two errors cover 0.95 of 200 curves drawn from the prior, with an error of .015; 0.85 is six of them below."""
+    rng, counts = np.random.default_rng(0), np.arange(2, 41)
+    x = np.log(counts / 2)
+    low, high = np.minimum(x[:, None], x), np.maximum(x[:, None], x)
+    root = np.linalg.cholesky(low**2 * (3 * high - low) / 6 + 1e-9 * np.eye(len(x)))
+    at, inside = np.array([0, 4, 10, 20, 38]), []
+    for seed in range(200):
+        truth = 100 * (root @ rng.standard_normal(len(x))) + 50 * x
+        draws = draw_curves(counts, at, truth[at] + rng.standard_normal(5), np.ones(5), 500, seed)
+        inside.append(np.abs(draws.mean(axis=0) - truth)[[2, 7, 15, 30]] < 2 * draws.std(axis=0)[[2, 7, 15, 30]])
+    assert np.mean(inside) > 0.9
+
+
+def test_runs_are_longer_where_runs_and_not_chains_differ(X):
+    each = scan.Scan.__new__(scan.Scan)
+    each.settings = type("Settings", (), {"annealed": True})
+    each.by_count = {2: known([-9.0, -9.5], 100, 6.0), 3: known([-20.0, -60.0], 100, 6.0), 9: known([-1.0, -1.1], 50)}
+    assert each._length(2) == 100
+    assert each._length(3) == 100
+    each.by_count[3] = known([-20.0, -20.5], 100, 6.0)
+    assert each._length(2) == 200
+    assert each._length(30) == 50
 
 
 # Budget
@@ -54,12 +148,9 @@ def fitted_names(lda):
 @pytest.mark.parametrize("learn", [False, True])
 @pytest.mark.parametrize("evidence", ["guided_ais", "ais", "cgs_transition"])
 def test_the_budget_binds(X, evidence, learn, bounds):
-    for max_sweeps in (10, 31, 160, 2500):
-        lda = TopicCountLDA(*bounds, evidence=evidence, learn_priors=learn, max_sweeps=max_sweeps, random_state=0).fit(
-            X
-        )
-        assert 0 < lda.n_sweeps_ <= max_sweeps
-        assert lda.n_sweeps_ > max_sweeps / 10 or max_sweeps > 200
+    for max_sweeps in (500, 2500):
+        lda = TopicCountLDA(*bounds, evidence=evidence, learn_priors=learn, max_sweeps=max_sweeps, random_state=0).fit(X)
+        assert max_sweeps / 10 < lda.n_sweeps_ <= max_sweeps
         assert 1 <= lda.n_iter_ <= 100
         assert lda.topic_count_posterior_.sum() == pytest.approx(1)
         assert np.isfinite(lda.topic_count_posterior_std_).all()
@@ -67,7 +158,7 @@ def test_the_budget_binds(X, evidence, learn, bounds):
 
 @ignore
 def test_sweeps_are_counted(X, monkeypatch):
-    """All sweeps of all chains, by the kernels' own calls, on a corpus so large that nothing anneals from the prior."""
+    """All sweeps of all chains, by the kernels' own calls, on two corpora."""
     from sklda._inference.sampling.collapsed import GibbsChain
 
     made, sweep, anneal = [0], GibbsChain.sweep, GibbsChain.anneal
@@ -82,47 +173,40 @@ def test_sweeps_are_counted(X, monkeypatch):
 
     monkeypatch.setattr(GibbsChain, "sweep", counted_sweep)
     monkeypatch.setattr(GibbsChain, "anneal", counted_anneal)
-    for counts, limit in itertools.product((X, 4 * X), (5, 40, 3000)):
+    for counts, limit, learn in itertools.product((X, 4 * X), (600, 3000), (False, True)):
         made[0] = 0
-        lda = TopicCountLDA(2, 4, max_sweeps=limit, **PRIORS, random_state=0).fit(counts)
-        # A search between modes may end before it has used its part.
-        assert made[0] <= lda.n_sweeps_ <= limit
-        assert made[0] == lda.n_sweeps_ or limit > 40
+        priors = {} if learn else PRIORS
+        lda = TopicCountLDA(2, 4, max_sweeps=limit, learn_priors=learn, **priors, random_state=0).fit(counts)
+        assert made[0] == lda.n_sweeps_ <= limit
 
 
-def test_a_budget_without_a_look_is_refused(X):
+def test_a_budget_without_first_runs_is_refused(X):
     lda = TopicCountLDA(2, 4, max_sweeps=4)
-    with pytest.raises(ValueError, match=r"max_sweeps=4 is too small: a look .* take 5 sweeps\. Give max_sweeps=None"):
+    with pytest.raises(ValueError, match=r"max_sweeps=4 is too small: .* take at least \d+ sweeps\. Give max_sweeps=None"):
         lda.fit(X)
-    with pytest.raises(ValueError, match="take 10 sweeps"):
-        TopicCountLDA(2, 4, max_sweeps=9, learn_priors=True).fit(X)
     assert not fitted_names(lda)
 
 
+@ignore
 def test_what_a_budget_does_not_allow_is_said(X):
     with pytest.warns(ConvergenceWarning) as seen:
-        TopicCountLDA(2, 30, max_sweeps=20, **PRIORS, random_state=0).fit(X)
+        TopicCountLDA(2, 30, max_sweeps=1000, **PRIORS, random_state=0).fit(X)
     text = " ".join(str(each.message) for each in seen)
-    assert re.search(r"because the 20 sweeps of max_sweeps do not suffice for the next \d+", text)
-    assert re.search(r"\d+ numbers of topics without estimates may be likely", text)
+    assert re.search(r"because the 1000 sweeps of max_sweeps do not suffice for the next \d+", text)
 
 
-def test_a_default_budget_counts_topics():
+def test_a_budget():
     corpus = type("Corpus", (), {"n_tokens": 10**6})
-    given, default = Budget(corpus, 1000, 2, 4), Budget(corpus, None, 2, 4)
-    assert given.limit == 1000
-    assert given.left == 800
-    assert given.cost((100, 20), (10, 200)) == 110
-    assert default.limit == 10_000
-    assert default.cost((100, 20), (10, 200)) == 100 + 40
-    default.take((100, 200))
-    assert default.n_sweeps == 100
-    assert default.left == 10_000 - 400 - 400
-    with pytest.raises(BudgetSpent, match="the 1000 sweeps of max_sweeps do not suffice for the next 801"):
-        given.take((801, 2))
-    given.take((800, 2))
-    assert given.last(7) == (7, 28)
-    assert given.last(500) == (200, 1)
+    assert Budget(corpus, None, 200).limit == 10_000
+    corpus.n_tokens = 50_000
+    assert Budget(corpus, None, 200).limit == 30_000
+    budget = Budget(corpus, 1000, 300)
+    assert budget.last(2) == 100
+    budget.take(799)
+    assert budget.allows(1)
+    with pytest.raises(BudgetSpent, match="the 1000 sweeps of max_sweeps do not suffice for the next 2"):
+        budget.take(2)
+    assert budget.n_sweeps == 799
 
 
 # An end before the end
@@ -137,13 +221,13 @@ def test_an_interrupt_before_any_estimate_leaves_nothing(X, calls):
     assert not fitted_names(lda)
 
 
-@pytest.mark.parametrize("at", [2])
-def test_an_interrupt_leaves_the_best_answer_so_far(X, calls, at):
-    calls.append(at)
-    lda = TopicCountLDA(2, 12, **PRIORS, n_temperatures=200, random_state=0)
+@ignore
+def test_an_interrupt_leaves_the_best_answer_so_far(X, calls):
+    calls.append(2)
+    lda = TopicCountLDA(2, 12, **PRIORS, n_temperatures=20, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"p\(T \| w\) is that of .* because the fit was interrupted"):
         lda.fit(X)
-    assert lda.n_components_ in (2, 3, 4)
+    assert 2 <= lda.n_components_ <= 12
     assert lda.topic_count_posterior_.sum() == pytest.approx(1)
     assert (lda.topic_count_posterior_std_ > 0).any()
     assert lda.transform(X).shape == (60, lda.n_components_)
@@ -152,20 +236,21 @@ def test_an_interrupt_leaves_the_best_answer_so_far(X, calls, at):
 
 @ignore
 def test_an_interrupt_of_the_last_sweeps(X, monkeypatch):
-    chains, calls = ModelDraws.chains, []
+    chains, calls = Posterior.chains, []
 
-    def interrupted(draws, corpus, n_sweeps, n_jobs):
+    def interrupted(posterior, corpus, n_sweeps, n_jobs):
         calls.append(n_sweeps)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return chains(draws, corpus, n_sweeps, n_jobs)
+        return chains(posterior, corpus, n_sweeps, n_jobs)
 
-    monkeypatch.setattr(ModelDraws, "chains", interrupted)
+    monkeypatch.setattr(Posterior, "chains", interrupted)
     lda = TopicCountLDA(2, 4, max_sweeps=3000, **PRIORS, random_state=0).fit(X)
     assert calls == [100, 1]
     assert lda.n_iter_ == 1
 
 
+@ignore
 def test_a_callback_that_stops(X):
     pytest.importorskip("sklearn.callback")
 
@@ -185,23 +270,21 @@ def test_a_callback_that_stops(X):
     lda = TopicCountLDA(2, 6, **PRIORS, random_state=0).set_callbacks(Stop())
     with pytest.warns(ConvergenceWarning, match="because a callback stopped the fit"):
         lda.fit(X)
-    # The pruned chains, and one look, two runs from two chains, at each of a few numbers of topics.
-    assert len(np.unique(lda.evidence_trace_["n_components"])) == len(lda.evidence_trace_) / 4
-    assert lda.n_components_ in (2, 3, 4)
+    # The first runs: two chains at each of three numbers of topics.
+    assert lda.evidence_trace_["n_components"].tolist() == [2, 2, 3, 3, 6, 6]
+    assert np.isfinite(lda.evidence_trace_["log_evidence_backward"]).all()
 
 
 @ignore
 def test_verbose_says_the_cost_and_what_is_known(X, capsys):
     TopicCountLDA(2, 6, **PRIORS, n_temperatures=21, verbose=1, random_state=0).fit(X)
     first, *lines = capsys.readouterr().out.splitlines()
-    words = (
-        r"2400 tokens; the first look takes (\d+) sweeps, about [\d.e-]+ s; the whole fit at most (\d+) sweeps, about"
-    )
-    looks, most = map(int, re.search(words, first).groups())
-    assert 500 < looks < most == 50_000
-    known = [line for line in lines if "likely numbers of topics: " in line]
-    assert len(known) >= len(lines) - 1
-    assert re.search(r"; \d+ sweeps so far; likely numbers of topics: 3 \(\d\.\d\d \+- \d\.\d\d\)", known[-1])
+    words = r"2400 tokens; the first runs take (\d+) sweeps, about \S+ s; the whole fit at most (\d+) sweeps, about"
+    runs, most = map(int, re.search(words, first).groups())
+    assert runs == 3 * 2 * (3 * 21 + 21)
+    assert most == 200_000
+    known = r"; \d+ sweeps so far; most likely: \d topics \(\d\.\d\d\), \d to \d with 0\.95"
+    assert all(re.search(known, line) for line in lines)
 
 
 # The range
@@ -215,129 +298,27 @@ def test_too_many_topics_are_refused(X):
 
 @ignore
 def test_a_long_range_takes_bounded_work(X):
-    lda = TopicCountLDA(2, 2**31 - 20, max_sweeps=10_000, **PRIORS, random_state=0).fit(X)
+    lda = TopicCountLDA(2, 2**31 - 20, max_sweeps=30_000, **PRIORS, random_state=0).fit(X)
     assert lda.n_components_ == 3
-    assert len(lda.topic_counts_) <= 199
+    assert len(lda.topic_counts_) < 400
 
 
-def test_the_first_part_of_a_range():
-    assert sorted(CountPrior(None, 2, 10**9).first) == list(range(2, 21))
-    assert sorted(CountPrior(None, 30, None).first) == [30]
-    assert sorted(CountPrior([0] * 30 + [1, 2], 2, 33).first) == [32]
-    prior = CountPrior(poisson(2), 2, None)
-    assert sorted(prior.wider(20)) == list(range(21, 33))
-    assert prior.largest_after(20) == pytest.approx(poisson(2).logpmf(21))
-    prior = CountPrior(np.arange(1, 100), 2, 100)
-    assert sorted(prior.wider(90)) == list(range(91, 101))
-    assert prior.wider(100) == {}
-    assert prior.largest_after(20) == pytest.approx(np.log(99))
-    assert prior.largest_after(100) == -np.inf
-    assert CountPrior(None, 2, 50).largest_after(50) == -np.inf
-    assert sorted(CountPrior(None, 2, 500).listed_after(150)) == list(range(151, 201))
-
-
-def test_wide_apart():
-    assert wide_apart(list(range(2, 21))) == [2, 3, 4, 6, 9, 14, 20]
-    assert wide_apart([1, 2, 3, 4]) == [1, 2, 3, 4]
-    assert wide_apart([5]) == [5]
-
-
-def test_gaps_are_searched_where_a_likely_number_may_hide():
-    candidates = Candidates(dict.fromkeys(range(2, 31), 0.0), np.random.SeedSequence(0))
-    for T, v in {2: -900.0, 4: -400.0, 8: -90.0, 15: 0.0, 30: -200.0}.items():
-        candidates[T] = CountEvidence(None, [], 20, np.array([[v], [v]]), biases=np.zeros(2))
-    assert candidates.hidden() == [list(range(9, 15)), list(range(16, 30))]
-    assert candidates.between(0) == [12, 23]
-    assert candidates.between(0.55) == [23]
-    # A prior may rule a gap out, or let one in.
-    candidates.log_prior |= dict.fromkeys(range(9, 30), -500.0) | {15: 0.0, 3: 800.0}
-    assert candidates.between(0) == [3]
-    assert not candidates.may_be_larger(0.0)
-    assert candidates.may_be_larger(1000.0)
-
-
-def test_larger_numbers_are_not_searched_where_the_evidence_falls():
-    def may_be_larger(values, log_prior=0.0):
-        candidates = Candidates(dict.fromkeys(range(2, 60), 0.0), np.random.SeedSequence(0))
-        for T, v in zip((8, 14, 20, 32, 52), values, strict=True):
-            # Chains that are far apart, so that the largest may be as good as the best by its error.
-            candidates[T] = CountEvidence(None, [], 20, np.array([[v], [v - 200]]), biases=np.full(2, 100.0))
-        return candidates.may_be_larger(log_prior)
-
-    assert not may_be_larger([-900, -400, 0, -200, -300])
-    assert may_be_larger([-900, -400, 0, -200, -300], log_prior=1.0)
-    assert may_be_larger([-900, -400, 0, -200, -150])
-    assert may_be_larger([-900, -400, 0, -5, -300])
-    assert may_be_larger([-900, -400, -100, 0, -300])
-
-
-# Looks
-
-
-@pytest.mark.parametrize("n_chains", [1, 2])
-def test_the_errors_of_looks_are_calibrated(n_chains):
-    """Runs in both directions with normal log weights, whose bias is half their variance.
-
-    Of 150 looks two errors cover 0.95 or more; six standard errors of this share are 0.1. Without the common error,
-    which is there for what is not normal.
-    """
-    rng = np.random.default_rng(0)
-    for bias in (1.0, 30.0, 800.0):
-        errors = []
-        for _ in range(150):
-            by_count = {}
-            for T in range(2, 5):
-                found = rng.standard_normal((2, n_chains)) * np.sqrt(2 * bias) + np.array([[-bias], [bias]])
-                runs = estimates.Estimates(found[0][:, None], [None] * n_chains, 0.0, [None] * n_chains, found[1])
-                by_count[T] = CountEvidence(None, [None] * n_chains).with_runs(runs, [20])
-            table = EvidenceTable.of(by_count)
-            errors.append([table.corrected[1], table.own_std[1], table.value[1]])
-        corrected, std, value = np.array(errors).T
-        assert (np.abs(corrected) < 2 * std).mean() > 0.85
-        assert np.median(std) < 6 * np.sqrt(bias / n_chains) + 1
-        # The value alone is as far too low as the bias.
-        assert (np.abs(value) < 2 * std).mean() < 0.85 or bias == 1
-
-
-def test_more_runs_are_added_chain_by_chain():
-    first = estimates.Estimates(np.array([[-1.0, -2.0], [-3.0, -4.0]]), list("abcd"), 0.1, ["s", "t"])
-    more = estimates.Estimates(np.array([[-5.0], [-6.0]]), list("ef"), 0.2, ["u", "v"])
-    known = CountEvidence(None, ["q", "r"]).with_runs(first, [20, 20]).with_more_runs(more)
-    assert known.log_weights.tolist() == [[-1, -2, -5], [-3, -4, -6]]
-    assert "".join(known.ends) == "abecdf"
-    assert known.states == ["u", "v"]
-    assert known.temperatures == 20
-    assert known.label_error == 0.2
-
-
-def test_chains_in_different_modes_are_seen():
-    def evidence(values):
-        return CountEvidence(None, [], 20, np.array(values)[:, None], biases=np.full(len(values), 9.0))
-
-    assert evidence([-100.0, -90.0, -40.0, -95.0]).in_different_modes
-    assert not evidence([-100.0, -98.0, -103.0, -101.0]).in_different_modes
-    assert not evidence([-100.0]).in_different_modes
+def test_the_parts_of_a_range():
+    assert sorted(CountPrior(None, 2, 10**9).up_to(20)) == list(range(2, 21))
+    assert sorted(CountPrior(None, 30, None).up_to(20)) == [30]
+    assert sorted(CountPrior([0] * 30 + [1, 2], 2, 33).up_to(20)) == [32, 33]
+    assert sorted(CountPrior(poisson(2), 2, None).up_to(9)) == list(range(2, 10))
+    assert CountPrior(np.arange(1, 100), 2, 100).up_to(300)[100] == pytest.approx(np.log(99))
+    assert CountPrior(None, 2, None).last == 200
+    assert CountPrior(None, 2, 50).cut_off_at(50)
+    assert not CountPrior([1, 2], 2, 3).cut_off_at(3)
 
 
 @ignore
-def test_modes_are_searched_where_chains_disagree(X, monkeypatch):
-    searched, search = [], scan.improve_modes
-
-    def recorded(corpus, priors, states, **options):
-        searched.append((priors.n_components, len(states)))
-        return search(corpus, priors, states, **options)
-
-    monkeypatch.setattr(scan, "improve_modes", recorded)
-    monkeypatch.setattr(CountEvidence, "in_different_modes", True)
-    TopicCountLDA(3, 3, **PRIORS, n_temperatures=10, max_sweeps=10_000, random_state=0).fit(X)
-    # Annealing from the prior does this on a small corpus.
-    assert not searched
-    X = 3 * X
-    lda = TopicCountLDA(3, 3, **PRIORS, n_temperatures=50, max_sweeps=6000, random_state=0).fit(X)
-    assert searched == [(3, 4)]
-    assert lda.n_sweeps_ <= 6000
-    monkeypatch.setattr(CountEvidence, "in_different_modes", False)
-    other = TopicCountLDA(3, 3, **PRIORS, n_temperatures=50, max_sweeps=6000, random_state=0).fit(X)
-    assert len(searched) == 1
-    error = np.hypot(lda.log_evidence_std_, other.log_evidence_std_)[0]
-    assert abs(lda.log_evidence_[0] - other.log_evidence_[0]) < 5 * error
+def test_a_likely_number_beyond_a_gap_of_the_prior_is_found(X):
+    prior = np.where(np.isin(np.arange(2, 41), [2, 40]), 1.0, 0.0)
+    lda = TopicCountLDA(2, 40, topic_count_prior=prior, n_temperatures=50, max_sweeps=3000, **PRIORS, random_state=0).fit(
+        X
+    )
+    assert lda.topic_counts_.tolist() == [2, 40]
+    assert np.isfinite(lda.log_evidence_).all()

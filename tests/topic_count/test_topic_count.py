@@ -16,8 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sklda import TopicCountLDA
-from sklda._inference.topic_count.candidates import Candidates
-from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
 from sklda._inference.topic_count.pmmh import propose_neighbour
 from sklda._inference.topic_count.posterior import standard_errors
 from sklda.datasets import make_lda_corpus
@@ -54,14 +52,16 @@ def exact(case):
 @pytest.mark.parametrize("case", CASES)
 def test_the_scan_finds_the_exact_posterior(case):
     X, options, log_p = exact(case)
-    lda = TopicCountLDA(1, 4, n_temperatures=20, n_runs=10, **options).fit(X)
+    lda = TopicCountLDA(1, 4, n_temperatures=20, n_chains=8, **options).fit(X)
     assert lda.topic_counts_.tolist() == [1, 2, 3, 4]
     errors = lda.topic_count_posterior_ - softmax(log_p)
     assert (np.abs(errors) < 4.5 * lda.topic_count_posterior_std_).all()
     assert (lda.topic_count_posterior_std_ < 0.1).all()
-    found = lda.log_evidence_ + lda.log_evidence_downward_bias_
+    found, std = (values[~np.isnan(values)] for values in (lda.log_evidence_ - log_p, lda.log_evidence_std_))
+    assert len(found) >= 3
     # One topic leaves nothing to chance.
-    assert (np.abs(found - log_p) < 4.5 * lda.log_evidence_std_ + 1e-4 * (lda.topic_counts_ == 1)).all()
+    assert (np.abs(found)[1:] < 4.5 * std[1:]).all()
+    assert abs(found[0]) < 1e-4
     assert lda.log_evidence_std_[0] < 1e-12
 
 
@@ -69,7 +69,7 @@ def test_the_scan_finds_the_exact_posterior(case):
 @pytest.mark.parametrize("prior", [[4, 3, 2, 1], [1, 0, 1, 2], poisson(2)], ids=["falling", "with a gap", "poisson"])
 def test_a_prior_over_the_number_of_topics(prior):
     X, options, log_p = exact(FLAT)
-    lda = TopicCountLDA(1, 4, topic_count_prior=prior, n_temperatures=20, n_runs=10, **options).fit(X)
+    lda = TopicCountLDA(1, 4, topic_count_prior=prior, n_temperatures=20, n_chains=8, **options).fit(X)
     p = prior.pmf(np.arange(1, 5)) if hasattr(prior, "pmf") else np.array(prior)
     expected = (np.exp(log_p) * p)[p > 0] / (np.exp(log_p) * p).sum()
     assert lda.topic_counts_.tolist() == (np.arange(1, 5)[p > 0]).tolist()
@@ -223,7 +223,7 @@ def test_warnings(X, tiny):
         TopicCountLDA(2, 3, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=40, random_state=0).fit(X)
     # Where the prior ends there is nothing to raise.
     for prior in (randint(1, 4), [1, 1, 1]):
-        lda = TopicCountLDA(1, 3, topic_count_prior=prior, n_temperatures=50, n_runs=8, **TINY)
+        lda = TopicCountLDA(1, 3, topic_count_prior=prior, n_temperatures=50, n_chains=8, **TINY)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert lda.fit(tiny).topic_count_posterior_[-1] > 0.1
@@ -244,7 +244,7 @@ def test_an_interrupted_fit_leaves_nothing(X, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sklda._inference.evidence.estimates.estimate", interrupted)
+    monkeypatch.setattr("sklda._inference.topic_count.scan.in_parallel", interrupted)
     lda = TopicCountLDA(2, 4, **QUICK)
     with pytest.raises(KeyboardInterrupt):
         lda.fit(X)
@@ -273,30 +273,46 @@ def test_a_prior_that_is_given_stays(X):
 
 
 @ignore
-def test_the_range_widens(X, monkeypatch):
-    monkeypatch.setattr("sklda._inference.topic_count.count_prior._FIRST_LARGEST", 3)
-    monkeypatch.setattr("sklda._inference.topic_count.count_prior._LARGEST", 8)
+def test_the_range_has_no_end(X):
     lda = TopicCountLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=60, random_state=0).fit(X)
-    assert lda.topic_counts_[-1] > 3
+    assert lda.topic_counts_[-1] == 200
     assert lda.n_components_ == 4
 
 
 @ignore
 def test_what_is_out_of_the_question_is_passed_over(X):
-    options = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1, "n_temperatures": 20, "n_chains": 1, "random_state": 0}
-    lda = TopicCountLDA(10, 30, **options).fit(X[:90])
-    assert lda.topic_counts_.tolist() == list(range(10, 31))
+    options = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1, "n_temperatures": 60, "random_state": 0}
+    lda = TopicCountLDA(4, 60, **options).fit(X)
+    assert lda.n_components_ == 4
     passed_over = np.isnan(lda.log_evidence_)
-    # Looks at 10, 16 and 20, and then at what lies between the best.
-    assert set(lda.topic_counts_[~passed_over]) >= {10, 16, 20}
-    assert 19 in lda.topic_counts_[passed_over]
-    assert passed_over.sum() > 8
-    for values in (lda.topic_count_posterior_, lda.topic_count_posterior_std_):
-        assert (values[passed_over] == 0).all()
+    assert passed_over.sum() > 40
+    assert np.isnan(lda.log_evidence_std_[passed_over]).all()
+    assert lda.topic_count_posterior_[lda.topic_counts_ > 8].sum() < 0.05
     # Not so where the prior makes up for the evidence.
     prior = np.where(lda.topic_counts_ == 19, 1, 1e-300)
-    likely = TopicCountLDA(10, 30, topic_count_prior=prior, **options).fit(X[:90])
+    likely = TopicCountLDA(4, 60, topic_count_prior=prior, **options).fit(X)
+    assert likely.n_components_ == 19
     assert np.isfinite(likely.log_evidence_[lda.topic_counts_ == 19])
+
+
+@ignore
+def test_draws_where_there_were_no_runs(X):
+    lda = TopicCountLDA(2, 12, max_iter=500, random_state=0).fit(X)
+    without = lda.topic_counts_[np.isnan(lda.log_evidence_)]
+    drawn = lda.sample_posterior(20, random_state=0)
+    assert np.isin(drawn.n_components, without).any()
+    for T, phi in zip(drawn.n_components, drawn.topic_word, strict=True):
+        assert phi.shape == (T, 40)
+
+
+@ignore
+def test_the_chains_at_the_mode(X, fitted):
+    assert fitted.log_joint_trace_.shape == (2, 100)
+    assert len(fitted.chains_) == 2
+    assert fitted.n_draws_ == 10
+    assert fitted.doc_topic_std_.shape == (120, 4)
+    assert fitted.topic_stability_.shape == (4,)
+    assert (fitted.topic_stability_ > 0.8).all()
 
 
 def test_errors_of_the_posterior_are_calibrated():
@@ -307,24 +323,14 @@ def test_errors_of_the_posterior_are_calibrated():
     rng = np.random.default_rng(0)
     truth = np.array([-2.0, 0.0, 0.5, -0.7, -3.0])
     covered = []
-    for seed in range(400):
-        std = np.full(5, 1.5)
-        table = EvidenceTable(np.arange(5), truth + std * rng.standard_normal(5), std, np.zeros(5), np.zeros(5))
-        draws = table.posterior_draws(np.zeros(5), seed)
+    for _ in range(400):
+        values = truth + 1.5 * rng.standard_normal(5)
+        draws = softmax(values + 1.5 * rng.standard_normal((4000, 5)), axis=1)
         errors = np.abs(draws.mean(axis=0) - softmax(truth))
         covered.append([errors < 2 * standard_errors(draws), errors < 2 * draws.std(axis=0)])
     found, by_draws = np.mean(covered, axis=(0, 2))
     assert found > 0.91
     assert found - by_draws > 0.02
-
-
-def test_what_lies_between_likely_numbers_is_not_given_up():
-    """Where short looks say that 5 and 7 topics are likely and 6 are not, 6 may yet be."""
-    candidates = Candidates(dict.fromkeys(range(4, 9), 0.0), np.random.SeedSequence(0))
-    for T, v in {4: -90.0, 5: 0.0, 6: -60.0, 7: 0.0, 8: -80.0}.items():
-        candidates[T] = CountEvidence(None, [], 20, np.array([[v], [v - 1]]), biases=np.zeros(2))
-    assert candidates.posterior_draws().mean(axis=0)[2] < 1e-9
-    assert candidates.likely() == [5, 6, 7]
 
 
 @ignore

@@ -187,14 +187,41 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     alpha = np.broadcast_to(priors.doc, (corpus.n_documents, priors.n_components))
     theta = np.exp(random.log_dirichlet(rng, alpha))
     topics, _ = _draw_independent(corpus, theta, np.ones((corpus.n_features, priors.n_components)), stream)
-    first = max(_FIRST_SCALE * corpus.n_tokens / min(1.0, priors.topic_word().min()), _LEAST_FIRST_SCALE)
-    scales = np.geomspace(first, 1, n_temperatures + 1)
-    path = _diluting_path(priors, scales)
+    path = _diluting_path(priors, _scales(corpus, priors, n_temperatures))
     kind = chain_class("collapsed", corpus, priors)
     chain = kind(corpus, path.priors_at(path.positions[0]), ChainState(topics, stream))
     log_weight = chain.log_words() + chain.anneal(path, stop)
     chain.sweep(stop)
     return AnnealedRun(log_weight, chain.state().compact(priors.n_components))
+
+
+def reverse_prior_ais(corpus, priors, n_temperatures, state, seed, stop=NEVER_STOP):
+    """Anneal from a draw of z back along the path of `prior_ais`.
+
+    Parameters
+    ----------
+    corpus, priors, n_temperatures, seed, stop
+        See `prior_ais`.
+    state : ChainState
+        The draw.
+
+    Returns
+    -------
+    float
+        As of `reverse_ais`.
+    """
+    path = _diluting_path(priors, _scales(corpus, priors, n_temperatures)[-2::-1])
+    kind = chain_class("collapsed", corpus, priors)
+    chain = kind(corpus, priors, ChainState(state.topics, random.stream(random.child(seed, 1))))
+    log_weight = -_change_priors(chain, path.priors_at(path.positions[0])) - chain.anneal(path, stop)
+    chain.sweep(stop)
+    return log_weight + chain.log_words()
+
+
+def _scales(corpus, priors, n_temperatures):
+    """Multiples of eta along the path from the prior, descending to one; (n_temperatures + 1,)."""
+    first = max(_FIRST_SCALE * corpus.n_tokens / min(1.0, priors.topic_word().min()), _LEAST_FIRST_SCALE)
+    return np.geomspace(first, 1, n_temperatures + 1)
 
 
 def _draw_independent(corpus, theta, phi, stream):

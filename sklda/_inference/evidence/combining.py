@@ -115,7 +115,7 @@ def _run_means(log_weights, variance, freedom):
     """log of the mean of each row, its variance, and the standard error of its log-normal correction."""
     n_runs = log_weights.shape[1]
     if np.log1p(_RELATIVE_VARIANCE * n_runs) < variance:
-        correction_error = _student_factor(freedom) * variance / np.sqrt(2 * freedom) if freedom else 0.0
+        correction_error = student_factor(freedom) * variance / np.sqrt(2 * freedom) if freedom else 0.0
         return log_weights.mean(axis=1) + variance / 2, variance / n_runs, correction_error
     return chain_means(log_weights), _log_mean_exp_std(n_runs, variance) ** 2, 0.0
 
@@ -131,12 +131,12 @@ def _modes_error(values, within):
     """
     between, freedom = pooled_variance(values)
     n_chains = len(values[0])
-    errors = [_log_mean_exp_std(n_chains, max(between, within)) * _student_factor(freedom)]
+    errors = [_log_mean_exp_std(n_chains, max(between, within)) * student_factor(freedom)]
     # Chains in poor modes have no information on the best mode: the better half gives an error of its own.
     half = -(-n_chains // 2)
     if half > 1 and within > 0:
         between, freedom = better_half_variance(values)
-        errors.append(_log_mean_exp_std(half, max(between, within)) * _student_factor(freedom))
+        errors.append(_log_mean_exp_std(half, max(between, within)) * student_factor(freedom))
     return min(errors)
 
 
@@ -151,7 +151,7 @@ def better_half_variance(values):
     return pooled_variance([np.sort(each)[len(each) // 2 :] for each in values])
 
 
-def _student_factor(freedom):
+def student_factor(freedom):
     """Width of a Student interval with this many degrees of freedom over that of the normal interval."""
     p = (1 + _COVERAGE) / 2
     return stdtrit(freedom, p) / ndtri(p)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sklda._inference import random
-from sklda._inference.evidence.annealing import GUIDE_SWEEPS, Guide, guided_ais, prior_ais, reverse_ais
+from sklda._inference.evidence.annealing import Guide, guided_ais, prior_ais
 from sklda._inference.evidence.cgs_transition import cgs_transition
 from sklda._inference.evidence.chib import chib
 from sklda._inference.evidence.combining import combine_chains
@@ -62,15 +62,12 @@ class Estimates:
         The largest error of a sum over topic labels, in nats.
     states : list of ChainState
         The chains' states after the estimates.
-    upper : ndarray of shape (n_chains,) or None
-        Estimates of log p(w) by annealing back from the chains' states, which are too high rather than too low.
     """
 
     log_weights: np.ndarray
     ends: list
     label_error: float
     states: list
-    upper: np.ndarray | None = None
 
 
 def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_inner, init, seed, n_jobs=None):
@@ -105,18 +102,7 @@ def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_
     return value, float((std**2 + bias**2 + found.label_error**2) ** 0.5)
 
 
-def estimate(
-    corpus,
-    targets,
-    *,
-    method,
-    temperatures,
-    n_inner,
-    also_prior_ais=True,
-    upper=False,
-    guide_sweeps=GUIDE_SWEEPS,
-    n_jobs=None,
-):
+def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=True, n_jobs=None):
     """Estimates of the evidence of several targets, all chains in parallel.
 
     Parameters
@@ -132,11 +118,6 @@ def estimate(
     also_prior_ais : bool, default=True
         Whether for up to 5,000 tokens annealing from the prior is run as well as the guided one, in ten times as many
         temperatures, and the larger mean is kept. Estimates are exactly unbiased only without it.
-    upper : bool, default=False
-        Whether guided annealing is also run back from the state of each chain, with as many temperatures as its longest
-        run.
-    guide_sweeps : int, default=20
-        Sweeps of a chain whose mean counts are the guide.
     n_jobs : int, default=None
 
     Returns
@@ -148,42 +129,18 @@ def estimate(
     if also_prior_ais and uses_both(corpus, method):
         methods["ais"] = [_PRIOR_AIS_FACTOR * n for n in temperatures]
     tasks = [
-        (
-            corpus,
-            target.priors,
-            state,
-            each,
-            lengths,
-            n_inner,
-            random.child(target.seed, METHODS.index(each), c),
-            upper,
-            guide_sweeps,
-        )
+        (corpus, target.priors, state, each, lengths, n_inner, random.child(target.seed, METHODS.index(each), c))
         for target in targets
         for each, lengths in methods.items()
         for c, state in enumerate(target.states)
     ]
-    parts = iter(in_parallel(_runs_of_chain, tasks, n_jobs))
+    parts = iter(in_parallel(runs_of_chain, tasks, n_jobs))
     return [_larger([_gather([next(parts) for _ in target.states]) for _ in methods]) for target in targets]
 
 
 def uses_both(corpus, method):
     """Whether `estimate` anneals from the prior as well as by the guide, by default."""
     return method == "guided_ais" and corpus.n_tokens <= SMALL_CORPUS
-
-
-def sweeps_of_chain(
-    corpus, method, temperatures, n_inner, *, also_prior_ais=True, upper=False, guide_sweeps=GUIDE_SWEEPS
-):
-    """Sweeps over the corpus of one chain in `estimate`, with the same arguments."""
-    if method not in ANNEALED:
-        return len(temperatures) * n_inner
-    sweeps = sum(temperatures) + len(temperatures)
-    if method == "guided_ais":
-        sweeps += guide_sweeps + upper * max(temperatures)
-    if also_prior_ais and uses_both(corpus, method):
-        sweeps += _PRIOR_AIS_FACTOR * sum(temperatures) + len(temperatures)
-    return sweeps
 
 
 def _gather(chains):
@@ -193,36 +150,30 @@ def _gather(chains):
         [end for chain in chains for end in chain.ends],
         max(chain.label_error for chain in chains),
         [state for chain in chains for state in chain.states],
-        None if chains[0].upper is None else np.concatenate([chain.upper for chain in chains]),
     )
 
 
 def _larger(found):
-    """The `Estimates` with the largest mean, but with the chains' states and `upper` of the first.
+    """The `Estimates` with the largest mean, but with the chains' states of the first.
 
     By Markov's inequality no mean is likely to be far above p(w), but it may be far below: the larger one is closer.
     """
     best = max(found, key=lambda each: logsumexp(each.log_weights))
-    return Estimates(best.log_weights, best.ends, best.label_error, found[0].states, found[0].upper)
+    return Estimates(best.log_weights, best.ends, best.label_error, found[0].states)
 
 
-def _runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, upper, guide_sweeps, stop):
-    """The `Estimates` of one chain."""
+def runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, stop):
+    """The `Estimates` of one chain, see `estimate`."""
     # The other methods need sweeps in the order of `log_transition`.
     kind = chain_class("collapsed", corpus, priors) if method in ANNEALED else GibbsChain
     chain = kind(corpus, priors, state)
     seeds = [random.child(seed, r) for r in range(len(temperatures))]
-    above = None
     if method in ANNEALED:
         guided = method == "guided_ais"
-        source = Guide.from_chain(chain, guide_sweeps, stop) if guided else priors
-        anneal = guided_ais if guided else prior_ais
+        source, anneal = (Guide.from_chain(chain, stop=stop), guided_ais) if guided else (priors, prior_ais)
         runs = [anneal(corpus, source, n, own, stop) for n, own in zip(temperatures, seeds, strict=True)]
         log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]
         label_error = max(run.label_error for run in runs)
-        if upper and guided:
-            own = random.child(seed, len(temperatures))
-            above = np.array([reverse_ais(corpus, source, max(temperatures), chain.state(), own, stop)])
     else:
         # With the chain's own stream, a second call would give the same estimates.
         chain.stream = random.stream(seed)
@@ -230,7 +181,7 @@ def _runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, u
         for own in seeds:
             log_weights.append(_along_chain(chain, method, n_inner, own, stop))
             ends.append(chain.state().compact(priors.n_components))
-    return Estimates(np.array([log_weights]), ends, label_error, [chain.state().compact(priors.n_components)], above)
+    return Estimates(np.array([log_weights]), ends, label_error, [chain.state().compact(priors.n_components)])
 
 
 def _along_chain(chain, method, n_inner, seed, stop):

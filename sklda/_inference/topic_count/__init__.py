@@ -1,10 +1,8 @@
 """The posterior p(T | w) over the number of topics T.
 
 - ``count_prior``: p(T), and the range of T. ``prior_rules``: alpha and eta at each T, given or learnt.
-- ``pruning``: chains for each T, by merging topics from above or by annealing.
-- ``evidence_by_count``: log p(w | T) of each T with its errors. ``candidates``: which T may be likely.
-- ``scan``: estimates of the evidence over the range, more precise at likely T. ``pmmh``: pseudo-marginal
-  Metropolis-Hastings over T.
-- ``settings``: lengths and numbers of runs. ``cost``: the budget of sweeps, and their seconds.
+- ``runs``: new chains at one T, and their annealing runs. ``evidence_by_count``: log p(w | T) by these, with its error.
+- ``curve``: log p(w | T) as a smooth curve over T. ``scan``: where the next runs are made. ``cost``: their budget.
+- ``pmmh``: pseudo-marginal Metropolis-Hastings over T.
 - ``posterior``: what both methods find, and draws from it.
 """

@@ -3,18 +3,21 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 
 from sklda._inference import random
 from sklda._inference.evidence import estimates
 from sklda._inference.evidence.combining import combine_chains
-from sklda._inference.topic_count.evidence_by_count import normalised
+from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS
+from sklda._inference.topic_count.count_prior import LARGEST
 from sklda._inference.topic_count.posterior import ESTIMATE, ModelDraws, Posterior, credible_interval
-from sklda._inference.topic_count.pruning import prune
+from sklda._inference.topic_count.runs import learn_chain
 
 # Largest number of states of z that are kept for each number of topics, the last accepted ones.
 _KEPT_STATES = 16
-# The number of batches for the standard error is the root of the number of steps, but at least this.
-_LEAST_BATCHES = 2
+# The largest number of topics if the range has no upper end.
+_LARGEST_WITHOUT_END = 20
 # Reports of progress per chain.
 _REPORTS = 10
 
@@ -54,7 +57,7 @@ class Trace:
     def shares(self, counts):
         """Share of the steps at each of `counts`, and its standard error by batch means."""
         at = (self.counts[:, None] == counts).astype(float)
-        n_batches = max(int(len(at) ** 0.5), _LEAST_BATCHES)
+        n_batches = max(int(len(at) ** 0.5), 2)
         batches = np.array([part.mean(axis=0) for part in np.array_split(at, n_batches)])
         return at.mean(axis=0), batches.std(axis=0, ddof=1) / np.sqrt(n_batches)
 
@@ -97,7 +100,8 @@ class PMMH:
     def __init__(self, corpus, rule, prior, settings, *, n_proposals, seed, n_jobs=None, report):
         self.corpus, self.rule, self.settings, self.n_proposals = corpus, rule, settings, n_proposals
         self.seed, self.n_jobs, self.report = seed, n_jobs, report
-        self.log_prior, self.counts = prior.first, sorted(prior.first)
+        self.log_prior = prior.up_to(_LARGEST_WITHOUT_END if prior.open else LARGEST)
+        self.counts = sorted(self.log_prior)
         self.rng = np.random.default_rng(random.child(seed, 3))
 
     def run(self):
@@ -108,9 +112,11 @@ class PMMH:
         Posterior
         """
         log_prior, rng = self.log_prior, self.rng
-        seeds = [random.child(self.seed, 0)]
-        self.priors, self.states = prune(self.corpus, self.rule, self.counts, seeds, self.n_jobs)
-        T = int(rng.choice(self.counts, p=normalised(np.array([log_prior[t] for t in self.counts]))))
+        tasks = [(self.corpus, self.rule, T, ANNEAL_SWEEPS, random.child(self.seed, 0, T)) for T in self.counts]
+        found = in_parallel(learn_chain, tasks, self.n_jobs)
+        self.priors = {T: rule(T) for T, (rule, _) in zip(self.counts, found, strict=True)}
+        self.states = {T: [state] for T, (_, state) in zip(self.counts, found, strict=True)}
+        T = int(rng.choice(self.counts, p=softmax(np.array([log_prior[t] for t in self.counts]))))
         value, end = self._estimate(T, 0)
         rows, ends = [(T, value, T, value)], {T: [end]}
         for i in range(1, self.n_proposals + 1):
@@ -134,12 +140,12 @@ class PMMH:
             self.corpus,
             [estimates.Target(self.priors[T], self.states[T], random.child(self.seed, 1, i))],
             method=self.settings.method,
-            temperatures=[self.settings.n_temperatures] * n_runs,
+            temperatures=[self.settings.n_sweeps] * n_runs,
             n_inner=self.settings.n_inner,
             also_prior_ais=False,
             n_jobs=self.n_jobs,
         )
-        chosen = self.rng.choice(n_runs, p=normalised(found.log_weights[0]))
+        chosen = self.rng.choice(n_runs, p=softmax(found.log_weights[0]))
         return combine_chains(found.log_weights).value, found.ends[chosen]
 
     def _result(self, ends):
@@ -147,21 +153,23 @@ class PMMH:
         trace, counts = self.trace, np.array(self.counts)
         value, std = np.array([trace.log_evidence_at(T) for T in self.counts]).T
         log_recycled = np.array([self.log_prior[T] for T in self.counts]) + np.where(np.isnan(value), -np.inf, value)
-        self.recycled = normalised(log_recycled)
+        self.recycled = softmax(log_recycled)
         probability, probability_std = trace.shares(self.counts)
+        mode = int(counts[np.argmax(probability)])
         annealed = self.settings.method in estimates.ANNEALED
-        n_sweeps = self.settings.n_runs * (self.settings.n_temperatures if annealed else self.settings.n_inner)
+        n_sweeps = self.settings.n_runs * (self.settings.n_sweeps if annealed else self.settings.n_inner)
         proposals = zip(trace.proposed.tolist(), trace.proposed_log_evidence.tolist(), strict=True)
         return Posterior(
             counts,
             probability,
             probability_std,
             credible_interval(self.counts, probability),
+            mode,
             value,
             std,
-            np.zeros(len(counts)),
-            np.array([(T, 0, n_sweeps, log_weight) for T, log_weight in proposals], ESTIMATE),
-            {T: ModelDraws(self.priors[T], self.states[T], kept, np.zeros(len(kept))) for T, kept in ends.items()},
+            np.array([(T, 0, n_sweeps, log_weight, np.nan) for T, log_weight in proposals], ESTIMATE),
+            {T: ModelDraws(self.priors[T], kept, np.zeros(len(kept))) for T, kept in ends.items()},
+            self.states[mode],
             n_sweeps * len(trace.counts),
         )
 

@@ -6,6 +6,8 @@ import numpy as np
 from scipy.special import ndtr, softmax
 
 from sklda._inference import random
+from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import after_sweeps
@@ -14,11 +16,19 @@ from sklda._inference.sampling.run_chains import Schedule, run_chains
 
 # Probability of the credible interval.
 _CREDIBLE = 0.95
-# Last sweeps of the chains at the number of topics chosen, and sweeps between the draws of them that are averaged.
+# Last sweeps of each chain at the mode, and the sweeps between the draws of them that are averaged.
 LAST_SWEEPS, _DRAW_EVERY = 100, 10
 
 # One estimate of the log evidence.
-ESTIMATE = np.dtype([("n_components", int), ("chain", int), ("n_sweeps", int), ("log_evidence", float)])
+ESTIMATE = np.dtype(
+    [
+        ("n_components", int),
+        ("chain", int),
+        ("n_sweeps", int),
+        ("log_evidence", float),
+        ("log_evidence_backward", float),
+    ]
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,33 +38,26 @@ class ModelDraws:
     Attributes
     ----------
     priors : Priors
-    states : list of ChainState
-        The states of the chains.
     ends : list of ChainState
-        The states at the ends of the annealing runs.
+        The states at the ends of annealing runs. If there are none, a draw begins at a new annealed chain.
     log_weights : ndarray of shape (n_ends,)
         The weights with which these are draws from the posterior.
     """
 
     priors: object
-    states: list
     ends: list
     log_weights: np.ndarray
 
     def sample(self, corpus, rng, seed):
         """A draw of z, theta and phi: an end drawn by its weight, then some sweeps with a stream from `seed`."""
-        end = self.ends[rng.choice(len(self.ends), p=softmax(self.log_weights))]
+        if self.ends:
+            end = self.ends[rng.choice(len(self.ends), p=softmax(self.log_weights))]
+        else:
+            end = anneal(corpus, self.priors, random.child(seed, 0), NEVER_STOP).state()
         # Sweeps, so that draws from the same end differ.
         kind = chain_class("collapsed", corpus, self.priors)
         chain = next(after_sweeps(kind(corpus, self.priors, ChainState(end.topics, random.stream(seed)))))
         return chain.topics, *draw_parameters(chain, rng)
-
-    def chains(self, corpus, n_sweeps=LAST_SWEEPS, n_jobs=None):
-        """The chains after `n_sweeps` last sweeps, with traces of these."""
-        kind = chain_class("collapsed", corpus, self.priors)
-        chains = [kind(corpus, self.priors, ChainState(state.topics, state.stream)) for state in self.states]
-        schedule = Schedule(LAST_SWEEPS // _DRAW_EVERY, _DRAW_EVERY, burn_in=0)
-        return run_chains(chains, n_sweeps, n_jobs=n_jobs, schedule=schedule)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,16 +72,20 @@ class Posterior:
         p(T | w), and its Monte Carlo standard error.
     interval : tuple of (int, int)
         Credible interval of 0.95, which contains the Monte Carlo error.
-    log_evidence, log_evidence_std, log_evidence_downward_bias : ndarray of shape (n_counts,)
+    mode : int
+        The most likely of the numbers of topics with estimates.
+    log_evidence, log_evidence_std : ndarray of shape (n_counts,)
         NaN for numbers of topics without estimates.
     estimates : ndarray of shape (n_estimates,)
-        Fields ``n_components``, ``chain``, ``n_sweeps``, ``log_evidence``.
+        Of type `ESTIMATE`.
     draws : dict of {int: ModelDraws}
         For likely numbers of topics.
+    states : list of ChainState
+        Of the chains at the mode that make the last sweeps.
     n_sweeps : int
         Sweeps over the corpus, all chains together.
     last_sweeps : int, default=100
-        Sweeps that are left for each chain at the mode, at most 100.
+        Last sweeps of each chain at the mode.
     unfinished : str, default=""
         Why the estimates ended before their end; empty if they did not.
     """
@@ -87,19 +94,22 @@ class Posterior:
     probability: np.ndarray
     std: np.ndarray
     interval: tuple
+    mode: int
     log_evidence: np.ndarray
     log_evidence_std: np.ndarray
-    log_evidence_downward_bias: np.ndarray
     estimates: np.ndarray
     draws: dict
+    states: list
     n_sweeps: int
     last_sweeps: int = LAST_SWEEPS
     unfinished: str = ""
 
-    @property
-    def mode(self):
-        """The most likely number of topics."""
-        return int(self.counts[np.argmax(self.probability)])
+    def chains(self, corpus, n_sweeps, n_jobs=None):
+        """The chains at the mode after `n_sweeps` last sweeps, with draws and traces of these."""
+        priors, schedule = self.draws[self.mode].priors, Schedule(LAST_SWEEPS // _DRAW_EVERY, _DRAW_EVERY, burn_in=0)
+        kind = chain_class("collapsed", corpus, priors)
+        chains = [kind(corpus, priors, ChainState(state.topics, state.stream)) for state in self.states]
+        return run_chains(chains, n_sweeps, n_jobs=n_jobs, schedule=schedule)
 
 
 def sample_models(corpus, draws, probability, n_samples, seed):

@@ -1,0 +1,102 @@
+"""The log evidence from annealing runs in both directions, by Bennett's acceptance ratio (Bennett 1976)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from sklda._inference import random
+from sklda._inference.evidence.annealing import (
+    GUIDE_SWEEPS,
+    Guide,
+    guided_ais,
+    prior_ais,
+    reverse_ais,
+    reverse_prior_ais,
+)
+from sklda._inference.sampling.annealed_start import anneal
+from sklda._inference.sampling.collapsed import ChainState
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The annealing runs of one chain in both directions.
+
+    Attributes
+    ----------
+    forward, backward : ndarray of shape (n_runs,)
+        Log weights. exp(forward) is an unbiased estimate of p(w), exp(-backward) one of 1 / p(w).
+    end : ChainState
+        The end of the last forward run.
+    label_error : float
+        The largest error of a sum over topic labels, in nats.
+    """
+
+    forward: np.ndarray
+    backward: np.ndarray
+    end: ChainState
+    label_error: float = 0.0
+
+
+def bennett(forward, backward):
+    """The log evidence L from as many runs in either direction.
+
+    The weights W of the two directions have densities with p_F(W) / p_B(W) = exp(L - W). So a weight is a forward one
+    with probability 1 / (1 + exp(W - L)), and the most likely L solves sum_F 1 / (1 + exp(L - W)) = sum_B 1 / (1 +
+    exp(W - L)). For one run in either direction it is the middle between the two.
+
+    Parameters
+    ----------
+    forward, backward : ndarray of shape (n_runs,)
+
+    Returns
+    -------
+    float
+    """
+    low, high = min(forward.min(), backward.min()), max(forward.max(), backward.max())
+    # A long way outside all weights, the difference of the two sums is as small as the differences of weights there.
+    if high - low < 1e-9:
+        return float(low)
+    return brentq(lambda L: expit(forward - L).sum() - expit(L - backward).sum(), low, high)
+
+
+def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, *, from_prior):
+    """Runs of a new chain.
+
+    By a guide: the guide is that of a chain that `anneal` has made, and backward runs begin at the state of this chain.
+    From the prior: a backward run begins where the forward run has ended.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    priors : Priors
+    n_sweeps : int
+        Length of a run, and sweeps of the annealed chain.
+    n_runs : int
+    seed : numpy.random.SeedSequence
+    stop : Stop
+    from_prior : bool
+        Whether the path begins at the prior of z, as in `prior_ais`, rather than at a guide.
+
+    Returns
+    -------
+    Runs
+    """
+    if from_prior:
+        source, forth, back, state = priors, prior_ais, reverse_prior_ais, None
+    else:
+        chain = anneal(corpus, priors, random.child(seed, 0), stop, n_sweeps)
+        source, forth, back, state = Guide.from_chain(chain, stop=stop), guided_ais, reverse_ais, chain.state()
+    forward, backward, label_error = [], [], 0.0
+    for r in range(n_runs):
+        run = forth(corpus, source, n_sweeps, random.child(seed, 1, r), stop)
+        forward.append(run.log_weight)
+        backward.append(back(corpus, source, n_sweeps, state or run.state, random.child(seed, 2, r), stop))
+        label_error = max(label_error, run.label_error)
+    return Runs(np.array(forward), np.array(backward), run.state, label_error)
+
+
+def sweeps_both_ways(n_sweeps, n_runs, *, from_prior):
+    """Sweeps over the corpus in `run_both_ways`."""
+    return n_runs * (2 * n_sweeps + 1) + (0 if from_prior else n_sweeps + GUIDE_SWEEPS)

@@ -1,0 +1,61 @@
+"""New chains at a number of topics, and their runs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from sklda._inference import random
+from sklda._inference.evidence import estimates
+from sklda._inference.evidence.bennett import Runs, run_both_ways, sweeps_both_ways
+from sklda._inference.sampling.annealed_start import anneal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the evidence of one number of topics is estimated.
+
+    Attributes
+    ----------
+    method : str
+        One of `estimates.METHODS`.
+    n_sweeps : int
+        Length of the first runs.
+    n_runs : int
+        Runs of a chain, in each direction.
+    n_inner : int
+        Sweeps of one estimate, for methods that do not anneal.
+    """
+
+    method: str
+    n_sweeps: int
+    n_runs: int
+    n_inner: int
+
+    @property
+    def annealed(self):
+        """Whether the runs are annealed, and more precise if they are longer."""
+        return self.method in estimates.ANNEALED
+
+    def sweeps_of_chain(self, n_sweeps):
+        """Sweeps of a new chain and its runs of this length."""
+        if self.annealed:
+            return sweeps_both_ways(n_sweeps, self.n_runs, from_prior=self.method == "ais")
+        return n_sweeps + self.n_runs * self.n_inner
+
+
+def run_chain(corpus, priors, settings, n_sweeps, seed, stop):
+    """`Runs` of a new chain; methods that do not anneal have one direction, and equal weights in both."""
+    if settings.annealed:
+        return run_both_ways(corpus, priors, n_sweeps, settings.n_runs, seed, stop, from_prior=settings.method == "ais")
+    state = anneal(corpus, priors, random.child(seed, 0), stop, n_sweeps).state()
+    runs, own = [0] * settings.n_runs, random.child(seed, 1)
+    found = estimates.runs_of_chain(corpus, priors, state, settings.method, runs, settings.n_inner, own, stop)
+    value = logsumexp(found.log_weights, axis=1) - np.log(settings.n_runs)
+    return Runs(value, value, found.states[0])
+
+
+def learn_chain(corpus, rule, T, n_sweeps, seed, stop):
+    """A new annealed chain's rule, with the priors that it learns, and its state."""
+    chain = anneal(corpus, rule(T), seed, stop, n_sweeps)
+    return rule.learn(chain), chain.state().compact(T)
