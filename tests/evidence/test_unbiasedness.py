@@ -114,18 +114,13 @@ def test_a_few_temperatures_do_for_unbiasedness(method):
 
 
 def reverse_score(n_temperatures, n_runs):
-    """The standard score of 1 / p by `reverse_ais` from draws of the posterior, in the labels of the guide."""
+    """The standard score of 1 / p by `reverse_ais` from draws of the posterior."""
     exact = Enumeration(DOCS, FOUR, 2, 0.4, 0.3)
     log_p, rng, found = logsumexp(exact.log_joint), np.random.default_rng(0), []
-    labels = np.array([[0, 1], [1, 0]])
     for r in range(n_runs):
         own = np.random.SeedSequence(0, spawn_key=(r,))
         first, z = exact.states[rng.choice(len(exact.states), 2, p=exact.posterior)]
         guide = annealing.Guide.from_chain(make_chain(exact.corpus, exact.priors, first, r))
-        strengths = guide.strengths(n_temperatures)
-        last = guide.path(strengths).priors_at(strengths[-1])
-        joint = [make_chain(exact.corpus, last, label[z]).log_joint() for label in labels]
-        z = labels[rng.choice(2, p=softmax(joint))][z]
         state = make_chain(exact.corpus, exact.priors, z).state()
         found.append(annealing.reverse_ais(exact.corpus, guide, n_temperatures, state, random.child(own, 1)))
     return standard_score(np.exp(log_p - np.array(found)), 1.0)
@@ -140,24 +135,32 @@ def test_annealing_back_is_unbiased_for_the_inverse(n_temperatures):
 
 
 def of_one_word_each(K, length, alpha, eta):
-    """Two documents, each of one word `length` times over; and log p(w), by a sum over the counts of topics."""
+    """Two documents, each of one word `length` times over; log p(w), by a sum over the counts of topics; and draws of z.
+
+    The draws are a function of a generator.
+    """
     counts = np.array([n for n in np.ndindex(*[length + 1] * K) if sum(n) == length])
     arrangements = gammaln(length + 1) - gammaln(counts + 1.0).sum(axis=1)
     first, second = np.repeat(counts, len(counts), axis=0), np.tile(counts, (len(counts), 1))
     documents = rising(np.full(K, alpha), first[:, None]) + rising(np.full(K, alpha), second[:, None])
     words = rising(np.full((K, 2), eta), np.stack([first, second], axis=2))
-    log_p = logsumexp(documents + words + np.add.outer(arrangements, arrangements).ravel())
-    return make_corpus([[0] * length, [1] * length], 2), log_p
+    log_joint = documents + words + np.add.outer(arrangements, arrangements).ravel()
+
+    def draw(rng):
+        i = rng.choice(len(log_joint), p=softmax(log_joint))
+        return np.concatenate([rng.permutation(np.repeat(np.arange(K), each[i])) for each in (first, second)])
+
+    return make_corpus([[0] * length, [1] * length], 2), logsumexp(log_joint), draw
 
 
 @pytest.mark.parametrize("K", [2, 3])
 def test_topics_that_do_not_change_places(K, monkeypatch):
     """Documents so long that runs keep the labels of the guide: p-hat is right all the same, thanks to the sum."""
-    corpus, log_p = of_one_word_each(K, 14, 0.1, 0.5)
+    corpus, log_p, _ = of_one_word_each(K, 14, 0.1, 0.5)
     priors = Priors.make(0.1, 0.5, K, 2)
     found, _ = log_weights("guided_ais", corpus, priors, 150)
     assert abs(standard_score(np.exp(found - log_p), 1.0)) < LIMIT
-    monkeypatch.setattr(annealing, "log_mean_over_labels", lambda chain, target, rng: (0.0, 0.0))
+    monkeypatch.setattr(annealing, "log_mean_over_labels", lambda changes, target, rng: (0.0, 0.0))
     found, _ = log_weights("guided_ais", corpus, priors, 150)
     # Most runs miss the other labellings; rare ones would have to make up for it.
     assert np.median(found) < log_p - 0.5
@@ -216,6 +219,25 @@ def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
 def test_a_weight_taken_after_the_sweep_is_found_on_the_way_back(monkeypatch):
     monkeypatch.setattr(GibbsChain, "anneal", _sweep_first)
     assert abs(reverse_score(4, 1500)) > LIMIT
+
+
+def test_labels_are_drawn_on_the_way_back(monkeypatch):
+    """Documents so long that runs keep their labels: those of a draw need not be those of the guide."""
+    corpus, log_p, draw = of_one_word_each(3, 14, 0.1, 0.5)
+    priors = Priors.make(0.1, 0.5, 3, 2)
+
+    def score_of_runs():
+        rng, found = np.random.default_rng(0), []
+        for r in range(300):
+            own = np.random.SeedSequence(0, spawn_key=(r,))
+            guide = annealing.Guide.from_chain(make_chain(corpus, priors, draw(rng), r))
+            state = make_chain(corpus, priors, draw(rng)).state()
+            found.append(annealing.reverse_ais(corpus, guide, 30, state, random.child(own, 1)))
+        return standard_score(np.exp(log_p - np.array(found)), 1.0)
+
+    assert abs(score_of_runs()) < LIMIT
+    monkeypatch.setattr(annealing, "draw_labels", lambda changes, rng: np.arange(len(changes), dtype=np.int32))
+    assert abs(score_of_runs()) > LIMIT
 
 
 def test_the_transition_back_is_not_the_transition(monkeypatch):

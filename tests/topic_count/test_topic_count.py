@@ -297,7 +297,7 @@ def test_what_is_out_of_the_question_is_passed_over(X):
 
 @ignore
 def test_draws_where_there_were_no_runs(X):
-    lda = TopicCountLDA(2, 12, max_iter=500, random_state=0).fit(X)
+    lda = TopicCountLDA(2, 12, max_sweeps=500, random_state=0).fit(X)
     without = lda.topic_counts_[np.isnan(lda.log_evidence_)]
     drawn = lda.sample_posterior(20, random_state=0)
     assert np.isin(drawn.n_components, without).any()
@@ -350,8 +350,8 @@ def test_a_callback_ends_the_fit_early(X):
         def teardown(self, estimator, context):
             pass
 
-    full = TopicCountLDA(2, 4, **QUICK).fit(X)
-    lda = TopicCountLDA(2, 4, **QUICK).set_callbacks(Stop()).fit(X)
+    full = TopicCountLDA(2, 30, **QUICK).fit(X)
+    lda = TopicCountLDA(2, 30, **QUICK).set_callbacks(Stop()).fit(X)
     assert lda.n_sweeps_ < full.n_sweeps_
     assert lda.components_.shape == (lda.n_components_, 40)
 

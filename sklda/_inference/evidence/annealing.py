@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.evidence.topic_labels import log_mean_over_labels
+from sklda._inference.evidence.topic_labels import draw_labels, label_changes, log_mean_over_labels
 from sklda._inference.parallel import NEVER_STOP, Aligned
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.choice import chain_class
@@ -123,7 +123,8 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
     chain = guide.chain_class(corpus)(corpus, path.priors_at(strengths[0]), ChainState(topics, stream))
     log_weight = chain.log_joint() - log_probability + chain.anneal(path, stop)
     chain.sweep(stop)
-    log_mean, label_error = log_mean_over_labels(chain, guide.priors, np.random.default_rng(random.child(seed, 0)))
+    rng = np.random.default_rng(random.child(seed, 0))
+    log_mean, label_error = log_mean_over_labels(label_changes(chain, guide.priors), guide.priors, rng)
     log_weight += _change_priors(chain, guide.priors) - log_mean
     # A last sweep under the target itself, on which no weight depends.
     chain.sweep(stop)
@@ -133,30 +134,34 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
 def reverse_ais(corpus, guide, n_temperatures, state, seed, stop=NEVER_STOP):
     """Anneal from a draw of z back along the path of `guided_ais`, with c from 0 to infinity.
 
-    From a draw of p(z | w), the exponential of minus the result is an unbiased estimate of 1 / p(w). So the result is
-    not below log p(w) by much, except with small probability, while `guided_ais` is not above it (Grosse, Ghahramani &
-    Adams 2015). Between the two lie twice the bias of either, and while the bias is small against the path, this is
-    also their variance.
+    The labels of its topics are drawn given the guide, as the last step of `guided_ais` backwards. From a draw of
+    p(z | w), the exponential of minus the result is an unbiased estimate of 1 / p(w). So the result is not below
+    log p(w) by much, except with small probability, while `guided_ais` is not above it (Grosse, Ghahramani & Adams
+    2015). Between the two lie twice the bias of either, and while the bias is small against the path, this is also
+    their variance. From a draw of one mode, it is an estimate of the share of p(w) in this mode.
 
     Parameters
     ----------
     corpus, guide, n_temperatures, seed, stop
         See `guided_ais`.
     state : ChainState
-        The draw. Its topics must have the labels of the guide's topics.
+        The draw.
 
     Returns
     -------
     float
     """
-    strengths = guide.strengths(n_temperatures)[::-1]
-    path = guide.path(strengths)
+    strengths, kind = guide.strengths(n_temperatures)[::-1], guide.chain_class(corpus)
+    path, rng = guide.path(strengths), np.random.default_rng(random.child(seed, 0))
     state = ChainState(state.topics, random.stream(random.child(seed, 1)))
-    chain = guide.chain_class(corpus)(corpus, guide.priors, state)
+    chain = kind(corpus, guide.priors, state)
     log_weight = chain.log_joint()
     chain.priors = path.priors_at(strengths[0])
-    log_mean, _ = log_mean_over_labels(chain, guide.priors, np.random.default_rng(random.child(seed, 0)))
+    changes = label_changes(chain, guide.priors)
+    log_mean, _ = log_mean_over_labels(changes, guide.priors, rng)
     log_weight -= chain.log_joint() + log_mean
+    labels = draw_labels(changes, rng)
+    chain = kind(corpus, chain.priors, ChainState(labels[state.topics], state.stream))
     log_weight -= chain.anneal(path, stop)
     chain.sweep(stop)
     theta, phi = guide.proportions()

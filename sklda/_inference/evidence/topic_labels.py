@@ -1,4 +1,4 @@
-"""The mean over the labellings of topics, by which guided annealing corrects for the labelling of its guide."""
+"""The labellings of topics: their mean, by which guided annealing corrects for that of its guide, and draws of one."""
 
 import numpy as np
 from scipy.special import gammaln
@@ -6,8 +6,11 @@ from scipy.special import gammaln
 from sklda._inference.evidence.permanent import log_permanent
 from sklda._inference.rising import log_gamma_ratio
 
+# Rounds of swaps before a labelling is drawn; each proposes to swap every topic with another one.
+_SWAP_ROUNDS = 100
 
-def log_mean_over_labels(chain, target, rng):
+
+def log_mean_over_labels(changes, target, rng):
     """log of the mean of the joint over permutations of the guide's topics, less the log joint of the present ones.
 
     The joint is a product over topics k of a term that depends on the guide's topic for k alone. So the sum over
@@ -15,10 +18,10 @@ def log_mean_over_labels(chain, target, rng):
 
     Parameters
     ----------
-    chain : GibbsChain
-        Its priors are those at the last strength of the guided path.
+    changes : ndarray of shape (n_components, n_components)
+        From `label_changes`.
     target : Priors
-        alpha and eta of the model, which determine what topics may be permuted.
+        alpha and eta of the model.
     rng : numpy.random.Generator
 
     Returns
@@ -26,6 +29,21 @@ def log_mean_over_labels(chain, target, rng):
     value : float
     error : float
         As in `log_permanent`, in nats.
+    """
+    log_sum, error = log_permanent(changes, rng)
+    n_labellings = gammaln(np.bincount(exchangeable_groups(target)) + 1.0).sum()
+    return log_sum - np.trace(changes) - n_labellings, error
+
+
+def label_changes(chain, target):
+    """The terms of the log joint if topic k had the label of the guide's topic j; (n_components, n_components).
+
+    Parameters
+    ----------
+    chain : GibbsChain
+        Its priors are those at the last strength of the guided path.
+    target : Priors
+        alpha and eta of the model. Topics that differ in them do not exchange labels.
     """
     K, tilted = chain.priors.n_components, chain.priors
     changes = np.zeros((K, K))
@@ -41,8 +59,30 @@ def log_mean_over_labels(chain, target, rng):
     changes -= log_gamma_ratio(tilted.totals, chain.topic_totals[:, None])
     groups = exchangeable_groups(target)
     changes[groups[:, None] != groups] = -np.inf
-    log_sum, error = log_permanent(changes, rng)
-    return log_sum - np.trace(changes) - gammaln(np.bincount(groups) + 1.0).sum(), error
+    return changes
+
+
+def draw_labels(changes, rng):
+    """New labels of the topics, drawn in proportion to the joint, by swaps of the labels of pairs of topics.
+
+    Parameters
+    ----------
+    changes : ndarray of shape (n_components, n_components)
+        From `label_changes`.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n_components,), int32
+    """
+    K, labels = len(changes), np.arange(len(changes), dtype=np.int32)
+    for _ in range(_SWAP_ROUNDS if K > 1 else 0):
+        a, b = rng.permutation(K)[: K // 2 * 2].reshape(2, -1)
+        gains = changes[a, labels[b]] + changes[b, labels[a]] - changes[a, labels[a]] - changes[b, labels[b]]
+        accepted = np.log(rng.random(len(a))) < gains
+        a, b = a[accepted], b[accepted]
+        labels[a], labels[b] = labels[b], labels[a]
+    return labels
 
 
 def exchangeable_groups(priors):

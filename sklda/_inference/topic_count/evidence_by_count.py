@@ -3,15 +3,22 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import logsumexp
 
 from sklda._inference.evidence.bennett import bennett
 from sklda._inference.evidence.combining import student_factor
 
+# Runs whose weights have a smaller variance, in nats squared, are long enough.
+LITTLE = 2.0
 # The error of the middle between two runs, one in either direction, relative to half their distance (no unit): between
 # .1 and .25 on corpora of 2,400 to 600,000 tokens.
 _MIDDLE_ERROR = 0.25
 # The variance of the mean of the better half of n normal values, times n, over their own: 1.36 for n = 2 and for many.
 _HALF = 1.36
+# Degrees of freedom of a variance between chains, from which on the chains at other numbers of topics are not needed.
+_ENOUGH_FREEDOM = 2
+# The variance of the better half of many normal values over that of all.
+_VARIANCE_OF_HALF = 1 - 2 / np.pi
 
 
 @dataclass(eq=False)
@@ -47,9 +54,14 @@ class CountEvidence:
         return np.mean([np.abs(each.backward - each.forward).mean() / (2 * len(each.forward)) for each in self.chains])
 
     @property
+    def forward(self):
+        """The weights of the forward runs of all chains, (n_forward,)."""
+        return np.concatenate([each.forward for each in self.chains])
+
+    @property
     def pooled(self):
         """The log evidence by the runs of all chains, as if they were one."""
-        return bennett(*(np.concatenate([getattr(c, name) for c in self.chains]) for name in ("forward", "backward")))
+        return bennett(self.forward, np.concatenate([each.backward for each in self.chains]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,28 +87,55 @@ class EvidenceTable:
     def of(cls, by_count):
         """The table of a dict of `CountEvidence` by number of topics, all with runs.
 
-        Two chains do not tell a variance, so neighbouring numbers of topics share theirs. A value is that of all runs
-        as far as the runs explain the differences between chains, and otherwise the mean of the better half of the
-        chains: worse modes say nothing of p(w).
+        Two chains do not tell a variance, so neighbouring numbers of topics share theirs. If forward runs vary little,
+        the value is the log of their mean, which is unbiased whatever the modes of the chains. Otherwise it is that of
+        the runs in both directions as far as the runs explain the differences between chains, and as far as they do
+        not, the mean of the better half of the chains: worse modes say nothing of p(w).
         """
         counts = sorted(by_count)
         known = [by_count[T] for T in counts]
         values, own = [each.values for each in known], np.array([each.run_variance for each in known])
-        freedom = np.array([len(each) - 1 for each in values])
-        squares = np.array([((each - each.mean()) ** 2).sum() for each in values])
+        spread, freedom = _pooled(counts, values)
+        forward, forward_freedom = _pooled(counts, [each.forward for each in known])
         rows = []
         for i, each in enumerate(known):
-            n, near = len(values[i]), [j for j in range(max(i - 1, 0), min(i + 2, len(known))) if counts[j] > 1]
-            if counts[i] == 1 or not freedom[near].sum():
-                rows.append((values[i].mean(), 0.0 if counts[i] == 1 else np.inf, 0.0, 0.0))
-                continue
-            by_runs = max(own[i], own[near].mean())
-            spread = squares[near].sum() / freedom[near].sum()
-            width = student_factor(freedom[near].sum())
-            by_chains = max(spread - by_runs, 0.0)
-            share = by_chains / max(spread, by_runs, 1e-300)
-            value = (1 - share) * each.pooled + share * np.sort(values[i])[n // 2 :].mean()
+            n, T = len(values[i]), counts[i]
             label_error = max(chain.label_error for chain in each.chains)
-            variance = (by_runs + width**2 * _HALF * by_chains + (_MIDDLE_ERROR * own[i]) ** 2) / n + label_error**2
-            rows.append((value, np.sqrt(variance), by_runs, by_chains))
+            if T == 1 or not freedom[i]:
+                rows.append((values[i].mean(), 0.0 if T == 1 else np.inf, 0.0, 0.0))
+            elif max(forward[i], own[i]) < LITTLE:
+                value = logsumexp(each.forward) - np.log(len(each.forward))
+                variance = student_factor(forward_freedom[i]) ** 2 * forward[i]
+                rows.append((value, np.sqrt(variance / len(each.forward) + label_error**2), forward[i], 0.0))
+            else:
+                by_runs = max(own[i], own[max(i - 1, 0) : i + 2].mean())
+                by_chains = max(spread[i] - by_runs, 0.0)
+                share = by_chains / max(spread[i], by_runs)
+                value = (1 - share) * each.pooled + share * np.sort(values[i])[n // 2 :].mean()
+                variance = by_runs + student_factor(freedom[i]) ** 2 * _HALF * by_chains + (_MIDDLE_ERROR * own[i]) ** 2
+                rows.append((value, np.sqrt(variance / n + label_error**2), by_runs, by_chains))
         return cls(np.array(counts), *np.array(rows).T)
+
+
+def _pooled(counts, values):
+    """The variance of the values at each number of topics, and its degrees of freedom.
+
+    If these are few, the values of both neighbours are used as well.
+    """
+    squares, freedom = np.array([_squares(each) if T > 1 else (0, 0) for T, each in zip(counts, values, strict=True)]).T
+    near = [
+        slice(i, i + 1) if each >= _ENOUGH_FREEDOM else slice(max(i - 1, 0), i + 2) for i, each in enumerate(freedom)
+    ]
+    squares, freedom = np.array([(squares[each].sum(), freedom[each].sum()) for each in near]).T
+    return squares / np.maximum(freedom, 1), freedom
+
+
+def _squares(values):
+    """Sum of squares of the values about their mean, and its degrees of freedom.
+
+    Of four values or more, the worse half does not count: it says how bad modes can be, but not where the best is.
+    """
+    n = len(values)
+    better = np.sort(values)[n // 2 :] if n > 3 else values
+    share = _VARIANCE_OF_HALF if n > 3 else 1
+    return ((better - better.mean()) ** 2).sum() / share, len(better) - 1

@@ -8,7 +8,7 @@ from sklda._inference.parallel import in_parallel
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._inference.topic_count.count_prior import LARGEST
 from sklda._inference.topic_count.curve import draw_curves
-from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
+from sklda._inference.topic_count.evidence_by_count import LITTLE, CountEvidence, EvidenceTable
 from sklda._inference.topic_count.posterior import (
     ESTIMATE,
     LAST_SWEEPS,
@@ -22,8 +22,8 @@ from sklda._inference.topic_count.runs import learn_chain, run_chain
 # The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
 # is below this share of it, if that is more than one topic.
 _LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.1
-# Runs become longer while their variance, in nats squared, is above this and above the variance between chains.
-_LITTLE = 2.0
+# A T without runs is impossible if its log posterior is below the best by as many nats, and as many standard errors.
+_HOPELESS, _ERRORS = 10.0, 3
 # No T has runs that is more than this many times the largest with runs; the first ones are this far apart.
 _REACH = 2
 # Draws over the errors, by which the simulation error of a probability is at most .016.
@@ -134,22 +134,35 @@ class Scan:
         return {T: self._length(T)}
 
     def _length(self, T):
-        """The length of the next runs at T: twice the last one if these vary too much; or as at the nearest T."""
+        """The length of the next runs at T: as the last ones, or twice that; or as at the nearest T."""
         if T not in self.by_count:
             return self.by_count[self._nearest(T)].n_sweeps
-        table, length = EvidenceTable.of(self.by_count), self.by_count[T].n_sweeps
+        known, table = self.by_count[T], EvidenceTable.of(self.by_count)
         here = np.searchsorted(table.counts, T)
-        too_short = self.settings.annealed and table.by_runs[here] > max(_LITTLE, table.by_chains[here])
-        return 2 * length if too_short else length
+        too_short = table.by_runs[here] > max(LITTLE, table.by_chains[here])
+        return 2 * known.n_sweeps if self.settings.annealed and too_short else known.n_sweeps
 
     def _nearest(self, T):
         return min(self.by_count, key=lambda known: abs(np.log(known / T)))
 
     def _draws(self):
-        """Numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts)."""
+        """Possible numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts)."""
         table = EvidenceTable.of(self.by_count)
         log_prior = self.prior.up_to(max(LARGEST, _REACH * int(table.counts[-1])))
-        counts = np.array(sorted(log_prior))
+        posterior = table.value + np.array([log_prior[T] for T in table.counts.tolist()])
+        best = np.argmax(posterior)
+        # The evidence falls beyond its mode: it is not larger than that of a T with runs, and its errors.
+        highest = table.value + _ERRORS * np.hypot(table.std, table.std[best])
+        bound = {
+            T: highest[(table.counts > table.counts[best]) & (table.counts < T)].min(initial=np.inf) for T in log_prior
+        }
+        counts = np.array(
+            [
+                T
+                for T, p in sorted(log_prior.items())
+                if T in self.by_count or p + bound[T] > posterior[best] - _HOPELESS
+            ]
+        )
         curves = draw_curves(counts, np.searchsorted(counts, table.counts), table.value, table.std, _DRAWS)
         return counts, curves, softmax(curves + np.array([log_prior[T] for T in counts.tolist()]), axis=1)
 
@@ -215,16 +228,18 @@ class Scan:
 
     def _result(self, unfinished):
         """`Posterior` by the runs so far."""
-        table, (counts, _, draws) = EvidenceTable.of(self.by_count), self._draws()
-        probability, at = draws.mean(axis=0), np.searchsorted(counts, table.counts)
-        value, std = np.full((2, len(counts)), np.nan)
-        value[at], std[at] = table.value, table.std
-        mode = int(table.counts[np.argmax(probability[at])])
+        table, (possible, _, draws) = EvidenceTable.of(self.by_count), self._draws()
+        counts = np.array(sorted({*possible.tolist(), *self.prior.up_to(LARGEST)}))
+        probability, errors, (value, std) = *np.zeros((2, len(counts))), np.full((2, len(counts)), np.nan)
+        at, has_runs = np.searchsorted(counts, possible), np.searchsorted(counts, table.counts)
+        probability[at], errors[at] = draws.mean(axis=0), standard_errors(draws)
+        value[has_runs], std[has_runs] = table.value, table.std
+        mode = int(table.counts[np.argmax(probability[has_runs])])
         best = sorted(np.argsort(-self.by_count[mode].values, kind="stable")[: self.n_chains])
         return Posterior(
             counts,
             probability,
-            standard_errors(draws),
+            errors,
             credible_interval(counts, probability),
             mode,
             value,
