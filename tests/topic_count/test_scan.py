@@ -199,7 +199,7 @@ def test_a_budget():
     corpus = type("Corpus", (), {"n_tokens": 10**6})
     assert Budget(corpus, None, 200).limit == 10_000
     corpus.n_tokens = 50_000
-    assert Budget(corpus, None, 200).limit == 30_000
+    assert Budget(corpus, None, 200).limit == 60_000
     budget = Budget(corpus, 1000, 300)
     assert budget.last(2) == 100
     budget.take(799)

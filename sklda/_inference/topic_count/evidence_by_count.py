@@ -75,6 +75,9 @@ class EvidenceTable:
         In nats.
     by_runs, by_chains : ndarray of shape (n_counts,)
         The variance of one chain's value by its runs, and by its mode.
+    common : ndarray of shape (n_counts,)
+        The part of the standard error that all numbers of topics have in common: it comes from the same path. It is
+        not in `std`.
     """
 
     counts: np.ndarray
@@ -82,6 +85,7 @@ class EvidenceTable:
     std: np.ndarray
     by_runs: np.ndarray
     by_chains: np.ndarray
+    common: np.ndarray
 
     @classmethod
     def of(cls, by_count):
@@ -95,47 +99,44 @@ class EvidenceTable:
         counts = sorted(by_count)
         known = [by_count[T] for T in counts]
         values, own = [each.values for each in known], np.array([each.run_variance for each in known])
-        spread, freedom = _pooled(counts, values)
+        spread, freedom = _pooled(counts, values, by_better_half=True)
         forward, forward_freedom = _pooled(counts, [each.forward for each in known])
         rows = []
         for i, each in enumerate(known):
             n, T = len(values[i]), counts[i]
             label_error = max(chain.label_error for chain in each.chains)
             if T == 1 or not freedom[i]:
-                rows.append((values[i].mean(), 0.0 if T == 1 else np.inf, 0.0, 0.0))
+                rows.append((values[i].mean(), 0.0 if T == 1 else np.inf, 0.0, 0.0, 0.0))
             elif max(forward[i], own[i]) < LITTLE:
                 value = logsumexp(each.forward) - np.log(len(each.forward))
                 variance = student_factor(forward_freedom[i]) ** 2 * forward[i]
-                rows.append((value, np.sqrt(variance / len(each.forward) + label_error**2), forward[i], 0.0))
+                rows.append((value, np.sqrt(variance / len(each.forward) + label_error**2), forward[i], 0.0, 0.0))
             else:
                 by_runs = max(own[i], own[max(i - 1, 0) : i + 2].mean())
                 by_chains = max(spread[i] - by_runs, 0.0)
                 share = by_chains / max(spread[i], by_runs)
                 value = (1 - share) * each.pooled + share * np.sort(values[i])[n // 2 :].mean()
-                variance = by_runs + student_factor(freedom[i]) ** 2 * _HALF * by_chains + (_MIDDLE_ERROR * own[i]) ** 2
-                rows.append((value, np.sqrt(variance / n + label_error**2), by_runs, by_chains))
+                variance = by_runs + student_factor(freedom[i]) ** 2 * _HALF * by_chains
+                common = _MIDDLE_ERROR * own[i]
+                rows.append((value, np.sqrt(variance / n + label_error**2), by_runs, by_chains, common))
         return cls(np.array(counts), *np.array(rows).T)
 
 
-def _pooled(counts, values):
+def _pooled(counts, values, *, by_better_half=False):
     """The variance of the values at each number of topics, and its degrees of freedom.
 
-    If these are few, the values of both neighbours are used as well.
+    If these are few, the values of both neighbours are used as well. With `by_better_half`, the worse half of four
+    values or more does not count: it says how bad modes can be, but not where the best is.
     """
-    squares, freedom = np.array([_squares(each) if T > 1 else (0, 0) for T, each in zip(counts, values, strict=True)]).T
+    rows = []
+    for T, each in zip(counts, values, strict=True):
+        n = len(each) if T > 1 else 1
+        halved = by_better_half and n > 3
+        part = np.sort(each)[n // 2 :] if halved else each
+        rows.append((part.var() * len(part) / (_VARIANCE_OF_HALF if halved else 1), len(part) - 1 if T > 1 else 0))
+    squares, freedom = np.array(rows).T
     near = [
         slice(i, i + 1) if each >= _ENOUGH_FREEDOM else slice(max(i - 1, 0), i + 2) for i, each in enumerate(freedom)
     ]
     squares, freedom = np.array([(squares[each].sum(), freedom[each].sum()) for each in near]).T
     return squares / np.maximum(freedom, 1), freedom
-
-
-def _squares(values):
-    """Sum of squares of the values about their mean, and its degrees of freedom.
-
-    Of four values or more, the worse half does not count: it says how bad modes can be, but not where the best is.
-    """
-    n = len(values)
-    better = np.sort(values)[n // 2 :] if n > 3 else values
-    share = _VARIANCE_OF_HALF if n > 3 else 1
-    return ((better - better.mean()) ** 2).sum() / share, len(better) - 1

@@ -19,6 +19,8 @@ from sklda._inference.topic_count.posterior import (
 )
 from sklda._inference.topic_count.runs import learn_chain, run_chain
 
+# The first runs take at most this share of all sweeps.
+_FIRST_SHARE = 1 / 8
 # The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
 # is below this share of it, if that is more than one topic.
 _LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.1
@@ -106,7 +108,7 @@ class Scan:
         counts, n_sweeps = np.array(sorted(self.prior.up_to(LARGEST))), self.settings.n_sweeps
         apart = np.geomspace(counts[0], min(counts[-1], _REACH**2 * counts[0]), 3)
         first = {int(counts[np.abs(counts - T).argmin()]) for T in apart}
-        while n_sweeps > 2 and not self.budget.allows(self._sweeps(dict.fromkeys(first, n_sweeps))):
+        while n_sweeps > 2 and self._sweeps(dict.fromkeys(first, n_sweeps)) > _FIRST_SHARE * self.budget.limit:
             n_sweeps //= 2
         lengths = dict.fromkeys(sorted(first), n_sweeps)
         self.budget.check(self._sweeps(lengths))
@@ -152,7 +154,8 @@ class Scan:
         posterior = table.value + np.array([log_prior[T] for T in table.counts.tolist()])
         best = np.argmax(posterior)
         # The evidence falls beyond its mode: it is not larger than that of a T with runs, and its errors.
-        highest = table.value + _ERRORS * np.hypot(table.std, table.std[best])
+        errors = np.hypot(table.std, table.std[best]) + np.abs(table.common - table.common[best])
+        highest = table.value + _ERRORS * errors
         bound = {
             T: highest[(table.counts > table.counts[best]) & (table.counts < T)].min(initial=np.inf) for T in log_prior
         }
@@ -164,6 +167,8 @@ class Scan:
             ]
         )
         curves = draw_curves(counts, np.searchsorted(counts, table.counts), table.value, table.std, _DRAWS)
+        common = np.random.default_rng(0).standard_normal((_DRAWS, 1))
+        curves += common * np.interp(counts, table.counts, table.common)
         return counts, curves, softmax(curves + np.array([log_prior[T] for T in counts.tolist()]), axis=1)
 
     # Runs
@@ -233,7 +238,7 @@ class Scan:
         probability, errors, (value, std) = *np.zeros((2, len(counts))), np.full((2, len(counts)), np.nan)
         at, has_runs = np.searchsorted(counts, possible), np.searchsorted(counts, table.counts)
         probability[at], errors[at] = draws.mean(axis=0), standard_errors(draws)
-        value[has_runs], std[has_runs] = table.value, table.std
+        value[has_runs], std[has_runs] = table.value, np.hypot(table.std, table.common)
         mode = int(table.counts[np.argmax(probability[has_runs])])
         best = sorted(np.argsort(-self.by_count[mode].values, kind="stable")[: self.n_chains])
         return Posterior(
