@@ -6,7 +6,7 @@ from sklda._inference import random
 from sklda._inference.sampling.choice import chain_class
 
 # Sweeps by default: those that draw this many tokens, but at least and at most these.
-_DRAWN_TOKENS, _LEAST, _MOST = 3 * 10**9, 10_000, 200_000
+_DRAWN_TOKENS, _LEAST, _MOST = 3 * 10**9, 20_000, 200_000
 
 
 class BudgetSpent(Exception):

@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 
 from sklda._inference import random
 from sklda._inference.evidence import estimates
-from sklda._inference.evidence.bennett import Runs, run_both_ways, sweeps_both_ways
+from sklda._inference.evidence.bennett import Runs, run_both_ways, sweeps_both_ways, sweeps_of_start
 from sklda._inference.sampling.annealed_start import anneal
 
 
@@ -41,14 +41,14 @@ class Settings:
         """Sweeps of a new chain and its runs of this length."""
         if self.annealed:
             return sweeps_both_ways(n_sweeps, self.n_runs, from_prior=self.method == "ais")
-        return n_sweeps + self.n_runs * self.n_inner
+        return sweeps_of_start(n_sweeps) + self.n_runs * self.n_inner
 
 
 def run_chain(corpus, priors, settings, n_sweeps, seed, stop):
     """`Runs` of a new chain; methods that do not anneal have one direction, and equal weights in both."""
     if settings.annealed:
         return run_both_ways(corpus, priors, n_sweeps, settings.n_runs, seed, stop, from_prior=settings.method == "ais")
-    state = anneal(corpus, priors, random.child(seed, 0), stop, n_sweeps).state()
+    state = anneal(corpus, priors, random.child(seed, 0), stop, sweeps_of_start(n_sweeps)).state()
     runs, own = [0] * settings.n_runs, random.child(seed, 1)
     found = estimates.runs_of_chain(corpus, priors, state, settings.method, runs, settings.n_inner, own, stop)
     value = logsumexp(found.log_weights, axis=1) - np.log(settings.n_runs)

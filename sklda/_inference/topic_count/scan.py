@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import softmax
 
 from sklda._inference import random
+from sklda._inference.evidence.bennett import sweeps_of_start
 from sklda._inference.parallel import in_parallel
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._inference.topic_count.count_prior import LARGEST
@@ -120,10 +121,11 @@ class Scan:
         mean = probability @ counts
         share, precise = _LARGEST_SHARE * mean.mean(), probability.std(axis=0).max() <= _LARGEST_ERROR
         if precise or mean.std() <= share >= 1:
-            # The curve may be less smooth than it seems: at the mode and next to it, there are runs.
-            mode = np.argmax(probability.mean(axis=0))
-            near = counts[max(mode - 1, 0) : mode + 2].tolist()
-            return {T: self._length(T) for T in near if T not in self.by_count}
+            # The curve may be less smooth than it seems: at the mode, and next to it and the interval, there are runs.
+            mean = probability.mean(axis=0)
+            mode, (low, high) = np.argmax(mean), np.searchsorted(counts, credible_interval(counts, mean))
+            near = np.clip([mode - 1, mode, mode + 1, low - 1, low, high, high + 1], 0, len(counts) - 1)
+            return {T: self._length(T) for T in np.unique(counts[near]).tolist() if T not in self.by_count}
         # By linear regression of p(T | w) on the evidence at T, new runs there explain this part of its variance.
         table = EvidenceTable.of(self.by_count)
         noise = np.interp(counts, table.counts, table.by_runs + table.by_chains) / self.n_chains
@@ -177,7 +179,7 @@ class Scan:
         """Sweeps of a round."""
         learning = self.rule.learning_sweeps
         return self.n_chains * sum(
-            self.settings.sweeps_of_chain(n) + bool(learning and T not in self.rules) * (n + learning)
+            self.settings.sweeps_of_chain(n) + bool(learning and T not in self.rules) * (sweeps_of_start(n) + learning)
             for T, n in lengths.items()
         )
 
@@ -208,7 +210,9 @@ class Scan:
         if not self.rule.learning_sweeps:
             return
         chains = [(T, c) for T in lengths for c in range(self.n_chains)]
-        tasks = [(self.corpus, starts[T], T, lengths[T], random.child(seeds[T], 0, c)) for T, c in chains]
+        tasks = [
+            (self.corpus, starts[T], T, sweeps_of_start(lengths[T]), random.child(seeds[T], 0, c)) for T, c in chains
+        ]
         found = in_parallel(learn_chain, tasks, self.n_jobs)
         for T in lengths:
             self.rules[T] = self.rule.mean([rule for (at, _), (rule, _) in zip(chains, found, strict=True) if at == T])
