@@ -9,6 +9,7 @@ folder imports only from the folders above it in this list, and from the modules
                      their fits          _fitting  _chain_results
                      their progress      _callbacks
                      their saved states  _persistence
+                     their topics        _topic_names
                      collections         _collections  _labels
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
@@ -16,7 +17,7 @@ folder imports only from the folders above it in this list, and from the modules
                      of K, of topics     _evidence  _coherence  _word_association  _matching
                      for searches        _scorers
                      their arguments     _models  _checks
-      inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes
+      inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes  _names
                      tables              _records  _tables  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      plots               _topic_shares  _topic_words  _documents  _similarity  _collections

@@ -9,13 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    MetaEstimatorMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -34,6 +28,7 @@ from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.types import Counts, Model, Seed
 from sklda._inference.warn import warn
 from sklda._persistence import SavedMixin
+from sklda._topic_names import TopicNamesMixin
 from sklda.metrics._models import topic_proportions
 
 _KEPT = "n_features_in_", "feature_names_in_"
@@ -41,7 +36,7 @@ _KEPT = "n_features_in_", "feature_names_in_"
 _EQUAL = 1e-3
 
 
-class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     """The topics that several fits of a topic model have in common, and how often each is found.
 
     A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
@@ -98,6 +93,8 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         The fitted clones.
     n_features_in_ : int
         Number of columns of X.
+    topic_names_ : ndarray of shape (n_topics_,)
+        Names of the topics. Only after `set_topic_names`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words. Only if X has column names that are all strings.
 

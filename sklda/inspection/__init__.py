@@ -10,6 +10,7 @@ from sklda.inspection._explorer import TopicExplorer
 from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
+from sklda.inspection._names import name_topics
 from sklda.inspection._posterior_expectation import PosteriorExpectationDisplay
 from sklda.inspection._pyldavis import to_pyldavis
 from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityDisplay
@@ -34,6 +35,7 @@ __all__ = [
     "TopicWordsDisplay",
     "document_table",
     "label_words",
+    "name_topics",
     "similarity_table",
     "to_arviz",
     "to_pyldavis",

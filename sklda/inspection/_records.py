@@ -54,9 +54,14 @@ def frame(columns):
     try:
         from pandas import DataFrame
     except ImportError:
-        values = [column.tolist() if hasattr(column, "tolist") else list(column) for column in columns.values()]
-        return Table(dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
+        return records(columns)
     return DataFrame(columns)
+
+
+def records(columns):
+    """A `Table` of columns (dict by name)."""
+    values = [column.tolist() if hasattr(column, "tolist") else list(column) for column in columns.values()]
+    return Table(dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
 
 
 def _is_number(value):
