@@ -14,11 +14,11 @@ folder imports only from the folders above it in this list, and from the modules
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
-                     of K, of topics     _evidence  _coherence  _word_association  _matching
+                     of K, of topics     _evidence  _coherence  _exclusivity  _word_association  _matching
                      for searches        _scorers
                      their arguments     _models  _checks
       inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes  _names
-                     tables              _records  _tables  _tokens  _hierarchy  _pyldavis  _label_words
+                     tables              _records  _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      plots               _topic_shares  _topic_words  _documents  _similarity  _collections
                                          _convergence  _marginal_likelihood  _posterior_expectation  _topic_count

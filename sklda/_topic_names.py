@@ -18,7 +18,7 @@ class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
         """Give the topics names.
 
         All tables, plots and pages of `sklda.inspection` show them, and they are the names of the columns of
-        `transform`. Pickles contain them. A new fit forgets them, because it has other topics.
+        `transform`. Pickles contain them. A new fit deletes them, because it has other topics.
 
         Parameters
         ----------

@@ -109,7 +109,7 @@ def test_bad_names(lda, names, error, message):
     with pytest.raises(error, match=message):
         lda.set_topic_names(names)
     assert lda.topic_names_.tolist() == NAMES
-    with pytest.raises(error, match="^topic_names"):
+    with pytest.raises(error, match=r"^topic_names"):
         top_words(lda, topic_names=names)
 
 

@@ -13,6 +13,7 @@ from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
 from sklda.inspection._names import name_topics
 from sklda.inspection._posterior_expectation import PosteriorExpectationDisplay
 from sklda.inspection._pyldavis import to_pyldavis
+from sklda.inspection._report import topic_report
 from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityDisplay
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
 from sklda.inspection._tokens import token_topics
@@ -43,5 +44,6 @@ __all__ = [
     "top_documents",
     "top_words",
     "topic_hierarchy",
+    "topic_report",
     "topic_table",
 ]

@@ -54,8 +54,11 @@ def name_topics(
     >>> name_topics(topics, n_words=1, feature_names=["the", "cat", "sleeps"])
     ['cat', 'sleeps']
     """
-    n_words = check_count(n_words, "n_words")
-    found = view(model, X, feature_names)
+    return suggested_names(view(model, X, feature_names), check_count(n_words, "n_words"))
+
+
+def suggested_names(found, n_words=3):
+    """See `name_topics`."""
     orders = [_distinguishing(row, found.word_share) for row in found.topic_word]
     names = [_joined(found, order[:n_words]) for order in orders]
     for n in range(n_words + 1, found.topic_word.shape[1] + 1):

@@ -117,16 +117,19 @@ class View:
         return getattr(self.model, "similarity_", None) if found is None else found
 
     @cached_property
+    def prevalence(self):
+        """The part of the chains or fits that have each topic, (n_components,); None for one fit of one chain."""
+        found = getattr(self.model, "topic_prevalence_", None)
+        return getattr(self.model, "prevalence_", None) if found is None else found
+
+    @cached_property
     def found_in(self):
         """In how many chains or fits every topic is found, a list of str; None for one fit of one chain."""
-        for name, n, kind in (
-            ("topic_prevalence_", len(getattr(self.model, "log_joint_trace_", ())), "chains"),
-            ("prevalence_", len(getattr(self.model, "estimators_", ())), "fits"),
-        ):
-            parts = getattr(self.model, name, None)
-            if parts is not None:
-                return [f"{round(n * part)} of {n} {kind}" for part in parts]
-        return None
+        if self.prevalence is None:
+            return None
+        fits = getattr(self.model, "estimators_", None)
+        n, kind = (len(self.model.log_joint_trace_), "chains") if fits is None else (len(fits), "fits")
+        return [f"{round(n * part)} of {n} {kind}" for part in self.prevalence]
 
     def of_fit(self, name):
         """An attribute that describes the documents of the fit; None if it is absent or X has other documents."""
