@@ -20,8 +20,8 @@ folder imports only from the folders above it in this list, and from the modules
       inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes  _names
                      tables              _records  _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
-                     plots               _topic_shares  _topic_words  _documents  _similarity  _collections
-                                         _convergence  _marginal_likelihood  _posterior_expectation  _topic_count
+                     plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
+                                         _collections  _convergence  _marginal_likelihood  _posterior_expectation  _topic_count
       datasets       corpora             _docstrings  _states  _synthetic  _tokens
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ Tables are data frames if pandas is installed. matplotlib and arviz-base are imp
 
 from sklda.inspection._collections import CollectionTopicsDisplay
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
+from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
 from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
 from sklda.inspection._hierarchy import topic_hierarchy
@@ -27,6 +28,7 @@ __all__ = [
     "DocumentLabelsDisplay",
     "MarginalLikelihoodDisplay",
     "PosteriorExpectationDisplay",
+    "TopicCorrelationDisplay",
     "TopicCountDisplay",
     "TopicDocumentsDisplay",
     "TopicExplorer",
@@ -43,6 +45,7 @@ __all__ = [
     "token_topics",
     "top_documents",
     "top_words",
+    "topic_correlation",
     "topic_hierarchy",
     "topic_report",
     "topic_table",
