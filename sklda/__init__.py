@@ -9,7 +9,7 @@ folder imports only from the folders above it in this list, and from the modules
                      their fits          _fitting  _chain_results
                      their progress      _callbacks
                      their saved states  _persistence
-                     their topics        _topic_names
+                     their topics        _topic_names  _merging
                      collections         _collections  _labels
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
@@ -21,7 +21,8 @@ folder imports only from the folders above it in this list, and from the modules
                      tables              _records  _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
-                                         _collections  _convergence  _marginal_likelihood  _posterior_expectation  _topic_count
+                                         _collections  _convergence  _topic_count
+                                         _marginal_likelihood  _posterior_expectation
       datasets       corpora             _docstrings  _states  _synthetic  _tokens
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
@@ -75,6 +76,7 @@ from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._inference.sampling.point_estimates import point_estimates
 from sklda._labeled import LabeledLDA
+from sklda._merging import merge_topics
 from sklda._topic_count import TopicCountLDA
 
 __version__ = version("sklda")
@@ -88,6 +90,7 @@ __all__ = [
     "TopicCountLDA",
     "datasets",
     "inspection",
+    "merge_topics",
     "metrics",
     "point_estimates",
 ]

@@ -47,7 +47,8 @@ class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixi
 
     def __getattr__(self, name: str) -> Any:
         """Raise an AttributeError that says what a missing attribute needs."""
-        needed = {"topic_names_": "needs set_topic_names", **self._needed}
+        dropped = vars(self).get("_dropped_", {})
+        needed = {"topic_names_": "needs set_topic_names", **self._needed, **dropped}
         reason = f": it {needed[name]}" if name in needed else ""
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{reason}.", name=name, obj=self)
 

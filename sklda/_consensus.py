@@ -189,25 +189,16 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
             raise ValueError(f"X has {len(lengths)} documents and no word at all: there is nothing to fit.")
         data = X if hasattr(X, "iloc") else counts
         estimators = Parallel(n_jobs=self.n_jobs)(delayed(_fitted)(*task) for task in self._tasks(data, lengths))
-        topics = [_topics_of(each) for each in estimators]
+        topics = [topics_of(each) for each in estimators]
         theta = [self._training_proportions(each, data) for each in estimators]
         shares = [lengths @ each / lengths.sum() for each in theta]
         found = find_consensus(topics, shares, self.min_prevalence)
         self._warn(topics, found)
-        fitted = {
-            "components_": found.topic_word,
-            "topic_word_std_": found.topic_word_std,
-            "prevalence_": found.prevalence,
-            "similarity_": found.similarity,
-            "members_": found.members,
-            "n_topics_": len(found.topic_word),
-            "estimators_": estimators,
-            "_topic_shares_": shares,
-        }
-        mean, std = _mean_and_std([_summed(each, found.members, f) for f, each in enumerate(theta)])
-        by_fit = [_summed(each[None], found.members, f)[0] for f, each in enumerate(shares)]
+        fitted = found.attributes() | {"estimators_": estimators, "_topic_shares_": shares}
+        mean, std = mean_and_std([summed(each, found.members, f) for f, each in enumerate(theta)])
+        by_fit = [summed(each[None], found.members, f)[0] for f, each in enumerate(shares)]
         fitted |= {"doc_topic_": mean, "doc_topic_std_": std, "_fingerprint_": _fingerprint(counts)}
-        fitted["topic_share_"], fitted["topic_share_std_"] = _mean_and_std(by_fit)
+        fitted["topic_share_"], fitted["topic_share_std_"] = mean_and_std(by_fit)
         for name in [name for name in vars(self) if name.endswith("_") and name not in _KEPT]:
             delattr(self, name)
         self.__dict__.update(fitted)
@@ -240,7 +231,7 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
         counts = self._counts(X, reset=False)
         data = X if hasattr(X, "iloc") else counts
         theta = (topic_proportions(each, data) for each in self.estimators_)
-        return np.mean([_summed(each, self.members_, f) for f, each in enumerate(theta)], axis=0)
+        return np.mean([summed(each, self.members_, f) for f, each in enumerate(theta)], axis=0)
 
     def score(self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """The number of topics that are found again, times the part of documents that they make up.
@@ -292,7 +283,7 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
 
         found = []
         for f, (estimator, shares) in enumerate(zip(self.estimators_, self._topic_shares_, strict=True)):
-            own = _topics_of(estimator)
+            own = topics_of(estimator)
             distances = jensen_shannon(own, self.components_, dtype=np.float32)
             for topics, covered, distance in splits_and_merges(
                 own, self.components_, shares, self.topic_share_, distances
@@ -364,7 +355,7 @@ def _fitted(estimator, X):
     return estimator.fit(X)
 
 
-def _topics_of(estimator):
+def topics_of(estimator):
     """The topics of a fit as distributions; a topic without words is a row of zeros."""
     name = type(estimator).__name__
     if not hasattr(estimator, "components_"):
@@ -388,7 +379,7 @@ def _fingerprint(counts):
     return Corpus.from_counts(counts).fingerprint if (values == np.floor(values)).all() else None
 
 
-def _summed(theta, members, fit):
+def summed(theta, members, fit):
     """Summed proportions of the members in one fit, (n_documents, n_topics)."""
     found = np.zeros((len(theta), len(members)))
     for c, pairs in enumerate(members):
@@ -396,5 +387,5 @@ def _summed(theta, members, fit):
     return found
 
 
-def _mean_and_std(by_fit):
+def mean_and_std(by_fit):
     return np.mean(by_fit, axis=0), np.std(by_fit, axis=0, ddof=1)

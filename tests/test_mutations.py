@@ -26,6 +26,7 @@ MUTATIONS = {
         "test_topics_follow_their_documents": ITSELF,
         "test_proportions_follow_their_priors": ITSELF,
     },
+    "estimators/test_merging.py": {"test_theta_has_the_aggregated_dirichlet_distribution": ITSELF},
     "evidence/test_unbiasedness.py": {
         "test_p_hat_is_unbiased": "test_a_weight_taken_after_the_sweep_is_found",
         "test_p_hat_is_unbiased_with_priors_of_every_shape": "test_the_transition_back_is_not_the_transition",

@@ -107,8 +107,13 @@ class View:
     @cached_property
     def deviations(self):
         """What an error bar of a share has: the differences between chains are known only with several of them."""
-        one = len(getattr(self.model, "log_joint_trace_", ())) == 1
-        return "two standard deviations" + (" within one chain" if one else "")
+        return "two standard deviations" + (" within one chain" if self.n_chains == 1 else "")
+
+    @property
+    def n_chains(self):
+        """Number of chains of the fit; 0 if there are none."""
+        # Merged topics have chains, but no trace of them.
+        return len(getattr(self.model, "log_joint_trace_", getattr(self.model, "_chain_states_", ())))
 
     @cached_property
     def stability(self):
@@ -128,7 +133,7 @@ class View:
         if self.prevalence is None:
             return None
         fits = getattr(self.model, "estimators_", None)
-        n, kind = (len(self.model.log_joint_trace_), "chains") if fits is None else (len(fits), "fits")
+        n, kind = (self.n_chains, "chains") if fits is None else (len(fits), "fits")
         return [f"{round(n * part)} of {n} {kind}" for part in self.prevalence]
 
     def of_fit(self, name):
