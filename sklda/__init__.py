@@ -14,14 +14,15 @@ folder imports only from the folders above it in this list, and from the modules
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
-                     of K, of topics     _evidence  _coherence  _exclusivity  _word_association  _matching
+                     of K                _evidence  _topic_counts
+                     of topics           _coherence  _exclusivity  _word_association  _matching
                      for searches        _scorers
                      their arguments     _models  _checks
       inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes  _names
                      tables              _records  _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
-                                         _collections  _convergence  _topic_count
+                                         _collections  _convergence  _topic_count  _topic_counts
                                          _marginal_likelihood  _posterior_expectation
       datasets       corpora             _docstrings  _states  _synthetic  _tokens
         data         makes docstrings    make_docstrings

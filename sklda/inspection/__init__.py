@@ -19,6 +19,7 @@ from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityD
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
 from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_count import TopicCountDisplay
+from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
 
@@ -29,6 +30,7 @@ __all__ = [
     "MarginalLikelihoodDisplay",
     "PosteriorExpectationDisplay",
     "TopicCorrelationDisplay",
+    "TopicCountComparisonDisplay",
     "TopicCountDisplay",
     "TopicDocumentsDisplay",
     "TopicExplorer",

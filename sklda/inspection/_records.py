@@ -77,6 +77,24 @@ class Table(list):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
+class TableOfErrors(Table):
+    """A `Table` that prints each entry with its standard error, the entry of the same name with the ending ``_std``."""
+
+    def __repr__(self):
+        return repr(Table(map(_with_errors, self))) if self else "TableOfErrors([])"
+
+
+def _with_errors(row):
+    """Entries and their errors as texts. An entry that is not known is empty."""
+    shown = {}
+    for name, value in row.items():
+        if f"{name}_std" in row:
+            shown[name] = "" if value != value else f"{_shown(value)} ± {_shown(row[f'{name}_std'])}"
+        elif not name.endswith("_std"):
+            shown[name] = value
+    return shown
+
+
 def frame(columns):
     """A data frame of columns (dict by name) if pandas is installed, a `Table` otherwise."""
     try:
