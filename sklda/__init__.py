@@ -5,7 +5,7 @@ folder imports only from the folders above it in this list, and from the modules
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
                                           _collapsed_variational
-                     of several fits     _consensus
+                     of several fits     _consensus  _consensus_fits
                      their fits          _fitting  _chain_results
                      their progress      _callbacks
                      their saved states  _persistence

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._chain_results import total_variance
 from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
-from sklda._consensus import ConsensusTopics, mean_and_std, summed, topics_of
+from sklda._consensus import ConsensusTopics
+from sklda._consensus_fits import mean_and_std, summed, topics_of
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._inference.consensus import SAME_TOPIC, consensus_of
@@ -349,7 +350,7 @@ def _merged_variational(model, sums):
 
 
 def _merged_consensus(model, sums):
-    merged = _copied(model, ("estimators_", "_topic_shares_"))
+    merged = _copied(model, ("estimators_", "_topic_shares_", "_resampled_"))
     members = [
         np.concatenate([model.members_[k] for k in np.flatnonzero(sums.place == c)]) for c in range(sums.n_merged)
     ]

@@ -96,6 +96,7 @@ def topic_correlation(
 def _correlation(found, n_samples, random_state):
     used = slice(None) if found.counts is None else np.flatnonzero(found.lengths)
     of_fit = found.counts is None or found.is_training
+    of_fit = of_fit and getattr(found.model, "_has_posterior", True)
     sample = getattr(found.model, "_sample_posterior", None) if of_fit else None
     if sample is None:
         thetas = [found.doc_topic]
