@@ -16,7 +16,7 @@ from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
 
 # Characters of a printed line.
-_WIDTH = 88
+_WIDTH = 76
 
 
 class TopicReport(Table):
@@ -91,11 +91,11 @@ def topic_report(
     >>> X = [[2, 1, 0, 0], [1, 1, 1, 1], [0, 0, 3, 2]]
     >>> report = topic_report(X, topics, n_words=2, feature_names=["cat", "the", "bank", "rate"])
     >>> print(report)
-    0  the, cat                                                                        41.7%
+    0  the, cat                                                            41.7%
        words      cat the
        exclusive  cat the
        coherence 1.00, exclusivity 0.92, 2.0 documents, such as document 0
-    1  bank, rate, the                                                                 58.3%
+    1  bank, rate, the                                                     58.3%
        words      bank rate
        exclusive  bank rate
        coherence 1.00, exclusivity 1.00, 1.8 documents, such as document 2

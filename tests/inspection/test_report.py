@@ -68,7 +68,7 @@ def test_the_report_prints_and_can_be_stored(chains, tmp_path):
     documents = [f"text {d}" for d in range(20)]
     report = topic_report(X, chains, topic_names=names, document_names=documents)
     lines = repr(report).splitlines()
-    assert max(map(len, lines)) <= 88 and lines[0].startswith("0  sport ") and "%" in lines[0]
+    assert max(map(len, lines)) <= 76 and lines[0].startswith("0  sport ") and "%" in lines[0]
     for part in ("stability", "of 3 chains", "coherence", "exclusivity", "such as text"):
         assert part in repr(report[:1])
     assert type(report[:1]) is type(report) and repr(report[:0]) == "TopicReport([])"
