@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
@@ -18,6 +19,7 @@ from sklearn.utils.validation import _num_samples
 from sklda._inference import random
 from sklda._inference.arguments import distributions
 from sklda._inference.consensus import SAME_TOPIC
+from sklda._inference.counts import read_sparse
 from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model, Seed
 from sklda.metrics._checks import check_int
@@ -151,7 +153,8 @@ def _model_and_input(estimator, X):
         raise TypeError(f"estimator is {estimator!r}: give a topic model, or a pipeline that ends in one.")
     if get_tags(estimator).target_tags.required:
         raise TypeError(f"{type(estimator).__name__} needs labels, so its number of topics is not a choice.")
-    return estimator, X if hasattr(X, "shape") else np.asarray(X)
+    # Not all sparse formats have rows that can be chosen.
+    return estimator, read_sparse(X, "X") if sp.issparse(X) else X
 
 
 def _name_of_the_count(model):
