@@ -16,6 +16,7 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import GibbsLDA, merge_topics
@@ -64,8 +65,6 @@ print(report)
 # In a notebook it is a table. As a data frame it can be sorted: here the
 # topics that most chains have and whose words occur together in new
 # documents.
-
-import pandas as pd
 
 table = pd.DataFrame(report)
 columns = ["name", "share", "stability", "found_in", "coherence"]

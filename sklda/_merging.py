@@ -104,6 +104,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
         advice = " Merge the labels in y, and fit again." if isinstance(model, LabeledLDA) else ""
         raise TypeError(f"the topics of {type(model).__name__} cannot be merged.{advice}")
     check_is_fitted(model)
+    _check_same_topics(model)
     place, names = _new_topics(model, groups)
     merged = merge(model, _Sums(place))
     if names is not None:
@@ -112,6 +113,17 @@ def merge_topics(model: Model, groups: Any) -> Model:
         before = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
         merged._dropped_ = dict.fromkeys(sorted(before - vars(merged).keys()), _REASON)
     return merged
+
+
+def _check_same_topics(model):
+    """Raise a ValueError if the topics of a fit were replaced by more or fewer."""
+    K = model._n_features_out
+    known = {name: np.shape(vars(model)[name])[-1:] for name in ("doc_topic_", "topic_share_") if name in vars(model)}
+    if hasattr(model, "_chain_draws_"):
+        known["topic_assignments_"] = (model._chain_draws_[model.best_chain_].priors.n_components,)
+    for name, n in known.items():
+        if n != (K,):
+            raise ValueError(f"components_ has {K} topics, but {name} has {n[0] if n else 'no'} topics: fit again.")
 
 
 class _Sums:

@@ -37,7 +37,8 @@ def topic_correlation(
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. Those without words are left out. None: those of the fit, or the rows of ``doc_topic``.
     n_samples : int, default=15
-        Draws from the posterior, for documents of the fit and models with ``sample_posterior``.
+        Draws from the posterior, for documents of the fit and models with ``sample_posterior``. They take
+        ``4 * n_samples * n_components * (n_documents + n_features)`` bytes.
     collections : sequence of n_documents labels, default=None
         For new documents and a model with collections.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None

@@ -97,6 +97,8 @@ def compare_topic_counts(
     exclusivity are highest with few topics. The number of topics found again has no maximum either: there are always
     narrow topics that other fits have, but their part of the tokens falls. See :ref:`how_many_topics`.
 
+    The cost is that of a fit for every number of topics and every fold, and of the held-out scores.
+
     The fits share most of their documents, and the standard errors treat folds as independent. So they are somewhat too
     small.
 

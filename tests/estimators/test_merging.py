@@ -231,6 +231,13 @@ def test_groups_that_are_refused(lda, groups, error, message):
         merge_topics(lda, groups)
 
 
+def test_topics_that_were_replaced(lda):
+    changed = pickle.loads(pickle.dumps(lda))
+    changed.components_ = changed.components_[:3]
+    with pytest.raises(ValueError, match="components_ has 3 topics, but doc_topic_ has 5 topics: fit again"):
+        merge_topics(changed, [[0, 1]])
+
+
 def test_models_that_are_refused():
     with pytest.raises(NotFittedError):
         merge_topics(GibbsLDA(3), [[0, 1]])
