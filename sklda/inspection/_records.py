@@ -83,6 +83,9 @@ class TableOfErrors(Table):
     def __repr__(self):
         return repr(Table(map(_with_errors, self))) if self else "TableOfErrors([])"
 
+    def _repr_html_(self):
+        return Table(map(_with_errors, self))._repr_html_()
+
 
 def _with_errors(row):
     """Entries and their errors as texts. An entry that is not known is empty."""

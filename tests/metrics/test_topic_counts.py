@@ -95,6 +95,7 @@ def test_the_table_prints_errors():
     rows = compare_topic_counts(X, LDA, [2, 4], cv=2, random_state=0)
     lines = repr(rows).splitlines()
     assert len(lines) == 3 and "_std" not in lines[0] and lines[1].count("±") == 5 and lines[2].count("±") == 6
+    assert rows._repr_html_().count("±") == 11 and "_std" not in rows._repr_html_()
     assert "nan" not in repr(rows) and repr(rows[:0]) == "TableOfErrors([])"
     assert list(pandas.DataFrame(rows).columns)[:5] == ["n_components", "score", "score_std", "gain", "gain_std"]
     assert rows.to_csv().startswith("n_components,score,score_std")
