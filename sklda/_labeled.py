@@ -161,7 +161,7 @@ class LabeledLDA(LabelClassifier):
     n_features_in_ : int
         Size of the vocabulary.
     topic_names_ : ndarray of shape (n_labels + n_shared,)
-        The labels, "shared 0", ... Absent if labels are only numbers of columns.
+        The labels, then "shared 0", ... Absent if labels are only the numbers 0, 1, ...
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words. Only if X has column names that are all strings.
 

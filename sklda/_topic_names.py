@@ -121,8 +121,8 @@ def label_topics(label_names, n_shared):
 
 
 def label_attributes(targets, n_shared):
-    """`topic_names_` after a fit to labels, as a dict; empty if the labels are only numbers of columns."""
+    """`topic_names_` after a fit to labels, as a dict; empty if the labels are only the numbers of the topics."""
     names = targets.names.tolist()
-    if targets.is_multilabel and names == [str(j) for j in range(len(names))]:
+    if names == [str(j) for j in range(len(names))]:
         return {}
     return {"topic_names_": np.array(label_topics(names, n_shared), dtype=object)}

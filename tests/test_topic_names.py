@@ -195,6 +195,9 @@ def test_columns_of_a_matrix_without_names_are_no_names():
     lda = LabeledLDA(n_shared=1, max_iter=5, n_draws=1, random_state=0).fit(X, Y)
     assert not hasattr(lda, "topic_names_") and lda.get_feature_names_out()[0] == "labeledlda0"
     assert set(label_words(lda)["label"]) == {"0", "1", "2", "shared 0"}
+    numbers = LabeledLDA(max_iter=5, n_draws=1, random_state=0).fit(X, np.arange(20) % 3)
+    assert not hasattr(numbers, "topic_names_")
+    assert numbers.fit(X, 5 + np.arange(20) % 3).topic_names_.tolist() == ["5", "6", "7"]
     named = pandas.DataFrame(Y, columns=["a", "", "a"])
     assert lda.fit(X, named).topic_names_.tolist() == ["a", "(empty)", "a (2)", "shared 0"]
 
