@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from sklda import ConsensusTopics, GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import top_words
+from sklda.inspection import TopicSharesDisplay, top_words, topic_report
 
 docstrings = load_docstrings()
 lda = GibbsLDA(20, max_iter=100)
@@ -53,23 +53,29 @@ print(f"consensus topics:  {np.median(together):.2f}")
 # fits.
 
 fig, (left, right) = plt.subplots(
-    1, 2, figsize=(10, 4), layout="constrained", width_ratios=(1, 1.3)
+    1, 2, figsize=(11, 4), layout="constrained", width_ratios=(1, 1)
 )
 bins = np.linspace(0, 1, 21)
 left.hist(single, bins, density=True, alpha=0.6, label="topics of one fit")
 left.hist(together, bins, density=True, alpha=0.6, label="consensus topics")
 left.set(xlabel="match in the other set", ylabel="density")
 left.legend(frameon=False)
-names = [" ".join(row["words"][:3]) for row in table]
-places = np.arange(len(names))[::-1]
-right.barh(
-    places,
-    first.topic_share_,
-    xerr=first.topic_share_std_,
-    color="steelblue",
-    capsize=2,
+left.spines[["top", "right"]].set_visible(False)
+TopicSharesDisplay.from_estimator(
+    first, feature_names=docstrings.feature_names, ax=right
 )
-right.set_yticks(places, names)
-right.set_xlabel("share of the tokens")
-for ax in (left, right):
-    ax.spines[["top", "right"]].set_visible(False)
+plt.show()
+
+# %%
+# The whole report of the topics that all fits have:
+
+report = topic_report(
+    docstrings.data,
+    first,
+    n_words=6,
+    feature_names=docstrings.feature_names,
+    document_names=docstrings.document_names,
+)
+for row in report:
+    if row["prevalence"] == 1:
+        print(report[row["topic"] : row["topic"] + 1])

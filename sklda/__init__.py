@@ -5,22 +5,25 @@ folder imports only from the folders above it in this list, and from the modules
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
                                           _collapsed_variational
-                     of several fits     _consensus
+                     of several fits     _consensus  _consensus_fits
                      their fits          _fitting  _chain_results
                      their progress      _callbacks
                      their saved states  _persistence
+                     their topics        _topic_names  _merging
                      collections         _collections  _labels
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
-                     of K, of topics     _evidence  _coherence  _word_association  _matching
+                     of K                _evidence  _topic_counts
+                     of topics           _coherence  _exclusivity  _word_association  _matching
                      for searches        _scorers
                      their arguments     _models  _checks
-      inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes
-                     tables              _records  _tables  _tokens  _hierarchy  _pyldavis  _label_words
+      inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes  _names
+                     tables              _records  _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
-                     plots               _topic_shares  _topic_words  _documents  _similarity  _collections
-                                         _convergence  _marginal_likelihood  _posterior_expectation  _topic_count
+                     plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
+                                         _collections  _convergence  _topic_count  _topic_counts
+                                         _marginal_likelihood  _posterior_expectation
       datasets       corpora             _docstrings  _states  _synthetic  _tokens
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
@@ -74,6 +77,7 @@ from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._inference.sampling.point_estimates import point_estimates
 from sklda._labeled import LabeledLDA
+from sklda._merging import merge_topics
 from sklda._topic_count import TopicCountLDA
 
 __version__ = version("sklda")
@@ -87,6 +91,7 @@ __all__ = [
     "TopicCountLDA",
     "datasets",
     "inspection",
+    "merge_topics",
     "metrics",
     "point_estimates",
 ]

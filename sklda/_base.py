@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Bunch, check_scalar
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -26,9 +26,10 @@ from sklda._inference.held_out.log_likelihoods import log_likelihoods
 from sklda._inference.priors import check_prior
 from sklda._inference.types import Counts, Seed
 from sklda._persistence import SavedMixin
+from sklda._topic_names import TopicNamesMixin
 
 
-class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
+class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
     """Base class of the estimators. Subclasses define `_fit`."""
 
     _parameter_constraints = {
@@ -46,7 +47,9 @@ class BaseLDA(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
 
     def __getattr__(self, name: str) -> Any:
         """Raise an AttributeError that says what a missing attribute needs."""
-        reason = f": it {self._needed[name]}" if name in self._needed else ""
+        dropped = vars(self).get("_dropped_", {})
+        needed = {"topic_names_": "needs set_topic_names", **self._needed, **dropped}
+        reason = f": it {needed[name]}" if name in needed else ""
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{reason}.", name=name, obj=self)
 
     @all_or_nothing

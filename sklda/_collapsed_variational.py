@@ -108,6 +108,8 @@ class CollapsedVariationalLDA(BaseLDA):
         Number of chunks so far. The documents of a batch fit count as chunks of `batch_size`.
     n_features_in_ : int
         Size of the vocabulary.
+    topic_names_ : ndarray of shape (n_components,)
+        Names of the topics. Only after `set_topic_names`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words. Only if X has column names that are all strings.
 

@@ -168,6 +168,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         Index of the chain from which the topics come, a row of `log_joint_trace_`.
     n_features_in_ : int
         Size of the vocabulary.
+    topic_names_ : ndarray of shape (n_components,)
+        Names of the topics. Only after `set_topic_names`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words, if X had them as column names.
 

@@ -7,41 +7,40 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    MetaEstimatorMixin,
-    TransformerMixin,
-    clone,
-)
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
+from sklearn.utils import Bunch, check_scalar, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sklda._consensus_fits import (
+    draws_from_fits,
+    fingerprint,
+    fitted,
+    mean_and_std,
+    summed,
+    tasks_of,
+    topics_of,
+    warn_of_poor_fits,
+)
 from sklda._fitting import all_or_nothing
 from sklda._gibbs import GibbsLDA
 from sklda._inference import random
-from sklda._inference.arguments import distributions
 from sklda._inference.consensus import find_consensus, splits_and_merges
-from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
-from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._inference.distances import jensen_shannon
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.types import Counts, Model, Seed
-from sklda._inference.warn import warn
 from sklda._persistence import SavedMixin
+from sklda._topic_names import TopicNamesMixin
 from sklda.metrics._models import topic_proportions
 
 _KEPT = "n_features_in_", "feature_names_in_"
-# Jensen-Shannon distance of topics that are equal up to rounding.
-_EQUAL = 1e-3
 
 
-class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     """The topics that several fits of a topic model have in common, and how often each is found.
 
     A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
@@ -87,7 +86,8 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         (consensus topics) and ``similarity``. If a topic of a fit covers several consensus topics together, the fit
         merges these. If several topics of a fit cover a consensus topic together, the fit splits it.
     doc_topic_ : ndarray of shape (n_documents, n_topics_)
-        Proportions of the consensus topics in the documents of the fit. Rows sum to at most one.
+        Proportions of the consensus topics in the documents of the fit. Rows sum to at most one. With `resample`, they
+        are those of ``transform(X)`` without metadata.
     doc_topic_std_ : ndarray of shape (n_documents, n_topics_)
         Standard deviations of the proportions between fits. A fit without a topic has the proportion 0 for it.
     unassigned_ : ndarray of shape (n_documents,)
@@ -98,6 +98,8 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         The fitted clones.
     n_features_in_ : int
         Number of columns of X.
+    topic_names_ : ndarray of shape (n_topics_,)
+        Names of the topics. Only after `set_topic_names`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words. Only if X has column names that are all strings.
 
@@ -161,7 +163,7 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Counts, y: Any = None) -> Self:
+    def fit(self, X: Counts, y: Any = None, **metadata: Any) -> Self:
         """Fit the clones, and find the topics that they have in common.
 
         Parameters
@@ -170,6 +172,10 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             What `estimator` takes: word counts, or for NMF also weights such as tf-idf.
         y : None
             Not used.
+        **metadata : dict
+            More arguments of ``estimator.fit``, such as the collections of `CompoundLDA`. An argument with an entry for
+            each document is drawn with the documents. With scikit-learn's metadata routing: those that `estimator`
+            requests.
 
         Returns
         -------
@@ -191,32 +197,27 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         if not lengths.any():
             raise ValueError(f"X has {len(lengths)} documents and no word at all: there is nothing to fit.")
         data = X if hasattr(X, "iloc") else counts
-        estimators = Parallel(n_jobs=self.n_jobs)(delayed(_fitted)(*task) for task in self._tasks(data, lengths))
-        topics = [_topics_of(each) for each in estimators]
+        estimator = GibbsLDA() if self.estimator is None else self.estimator
+        plan = self.n_fits, self.resample, random.seed_sequence(self.random_state)
+        tasks = tasks_of(estimator, data, np.flatnonzero(lengths), self._routed("fit", metadata).fit, *plan)
+        estimators = Parallel(n_jobs=self.n_jobs)(delayed(fitted)(*task) for task in tasks)
+        topics = [topics_of(each) for each in estimators]
         theta = [self._training_proportions(each, data) for each in estimators]
         shares = [lengths @ each / lengths.sum() for each in theta]
         found = find_consensus(topics, shares, self.min_prevalence)
-        self._warn(topics, found)
-        fitted = {
-            "components_": found.topic_word,
-            "topic_word_std_": found.topic_word_std,
-            "prevalence_": found.prevalence,
-            "similarity_": found.similarity,
-            "members_": found.members,
-            "n_topics_": len(found.topic_word),
-            "estimators_": estimators,
-            "_topic_shares_": shares,
-        }
-        mean, std = _mean_and_std([_summed(each, found.members, f) for f, each in enumerate(theta)])
-        by_fit = [_summed(each[None], found.members, f)[0] for f, each in enumerate(shares)]
-        fitted |= {"doc_topic_": mean, "doc_topic_std_": std, "_fingerprint_": _fingerprint(counts)}
-        fitted["topic_share_"], fitted["topic_share_std_"] = _mean_and_std(by_fit)
+        warn_of_poor_fits(topics, found, self.min_prevalence)
+        attributes = found.attributes() | {"estimators_": estimators, "_topic_shares_": shares}
+        mean, std = mean_and_std([summed(each, found.members, f) for f, each in enumerate(theta)])
+        by_fit = [summed(each[None], found.members, f)[0] for f, each in enumerate(shares)]
+        attributes |= {"doc_topic_": mean, "doc_topic_std_": std}
+        attributes |= {"_fingerprint_": fingerprint(counts), "_resampled_": self.resample}
+        attributes["topic_share_"], attributes["topic_share_std_"] = mean_and_std(by_fit)
         for name in [name for name in vars(self) if name.endswith("_") and name not in _KEPT]:
             delattr(self, name)
-        self.__dict__.update(fitted)
+        self.__dict__.update(attributes)
         return self
 
-    def transform(self, X: Counts) -> np.ndarray:
+    def transform(self, X: Counts, **metadata: Any) -> np.ndarray:
         """Proportions of the consensus topics in documents.
 
         A proportion is the mean over fits of the summed proportions of the members of a topic. The row of a document
@@ -226,6 +227,8 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         ----------
         X : array-like or sparse matrix of shape (n_documents, n_features)
             What `estimator` takes.
+        **metadata : dict
+            More arguments of ``estimator.transform``, as in `fit`.
 
         Returns
         -------
@@ -240,12 +243,15 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             If X does not have the features of the fit, or the estimator refuses X.
         """
         check_is_fitted(self)
+        return self._transform(X, self._routed("transform", metadata).transform)
+
+    def _transform(self, X, metadata):
         counts = self._counts(X, reset=False)
         data = X if hasattr(X, "iloc") else counts
-        theta = (topic_proportions(each, data) for each in self.estimators_)
-        return np.mean([_summed(each, self.members_, f) for f, each in enumerate(theta)], axis=0)
+        theta = (topic_proportions(each, data, **metadata) for each in self.estimators_)
+        return np.mean([summed(each, self.members_, f) for f, each in enumerate(theta)], axis=0)
 
-    def score(self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None, **metadata: Any) -> float:
         """The number of topics that are found again, times the part of documents that they make up.
 
         Greater is better. With more topics in a fit, more topics are found again, but they make up a smaller part. So a
@@ -259,6 +265,8 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             Not used.
         sample_weight : array-like of shape (n_documents,), default=None
             Weights of the documents.
+        **metadata : dict
+            More arguments of ``estimator.transform``, as in `fit`.
 
         Returns
         -------
@@ -273,9 +281,55 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             If X does not have the features of the fit, the estimator refuses X, X has no word, or a weight is negative
             or not finite.
         """
-        assigned = self.transform(X).sum(axis=1)
+        check_is_fitted(self)
+        assigned = self._transform(X, self._routed("score", metadata).transform).sum(axis=1)
         lengths = np.asarray(self._counts(X, reset=False).sum(axis=1), dtype=np.float64).ravel()
         return self.n_topics_ * mean_per_token(assigned * lengths, lengths, sample_weight)
+
+    def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
+        """Draws of the proportions of the consensus topics in the documents of the fit, and of the topics.
+
+        Each draw comes from the posterior of one fit; all fits have their turn, in random order. So the draws contain
+        the differences between fits. The proportion of a topic that the fit does not have is 0.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+
+        Returns
+        -------
+        sklearn.utils.Bunch
+            ``doc_topic`` (n_samples, n_documents, n_topics_); ``topic_word`` (n_samples, n_topics_, n_features_in_),
+            with NaN for a topic that the fit does not have; ``fit`` (n_samples,): the fits of the draws.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If `n_samples` is not a positive int. If the fits have samples of the documents (`resample`), or the
+            estimator has no posterior.
+        """
+        check_is_fitted(self)
+        n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        theta, phi, fits = self._draws(n_samples, random.seed_sequence(random_state))
+        return Bunch(doc_topic=theta, topic_word=phi, fit=fits)
+
+    def _sample_posterior(self, n_samples, seed):
+        return self._draws(n_samples, seed)[:2]
+
+    @property
+    def _has_posterior(self):
+        """Whether all fits have draws of the proportions of all documents."""
+        return self._resampled_ is None and hasattr(self.estimators_[0], "_sample_posterior")
+
+    def _draws(self, n_samples, seed):
+        if self._resampled_ is not None:
+            raise ValueError("each fit has a sample of the documents: draws of all documents need resample=None.")
+        if not self._has_posterior:
+            raise TypeError(f"{type(self.estimators_[0]).__name__} has no posterior to draw from.")
+        return draws_from_fits(self.estimators_, self.members_, self._topic_shares_, n_samples, seed)
 
     @property
     def topic_word_(self) -> np.ndarray:
@@ -295,7 +349,7 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         found = []
         for f, (estimator, shares) in enumerate(zip(self.estimators_, self._topic_shares_, strict=True)):
-            own = _topics_of(estimator)
+            own = topics_of(estimator)
             distances = jensen_shannon(own, self.components_, dtype=np.float32)
             for topics, covered, distance in splits_and_merges(
                 own, self.components_, shares, self.topic_share_, distances
@@ -311,47 +365,24 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         return check_matrix(X, validate, ensure_non_negative=True)
 
-    def _tasks(self, X, lengths):
-        """The clones with their seeds, and the documents of each."""
-        seed = random.seed_sequence(self.random_state)
-        with_words = np.flatnonzero(lengths)
-        for f in range(self.n_fits):
-            estimator = clone(GibbsLDA() if self.estimator is None else self.estimator)
-            rng = np.random.default_rng(random.child(seed, f))
-            names = sorted(name for name in estimator.get_params() if name.split("__")[-1] == "random_state")
-            estimator.set_params(**{name: int(rng.integers(2**31)) for name in names})
-            if self.resample is None:
-                yield estimator, X
-            elif self.resample == "bootstrap":
-                yield estimator, _safe_indexing(X, rng.choice(with_words, len(with_words)))
-            else:
-                n = max(1, round(self.resample * len(with_words)))
-                yield estimator, _safe_indexing(X, np.sort(rng.choice(with_words, n, replace=False)))
+    def _routed(self, method, metadata):
+        """The arguments of methods of the estimator, a Bunch of dict, from those of a method of this class."""
+        if metadata and _routing_enabled():
+            return process_routing(self, method, **metadata).estimator
+        return Bunch(fit=metadata, transform=metadata)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """The requests of this class and of `estimator`, as scikit-learn's `MetadataRouter`."""
+        mapping = MethodMapping()
+        for caller, callee in (("fit", "fit"), ("transform", "transform"), ("score", "transform")):
+            mapping.add(caller=caller, callee=callee)
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=GibbsLDA() if self.estimator is None else self.estimator, method_mapping=mapping)
 
     def _training_proportions(self, estimator, X):
         """theta of all documents by one of the fits."""
         known = getattr(estimator, "doc_topic_", None) if self.resample is None else None
         return np.asarray(known, dtype=np.float64) if known is not None else topic_proportions(estimator, X)
-
-    def _warn(self, topics, found):
-        """Warn if fits are equal, or have nothing in common."""
-        first, *others = topics
-        # Fits of one topic have the same one, and topics of different fits have different numbers.
-        if len(first) > 1 and all(
-            first.shape == each.shape and (jensen_shannon_pairs(first, each) < _EQUAL).all() for each in others
-        ):
-            warn(
-                f"All {self.n_fits} fits have the same topics, because they have the same start or do not depend on a "
-                "seed. So they do not say whether topics are found again: give resample='bootstrap', or an estimator "
-                "with a random start.",
-                ConvergenceWarning,
-            )
-        elif not len(found.topic_word):
-            warn(
-                f"No topic is found in {self.min_prevalence:.0%} of the {self.n_fits} fits: n_topics_ is 0. Use fewer "
-                "topics, more documents or a smaller min_prevalence.",
-                ConvergenceWarning,
-            )
 
     @property
     def _n_features_out(self):
@@ -361,43 +392,3 @@ class ConsensusTopics(SavedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(GibbsLDA() if self.estimator is None else self.estimator).input_tags
         return tags
-
-
-def _fitted(estimator, X):
-    return estimator.fit(X)
-
-
-def _topics_of(estimator):
-    """The topics of a fit as distributions; a topic without words is a row of zeros."""
-    name = type(estimator).__name__
-    if not hasattr(estimator, "components_"):
-        raise TypeError(
-            f"{name} has no components_ after fit: give a topic model. A pipeline must end in ConsensusTopics, rather "
-            "than be its estimator."
-        )
-    components = np.asarray(estimator.components_, dtype=np.float64)
-    empty = components.ndim == 2 and not components.any(axis=1).all() and components.any()
-    if not empty:
-        return distributions(components, f"components_ of the {name}")
-    topics = np.zeros_like(components)
-    kept = components.any(axis=1)
-    topics[kept] = distributions(components[kept], f"components_ of the {name}")
-    return topics
-
-
-def _fingerprint(counts):
-    """The hash of the documents, by which inspection knows those of the fit; None if they are no counts."""
-    values = counts.data if sp.issparse(counts) else counts
-    return Corpus.from_counts(counts).fingerprint if (values == np.floor(values)).all() else None
-
-
-def _summed(theta, members, fit):
-    """Summed proportions of the members in one fit, (n_documents, n_topics)."""
-    found = np.zeros((len(theta), len(members)))
-    for c, pairs in enumerate(members):
-        found[:, c] = theta[:, pairs[pairs[:, 0] == fit, 1]].sum(axis=1)
-    return found
-
-
-def _mean_and_std(by_fit):
-    return np.mean(by_fit, axis=0), np.std(by_fit, axis=0, ddof=1)

@@ -164,6 +164,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         The kernel that was used, ``"dense"`` or ``"sparse"``; see `GibbsLDA`.
     n_features_in_ : int
         Size of the vocabulary.
+    topic_names_ : ndarray of shape (n_components,)
+        Names of the topics. Only after `set_topic_names`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words, if X had them as column names.
 

@@ -175,6 +175,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         decide which one has lower expected costs. For other samplers, their name.
     n_features_in_ : int
         Size of the vocabulary.
+    topic_names_ : ndarray of shape (n_components,)
+        Names of the topics. Only after `set_topic_names`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words. Only if X has column names that are all strings.
 

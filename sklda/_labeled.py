@@ -31,6 +31,7 @@ from sklda._inference.sampling.run_chains import best_chain, burn_in_of, run_cha
 from sklda._inference.types import Model, Seed
 from sklda._label_classifier import RANKING_SCORES, LabelClassifier
 from sklda._label_targets import read_targets
+from sklda._topic_names import label_attributes
 
 _LABEL_PRIORS = ("uniform", "frequency", "dependency")
 _LABEL_COUNTS = ("meta", "calibrated", "proportional")
@@ -159,6 +160,8 @@ class LabeledLDA(LabelClassifier):
         Index of the chain with the highest mean log joint over the last half of its sweeps.
     n_features_in_ : int
         Size of the vocabulary.
+    topic_names_ : ndarray of shape (n_labels + n_shared,)
+        The labels, then "shared 0", ... Absent if labels are only the numbers 0, 1, ...
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words. Only if X has column names that are all strings.
 
@@ -300,6 +303,7 @@ class LabeledLDA(LabelClassifier):
             "_fold_in_seed_": random.key(random.child(seed, 1)),
             "_fingerprint_": corpus.fingerprint,
         }
+        known |= label_attributes(targets, self.n_shared)
         numbers = np.diff(labels.indptr)[is_labelled]
         known["_numbers_of_labels_"] = int(numbers.min()), float(numbers.mean()), int(numbers.max())
 

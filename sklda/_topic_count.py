@@ -154,6 +154,8 @@ sampler_
         eta at the mode.
     n_sweeps_ : int
         Sweeps over the corpus of the whole fit, all chains together.
+    topic_names_ : ndarray of shape (n_components_,)
+        Names of the topics. Only after `set_topic_names`.
     n_features_in_, feature_names_in_
         Number of words, and their names if X had string column names.
 

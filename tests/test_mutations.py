@@ -26,6 +26,7 @@ MUTATIONS = {
         "test_topics_follow_their_documents": ITSELF,
         "test_proportions_follow_their_priors": ITSELF,
     },
+    "estimators/test_merging.py": {"test_theta_has_the_aggregated_dirichlet_distribution": ITSELF},
     "evidence/test_unbiasedness.py": {
         "test_p_hat_is_unbiased": "test_a_weight_taken_after_the_sweep_is_found",
         "test_p_hat_is_unbiased_with_priors_of_every_shape": "test_the_transition_back_is_not_the_transition",
@@ -58,6 +59,7 @@ MUTATIONS = {
         "test_ratios_are_unbiased": ITSELF,
         "test_curves_are_unbiased_at_every_snapshot": ITSELF,
     },
+    "inspection/test_correlation.py": {"test_correlations_of_a_dirichlet_are_neutral": ITSELF},
     "hyperparameters/test_expectation_maximisation.py": {
         "test_gibbs_em_takes_the_exact_m_step": "test_draws_at_another_prior_are_found",
         "test_the_bound_lies_below_the_evidence_and_rises": "test_a_bound_without_a_divergence_is_found",

@@ -97,7 +97,7 @@ def test_docstrings_name_the_attributes_of_a_fit(cls):
     public = {name for name in vars(lda) if name.endswith("_") and not name.startswith("_")}
     assert public <= attributes(cls)
     needed = {name for name in attributes(cls) if not hasattr(lda, name)}
-    assert needed <= {*cls._needed, "feature_names_in_", "label_topics_", "label_count_regressor_"}
+    assert needed <= {*cls._needed, "feature_names_in_", "topic_names_", "label_topics_", "label_count_regressor_"}
 
 
 if __name__ == "__main__":

@@ -42,6 +42,17 @@ class Consensus:
     similarity: np.ndarray
     members: list[np.ndarray]
 
+    def attributes(self):
+        """The fitted attributes of an estimator, a dict."""
+        return {
+            "components_": self.topic_word,
+            "topic_word_std_": self.topic_word_std,
+            "prevalence_": self.prevalence,
+            "similarity_": self.similarity,
+            "members_": self.members,
+            "n_topics_": len(self.topic_word),
+        }
+
 
 def find_consensus(topics, shares, min_prevalence):
     """Cluster the topics of all fits, and keep the clusters that many fits have.
@@ -64,33 +75,55 @@ def find_consensus(topics, shares, min_prevalence):
     Consensus
         By falling prevalence, then by falling share.
     """
-    n_fits, n_features = len(topics), topics[0].shape[1]
-    fit = np.repeat(np.arange(n_fits), [len(each) for each in topics])
-    number = np.concatenate([np.arange(len(each)) for each in topics])
-    pool, weight = np.concatenate(topics), np.concatenate(shares)
-    distance = jensen_shannon(pool, dtype=np.float32)
-    clusters = fcluster(linkage(squareform(distance, checks=False), "average"), SAME_TOPIC, "distance")
-    found = []
-    # Topics without words are rows of zeros, at the distance 1 from all others.
-    for members in (np.flatnonzero(clusters == c) for c in range(1, clusters.max() + 1)):
-        # For rounding errors of the product.
-        if pool[members].any() and len(np.unique(fit[members])) >= min_prevalence * n_fits - 1e-9:
-            prevalence, share = len(np.unique(fit[members])) / n_fits, weight[members].sum() / n_fits
-            found.append((prevalence, share, members))
-    found.sort(key=lambda each: (-each[0], -each[1], each[2][0]))
-    topic_word, std = np.zeros((2, len(found), n_features))
-    for c, (_, _, members) in enumerate(found):
-        rows = _of_fits(pool[members], weight[members], fit[members])
-        topic_word[c] = centre(rows)
-        std[c] = rows.std(axis=0, ddof=1) if len(rows) > 1 else 0
-    return Consensus(
-        topic_word,
-        std,
-        np.array([share for _, share, _ in found]),
-        np.array([prevalence for prevalence, _, _ in found]),
-        np.array([_similarity(distance, members, fit) for _, _, members in found]),
-        [np.stack([fit[members], number[members]], axis=1) for _, _, members in found],
-    )
+    pool = _Pool(topics, shares)
+    clusters = fcluster(linkage(squareform(pool.distance, checks=False), "average"), SAME_TOPIC, "distance")
+    found = [np.flatnonzero(clusters == c) for c in range(1, clusters.max() + 1)]
+    # Topics without words are rows of zeros, at the distance 1 from all others. The margin is for rounding errors.
+    found = [members for members in found if pool.topics[members].any()]
+    found = [members for members in found if pool.prevalence(members) >= min_prevalence - 1e-9]
+    return pool.consensus(sorted(found, key=lambda m: (-pool.prevalence(m), -pool.share(m), m[0])))
+
+
+def consensus_of(topics, shares, members):
+    """The `Consensus` of given members: a list of arrays of pairs of a fit and one of its topics, in their order."""
+    pool = _Pool(topics, shares)
+    starts = np.cumsum([0, *map(len, topics)])
+    return pool.consensus([np.sort(starts[pairs[:, 0]] + pairs[:, 1]) for pairs in members])
+
+
+class _Pool:
+    """The topics of all fits, with their shares, fits and numbers, and the distances between them."""
+
+    def __init__(self, topics, shares):
+        self.n_fits = len(topics)
+        self.fit = np.repeat(np.arange(self.n_fits), [len(each) for each in topics])
+        self.number = np.concatenate([np.arange(len(each)) for each in topics])
+        self.topics, self.weight = np.concatenate(topics), np.concatenate(shares)
+        self.distance = jensen_shannon(self.topics, dtype=np.float32)
+
+    def prevalence(self, members):
+        """Part of the fits that have one of the members."""
+        return len(np.unique(self.fit[members])) / self.n_fits
+
+    def share(self, members):
+        """Mean over all fits of the summed shares of the members."""
+        return self.weight[members].sum() / self.n_fits
+
+    def consensus(self, found):
+        """The `Consensus` of clusters, a list of arrays of places in the pool."""
+        topic_word, std = np.zeros((2, len(found), self.topics.shape[1]))
+        for c, members in enumerate(found):
+            rows = _of_fits(self.topics[members], self.weight[members], self.fit[members])
+            topic_word[c] = centre(rows)
+            std[c] = rows.std(axis=0, ddof=1) if len(rows) > 1 else 0
+        return Consensus(
+            topic_word,
+            std,
+            np.array([self.share(members) for members in found]),
+            np.array([self.prevalence(members) for members in found]),
+            np.array([_similarity(self.distance, members, self.fit) for members in found]),
+            [np.stack([self.fit[members], self.number[members]], axis=1) for members in found],
+        )
 
 
 def centre(rows):

@@ -5,17 +5,21 @@ Tables are data frames if pandas is installed. matplotlib and arviz-base are imp
 
 from sklda.inspection._collections import CollectionTopicsDisplay
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
+from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
 from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
 from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
+from sklda.inspection._names import name_topics
 from sklda.inspection._posterior_expectation import PosteriorExpectationDisplay
 from sklda.inspection._pyldavis import to_pyldavis
+from sklda.inspection._report import topic_report
 from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityDisplay
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
 from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_count import TopicCountDisplay
+from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
 
@@ -25,6 +29,8 @@ __all__ = [
     "DocumentLabelsDisplay",
     "MarginalLikelihoodDisplay",
     "PosteriorExpectationDisplay",
+    "TopicCorrelationDisplay",
+    "TopicCountComparisonDisplay",
     "TopicCountDisplay",
     "TopicDocumentsDisplay",
     "TopicExplorer",
@@ -34,12 +40,15 @@ __all__ = [
     "TopicWordsDisplay",
     "document_table",
     "label_words",
+    "name_topics",
     "similarity_table",
     "to_arviz",
     "to_pyldavis",
     "token_topics",
     "top_documents",
     "top_words",
+    "topic_correlation",
     "topic_hierarchy",
+    "topic_report",
     "topic_table",
 ]

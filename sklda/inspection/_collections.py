@@ -12,7 +12,7 @@ from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import plain_text, pyplot
 from sklda.inspection._groups import as_collections, group_shares
 from sklda.inspection._ranking import chosen_topics
-from sklda.inspection._view import topic_name, view
+from sklda.inspection._view import topic_label, view
 
 
 class CollectionTopicsDisplay:
@@ -71,6 +71,7 @@ class CollectionTopicsDisplay:
         feature_names: ArrayLike | None = None,
         n_words: int = 3,
         ordered: bool = False,
+        topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the topic shares of the collections of a fitted `CompoundLDA`, or of groups of documents for any model.
@@ -86,15 +87,17 @@ class CollectionTopicsDisplay:
             The groups of the documents. None, or collections of the fit: the mixtures of `CompoundLDA`, with posterior
             standard deviations. Otherwise the shares of topics in the tokens of the groups, with the standard errors of
             a sample of documents. Documents whose label is missing (None, NaN, NaT or NA) are one group, None.
-        topics : sequence of int, default=None
+        topics : sequence of int or str, default=None
             Topics to show; None: the eight largest.
         feature_names : sequence of str of length n_features, default=None
             Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
         n_words : int, default=3
-            Number of a topic's most probable words in its name.
+            Number of a topic's most probable words in its label, if it has no name.
         ordered : bool, default=False
             Whether the collections have an order, such as years. Each topic is then a line over the collections;
             otherwise each topic is a group of bars.
+        topic_names : sequence of str of length n_components, default=None
+            Names of the topics. None: those of the model, if it has some.
         ax : matplotlib Axes, default=None
             None: those of a new figure.
 
@@ -107,14 +110,14 @@ class CollectionTopicsDisplay:
         TypeError
             If there are neither groups nor collections.
         """
-        found = view(estimator, X, feature_names, collections=as_collections(estimator, groups))
+        found = view(estimator, X, feature_names, collections=as_collections(estimator, groups), names=topic_names)
         shares = group_shares(found, groups)
         if shares is None:
             kind = "the pair of arrays" if found.model is None else type(found.model).__name__
             raise TypeError(f"{kind} has no collection_topic_: give X and groups, or a fitted CompoundLDA.")
         size = found.share if shares.kind == "sample" else found.model.corpus_topic_
-        topics = chosen_topics(topics, size, 8)
-        names = [topic_name(found, k, n_words) for k in topics]
+        topics = chosen_topics(topics, found, 8, size)
+        names = [topic_label(found, k, n_words) for k in topics]
         errors = "standard errors" if shares.kind == "sample" else found.deviations.removeprefix("two ")
         labels = np.array(shares.labels, dtype=object)
         return cls(shares.mean[:, topics], shares.std[:, topics], labels, names, errors).plot(ordered=ordered, ax=ax)

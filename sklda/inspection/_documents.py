@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import plain_text, pyplot, style_bars
 from sklda.inspection._ranking import check_count, chosen_topics, largest
-from sklda.inspection._view import document_labels, topic_name, view_documents
+from sklda.inspection._view import document_labels, topic_label, view_documents
 
 # Okabe & Ito (2008): colours that colour-blind readers distinguish. The first is for the chosen topic.
 _COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#0072b2", "#d55e00", "#f0e442")
@@ -62,12 +62,13 @@ class TopicDocumentsDisplay:
         estimator: Model,
         X: Data | None = None,
         *,
-        topic: int = 0,
+        topic: int | str = 0,
         n_documents: int = 10,
         n_topics: int = 6,
         document_names: ArrayLike | None = None,
         feature_names: ArrayLike | None = None,
         collections: ArrayLike | None = None,
+        topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the documents of a fitted model that are closest to a topic.
@@ -79,7 +80,8 @@ class TopicDocumentsDisplay:
             (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
-        topic : int, default=0
+        topic : int or str, default=0
+            Its number or name.
         n_documents : int, default=10
             Number of documents.
         n_topics : int, default=6
@@ -91,6 +93,8 @@ class TopicDocumentsDisplay:
             Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
         collections : sequence of labels, default=None
             For new documents and a model with collections.
+        topic_names : sequence of str of length n_components, default=None
+            Names of the topics. None: those of the model, if it has some.
         ax : matplotlib Axes, default=None
             None: those of a new figure.
 
@@ -101,19 +105,19 @@ class TopicDocumentsDisplay:
         check_count(n_documents, "n_documents")
         if check_count(n_topics, "n_topics") > len(_COLOURS):
             raise ValueError(f"n_topics is at most {len(_COLOURS)}, the number of colours; got {n_topics}.")
-        found = view_documents(estimator, X, feature_names, collections=collections)
-        (topic,) = chosen_topics([topic], found.share, 1)
+        found = view_documents(estimator, X, feature_names, collections=collections, names=topic_names)
+        (chosen,) = chosen_topics([topic], found, 1)
         labels = document_labels(document_names, len(found.doc_topic))
-        rows = largest(found.doc_topic[:, topic], n_documents)
+        rows = largest(found.doc_topic[:, chosen], n_documents)
         weight = found.doc_topic[rows].sum(axis=0)
-        weight[topic] = np.inf
+        weight[chosen] = np.inf
         shown = largest(weight, n_topics)
         std = found.of_fit("doc_topic_std_")
         return cls(
             found.doc_topic[np.ix_(rows, shown)],
             [str(labels[d]) for d in rows],
-            [topic_name(found, k) for k in shown],
-            None if std is None else np.asarray(std)[rows, topic],
+            [topic_label(found, k) for k in shown],
+            None if std is None else np.asarray(std)[rows, chosen],
         ).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:

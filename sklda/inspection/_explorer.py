@@ -14,8 +14,9 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from sklda._inference.types import Data, Model
-from sklda.inspection._explorer_data import page_data
+from sklda._inference.types import Data, Model, Values
+from sklda._topic_names import checked
+from sklda.inspection._explorer_data import clip, page_data
 from sklda.inspection._groups import as_collections
 from sklda.inspection._view import view_documents
 
@@ -39,12 +40,12 @@ class TopicExplorer:
     -----
     The page has these panels:
 
-    - topics by share, with standard errors and stability where the fit has them;
+    - topics by share, with their names, standard errors and stability where the fit has them;
     - the words of a topic by relevance, with a slider for lambda;
     - the documents closest to a topic, with the topic of each token;
     - the similarity of topics as a map;
     - the topic in groups of documents;
-    - a search for words and documents.
+    - a search for words, documents and names of topics.
 
     The page works without a network, with the keyboard, in light and dark colours. Names and texts are shown as text
     and never run. ``#topic=3`` at the end of its address opens it at topic 3, ``#theme=dark`` in dark colours.
@@ -77,6 +78,7 @@ class TopicExplorer:
         documents: Sequence[str] | None = None,
         document_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        topic_names: Values | None = None,
         title: str = "Topics",
     ) -> Self:
         """Make the page of a fitted model.
@@ -98,6 +100,8 @@ class TopicExplorer:
         groups : sequence of n_documents hashable labels, default=None
             Groups such as years or sources. Documents whose label is missing (None, NaN, NaT or NA) are one group,
             None. Without groups: the collections of the fit, if the model has some.
+        topic_names : sequence of str of length n_components, default=None
+            Names of the topics. None: those of the model, if it has some.
         title : str, default="Topics"
             Title of the page.
 
@@ -110,7 +114,9 @@ class TopicExplorer:
         ValueError, TypeError
             If the model is no topic model, or an argument does not fit.
         """
-        found = view_documents(estimator, X, feature_names, collections=as_collections(estimator, groups))
+        found = view_documents(
+            estimator, X, feature_names, collections=as_collections(estimator, groups), names=topic_names
+        )
         if documents is not None and found.counts is None:
             raise ValueError("documents are shown with the topics of the words of X: give X, too.")
         if documents is None and found.pipelines and _all_texts(X):
@@ -118,19 +124,26 @@ class TopicExplorer:
         data = page_data(found, documents=documents, document_names=document_names, groups=groups)
         return cls(data, str(title))
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+    def to_html(self, path: str | PathLike[str] | None = None, *, topic_names: Values | None = None) -> str:
         """The page, as one self-contained file.
 
         Parameters
         ----------
         path : str or os.PathLike, default=None
             The file to write, UTF-8. None: nothing is written.
+        topic_names : sequence of str of length n_components, default=None
+            Other names of the topics for this page. None: those of the explorer.
 
         Returns
         -------
         str
             The page.
         """
+        data = self.data
+        if topic_names is not None:
+            names = checked(topic_names, data["n_topics"], "topic_names")
+            topics = data["topics"] | {"name": [clip(names[k]) for k in data["topics"]["id"]]}
+            data = data | {"topics": topics}
         style, script = _packaged("explorer.css"), _packaged("explorer.js")
         policy = (
             f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
@@ -141,7 +154,7 @@ class TopicExplorer:
             "title": html.escape(_encodable(self.title)),
             "style": style,
             "script": script,
-            "data": _json(self.data),
+            "data": _json(data),
         }
         page = "".join(
             parts[piece] if i % 2 else piece for i, piece in enumerate(_packaged("explorer.html").split("@"))

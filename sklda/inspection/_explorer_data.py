@@ -162,6 +162,7 @@ def _with_text(view, kept, closest, notes):
 def _topic_columns(view, topics):
     std, stability = view.of_fit("topic_share_std_"), view.stability
     return {
+        "name": None if view.names is None else [clip(view.names[k]) for k in topics],
         "share": view.share[topics].tolist(),
         "share_std": None if std is None else np.asarray(std)[topics].tolist(),
         "stability": None if stability is None else np.asarray(stability)[topics].tolist(),

@@ -81,7 +81,9 @@ def group_shares(view, groups=None):
 
 def _of_model(model, labels):
     rows = [model.collections_.tolist().index(label) for label in labels]
-    return GroupShares(labels, model.collection_topic_[rows], model.collection_topic_std_[rows], "mixture")
+    mean = model.collection_topic_[rows]
+    std = getattr(model, "collection_topic_std_", None)
+    return GroupShares(labels, mean, np.full_like(mean, np.nan) if std is None else std[rows], "mixture")
 
 
 def _ratio(theta, n):

@@ -8,16 +8,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.types import Data, Model, Table
+from sklda._inference.types import Data, Model, Table, Values
+from sklda._topic_names import label_topics
 from sklda.inspection._axes import plain_text, pyplot
 from sklda.inspection._ranking import check_count, chosen_topics, largest
 from sklda.inspection._records import frame
-from sklda.inspection._tokens import row_of, topic_labels
+from sklda.inspection._tokens import row_of
 from sklda.inspection._view import document_labels, view
 
 
 def label_words(
-    model: Model, *, labels: Sequence[Any] | None = None, n_words: int = 10, feature_names: ArrayLike | None = None
+    model: Model,
+    *,
+    labels: Sequence[Any] | None = None,
+    n_words: int = 10,
+    feature_names: ArrayLike | None = None,
+    topic_names: Values | None = None,
 ) -> Table:
     """The words that speak for each label.
 
@@ -28,13 +34,15 @@ def label_words(
     ----------
     model : LabeledLDA, or pipeline or search that ends in one
         Fitted.
-    labels : sequence of int, default=None
-        Numbers of labels, as in ``classes_`` of an indicator matrix; numbers from ``n_labels`` on are shared topics.
-        None: all.
+    labels : sequence of int or str, default=None
+        Names of labels, or numbers: those of columns of an indicator matrix; from ``n_labels`` on, those of shared
+        topics. None: all.
     n_words : int, default=10
         Number of words of each label.
     feature_names : sequence of str of length n_features, default=None
         Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+    topic_names : sequence of str of length n_labels + n_shared, default=None
+        None: the names of the labels.
 
     Returns
     -------
@@ -57,19 +65,19 @@ def label_words(
     >>> [(str(label), str(word)) for label, word in zip(table["label"], table["word"])]
     [('car', 'wheel'), ('fruit', 'apple')]
     """
-    found = _labelled_view(model, None, feature_names)
+    found = _labelled_view(model, None, feature_names, topic_names)
     counts = found.model._word_topic_counts_.toarray().T
     totals = counts.sum(axis=0)
-    names, rows = topic_labels(found.model), []
+    rows = []
     n_words = check_count(n_words, "n_words")
-    for k in range(found.n_topics) if labels is None else chosen_topics(labels, found.share, found.n_topics):
+    for k in range(found.n_topics) if labels is None else chosen_topics(labels, found, found.n_topics):
         seen = np.flatnonzero(counts[k])
         gain = counts[k, seen] * (np.log(found.topic_word[k, seen]) - np.log(totals[seen] / totals.sum()))
         rows += [(k, v) for v in seen[largest(gain, min(n_words, len(seen)))]]
     k, v = np.array(rows, dtype=int).reshape(-1, 2).T
     return frame(
         {
-            "label": [names[each] for each in k],
+            "label": [found.names[each] for each in k],
             "word": [found.words[each] for each in v],
             "count": counts[k, v],
             "share": counts[k, v] / totals[v],
@@ -129,6 +137,7 @@ class DocumentLabelsDisplay:
         n_words: int = 20,
         feature_names: ArrayLike | None = None,
         document_names: ArrayLike | None = None,
+        topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the words and labels of a document.
@@ -149,6 +158,8 @@ class DocumentLabelsDisplay:
             Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
         document_names : sequence of n_documents str, default=None
             None: row numbers.
+        topic_names : sequence of str of length n_labels + n_shared, default=None
+            None: the names of the labels.
         ax : matplotlib Axes, default=None
             None: a new figure.
 
@@ -163,7 +174,7 @@ class DocumentLabelsDisplay:
         ValueError
             If `document` is not a row of X, or has no words.
         """
-        found = _labelled_view(estimator, X, feature_names)
+        found = _labelled_view(estimator, X, feature_names, topic_names)
         document = row_of(document, found.counts.shape[0])
         theta, own = found.doc_topic[document], found.counts[[document]]
         if not own.nnz:
@@ -173,10 +184,9 @@ class DocumentLabelsDisplay:
         weights = theta[:, None] * found.topic_word[:, own.indices]
         tokens = (own.data * weights / weights.sum(axis=0))[chosen].T
         shown = largest(tokens.sum(axis=1), check_count(n_words, "n_words"))
-        names = topic_labels(found.model)
         return cls(
             [found.words[v] for v in own.indices[shown]],
-            [names[k] for k in chosen],
+            [found.names[k] for k in chosen],
             tokens[shown],
             theta[chosen],
             f"document {document_labels(document_names, found.counts.shape[0])[document]}",
@@ -211,9 +221,12 @@ class DocumentLabelsDisplay:
         return self
 
 
-def _labelled_view(model, X, feature_names):
-    """The view of a `LabeledLDA`."""
-    found = view(model, X, feature_names)
+def _labelled_view(model, X, feature_names, topic_names):
+    """The view of a `LabeledLDA`, with names: those of labels without names are their numbers."""
+    found = view(model, X, feature_names, names=topic_names)
     if not hasattr(found.model, "label_names_"):
         raise TypeError(f"{type(found.model).__name__} has no labels: give a fitted LabeledLDA.")
+    if found.names is None:
+        labels = found.model.label_names_
+        found.names = label_topics(labels, found.n_topics - len(labels))
     return found

@@ -83,11 +83,15 @@ def check_count(value, name):
     return int(value)
 
 
-def chosen_topics(topics, shares, most):
-    """The topics that were asked for, or the `most` largest ones in falling order."""
+def chosen_topics(topics, view, most, sizes=None):
+    """The topics that were asked for by number or name, or the `most` largest ones in falling order."""
     if topics is None:
-        return np.argsort(-shares, kind="stable")[:most]
-    topics = np.atleast_1d(topics)
-    if topics.dtype.kind not in "iu" or not len(topics) or topics.min() < 0 or topics.max() >= len(shares):
-        raise ValueError(f"topics must be numbers from 0 to {len(shares) - 1}, got {topics.tolist()}.")
-    return topics
+        return np.argsort(-(view.share if sizes is None else sizes), kind="stable")[:most]
+    topics = [topics] if isinstance(topics, str) or not hasattr(topics, "__len__") else list(topics)
+    places = {} if view.names is None else {name: k for k, name in enumerate(view.names)}
+    numbers = [places.get(each, -1) if isinstance(each, str) else each for each in topics]
+    found, n = np.atleast_1d(numbers), view.n_topics
+    if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size or found.min() < 0 or found.max() >= n:
+        names = "" if view.names is None else ", or their names"
+        raise ValueError(f"topics must be numbers from 0 to {n - 1}{names}; got {topics}.")
+    return found

@@ -1,7 +1,10 @@
 """Tables: a list of records that prints itself, and data frames if pandas is installed."""
 
+import csv
 import html
+import io
 from numbers import Integral, Real
+from pathlib import Path
 
 # Characters of a cell, and rows of a table, that are printed.
 _WIDEST, _MOST_ROWS = 100, 60
@@ -16,7 +19,7 @@ class Table(list):
         names = list(self[0])
         rows = [[_shown(row[name]) for name in names] for row in self[:_MOST_ROWS]]
         right = [all(_is_number(row[name]) for row in self) for name in names]
-        cells = [[_clean(name) for name in names], *rows]
+        cells = [[clean(name) for name in names], *rows]
         widths = [max(len(row[j]) for row in cells) for j in range(len(names))]
         lines = [
             "  ".join(
@@ -29,7 +32,32 @@ class Table(list):
 
     def __getitem__(self, index):
         found = super().__getitem__(index)
-        return Table(found) if isinstance(index, slice) else found
+        return type(self)(found) if isinstance(index, slice) else found
+
+    def to_csv(self, path=None):
+        """Write the table as comma-separated values in UTF-8, with a line of names. Lists become texts with commas.
+
+        Parameters
+        ----------
+        path : str or os.PathLike, default=None
+            None: nothing is written.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self[0] if self else [])
+        for row in self:
+            cells = [", ".join(map(str, value)) if isinstance(value, list) else value for value in row.values()]
+            writer.writerow(cells)
+        # Lone surrogates are not in UTF-8.
+        found = text.getvalue().encode("utf-8", "replace").decode("utf-8")
+        if path is not None:
+            Path(path).write_text(found, encoding="utf-8", newline="\n")
+        return found
 
     def _left_out(self):
         left = len(self) - _MOST_ROWS
@@ -49,14 +77,40 @@ class Table(list):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
+class TableOfErrors(Table):
+    """A `Table` that prints each entry with its standard error, the entry of the same name with the ending ``_std``."""
+
+    def __repr__(self):
+        return repr(Table(map(_with_errors, self))) if self else "TableOfErrors([])"
+
+    def _repr_html_(self):
+        return Table(map(_with_errors, self))._repr_html_()
+
+
+def _with_errors(row):
+    """Entries and their errors as texts. An entry that is not known is empty."""
+    shown = {}
+    for name, value in row.items():
+        if f"{name}_std" in row:
+            shown[name] = "" if value != value else f"{_shown(value)} ± {_shown(row[f'{name}_std'])}"
+        elif not name.endswith("_std"):
+            shown[name] = value
+    return shown
+
+
 def frame(columns):
     """A data frame of columns (dict by name) if pandas is installed, a `Table` otherwise."""
     try:
         from pandas import DataFrame
     except ImportError:
-        values = [column.tolist() if hasattr(column, "tolist") else list(column) for column in columns.values()]
-        return Table(dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
+        return records(columns)
     return DataFrame(columns)
+
+
+def records(columns):
+    """A `Table` of columns (dict by name)."""
+    values = [column.tolist() if hasattr(column, "tolist") else list(column) for column in columns.values()]
+    return Table(dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
 
 
 def _is_number(value):
@@ -65,14 +119,14 @@ def _is_number(value):
 
 def _shown(value):
     if isinstance(value, (list, tuple)):
-        return _clean(", ".join(map(_shown, value)))
+        return clean(", ".join(map(_shown, value)))
     if _is_number(value) and not isinstance(value, Integral):
         return f"{float(value):.3f}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{float(value):.3g}"
-    return _clean(value)
+    return clean(value)
 
 
-def _clean(value):
+def clean(value, widest=_WIDEST):
     """A text for one line of a terminal: control characters and changes of direction are escaped, long texts cut."""
     text = str(value)
-    text = text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+    text = text if len(text) <= widest else text[: widest - 1] + "…"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

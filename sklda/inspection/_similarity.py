@@ -13,7 +13,7 @@ from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import pyplot
 from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
-from sklda.inspection._view import topic_name, view
+from sklda.inspection._view import topic_label, view
 
 # Width and height of a new figure of the hierarchy, in inches.
 _SIZE = (9.0, 5.0)
@@ -53,7 +53,13 @@ class TopicSimilarityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Model, *, n_words: int = 3, feature_names: ArrayLike | None = None, ax: Any = None
+        cls,
+        estimator: Model,
+        *,
+        n_words: int = 3,
+        feature_names: ArrayLike | None = None,
+        topic_names: Values | None = None,
+        ax: Any = None,
     ) -> Self:
         """Plot the similarity of the topics of a fitted model.
 
@@ -63,9 +69,11 @@ class TopicSimilarityDisplay:
             A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
             (n_components, n_features) and (n_documents, n_components).
         n_words : int, default=3
-            How many of a topic's most probable words are in its name.
+            How many of a topic's most probable words are in its label, if it has no name.
         feature_names : sequence of str of length n_features, default=None
             Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        topic_names : sequence of str of length n_components, default=None
+            Names of the topics. None: those of the model, if it has some.
         ax : matplotlib Axes, default=None
             None: those of a new figure.
 
@@ -73,9 +81,9 @@ class TopicSimilarityDisplay:
         -------
         TopicSimilarityDisplay
         """
-        found = view(estimator, None, feature_names)
+        found = view(estimator, None, feature_names, names=topic_names)
         distances = jensen_shannon(found.topic_word)
-        names = [topic_name(found, k, n_words) for k in range(found.n_topics)]
+        names = [topic_label(found, k, n_words) for k in range(found.n_topics)]
         return cls(1 - distances, leaf_order(cluster_tree(distances)), names).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -150,6 +158,7 @@ class TopicHierarchyDisplay:
         linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
         n_words: int = 3,
         feature_names: ArrayLike | None = None,
+        topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the hierarchy of the topics of a fitted model.
@@ -164,9 +173,11 @@ class TopicHierarchyDisplay:
         linkage_method : {"average", "complete", "single", "weighted"}, default="average"
             See `topic_hierarchy`.
         n_words : int, default=3
-            How many of a topic's most probable words are in its name.
+            How many of a topic's most probable words are in its label, if it has no name.
         feature_names : sequence of str of length n_features, default=None
             Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        topic_names : sequence of str of length n_components, default=None
+            Names of the topics. None: those of the model, if it has some.
         ax : sequence of two matplotlib Axes, default=None
             Axes of the dendrogram and of the silhouette widths. None: those of a new figure.
 
@@ -174,9 +185,9 @@ class TopicHierarchyDisplay:
         -------
         TopicHierarchyDisplay
         """
-        found = view(estimator, None, feature_names)
+        found = view(estimator, None, feature_names, names=topic_names)
         hierarchy = topic_hierarchy(estimator, n_clusters=n_clusters, linkage_method=linkage_method)
-        return cls(hierarchy, [topic_name(found, k, n_words) for k in range(found.n_topics)]).plot(ax=ax)
+        return cls(hierarchy, [topic_label(found, k, n_words) for k in range(found.n_topics)]).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the dendrogram and the silhouette widths. Each cluster has a colour.

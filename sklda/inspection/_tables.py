@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._inference.distances import jensen_shannon
-from sklda._inference.types import Data, Model
+from sklda._inference.types import Data, Model, Values
+from sklda._topic_names import distinct
 from sklda.inspection._ranking import Ranking, check_count, largest
-from sklda.inspection._records import Table, frame
-from sklda.inspection._view import document_labels, view, view_documents
+from sklda.inspection._records import Table, frame, records
+from sklda.inspection._view import document_labels, topic_columns, view, view_documents, with_names
 
 
 def top_words(
@@ -22,6 +23,7 @@ def top_words(
     by: Literal["probability", "relevance", "frex"] = "probability",
     weight: float | None = None,
     feature_names: ArrayLike | None = None,
+    topic_names: Values | None = None,
 ) -> list[dict[str, Any]]:
     """The top words of every topic.
 
@@ -40,12 +42,14 @@ def top_words(
         See `topic_table`.
     feature_names : sequence of str of length n_features, default=None
         Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+    topic_names : sequence of str of length n_components, default=None
+        Names of the topics. None: those of the model, if it has some.
 
     Returns
     -------
     list of dict
-        For every topic, in the order of the model: ``topic`` (its number), ``share`` (its part of the tokens) and
-        ``words`` (list of str). The list prints as a table in terminals and notebooks.
+        For every topic, in the order of the model: ``topic`` (its number), ``name`` if it has one, ``share`` (its part
+        of the tokens) and ``words`` (list of str). The list prints as a table in terminals and notebooks.
 
     Raises
     ------
@@ -65,12 +69,14 @@ def top_words(
     ['apple', 'wheel']
     """
     n = check_count(n, "n")
-    found = view(model, X, feature_names)
+    found = view(model, X, feature_names, names=topic_names)
     ranking = Ranking(found, by, weight)
-    return Table(
-        {"topic": k, "share": float(found.share[k]), "words": [found.words[v] for v in ranking.top(k, n)]}
-        for k in range(found.n_topics)
-    )
+    topics = range(found.n_topics)
+    columns = with_names(found, topics) | {
+        "share": found.share.tolist(),
+        "words": [[found.words[v] for v in ranking.top(k, n)] for k in topics],
+    }
+    return records(columns)
 
 
 def topic_table(
@@ -81,6 +87,7 @@ def topic_table(
     n_words: int = 10,
     weight: float | None = None,
     feature_names: ArrayLike | None = None,
+    topic_names: Values | None = None,
 ) -> Table:
     """The top words of every topic with their probabilities and scores, one row for each word of a topic.
 
@@ -102,12 +109,14 @@ def topic_table(
         None: 0.6 for the relevance, as in LDAvis; 0.5 for FREX, as in stm.
     feature_names : sequence of str of length n_features, default=None
         See `top_words`.
+    topic_names : sequence of str of length n_components, default=None
+        See `top_words`.
 
     Returns
     -------
     pandas.DataFrame, or list of dict if pandas is not installed
-        Columns ``topic``, ``rank`` (from 1), ``word``, ``probability``, ``word_share`` (p(v)) and, for relevance (nats)
-        and FREX, ``score``.
+        Columns ``topic``, ``name`` if topics have names, ``rank`` (from 1), ``word``, ``probability``, ``word_share``
+        (p(v)) and, for relevance (nats) and FREX, ``score``.
 
     Raises
     ------
@@ -130,13 +139,12 @@ def topic_table(
     ['cat', 'sleeps']
     """
     n_words = check_count(n_words, "n_words")
-    found = view(model, X, feature_names)
+    found = view(model, X, feature_names, names=topic_names)
     ranking = Ranking(found, by, weight)
     top = [ranking.top(k, n_words) for k in range(found.n_topics)]
     topic = np.repeat(np.arange(found.n_topics), [len(row) for row in top])
     word = np.concatenate(top)
-    columns = {
-        "topic": topic,
+    columns = with_names(found, topic) | {
         "rank": np.concatenate([np.arange(1, len(row) + 1) for row in top]),
         "word": [found.words[v] for v in word],
         "probability": found.topic_word[topic, word],
@@ -154,6 +162,7 @@ def top_documents(
     X: Data | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
+    topic_names: Values | None = None,
 ) -> list[dict[str, Any]]:
     """The documents with the largest proportion of every topic.
 
@@ -169,12 +178,15 @@ def top_documents(
         None: row numbers.
     collections : sequence of n_documents labels, default=None
         For new documents and a model with collections.
+    topic_names : sequence of str of length n_components, default=None
+        See `top_words`.
 
     Returns
     -------
     list of dict
-        For every topic, in the order of the model: ``topic``, ``documents`` (list of names), ``rows`` (list of int) and
-        ``proportions`` (list of float). The list prints as a table in terminals and notebooks.
+        For every topic, in the order of the model: ``topic``, ``name`` if it has one, ``documents`` (list of names),
+        ``rows`` (list of int) and ``proportions`` (list of float). The list prints as a table in terminals and
+        notebooks.
 
     Raises
     ------
@@ -189,18 +201,15 @@ def top_documents(
     ['b', 'c']
     """
     n = check_count(n, "n")
-    found = view_documents(model, X, collections=collections)
+    found = view_documents(model, X, collections=collections, names=topic_names)
     names = document_labels(document_names, len(found.doc_topic))
-    rows = (largest(found.doc_topic[:, k], n) for k in range(found.n_topics))
-    return Table(
-        {
-            "topic": k,
-            "documents": [names[d] for d in top],
-            "rows": top.tolist(),
-            "proportions": found.doc_topic[top, k].tolist(),
-        }
-        for k, top in enumerate(rows)
-    )
+    rows = [largest(found.doc_topic[:, k], n) for k in range(found.n_topics)]
+    columns = with_names(found, range(found.n_topics)) | {
+        "documents": [[names[d] for d in top] for top in rows],
+        "rows": [top.tolist() for top in rows],
+        "proportions": [found.doc_topic[top, k].tolist() for k, top in enumerate(rows)],
+    }
+    return records(columns)
 
 
 def document_table(
@@ -209,6 +218,7 @@ def document_table(
     X: Data | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
+    topic_names: Values | None = None,
 ) -> Table:
     """The topic proportions of documents, one row for each document.
 
@@ -222,12 +232,16 @@ def document_table(
         None: row numbers.
     collections : sequence of n_documents labels, default=None
         For new documents and a model with collections.
+    topic_names : sequence of str of length n_components, default=None
+        See `top_words`.
 
     Returns
     -------
     pandas.DataFrame, or list of dict if pandas is not installed
         Columns ``document``, ``tokens`` (only with X), ``main_topic``, and ``topic_0``, ``topic_1``, ...: proportions.
-        If the model has standard deviations of the proportions of these documents, also ``topic_0_std``, ...
+        If the model has standard deviations of the proportions of these documents, also ``topic_0_std``, ... If topics
+        have names, these take the place of ``topic_0``, ... and of the numbers in ``main_topic``. A name that another
+        column has gets a number: "tokens (2)".
 
     Raises
     ------
@@ -241,19 +255,21 @@ def document_table(
     >>> [int(k) for k in table["main_topic"]]
     [1, 0]
     """
-    found = view_documents(model, X, collections=collections)
+    found = view_documents(model, X, collections=collections, names=topic_names)
     columns = {"document": document_labels(document_names, len(found.doc_topic))}
     if found.counts is not None:
         columns["tokens"] = found.lengths.astype(np.int64) if found.has_counts else found.lengths
-    columns["main_topic"] = found.doc_topic.argmax(axis=1)
-    columns |= {f"topic_{k}": found.doc_topic[:, k] for k in range(found.n_topics)}
+    main = found.doc_topic.argmax(axis=1)
+    titles = topic_columns(found, [*columns, "main_topic"])
+    columns["main_topic"] = main if found.names is None else [titles[k] for k in main]
+    columns |= dict(zip(titles, found.doc_topic.T, strict=True))
     std = found.of_fit("doc_topic_std_")
     if std is not None:
-        columns |= {f"topic_{k}_std": std[:, k] for k in range(found.n_topics)}
+        columns |= dict(zip(distinct([f"{title}_std" for title in titles], columns), std.T, strict=True))
     return frame(columns)
 
 
-def similarity_table(model: Model) -> Table:
+def similarity_table(model: Model, *, topic_names: Values | None = None) -> Table:
     """Similarity of topics: one minus the Jensen-Shannon distance of their distributions over words.
 
     The distance is the square root of the Jensen-Shannon divergence in bits. It lies between 0 and 1.
@@ -262,12 +278,14 @@ def similarity_table(model: Model) -> Table:
     ----------
     model : estimator, pipeline, or pair (topic_word, doc_topic)
         See `top_words`.
+    topic_names : sequence of str of length n_components, default=None
+        See `top_words`.
 
     Returns
     -------
     pandas.DataFrame, or list of dict if pandas is not installed
         A row for every topic. Columns ``topic``, and ``topic_0``, ``topic_1``, ...: 1 for equal topics, 0 for topics
-        that have no word in common.
+        that have no word in common. If topics have names, also ``name``, and the columns have these names.
 
     Examples
     --------
@@ -276,6 +294,7 @@ def similarity_table(model: Model) -> Table:
     >>> [float(value) for value in table["topic_0"]]
     [1.0, 0.0]
     """
-    found = view(model)
+    found = view(model, names=topic_names)
+    columns = with_names(found, np.arange(found.n_topics))
     similarity = 1 - jensen_shannon(found.topic_word)
-    return frame({"topic": np.arange(found.n_topics)} | {f"topic_{k}": similarity[:, k] for k in range(found.n_topics)})
+    return frame(columns | dict(zip(topic_columns(found, columns), similarity, strict=True)))

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
-from sklda._inference.types import Data, Model, Table
+from sklda._inference.types import Data, Model, Table, Values
 from sklda.inspection._records import frame
-from sklda.inspection._view import document_labels, view
+from sklda.inspection._view import document_labels, topic_columns, view
 
 # Sweeps before the draw for a new document. `transform` needs fewer, because it begins with CVB0.
 _LEAST_SWEEPS = 30
@@ -25,6 +25,7 @@ def token_topics(
     feature_names: ArrayLike | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
+    topic_names: Values | None = None,
 ) -> Table:
     """Document, word and topic of every token; for one document also the probability of every topic given the rest.
 
@@ -43,14 +44,16 @@ def token_topics(
         None: row numbers.
     collections : sequence of n_documents labels, default=None
         For new documents and a model with collections.
+    topic_names : sequence of str of length n_components, default=None
+        See `top_words`.
 
     Returns
     -------
     pandas.DataFrame, or list of dict if pandas is not installed
         A row for every token, document by document, in ascending order of columns of X. Columns ``document``, ``word``
-        and ``topic``; -1 for a word that no topic has. For `LabeledLDA` also ``label``, the name of the topic. With
-        `document` also ``topic_0``, ``topic_1``, ...: the probability of each topic given the words, and given the
-        topics of all other tokens where the model has these.
+        and ``topic``; -1 for a word that no topic has. If topics have names, such as the labels of `LabeledLDA`, also
+        ``name``. With `document` also ``topic_0``, ``topic_1``, ... or the names: the probability of each topic given
+        the words, and given the topics of all other tokens where the model has these.
 
     Raises
     ------
@@ -82,35 +85,29 @@ def token_topics(
     >>> [str(word) for word in table["word"]], [int(k) for k in table["topic"]]
     (['the', 'cat', 'cat', 'sleeps'], [0, 0, 0, 0])
     """
-    found = view(model, X, feature_names, collections=collections)
+    found = view(model, X, feature_names, collections=collections, names=topic_names)
     if found.counts is None:
         raise ValueError("X is None: give the documents.")
     tokens = Tokens(found)
     corpus = tokens.corpus
     names = document_labels(document_names, corpus.n_documents)
     if document is None:
-        chosen, conditional = slice(None), {}
+        chosen, probability = slice(None), None
     else:
         document = row_of(document, corpus.n_documents)
         chosen = slice(*corpus.offsets[document : document + 2])
         probability = tokens.conditional(document)
-        conditional = {f"topic_{k}": probability[:, k] for k in range(found.n_topics)}
     columns = {
         "document": [names[d] for d in corpus.token_documents[chosen]],
         "word": [found.words[v] for v in corpus.words[chosen]],
         "topic": tokens.topics[chosen],
     }
-    if hasattr(found.model, "label_names_"):
-        labels = topic_labels(found.model)
+    if found.names is not None:
         # The last name is that of topic -1.
-        columns["label"] = [[*labels, ""][k] for k in columns["topic"]]
-    return frame(columns | conditional)
-
-
-def topic_labels(model):
-    """Names of the topics of a `LabeledLDA`: its labels, then the shared topics."""
-    names, n_topics = model.label_names_.tolist(), model.topic_share_.size
-    return names + [f"shared {s}" for s in range(n_topics - len(names))]
+        columns["name"] = [[*found.names, ""][k] for k in columns["topic"]]
+    if probability is not None:
+        columns |= dict(zip(topic_columns(found, columns), probability.T, strict=True))
+    return frame(columns)
 
 
 class Tokens:

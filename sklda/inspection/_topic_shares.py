@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import pyplot, style_bars
 from sklda.inspection._ranking import check_count
-from sklda.inspection._view import topic_name, view
+from sklda.inspection._view import topic_label, view
 
 
 class TopicSharesDisplay:
@@ -70,6 +70,7 @@ class TopicSharesDisplay:
         n_topics: int = 30,
         n_words: int = 3,
         feature_names: ArrayLike | None = None,
+        topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the shares of the topics of a fitted model, the largest first.
@@ -84,9 +85,11 @@ class TopicSharesDisplay:
         n_topics : int, default=30
             The largest number of topics to show.
         n_words : int, default=3
-            How many of a topic's most probable words are in its name.
+            How many of a topic's most probable words are in its label, if it has no name.
         feature_names : sequence of str of length n_features, default=None
             Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        topic_names : sequence of str of length n_components, default=None
+            Names of the topics. None: those of the model, if it has some.
         ax : matplotlib Axes, default=None
             None: those of a new figure.
 
@@ -95,12 +98,12 @@ class TopicSharesDisplay:
         TopicSharesDisplay
         """
         check_count(n_topics, "n_topics")
-        found = view(estimator, X, feature_names)
+        found = view(estimator, X, feature_names, names=topic_names)
         order = np.argsort(-found.share, kind="stable")[:n_topics]
         std, stability, found_in = found.of_fit("topic_share_std_"), found.stability, found.found_in
         return cls(
             found.share[order],
-            [topic_name(found, k, n_words) for k in order],
+            [topic_label(found, k, n_words) for k in order],
             None if std is None else np.asarray(std)[order],
             None if stability is None else np.asarray(stability)[order],
             found.deviations,

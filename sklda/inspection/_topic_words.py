@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.types import Data, Model
+from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import plain_text, pyplot, style_bars
 from sklda.inspection._ranking import Ranking, check_count, chosen_topics
 from sklda.inspection._view import view
@@ -74,6 +74,7 @@ class TopicWordsDisplay:
         by: Literal["probability", "relevance", "frex"] = "probability",
         weight: float | None = None,
         feature_names: ArrayLike | None = None,
+        topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the topics of any fitted topic model.
@@ -85,7 +86,7 @@ class TopicWordsDisplay:
             (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents. With these, a line marks the share of each word in the tokens.
-        topics : sequence of int, default=None
+        topics : sequence of int or str, default=None
             Topics to show. None: the twelve with the largest shares of the tokens.
         n_words : int, default=10
             Number of words of each topic.
@@ -95,6 +96,8 @@ class TopicWordsDisplay:
             See `topic_table`.
         feature_names : sequence of str of length n_features, default=None
             Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+        topic_names : sequence of str of length n_components, default=None
+            Names of the topics. None: those of the model, if it has some.
         ax : sequence of matplotlib Axes, default=None
             One for each topic. None: those of a new figure.
 
@@ -103,14 +106,14 @@ class TopicWordsDisplay:
         TopicWordsDisplay
         """
         n_words = check_count(n_words, "n_words")
-        found = view(estimator, X, feature_names)
+        found = view(estimator, X, feature_names, names=topic_names)
         ranking = Ranking(found, by, weight)
-        topics = chosen_topics(topics, found.share, 12)
+        topics = chosen_topics(topics, found, 12)
         top = [ranking.top(k, n_words) for k in topics]
         return cls(
             [np.array([found.words[v] for v in row]) for row in top],
             [found.topic_word[k, row] for k, row in zip(topics, top, strict=True)],
-            [f"topic {k}" for k in topics],
+            [f"topic {k}" if found.names is None else plain_text(f"{k}: {found.names[k]}") for k in topics],
             None if X is None else [found.word_share[row] for row in top],
             "" if found.has_names else "column of X",
         ).plot(ax)

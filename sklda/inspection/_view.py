@@ -12,6 +12,7 @@ from sklda._inference.arguments import distributions, real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
 from sklda._inference.warn import warn
+from sklda._topic_names import distinct, topic_names
 from sklda.inspection._axes import plain_text
 from sklda.inspection._ranking import check_count, largest
 from sklda.metrics._models import check_order, feature_names_of, inner_model, topic_proportions, unwrap
@@ -39,6 +40,8 @@ class View:
         Whether the documents are those of the fit.
     collections : sequence or None
         Labels of the documents, for a model with collections.
+    names : list of str, or None
+        Names of the topics.
     """
 
     model: Any
@@ -50,6 +53,7 @@ class View:
     collections: Any = None
     has_names: bool = True
     pipelines: list = field(default_factory=list)
+    names: list | None = None
 
     @property
     def n_topics(self):
@@ -103,8 +107,13 @@ class View:
     @cached_property
     def deviations(self):
         """What an error bar of a share has: the differences between chains are known only with several of them."""
-        one = len(getattr(self.model, "log_joint_trace_", ())) == 1
-        return "two standard deviations" + (" within one chain" if one else "")
+        return "two standard deviations" + (" within one chain" if self.n_chains == 1 else "")
+
+    @property
+    def n_chains(self):
+        """Number of chains of the fit; 0 if there are none."""
+        # Merged topics have chains, but no trace of them.
+        return len(getattr(self.model, "log_joint_trace_", getattr(self.model, "_chain_states_", ())))
 
     @cached_property
     def stability(self):
@@ -113,23 +122,26 @@ class View:
         return getattr(self.model, "similarity_", None) if found is None else found
 
     @cached_property
+    def prevalence(self):
+        """The part of the chains or fits that have each topic, (n_components,); None for one fit of one chain."""
+        found = getattr(self.model, "topic_prevalence_", None)
+        return getattr(self.model, "prevalence_", None) if found is None else found
+
+    @cached_property
     def found_in(self):
         """In how many chains or fits every topic is found, a list of str; None for one fit of one chain."""
-        for name, n, kind in (
-            ("topic_prevalence_", len(getattr(self.model, "log_joint_trace_", ())), "chains"),
-            ("prevalence_", len(getattr(self.model, "estimators_", ())), "fits"),
-        ):
-            parts = getattr(self.model, name, None)
-            if parts is not None:
-                return [f"{round(n * part)} of {n} {kind}" for part in parts]
-        return None
+        if self.prevalence is None:
+            return None
+        fits = getattr(self.model, "estimators_", None)
+        n, kind = (self.n_chains, "chains") if fits is None else (len(fits), "fits")
+        return [f"{round(n * part)} of {n} {kind}" for part in self.prevalence]
 
     def of_fit(self, name):
         """An attribute that describes the documents of the fit; None if it is absent or X has other documents."""
         return getattr(self.model, name, None) if self.counts is None or self.is_training else None
 
 
-def view(model, X=None, feature_names=None, *, collections=None):
+def view(model, X=None, feature_names=None, *, collections=None, names=None):
     """Read a model in any form that the functions of this package take.
 
     Parameters
@@ -139,6 +151,8 @@ def view(model, X=None, feature_names=None, *, collections=None):
     feature_names : sequence of str of length n_features, default=None
         None: those of the steps before the model in a pipeline, ``feature_names_in_``, or column numbers.
     collections : sequence of n_documents labels, default=None
+    names : sequence of str of length n_components, default=None
+        Names of the topics. None: those of the model.
 
     Returns
     -------
@@ -148,6 +162,12 @@ def view(model, X=None, feature_names=None, *, collections=None):
     ------
     ValueError, TypeError, sklearn.exceptions.NotFittedError
     """
+    found = _view(model, X, feature_names, collections)
+    found.names = topic_names(found.model, found.n_topics, names)
+    return found
+
+
+def _view(model, X, feature_names, collections):
     check_order(X, model)
     if isinstance(model, tuple):
         if collections is not None:
@@ -176,9 +196,9 @@ def view(model, X=None, feature_names=None, *, collections=None):
     return found
 
 
-def view_documents(model, X, feature_names=None, *, collections=None):
+def view_documents(model, X, feature_names=None, *, collections=None, names=None):
     """`view` for functions that need documents: X, or for arrays at least theta."""
-    found = view(model, X, feature_names, collections=collections)
+    found = view(model, X, feature_names, collections=collections, names=names)
     if found.doc_topic is None and getattr(found.model, "doc_topic_", None) is not None:
         found.doc_topic = found.model.doc_topic_
     if found.doc_topic is None:
@@ -240,10 +260,21 @@ def _is_training(model, counts):
     return Corpus.from_counts(counts).fingerprint == stored
 
 
-def topic_name(view, k, n_words=3):
-    """The number of a topic and its most probable words."""
+def topic_label(view, k, n_words=3):
+    """The number of a topic, with its name or else its most probable words, as plots show it."""
     words = [view.words[v] for v in largest(view.topic_word[k], check_count(n_words, "n_words"))]
-    return plain_text(f"{k}: {' '.join(words)}", 60)
+    return plain_text(f"{k}: {' '.join(words) if view.names is None else view.names[k]}", 60)
+
+
+def with_names(view, topics):
+    """The first columns of a table with a row for each of `topics`: their numbers, and names if they have some."""
+    columns = {"topic": topics}
+    return columns if view.names is None else columns | {"name": [view.names[k] for k in topics]}
+
+
+def topic_columns(view, taken=()):
+    """Names of the columns of a table that has one for each topic, none of which is `taken`."""
+    return [f"topic_{k}" for k in range(view.n_topics)] if view.names is None else distinct(view.names, taken)
 
 
 def document_labels(names, n_documents, what="document_names"):

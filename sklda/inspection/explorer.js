@@ -47,8 +47,11 @@
     return rows.slice(0, data.n_listed);
   }
   topics.listed = words.listed;
-  topics.label = topics.id.map((_, i) => relevant(i, data.lambdas.length - 1).slice(0, 4)
+  topics.label = topics.name || topics.id.map((_, i) => relevant(i, data.lambdas.length - 1).slice(0, 4)
     .map((row) => words.name[row.word]).join(" "));
+  // The heading of a panel, and the name of the topic if it has one.
+  const titled = (before, i, after = "") => [`${before} ${topics.id[i]}${after}`,
+    ...(topics.name ? [": ", named(topics.name[i])] : [])];
 
   function topicButton(i, value, extra = [], attributes = {}) {
     return make("button", {class: "topic", "data-topic": topics.id[i], click: () => choose(i), ...attributes},
@@ -77,7 +80,7 @@
     const N = data.n_tokens, share = topics.share[state.topic];
     const own = (row) => row.probability * share, all = (row) => words.share[row.word];
     const largest = Math.max(...rows.map((row) => Math.max(own(row), all(row))));
-    at("words-title").textContent = `Words of topic ${topics.id[state.topic]}`;
+    at("words-title").replaceChildren(...titled("Words of topic", state.topic));
     at("lambda").value = state.lambda;
     at("lambda-value").textContent = weight.toFixed(2);
     at("lambda").setAttribute("aria-valuetext", `lambda ${weight.toFixed(2)}`);
@@ -103,7 +106,7 @@
 
   function drawDocuments() {
     const closest = documents.closest[state.topic];
-    at("documents-title").textContent = `Documents closest to topic ${topics.id[state.topic]}`;
+    at("documents-title").replaceChildren(...titled("Documents closest to topic", state.topic));
     fill("document-list", closest.map((d, rank) => {
       const share = pairs(documents.topics[d]).find(([i]) => i === state.topic);
       const std = documents.std ? ` ± ${(100 * documents.std[state.topic][rank]).toFixed(1)}` : "";
@@ -133,7 +136,7 @@
     const colour = (i) => { const c = order.indexOf(i); return `c${c >= 0 && c < PALETTE ? c : PALETTE}`; };
     fill("document-topics", found.map(([i, value]) => make("li", {}, make("button",
       {class: `chip ${colour(i)}`, title: topics.label[i], "data-topic": topics.id[i], click: () => choose(i)},
-      `topic ${topics.id[i]}: ${percent(value)}`))));
+      ...titled("topic", i), `${topics.name ? "," : ":"} ${percent(value)}`))));
     const token = (text, i, kind = "") => i < 0 ? make("span", {class: kind}, text) : make("span", {
       class: `token ${kind} ${colour(i)}`, "data-topic": topics.id[i],
       title: `topic ${topics.id[i]}: ${topics.label[i]}`}, text);
@@ -221,7 +224,7 @@
     others.sort((a, b) => alike(state.topic, b) - alike(state.topic, a) || a - b);
     at("scale").textContent = ` The strongest colour is a similarity of ${darkest.toFixed(2)} or more.`;
     at("map").setAttribute("aria-label", `Map of the similarity of ${topics.id.length} topics`);
-    at("similar-title").textContent = others.length ? `Most similar to topic ${topics.id[state.topic]}` : "";
+    at("similar-title").replaceChildren(...(others.length ? titled("Most similar to topic", state.topic) : []));
     fill("similar-list", others.slice(0, 5).map((i) =>
       make("li", {}, topicButton(i, alike(state.topic, i).toFixed(2)))));
   }
@@ -230,7 +233,7 @@
     at("groups").hidden = !groups;
     document.querySelector("main").classList.toggle("no-groups", !groups);
     if (!groups) return;
-    at("groups-title").textContent = `Topic ${topics.id[state.topic]} in the groups`;
+    at("groups-title").replaceChildren(...titled("Topic", state.topic, " in the groups"));
     at("groups-hint").textContent = groups.kind === "mixture"
       ? `Posterior means of the mixtures. Lines are ${topics.deviations}.`
       : "Share of the topic in the tokens of the group. Lines are two standard errors, with documents as the sample.";
@@ -274,10 +277,13 @@
     const query = at("query").value.trim().toLowerCase(), list = [];
     const show = (action, i) => () => { closeResults(); action(i); };
     const open = {
+      topic: (i) => { choose(i); reveal("words-title"); },
       word: (w) => { showWord(w); reveal("word-title"); },
       document: (d) => { showDocument(d); reveal("document-title"); }
     };
-    for (const [title, kind, from] of [["Words", "word", words], ["Documents", "document", documents]]) {
+    const kinds = [["Words", "word", words], ["Documents", "document", documents]];
+    if (topics.name) kinds.unshift(["Topics", "topic", topics]);
+    for (const [title, kind, from] of kinds) {
       const found = query ? find(from.name, query) : [];
       if (found.length) list.push(make("h3", {}, title));
       for (const i of found) {
@@ -285,7 +291,7 @@
           named(from.name[i], "clipped")));
       }
     }
-    if (query && !list.length) list.push(make("p", {class: "hint"}, "No word and no document contains this."));
+    if (query && !list.length) list.push(make("p", {class: "hint"}, `No ${topics.name ? "topic, no " : ""}word and no document contains this.`));
     fill("results", list);
     at("results").hidden = !query;
   }
@@ -346,6 +352,7 @@
   const linked = topics.id.indexOf(Number(wanted.get("topic") ?? -1));
   at("summary").textContent = `${amount(data.n_topics)} topics, ${amount(data.n_words)} words, ` +
     `${amount(data.n_documents)} documents` + (data.n_tokens === null ? "" : `, ${amount(data.n_tokens)} tokens`);
+  if (topics.name) at("query-label").textContent = "Find a topic, a word or a document";
   fill("notes", data.notes.map((note) => make("p", {}, note)));
   labelTheme();
   drawTopics();

@@ -1,4 +1,5 @@
-"""Held-out likelihood of topic models, comparison, evidence, scorers for searches, coherence and diversity of topics.
+"""Held-out likelihood of topic models, comparison, evidence, scorers for searches, and coherence, diversity and
+exclusivity of topics.
 
 Functions of documents and a model take X first, then the model: a fitted topic model (with ``components_`` and
 ``doc_topic_prior_``), a pipeline or search that ends in one, or a pair of arrays (topic_word, doc_topic_prior). With a
@@ -8,6 +9,7 @@ pipeline, X is what the pipeline takes. Functions that need only topics also tak
 from sklda.metrics._coherence import topic_coherence, topic_diversity
 from sklda.metrics._comparison import compare_topic_models
 from sklda.metrics._evidence import log_evidence
+from sklda.metrics._exclusivity import topic_exclusivity
 from sklda.metrics._held_out import held_out_log_likelihood
 from sklda.metrics._learning_curve import held_out_curve
 from sklda.metrics._leave_one_out import leave_one_out_score
@@ -19,9 +21,11 @@ from sklda.metrics._scorers import (
     make_held_out_scorer,
     neg_ais_perplexity_scorer,
 )
+from sklda.metrics._topic_counts import compare_topic_counts
 from sklda.metrics._word_association import word_association
 
 __all__ = [
+    "compare_topic_counts",
     "compare_topic_models",
     "held_out_curve",
     "held_out_log_likelihood",
@@ -35,5 +39,6 @@ __all__ = [
     "predictive_perplexity",
     "topic_coherence",
     "topic_diversity",
+    "topic_exclusivity",
     "word_association",
 ]

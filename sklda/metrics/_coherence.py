@@ -119,7 +119,7 @@ def topic_coherence(
     """
     check_method(method)
     topic_word, given = topic_weights(X, model)
-    top = _top_words(topic_word, n_words, at_least=2)
+    top = top_word_ids(topic_word, n_words, at_least=2)
     counts = check_matrix(given, ensure_non_negative=True, input_name="X")
     n_features = np.shape(topic_word)[1]
     if counts.shape[1] != n_features:
@@ -192,11 +192,11 @@ def topic_diversity(model: Model, *, n_words: int = 25) -> float:
     >>> topic_diversity([[0.5, 0.4, 0.1, 0.0], [0.0, 0.4, 0.5, 0.1]], n_words=2)
     0.75
     """
-    top = _top_words(topic_weights(None, model)[0], n_words, at_least=1)
+    top = top_word_ids(topic_weights(None, model)[0], n_words, at_least=1)
     return len(np.unique(top)) / top.size
 
 
-def _top_words(topic_word, n_words, at_least):
+def top_word_ids(topic_word, n_words, at_least):
     """Ids of the words of largest weight, largest first, the smaller id first among equals; (n_components, n_words)."""
     if isinstance(n_words, bool) or not isinstance(n_words, Integral):
         raise TypeError(f"n_words must be an integer, got {n_words!r}.")

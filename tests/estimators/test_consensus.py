@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA
 from sklda._inference.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import document_table, token_topics, top_documents, top_words, topic_hierarchy
+from sklda.inspection import document_table, token_topics, top_documents, top_words, topic_correlation, topic_hierarchy
 from sklda.inspection._explorer_data import page_data
 from sklda.inspection._view import view_documents
 
@@ -239,3 +239,95 @@ def test_documents_that_are_refused(corpus, found):
     with pytest.raises(ValueError, match="no word at all"):
         found.fit(np.zeros((3, 4)))
     assert found.n_topics_ == 4
+
+
+LABELS = np.array(["a", "b"])
+
+
+class WithMetadata(Recorder):
+    """A topic model that keeps its metadata."""
+
+    def fit(self, X, y=None, marks=None, option=None):
+        self.marks_, self.option_ = marks, option
+        return super().fit(X)
+
+    def transform(self, X, marks=None):
+        theta = super().transform(X)
+        return theta if marks is None else theta * 0 + np.array([0.5, 0.3, 0.2])
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("resample", [None, "bootstrap", 0.5])
+def test_metadata_go_to_the_fits_with_their_documents(routing, resample):
+    X = np.arange(1, 41).reshape(20, 2)
+    with config_context(enable_metadata_routing=routing):
+        estimator = WithMetadata()
+        if routing:
+            estimator.set_fit_request(marks=True, option=True).set_transform_request(marks="marks")
+        model = ConsensusTopics(estimator, n_fits=3, min_prevalence=0.1, resample=resample, random_state=0)
+        model.fit(X, marks=X[:, 0].tolist(), option="x")
+        for each in model.estimators_:
+            np.testing.assert_array_equal(each.marks_, each.X_[:, 0])
+            assert each.option_ == "x"
+        plain, known = model.transform(X[:4]), model.transform(X[:4], marks=[1, 2, 3, 4])
+        assert plain.shape == known.shape and not np.array_equal(plain, known)
+        assert model.score(X, marks=X[:, 0], sample_weight=np.arange(20)) == pytest.approx(model.n_topics_, rel=0.5)
+        pipeline = make_pipeline("passthrough", model) if routing else None
+        if routing:
+            np.testing.assert_array_equal(pipeline.fit(X, marks=X[:, 0])[-1].estimators_[0].option_, None)
+            assert pipeline.transform(X[:4], marks=[1, 2, 3, 4]).shape == (4, model.n_topics_)
+
+
+def test_metadata_that_are_refused():
+    X = np.ones((6, 3), int)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
+        ConsensusTopics(GibbsLDA(2, max_iter=2), n_fits=2).fit(X, weights=np.ones(6))
+    with config_context(enable_metadata_routing=True), pytest.raises(TypeError, match="weights"):
+        ConsensusTopics(GibbsLDA(2, max_iter=2), n_fits=2).fit(X, weights=np.ones(6))
+
+
+def test_collections_of_compound_lda(corpus):
+    labels = LABELS[np.arange(200) % 2]
+    lda = CompoundLDA(4, max_iter=30)
+    model = ConsensusTopics(lda, n_fits=2, min_prevalence=0.5, random_state=0).fit(corpus.data, collections=labels)
+    assert model.estimators_[0].collections_.tolist() == ["a", "b"]
+    known = model.transform(corpus.data[:5], collections=labels[:5])
+    assert known.shape == (5, model.n_topics_) and not np.array_equal(known, model.transform(corpus.data[:5]))
+
+
+def test_draws_come_from_all_fits(corpus, found):
+    draws = found.sample_posterior(10, random_state=0)
+    assert draws.doc_topic.shape == (10, 200, 4) and draws.topic_word.shape == (10, 4, 100)
+    assert sorted(np.bincount(draws.fit)) == [2, 2, 3, 3]
+    np.testing.assert_allclose(draws.doc_topic.sum(axis=2), 1, rtol=1e-4)
+    np.testing.assert_allclose(draws.topic_word.sum(axis=2), 1, rtol=1e-4)
+    again = found.sample_posterior(10, random_state=0)
+    np.testing.assert_array_equal(again.doc_topic, draws.doc_topic)
+    # The mean over as many draws of each fit is the mean over fits, up to the noise of 400 draws.
+    many = found.sample_posterior(400, random_state=0).doc_topic.mean(axis=0)
+    assert np.abs(many - found.doc_topic_).mean() < 0.005
+
+
+def test_a_topic_that_a_fit_does_not_have():
+    X = np.random.default_rng(0).poisson(1, (60, 20))
+    model = ConsensusTopics(GibbsLDA(5, max_iter=20), n_fits=3, min_prevalence=0.3, random_state=0).fit(X)
+    draws = model.sample_posterior(6, random_state=0)
+    for i, f in enumerate(draws.fit):
+        for c, pairs in enumerate(model.members_):
+            has = f in pairs[:, 0]
+            assert np.isnan(draws.topic_word[i, c]).any() != has and (draws.doc_topic[i, :, c] > 0).any() == has
+    assert (draws.doc_topic.sum(axis=2) <= 1 + 1e-5).all()
+
+
+def test_draws_that_are_refused(corpus, found):
+    with pytest.raises(ValueError, match="n_samples == 0"):
+        found.sample_posterior(0)
+    nmf = ConsensusTopics(NMF(3, init="random"), n_fits=2, min_prevalence=0.5).fit(corpus.data.astype(float))
+    with pytest.raises(TypeError, match="NMF has no posterior"):
+        nmf.sample_posterior()
+    half = ConsensusTopics(GibbsLDA(4, max_iter=30), n_fits=2, resample=0.5, random_state=0).fit(corpus.data)
+    with pytest.raises(ValueError, match="draws of all documents need resample=None"):
+        half.sample_posterior()
+    assert topic_correlation(half).n_samples == 0 and topic_correlation(found).n_samples == 15
+    with pytest.raises(NotFittedError):
+        ConsensusTopics().sample_posterior()

@@ -5,7 +5,19 @@ An input is a number: ``case(seed, number)`` draws it, the same every time. `val
 """
 
 import sklda
-from hostile import changes, estimators, functions, labels, malformed, names, parameters, pictures, processes, sizes
+from hostile import (
+    changes,
+    estimators,
+    functions,
+    labels,
+    malformed,
+    names,
+    parameters,
+    pictures,
+    processes,
+    reports,
+    sizes,
+)
 from hostile.session import Session, Violation
 from hostile.values import Draw
 from sklda import datasets, inspection, metrics
@@ -13,7 +25,7 @@ from sklda import datasets, inspection, metrics
 __all__ = ["CASES", "Session", "Violation", "case", "never_called"]
 
 CASES = estimators.CASES | functions.CASES | labels.CASES | pictures.CASES | changes.CASES
-CASES |= malformed.CASES | names.CASES | parameters.CASES | processes.CASES | sizes.CASES
+CASES |= malformed.CASES | names.CASES | parameters.CASES | processes.CASES | reports.CASES | sizes.CASES
 # Estimators have the most states and options.
 _POPULATION = [
     *CASES,

@@ -274,3 +274,41 @@ def test_a_pipeline_of_texts_shows_them_whole(tmp_path):
     assert found[:4] == [1, 0, 0, 1]
     assert [text for text, _ in found[4:]] == texts
     assert found[6][1] == ["Car", "engine", "wheel"] and found[8][1] == []
+
+
+def test_names_of_topics(docstrings, fitted, names, tmp_path):
+    topics = [*HOSTILE[:3], "Sums & products", "Zeros", "Other"]
+    explorer = TopicExplorer.from_estimator(fitted, docstrings.data, topic_names=topics, **names)
+    script = """
+    const steps = {labels: text("#topic-list .name"), query: one("#query-label").textContent};
+    type(one("#query"), "sums");
+    steps.found = [text("#results h3"), text("#results [data-topic] .name")];
+    all("#results [data-topic]")[0].click();
+    steps.closed = one("#results").hidden;
+    steps.focus = doc.activeElement.id;
+    steps.titles = ["words", "documents", "similar"].map((id) => one(`#${id}-title`).textContent);
+    all("#document-list button")[0].click();
+    steps.chip = text("#document-topics button")[0];
+    const map = one("#map");
+    map.focus();
+    press(map, "ArrowLeft");
+    steps.pair = one("#pair").textContent;
+    type(one("#query"), "no such thing");
+    steps.nothing = one("#results").textContent;
+    steps.scripts = all("script").length;
+    return steps;"""
+    report = run(explorer.to_html(), script, tmp_path)
+    found = report.value
+    assert report.console == [] and report.requests == []
+    order = np.argsort(-shares(fitted, docstrings.data))
+    assert found["labels"] == [topics[k] for k in order]
+    assert found["query"] == "Find a topic, a word or a document"
+    assert found["found"] == [["Topics", "Words"], ["Sums & products"]]
+    assert found["closed"] and found["focus"] == "words-title"
+    assert found["titles"] == [
+        "Words of topic 3: Sums & products",
+        "Documents closest to topic 3: Sums & products",
+        "Most similar to topic 3: Sums & products",
+    ]
+    assert found["chip"].startswith("topic 3: Sums & products, ") and found["pair"].count("(") >= 2
+    assert found["nothing"] == "No topic, no word and no document contains this." and found["scripts"] == 2

@@ -35,7 +35,16 @@ def match_topics(a, b):
 def match_and_nearest(a, b):
     """As `match_topics`, but with the distances of the nearest topics of `b`, which several topics can share."""
     found = jensen_shannon(a, b, dtype=np.float32)
-    return linear_sum_assignment(found)[1], jensen_shannon_pairs(a, b[found.argmin(axis=1)])
+    return linear_sum_assignment(found)[1], _nearest(a, b, found)
+
+
+def nearest_distances(a, b):
+    """Distances of the topics `a` from the nearest topics of `b`, (n_components,)."""
+    return _nearest(a, b, jensen_shannon(a, b, dtype=np.float32))
+
+
+def _nearest(a, b, distances):
+    return jensen_shannon_pairs(a, b[distances.argmin(axis=1)])
 
 
 def same_names(before, after, stop=NEVER_STOP):

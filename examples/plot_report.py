@@ -1,0 +1,113 @@
+"""
+A report of all topics
+======================
+
+Which topics does a model have, how sure are they, and which belong
+together? This example makes the report of a fit, gives names to topics,
+merges two, and plots the results. :ref:`inspection` explains the functions.
+"""
+
+# %%
+# The coherence in the report is more honest with documents that were not
+# in the fit. So a quarter of the documents is left out. With four chains
+# the report says how many of them have each topic.
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+
+from sklda import GibbsLDA, merge_topics
+from sklda.datasets import load_docstrings
+from sklda.inspection import (
+    TopicCorrelationDisplay,
+    TopicSharesDisplay,
+    name_topics,
+    topic_correlation,
+    topic_report,
+)
+
+# Chains always end in different modes here.
+warnings.simplefilter("ignore", ConvergenceWarning)
+docstrings = load_docstrings()
+order = np.random.default_rng(0).permutation(docstrings.data.shape[0])
+train, test = order[:1200], order[1200:]
+X, words = docstrings.data, docstrings.feature_names
+lda = GibbsLDA(12, n_chains=4, max_iter=200, random_state=0).fit(X[train])
+
+# %%
+# Names
+# -----
+#
+# The suggested names are the words that distinguish a topic most. They
+# become names of the estimator, and all tables and plots show them.
+
+lda.set_topic_names(name_topics(lda, feature_names=words))
+lda.topic_names_
+
+# %%
+# The report
+# ----------
+
+names = docstrings.document_names
+report = topic_report(
+    X[test],
+    lda,
+    n_words=8,
+    feature_names=words,
+    document_names=names[test],
+)
+print(report)
+
+# %%
+# In a notebook it is a table. As a data frame it can be sorted: here the
+# topics that most chains have and whose words occur together in new
+# documents.
+
+table = pd.DataFrame(report)
+columns = ["name", "share", "stability", "found_in", "coherence"]
+good = table[(table["prevalence"] >= 0.75) & (table["coherence"] > 0.1)]
+good[columns].sort_values("share", ascending=False).round(3)
+
+# %%
+# Shares
+# ------
+
+TopicSharesDisplay.from_estimator(lda)
+plt.show()
+
+# %%
+# Topics that occur together
+# --------------------------
+#
+# Most correlations are negative, because proportions sum to one. Dots mark
+# those that differ from the correlations of topics that do not depend on
+# each other by two standard errors.
+
+TopicCorrelationDisplay.from_estimator(lda, random_state=0)
+plt.show()
+
+# %%
+# Merge topics
+# ------------
+#
+# The two topics whose correlation is farthest above the neutral one:
+
+found = topic_correlation(lda, random_state=0)
+rows, columns = np.triu_indices(12, 1)
+gap = (found.correlation - found.neutral)[rows, columns]
+best = (gap / found.std[rows, columns]).argmax()
+pair = [int(rows[best]), int(columns[best])]
+print([str(lda.topic_names_[k]) for k in pair])
+
+# %%
+# In the merged model, the proportion of the new topic is the sum of the
+# two. The score falls a little: one topic describes the words less well
+# than two.
+
+merged = merge_topics(lda, [pair])
+print(merged.topic_names_[pair[0]])
+for model in (lda, merged):
+    print(f"{model.n_components} topics: {model.score(X[test]):.3f}")

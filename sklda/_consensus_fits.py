@@ -1,0 +1,137 @@
+"""The fits of ConsensusTopics: their seeds and documents, topics, proportions of members, and draws."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_method_params
+
+from sklda._inference import random
+from sklda._inference.arguments import distributions
+from sklda._inference.consensus import mixture
+from sklda._inference.corpus import Corpus
+from sklda._inference.distances import jensen_shannon_pairs
+from sklda._inference.warn import warn
+
+# Jensen-Shannon distance of topics that are equal up to rounding.
+_EQUAL = 1e-3
+
+
+def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
+    """The arguments of `fitted`: clones with their seeds, and the documents of each with their metadata.
+
+    `rows` are the documents from which samples are drawn.
+    """
+    for f in range(n_fits):
+        each = clone(estimator)
+        rng = np.random.default_rng(random.child(seed, f))
+        names = sorted(name for name in each.get_params() if name.split("__")[-1] == "random_state")
+        each.set_params(**{name: int(rng.integers(2**31)) for name in names})
+        if resample is None:
+            yield each, X, metadata
+            continue
+        if resample == "bootstrap":
+            drawn = rng.choice(rows, len(rows))
+        else:
+            drawn = np.sort(rng.choice(rows, max(1, round(resample * len(rows))), replace=False))
+        yield each, _safe_indexing(X, drawn), _check_method_params(X, metadata, drawn)
+
+
+def fitted(estimator, X, metadata):
+    """The estimator after its fit, in a process of its own."""
+    return estimator.fit(X, **metadata)
+
+
+def topics_of(estimator):
+    """The topics of a fit as distributions; a topic without words is a row of zeros."""
+    name = type(estimator).__name__
+    if not hasattr(estimator, "components_"):
+        raise TypeError(
+            f"{name} has no components_ after fit: give a topic model. A pipeline must end in ConsensusTopics, rather "
+            "than be its estimator."
+        )
+    components = np.asarray(estimator.components_, dtype=np.float64)
+    empty = components.ndim == 2 and not components.any(axis=1).all() and components.any()
+    if not empty:
+        return distributions(components, f"components_ of the {name}")
+    topics = np.zeros_like(components)
+    kept = components.any(axis=1)
+    topics[kept] = distributions(components[kept], f"components_ of the {name}")
+    return topics
+
+
+def fingerprint(counts):
+    """The hash of the documents, by which inspection knows those of the fit; None if they are no counts."""
+    values = counts.data if sp.issparse(counts) else counts
+    return Corpus.from_counts(counts).fingerprint if (values == np.floor(values)).all() else None
+
+
+def summed(theta, members, fit):
+    """Summed proportions of the members in one fit, (n_documents, n_topics)."""
+    found = np.zeros((len(theta), len(members)))
+    for c, pairs in enumerate(members):
+        found[:, c] = theta[:, pairs[pairs[:, 0] == fit, 1]].sum(axis=1)
+    return found
+
+
+def mean_and_std(by_fit):
+    return np.mean(by_fit, axis=0), np.std(by_fit, axis=0, ddof=1)
+
+
+def draws_from_fits(estimators, members, shares, n_samples, seed):
+    """Draws of theta and phi from the posteriors of all fits in turn, in random order.
+
+    Parameters
+    ----------
+    estimators : list of n_fits estimators
+    members : list of n_topics ndarray of shape (n_members, 2)
+    shares : list of ndarray of shape (n_components of the fit,)
+    n_samples : int
+    seed : numpy.random.SeedSequence
+
+    Returns
+    -------
+    theta : ndarray of shape (n_samples, n_documents, n_topics), float32
+    phi : ndarray of shape (n_samples, n_topics, n_features), float32
+        NaN for a topic that the fit of a draw does not have.
+    fits : ndarray of shape (n_samples,)
+    """
+    rng, n_fits = np.random.default_rng(seed), len(estimators)
+    rounds = [rng.permutation(n_fits) for _ in range(-(-n_samples // n_fits))]
+    fits = np.concatenate(rounds)[:n_samples]
+    theta = phi = None
+    for f in np.unique(fits):
+        own = np.flatnonzero(fits == f)
+        proportions, topics = estimators[f]._sample_posterior(len(own), random.child(seed, int(f)))
+        if theta is None:
+            theta = np.empty((n_samples, proportions.shape[1], len(members)), np.float32)
+            phi = np.full((n_samples, len(members), topics.shape[2]), np.nan, np.float32)
+        for i, each in zip(own, proportions, strict=True):
+            theta[i] = summed(each, members, f)
+        for c, pairs in enumerate(members):
+            parts = pairs[pairs[:, 0] == f, 1]
+            if len(parts):
+                phi[own, c] = [mixture(draw[parts], shares[f][parts]) for draw in topics]
+    return theta, phi, fits
+
+
+def warn_of_poor_fits(topics, found, min_prevalence):
+    """Warn if fits are equal, or have nothing in common."""
+    first, *others = topics
+    # Fits of one topic have the same one, and topics of different fits have different numbers.
+    if len(first) > 1 and all(
+        first.shape == each.shape and (jensen_shannon_pairs(first, each) < _EQUAL).all() for each in others
+    ):
+        warn(
+            f"All {len(topics)} fits have the same topics, because they have the same start or do not depend on a "
+            "seed. So they do not say whether topics are found again: give resample='bootstrap', or an estimator "
+            "with a random start.",
+            ConvergenceWarning,
+        )
+    elif not len(found.topic_word):
+        warn(
+            f"No topic is found in {min_prevalence:.0%} of the {len(topics)} fits: n_topics_ is 0. Use fewer "
+            "topics, more documents or a smaller min_prevalence.",
+            ConvergenceWarning,
+        )

@@ -1,0 +1,128 @@
+"""Names of topics: given in a call, set on a fitted estimator, or the labels of the fit."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._inference.types import Values
+
+
+class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
+    """Estimators whose topics can have names, in `topic_names_`. Like all fitted attributes, `fit` deletes them."""
+
+    def set_topic_names(self, names: Values | None) -> Self:
+        """Give the topics names.
+
+        All tables, plots and pages of `sklda.inspection` show them, and they are the names of the columns of
+        `transform`. Pickles contain them. A new fit deletes them, because it has other topics.
+
+        Parameters
+        ----------
+        names : sequence of n_components str, or None
+            Distinct, not empty, in the order of the topics. `sklda.inspection.name_topics` suggests some. None: no
+            names.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If there is not one name for each topic, or a name is empty or occurs twice.
+        TypeError
+            If the names are not a sequence of str.
+        """
+        check_is_fitted(self)
+        if names is None:
+            self.__dict__.pop("topic_names_", None)
+        else:
+            self.topic_names_ = np.array(checked(names, self._n_features_out, "names"), dtype=object)
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of `transform`: those of the topics, or the name of the class with numbers.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used.
+
+        Returns
+        -------
+        ndarray of shape (n_components,) of str objects
+        """
+        check_is_fitted(self, "_n_features_out")
+        names = topic_names(self, self._n_features_out)
+        return super().get_feature_names_out(input_features) if names is None else np.array(names, dtype=object)
+
+
+def topic_names(model, n_topics, given=None):
+    """The names of the topics of a model: those given, or else those that it has. None if there are none.
+
+    Parameters
+    ----------
+    model : estimator, or None for arrays
+    n_topics : int
+    given : sequence of n_topics str, default=None
+
+    Returns
+    -------
+    list of str, or None
+    """
+    if given is not None:
+        return checked(given, n_topics, "topic_names")
+    known = getattr(model, "topic_names_", None)
+    return None if known is None else checked(known, n_topics, "topic_names_")
+
+
+def checked(names, n_topics, what):
+    """Names as a list of distinct str, one for each topic, or an error that says what is wrong with them."""
+    if isinstance(names, (str, bytes, dict, set)) or not hasattr(names, "__len__") or getattr(names, "ndim", 1) != 1:
+        raise TypeError(f"{what} must hold one name for each of the {n_topics} topics, got {names!r}.")
+    if len(names) != n_topics:
+        raise ValueError(f"{what} has {len(names)} names; there are {n_topics} topics.")
+    places: dict[str, int] = {}
+    for k, name in enumerate(names):
+        if not isinstance(name, str):
+            raise TypeError(f"{what}[{k}] is {name!r}: a name of a topic is a str.")
+        if not name.strip():
+            raise ValueError(f"{what}[{k}] is empty: give each topic a name.")
+        if name in places:
+            raise ValueError(f"{what}[{places[name]}] and {what}[{k}] are both {name!r}: names must differ.")
+        places[str(name)] = k
+    return list(places)
+
+
+def distinct(names, taken=()):
+    """The names, with a number after each one that is taken, or that occurs before."""
+    found: list[str] = []
+    used = set(taken)
+    for name in names:
+        name, copy = name if name.strip() else "(empty)", 1
+        new = name
+        while new in used:
+            copy += 1
+            new = f"{name} ({copy})"
+        used.add(new)
+        found.append(new)
+    return found
+
+
+def label_topics(label_names, n_shared):
+    """Names of the topics of a `LabeledLDA`: its labels, then the shared topics."""
+    return distinct([*map(str, label_names), *(f"shared {s}" for s in range(n_shared))])
+
+
+def label_attributes(targets, n_shared):
+    """`topic_names_` after a fit to labels, as a dict; empty if the labels are only the numbers of the topics."""
+    names = targets.names.tolist()
+    if names == [str(j) for j in range(len(names))]:
+        return {}
+    return {"topic_names_": np.array(label_topics(names, n_shared), dtype=object)}

@@ -1,0 +1,169 @@
+"""All that a paper reports of the topics of a model, one row for each."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference.types import Data, Model, Values
+from sklda.inspection._names import suggested_names
+from sklda.inspection._ranking import Ranking, check_count
+from sklda.inspection._records import Table, clean, records
+from sklda.inspection._view import document_labels, view_documents
+from sklda.metrics._coherence import topic_coherence
+from sklda.metrics._exclusivity import topic_exclusivity
+
+# Characters of a printed line.
+_WIDTH = 76
+
+
+class TopicReport(Table):
+    """A list of dicts, one for each topic, that prints as paragraphs in a terminal and as a table in a notebook."""
+
+    def __repr__(self):
+        return "\n".join("\n".join(_paragraph(row)) for row in self) if self else "TopicReport([])"
+
+
+def topic_report(
+    X: Data,
+    model: Model,
+    *,
+    n_words: int = 10,
+    topic_names: Values | None = None,
+    document_names: ArrayLike | None = None,
+    feature_names: ArrayLike | None = None,
+    collections: ArrayLike | None = None,
+) -> TopicReport:
+    """All about the topics of a model, one row for each: words, share, stability, coherence, documents.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents: those of the fit, or others. The coherence of documents that were not in the fit is more honest,
+        because the topics are not made from them.
+    model : estimator, pipeline, or pair (topic_word, doc_topic)
+        See `top_words`.
+    n_words : int, default=10
+        Number of words of a topic, for the lists, the coherence and the exclusivity.
+    topic_names : sequence of str of length n_components, default=None
+        None: the names of the model, or else those of `name_topics`.
+    document_names : sequence of n_documents str, default=None
+        None: row numbers.
+    feature_names : sequence of str of length n_features, default=None
+        See `top_words`.
+    collections : sequence of n_documents labels, default=None
+        For new documents and a model with collections.
+
+    Returns
+    -------
+    TopicReport
+        A list of dict, in the order of the model, that prints itself. ``pandas.DataFrame(report)`` makes a data frame,
+        ``report.to_csv(path)`` writes a file. Entries of a topic:
+
+        - ``topic`` and ``name``
+        - ``words`` and ``exclusive_words``: lists of str, by probability and by FREX (see `topic_table`)
+        - ``share``: part of the tokens; ``share_std``: its posterior standard deviation, or that between the fits of
+          `ConsensusTopics`, if X is the X of the fit and the model has it
+        - ``stability``, ``prevalence`` and ``found_in``: how alike the topic is in all chains or fits, the part of them
+          that have it, and this part in words; only with several chains or fits
+        - ``coherence``: NPMI of the words in X, see `sklda.metrics.topic_coherence`; NaN with one word
+        - ``exclusivity``: see `sklda.metrics.topic_exclusivity`
+        - ``effective_documents``: over how many documents the topic is spread, see Notes
+        - ``document`` and ``proportion``: the document with the largest proportion of the topic
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is no topic model, X is None or has no words, or an option is wrong.
+
+    Notes
+    -----
+    The tokens of topic k are in document d with the probability ``n_d theta_dk / sum_c n_c theta_ck``. The effective
+    number of documents is the exponential of the entropy of this distribution: n if the topic is spread evenly over n
+    documents. A topic with few of them belongs to a single text or source.
+
+    Examples
+    --------
+    >>> from sklda.inspection import topic_report
+    >>> topics = [[0.5, 0.5, 0, 0], [0, 0.1, 0.5, 0.4]], [[1, 0], [0.5, 0.5], [0, 1]]
+    >>> X = [[2, 1, 0, 0], [1, 1, 1, 1], [0, 0, 3, 2]]
+    >>> report = topic_report(X, topics, n_words=2, feature_names=["cat", "the", "bank", "rate"])
+    >>> print(report)
+    0  the, cat                                                            41.7%
+       words      cat the
+       exclusive  cat the
+       coherence 1.00, exclusivity 0.92, 2.0 documents, such as document 0
+    1  bank, rate, the                                                     58.3%
+       words      bank rate
+       exclusive  bank rate
+       coherence 1.00, exclusivity 1.00, 1.8 documents, such as document 2
+    """
+    check_count(n_words, "n_words")
+    found = view_documents(model, X, feature_names, collections=collections, names=topic_names)
+    if found.counts is None:
+        raise ValueError("X is None: a report needs documents.")
+    n, topics = min(n_words, found.topic_word.shape[1]), range(found.n_topics)
+    documents = document_labels(document_names, len(found.doc_topic))
+    typical = found.doc_topic.argmax(axis=0)
+    by_probability, by_frex = (Ranking(found, by) for by in ("probability", "frex"))
+    columns = {
+        "topic": topics,
+        "name": suggested_names(found) if found.names is None else found.names,
+        "words": [[found.words[v] for v in by_probability.top(k, n)] for k in topics],
+        "exclusive_words": [[found.words[v] for v in by_frex.top(k, n)] for k in topics],
+        "share": found.share,
+        "share_std": found.of_fit("topic_share_std_"),
+        "stability": found.stability,
+        "prevalence": found.prevalence,
+        "found_in": found.found_in,
+        "coherence": (
+            topic_coherence(found.counts, found.topic_word, n_words=n, per_topic=True)
+            if n > 1
+            else np.full(len(topics), np.nan)
+        ),
+        "exclusivity": topic_exclusivity(found.topic_word, n_words=n, per_topic=True),
+        "effective_documents": effective_documents(found.lengths, found.doc_topic),
+        "document": [documents[d] for d in typical],
+        "proportion": found.doc_topic[typical, topics],
+    }
+    return TopicReport(records({name: column for name, column in columns.items() if column is not None}))
+
+
+def effective_documents(lengths, doc_topic):
+    """Exponentials of the entropies of the distributions of topics over documents, (n_components,); 0 for no token."""
+    weights = np.asarray(lengths, dtype=np.float64)[:, None] * doc_topic
+    sums = weights.sum(axis=0)
+    parts = weights / np.where(sums > 0, sums, 1)
+    logs = np.log(np.where(parts > 0, parts, 1))
+    return np.where(sums > 0, np.exp(-(parts * logs).sum(axis=0)), 0.0)
+
+
+def _paragraph(row):
+    """The lines of a topic."""
+    number = f"{row['topic']}  "
+    share = f"{100 * row['share']:.1f}%" + (f" ± {100 * row['share_std']:.1f}" if "share_std" in row else "")
+    room = _WIDTH - len(number) - len(share) - 2
+    name = clean(row["name"])
+    name = name if len(name) <= room else name[: room - 1] + "…"
+    yield f"{number}{name.ljust(room)}  {share}".rstrip()
+    indent = " " * len(number)
+    for title, key in (("words", "words"), ("exclusive", "exclusive_words")):
+        yield from textwrap.wrap(
+            clean(" ".join(row[key]), 1000),
+            _WIDTH,
+            initial_indent=f"{indent}{title:<11}",
+            subsequent_indent=indent + " " * 11,
+        ) or [f"{indent}{title}"]
+    parts = [f"stability {row['stability']:.2f}"] if "stability" in row else []
+    parts += [f"in {row['found_in']}"] if "found_in" in row else []
+    parts += [f"coherence {row['coherence']:.2f}", f"exclusivity {row['exclusivity']:.2f}"]
+    document = row["document"]
+    typical = f"document {document}" if isinstance(document, int) else clean(document)
+    parts += [f"{_amount(row['effective_documents'])} documents, such as {typical}"]
+    yield from textwrap.wrap(", ".join(parts), _WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+def _amount(x):
+    return f"{x:.1f}" if x < 10 else f"{x:,.0f}"

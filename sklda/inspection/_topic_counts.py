@@ -1,0 +1,129 @@
+"""Display of the comparison of several numbers of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from sklda._inference.types import Data, Model, Seed
+from sklda.inspection._axes import pyplot
+from sklda.metrics._topic_counts import compare_topic_counts
+
+_TITLES = {
+    "score": "held-out log-likelihood\n(nats per token)",
+    "coherence": "coherence on documents\nleft out (NPMI)",
+    "exclusivity": "exclusivity",
+    "found_again": "topics found again",
+    "found_share": "their part of the tokens",
+}
+
+
+class TopicCountComparisonDisplay:
+    """Held-out score, coherence, exclusivity and topics found again, by number of topics.
+
+    `from_estimator` fits the models; the constructor takes the result of `sklda.metrics.compare_topic_counts`.
+
+    Parameters
+    ----------
+    comparison : list of dict
+        As from `compare_topic_counts`.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        One for every measure.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import TopicCountComparisonDisplay
+    >>> X = make_lda_corpus(40, 30, 3, random_state=0).data
+    >>> lda = GibbsLDA(max_iter=20)
+    >>> display = TopicCountComparisonDisplay.from_estimator(lda, X, n_components=[2, 4], cv=2, random_state=0)
+    >>> display.axes_.shape
+    (5,)
+    """
+
+    def __init__(self, comparison: Sequence[dict[str, Any]]) -> None:
+        self.comparison = comparison
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Model,
+        X: Data,
+        *,
+        n_components: Sequence[int],
+        cv: Any = None,
+        n_words: int = 10,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        ax: Any = None,
+    ) -> Self:
+        """Fit a model with several numbers of topics, and plot the comparison.
+
+        Parameters
+        ----------
+        estimator : estimator or pipeline
+            See `compare_topic_counts`, also for the other parameters.
+        X : array-like, sparse matrix, or whatever a pipeline takes
+        n_components : sequence of int
+        cv : int, cross-validation generator or iterable, default=None
+        n_words : int, default=10
+        n_jobs : int, default=None
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        ax : sequence of matplotlib Axes, default=None
+            One for every measure. None: those of a new figure.
+
+        Returns
+        -------
+        TopicCountComparisonDisplay
+        """
+        options = {"cv": cv, "n_words": n_words, "n_jobs": n_jobs, "random_state": random_state}
+        return cls(compare_topic_counts(X, estimator, n_components, **options)).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw a panel for every measure. Error bars have two standard errors in both directions.
+
+        Parameters
+        ----------
+        ax : sequence of matplotlib Axes, default=None
+            One for every measure. None: those of a new figure.
+
+        Returns
+        -------
+        TopicCountComparisonDisplay
+
+        Raises
+        ------
+        ValueError
+            If `ax` does not hold one Axes for every measure.
+        """
+        rows = sorted(self.comparison, key=lambda row: row["n_components"])
+        names = [name for name in _TITLES if name in rows[0]]
+        if ax is None:
+            figsize = 2.6 * len(names), 3
+            ax = pyplot().subplots(1, len(names), figsize=figsize, layout="constrained", squeeze=False)[1]
+        axes = np.ravel(np.asarray(ax, object))
+        if len(axes) != len(names):
+            raise ValueError(f"ax must hold one Axes for each of the {len(names)} measures; got {len(axes)}.")
+        counts = [row["n_components"] for row in rows]
+        for axis, name in zip(axes, names, strict=True):
+            values, errors = (np.array([row[key] for row in rows]) for key in (name, f"{name}_std"))
+            axis.errorbar(counts, values, 2 * errors, color="steelblue", marker="o", markersize=4, capsize=2)
+            axis.set_xscale("log")
+            axis.set_xticks(counts, counts)
+            axis.minorticks_off()
+            axis.set_title(_TITLES[name], fontsize=10)
+            axis.set_xlabel("topics of a fit")
+            axis.spines[["top", "right"]].set_visible(False)
+            if name == "found_share":
+                axis.yaxis.set_major_formatter("{x:.0%}")
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return self

@@ -1,0 +1,237 @@
+"""Several numbers of topics compared: held-out score, coherence, exclusivity, topics found again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import KFold, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples
+
+from sklda._inference import random
+from sklda._inference.arguments import distributions
+from sklda._inference.consensus import SAME_TOPIC
+from sklda._inference.counts import read_sparse
+from sklda._inference.distances import jensen_shannon
+from sklda._inference.types import Data, Model, Seed
+from sklda.metrics._checks import check_int
+from sklda.metrics._coherence import topic_coherence
+from sklda.metrics._exclusivity import topic_exclusivity
+from sklda.metrics._models import check_order
+from sklda.metrics._scorers import make_held_out_scorer
+
+MEASURES = ("score", "coherence", "exclusivity", "found_again", "found_share")
+_DEFAULT_FOLDS = 4
+
+
+def compare_topic_counts(
+    X: Data,
+    estimator: Model,
+    n_components: Sequence[int],
+    *,
+    cv: Any = None,
+    n_words: int = 10,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+) -> list[dict[str, Any]]:
+    """Fit a model with several numbers of topics, and compare them: what users of stm know as searchK.
+
+    Each number of topics has a fit to all folds but one, for every fold. Held-out score and coherence are those of the
+    fold that was left out. Topics that other fits have too are found again.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents.
+    estimator : estimator or pipeline
+        A topic model with the parameter ``n_components``, or a pipeline that ends in one. It is not fitted itself. The
+        steps before the model are fitted once, to all documents, so that all fits have the same words.
+    n_components : sequence of int
+        Numbers of topics.
+    cv : int, cross-validation generator or iterable of pairs of arrays, default=None
+        The folds. An int: this number of folds of documents in random order. None: 4.
+    n_words : int, default=10
+        Number of top words of the coherence and of the exclusivity.
+    n_jobs : int, default=None
+        Number of fits at a time, as in joblib. Results do not depend on it.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        Seeds of the folds and of the fits are derived from it. With an int, results are reproducible.
+
+    Returns
+    -------
+    list of dict
+        A row for each number of topics, in the order of `n_components`. The list prints as a table, and
+        ``pandas.DataFrame(rows)`` makes a data frame. Each entry but the first has a standard error with the ending
+        ``_std``, from the differences between folds.
+
+        - ``n_components``
+        - ``score``: held-out log-likelihood per token, in nats, see `make_held_out_scorer`; absent if the model has no
+          ``doc_topic_prior_``
+        - ``gain``: the score less that of the row before, fold by fold. Documents differ more than models, so its error
+          is much smaller than that of the score. NaN in the first row.
+        - ``coherence``: NPMI of the documents that were left out, a mean over topics, see `topic_coherence`
+        - ``exclusivity``: see `topic_exclusivity`
+        - ``found_again``: number of topics that another fit has too, at a Jensen-Shannon distance of at most 0.5; a
+          mean over pairs of fits
+        - ``found_share``: their part of the tokens
+
+    Raises
+    ------
+    ValueError
+        If a number of topics is not positive or occurs twice, there are fewer than two folds, or the estimator refuses
+        X.
+    TypeError
+        If the estimator has no parameter ``n_components`` or needs labels.
+
+    Notes
+    -----
+    None of these chooses a number by itself. The held-out score often rises up to hundreds of topics. Coherence and
+    exclusivity are highest with few topics. The number of topics found again has no maximum either: there are always
+    narrow topics that other fits have, but their part of the tokens falls. See :ref:`how_many_topics`.
+
+    The cost is that of a fit for every number of topics and every fold, and of the held-out scores.
+
+    The fits share most of their documents, and the standard errors treat folds as independent. So they are somewhat too
+    small.
+
+    References
+    ----------
+    Roberts, Stewart & Tingley (2019). stm: an R package for structural topic models. Journal of Statistical Software
+    91. Section 3.4.
+
+    Examples
+    --------
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.metrics import compare_topic_counts
+    >>> X = make_lda_corpus(120, 60, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
+    >>> rows = compare_topic_counts(X, GibbsLDA(max_iter=50), [2, 4], cv=3, random_state=0)
+    >>> [round(row["found_again"], 1) for row in rows], rows[1]["gain"] > 5 * rows[1]["gain_std"]
+    ([1.3, 3.7], True)
+    """
+    check_order(X, estimator)
+    counts = _checked_counts(n_components)
+    check_int(n_words, "n_words", 2)
+    model, X = _model_and_input(estimator, X)
+    name = _name_of_the_count(model)
+    seed = random.seed_sequence(random_state)
+    folds = _folds(cv, X, seed)
+    tasks = [
+        (clone(model).set_params(**{name: K}), X, *fold, n_words, random.child(seed, 1, K, f))
+        for K in counts
+        for f, fold in enumerate(folds)
+    ]
+    measured = Parallel(n_jobs=n_jobs)(delayed(_measure)(*task) for task in tasks)
+    return _rows(counts, [measured[i : i + len(folds)] for i in range(0, len(measured), len(folds))])
+
+
+def _checked_counts(n_components):
+    """The numbers of topics, a list of int."""
+    if isinstance(n_components, (str, bytes)) or not hasattr(n_components, "__len__") or not len(n_components):
+        raise TypeError(f"n_components must hold numbers of topics, as in [10, 20, 40]; got {n_components!r}.")
+    for i, K in enumerate(n_components):
+        check_int(K, f"n_components[{i}]")
+    counts = [int(K) for K in n_components]
+    if len(set(counts)) < len(counts):
+        raise ValueError(f"n_components has the same number twice: {counts}.")
+    return counts
+
+
+def _model_and_input(estimator, X):
+    """The topic model at the end of pipelines, and its input: earlier steps are fitted to all documents."""
+    while isinstance(estimator, Pipeline):
+        if len(estimator) > 1:
+            X = clone(estimator[:-1]).fit_transform(X)
+        estimator = estimator[-1]
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params") or isinstance(estimator, type):
+        raise TypeError(f"estimator is {estimator!r}: give a topic model, or a pipeline that ends in one.")
+    if get_tags(estimator).target_tags.required:
+        raise TypeError(f"{type(estimator).__name__} needs labels, so its number of topics is not a choice.")
+    # Not all sparse formats have rows that can be chosen.
+    return estimator, read_sparse(X, "X") if sp.issparse(X) else X
+
+
+def _name_of_the_count(model):
+    """The parameter that is the number of topics."""
+    names = [name for name in model.get_params() if name.split("__")[-1] == "n_components"]
+    if not names:
+        kind = type(model).__name__
+        raise TypeError(f"{kind} has no parameter n_components, so numbers of topics cannot be compared.")
+    return min(names, key=len)
+
+
+def _folds(cv, X, seed):
+    """Pairs of arrays of rows: the documents of a fit, and those that are left out."""
+    if cv is None or isinstance(cv, Integral):
+        # Corpora are often in the order of their sources.
+        state = random.key(random.child(seed, 0)) % 2**32
+        cv = KFold(_DEFAULT_FOLDS if cv is None else cv, shuffle=True, random_state=state)
+    folds = list(check_cv(cv).split(np.zeros(_num_samples(X))))
+    if len(folds) < 2:
+        raise ValueError(f"cv has {len(folds)} folds: topics are compared between at least two fits.")
+    return folds
+
+
+def _measure(model, X, train, test, n_words, seed):
+    """The topics of a fit with their shares, and its measures on the documents that were left out, a dict."""
+    rng = np.random.default_rng(seed)
+    names = sorted(name for name in model.get_params() if name.split("__")[-1] == "random_state")
+    model.set_params(**{name: int(rng.integers(2**31)) for name in names})
+    left_out = _safe_indexing(X, test)
+    model.fit(_safe_indexing(X, train))
+    topics = distributions(model.components_, f"components_ of the {type(model).__name__}")
+    share = getattr(model, "topic_share_", None)
+    if share is None:
+        weights = np.asarray(model.components_, dtype=np.float64).sum(axis=1)
+        share = weights / weights.sum()
+    n_words = min(n_words, topics.shape[1])
+    found = {
+        "topics": topics.astype(np.float32),
+        "share": np.asarray(share),
+        "coherence": topic_coherence(left_out, topics, n_words=n_words),
+        "exclusivity": topic_exclusivity(topics, n_words=n_words),
+    }
+    if hasattr(model, "doc_topic_prior_"):
+        scorer = make_held_out_scorer(metric="log_likelihood", random_state=int(rng.integers(2**31)))
+        found["score"] = scorer(model, left_out)
+    return found
+
+
+def _rows(counts, measured):
+    """The table, from the measures of every number of topics and every fold."""
+    # Imported here, because inspection imports the metrics.
+    from sklda.inspection._records import TableOfErrors
+
+    rows, before = TableOfErrors(), None
+    for K, fits in zip(counts, measured, strict=True):
+        values = {name: np.array([fit[name] for fit in fits]) for name in MEASURES[:3] if name in fits[0]}
+        values |= _found_again(fits)
+        if "score" in values:
+            gain = np.full(len(fits), np.nan) if before is None else values["score"] - before
+            before = values["score"]
+            values = {"score": before, "gain": gain} | values
+        row = {"n_components": K}
+        for name, each in values.items():
+            row[name] = float(each.mean())
+            row[f"{name}_std"] = float(each.std(ddof=1) / np.sqrt(len(each)))
+        rows.append(row)
+    return rows
+
+
+def _found_again(fits):
+    """Number of topics of every fit that others have, a mean over the others, and their part of the tokens."""
+    number, part = np.zeros((2, len(fits)))
+    for a, b in permutations(range(len(fits)), 2):
+        nearest = jensen_shannon(fits[a]["topics"], fits[b]["topics"], dtype=np.float32).min(axis=1)
+        again = nearest <= SAME_TOPIC
+        number[a] += again.sum() / (len(fits) - 1)
+        part[a] += fits[a]["share"][again].sum() / (len(fits) - 1)
+    return {"found_again": number, "found_share": part}

@@ -1,0 +1,247 @@
+"""merge_topics: sums of Dirichlet parameters, every estimator, names, and what is refused."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+from sklearn.base import clone
+from sklearn.decomposition import NMF
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    ConsensusTopics,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+    merge_topics,
+)
+from sklda.inspection import CollectionTopicsDisplay, TopicExplorer, document_table, token_topics, topic_report
+from sklda.metrics import held_out_log_likelihood, topic_coherence
+
+X = np.random.default_rng(0).poisson(1, (30, 12))
+LABELS = ["a", "b"] * 15
+ALARM = 1e-5
+MODELS = {
+    "gibbs": GibbsLDA(5, max_iter=30, n_chains=3, random_state=0),
+    "eta": GibbsLDA(5, topic_word_prior=np.linspace(0.1, 0.5, 60).reshape(5, 12), max_iter=20, random_state=0),
+    "seeds": GibbsLDA(5, seed_words={0: [3]}, max_iter=20, init="random", random_state=0),
+    "empirical": EmpiricalBayesLDA(5, max_iter=60, random_state=0),
+    "count": TopicCountLDA(min_components=5, max_components=6, max_sweeps=3000, random_state=0),
+    "compound": CompoundLDA(5, max_iter=30, n_chains=2, random_state=0),
+    "bound": CompoundLDA(5, max_iter=5, method="variational", random_state=0),
+    "variational": CollapsedVariationalLDA(5, max_iter=5, random_state=0),
+    "consensus": ConsensusTopics(GibbsLDA(6, max_iter=30), n_fits=3, min_prevalence=0.3, random_state=0),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        each = clone(MODELS[request.param])
+        return each.fit(X, collections=LABELS) if isinstance(each, CompoundLDA) else each.fit(X)
+
+
+@pytest.fixture(scope="module")
+def lda():
+    return GibbsLDA(5, max_iter=30, random_state=0).fit(X)
+
+
+def summed(values, K):
+    """Columns 1 and 3 together, in the place of 1."""
+    rest = [k for k in range(K) if k not in (1, 3)]
+    out = np.insert(values[..., rest], 1, values[..., 1] + values[..., 3], axis=-1)
+    return out
+
+
+def test_proportions_and_counts_are_sums(model):
+    K = model._n_features_out
+    before = {name: vars(model)[name] for name in vars(model) if name != "_tags"}
+    merged = merge_topics(model, [[3, 1]])
+    assert {name: vars(model)[name] for name in before}.keys() == before.keys()
+    np.testing.assert_allclose(merged.doc_topic_, summed(model.doc_topic_, K), rtol=1e-6)
+    np.testing.assert_allclose(merged.topic_share_, summed(model.topic_share_, K), rtol=1e-6)
+    np.testing.assert_allclose(merged.topic_word_.sum(axis=1), 1)
+    if isinstance(model, ConsensusTopics):
+        np.testing.assert_allclose(merged.transform(X[:9]), summed(model.transform(X[:9]), K))
+        return
+    np.testing.assert_allclose(merged.components_, summed(model.components_.T, K).T, rtol=1e-6)
+    weights = model.components_[[1, 3]].sum(axis=1, dtype=float)
+    np.testing.assert_allclose(merged.topic_word_[1], weights @ model.topic_word_[[1, 3]] / weights.sum(), rtol=1e-6)
+    alpha = np.broadcast_to(model.doc_topic_prior_, K)
+    np.testing.assert_allclose(merged.doc_topic_prior_, summed(alpha, K))
+    eta = np.broadcast_to(model.topic_word_prior_, (K, 12))
+    np.testing.assert_allclose(merged.topic_word_prior_, summed(eta.T, K).T)
+
+
+def test_the_result_works_as_an_estimator(model):
+    merged = merge_topics(model, [[1, 3], [0, 2]])
+    K = model._n_features_out - 2
+    again = pickle.loads(pickle.dumps(merged))
+    theta = merged.transform(X)
+    assert theta.shape == (30, K) and np.isfinite(merged.score(X))
+    np.testing.assert_array_equal(again.transform(X), theta)
+    assert merged.set_output(transform="pandas").transform(X).shape == (30, K)
+    topic_coherence(X, merged)
+    for report in (topic_report(X, merged), topic_report(X[:4] + 1, merged)):
+        assert len(report) == K
+    assert document_table(merged, X=X).shape[0] == 30 and len(token_topics(X, merged, document=2))
+    assert TopicExplorer.from_estimator(merged, X).to_html()
+    if not isinstance(merged, ConsensusTopics):
+        held_out_log_likelihood(X[:3], merged, random_state=0)
+        draws = merged.sample_posterior(3, random_state=0)
+        assert draws.doc_topic.shape == (3, 30, K) and draws.topic_word.shape == (3, K, 12)
+
+
+def test_a_merged_group_can_be_merged_again(model):
+    once = merge_topics(merge_topics(model, [[1, 3]]), [[0, 1]])
+    at_once = merge_topics(model, [[0, 1, 3]])
+    np.testing.assert_allclose(once.doc_topic_, at_once.doc_topic_, rtol=1e-5)
+    np.testing.assert_allclose(once.components_, at_once.components_, rtol=1e-5)
+    if hasattr(once, "topic_share_std_"):
+        np.testing.assert_allclose(once.topic_share_std_, at_once.topic_share_std_)
+
+
+def test_theta_has_the_aggregated_dirichlet_distribution():
+    """False-alarm rate 1e-5. A merged topic with the alpha of one of its parts is found at the same level."""
+    lda = GibbsLDA(5, doc_topic_prior=0.5, topic_word_prior=0.1, max_iter=30, n_draws=1, random_state=0).fit(X)
+    merged = merge_topics(lda, [[1, 3]])
+    draws = [m.sample_posterior(4000, random_state=i).doc_topic for i, m in enumerate((lda, merged))]
+    d = int(np.argmin(np.abs(merged.doc_topic_[:, 1] - 0.4)))
+    assert kstest(draws[0][:, d, 1] + draws[0][:, d, 3], draws[1][:, d, 1]).pvalue > ALARM
+    np.testing.assert_allclose(merged.doc_topic_std_[d], draws[1][:, d].std(axis=0), rtol=0.1)
+    given = {"doc_topic_prior": 0.5, "topic_word_prior": 0.1, "n_components": 4}
+    wrong = GibbsLDA.from_assignments(X, merged.topic_assignments_, **given)
+    assert kstest(wrong.sample_posterior(4000, random_state=3).doc_topic[:, d, 1], draws[1][:, d, 1]).pvalue < ALARM
+
+
+def test_all_chains_are_merged():
+    lda = GibbsLDA(5, max_iter=30, n_chains=3, random_state=0).fit(X)
+    merged = merge_topics(lda, [[1, 3]])
+    assert len(merged.chains_) == 3
+    for own, new in zip(lda.chains_, merged.chains_, strict=True):
+        matched = summed(own.doc_topic[:, own.matched], 5)
+        np.testing.assert_allclose(new.doc_topic[:, new.matched], matched, atol=1e-6)
+        np.testing.assert_allclose(new.topic_word.sum(axis=1), 1, rtol=1e-5)
+        names = np.array([0, 1, 2, 1, 3])[np.argsort(own.matched)]
+        np.testing.assert_array_equal(new.topic_assignments, names[own.topic_assignments])
+    assert merged.topic_stability_.shape == merged.topic_prevalence_.shape == (4,)
+    # A group of all topics but one is found by every chain.
+    assert merge_topics(lda, [[0, 1, 2, 3]]).topic_prevalence_[0] == 1
+    kept = merged.chains_[merged.best_chain_].topic_word
+    np.testing.assert_allclose(kept, merged.topic_word_, rtol=1e-5)
+
+
+def test_fits_and_streams_go_on(lda):
+    merged = merge_topics(lda, [[1, 3]])
+    assert merged.get_params()["learn_priors"] is False and merged.n_components == 4
+    merged.set_params(warm_start=True, max_iter=10).fit(X)
+    assert merged.n_iter_ == 10 and len(merged.components_) == 4 and "traces_" in vars(merged)
+    assert clone(merged).fit(X).n_components == 4
+    stream = CollapsedVariationalLDA(5, random_state=0).partial_fit(X)
+    merged = merge_topics(stream, [[0, 4]])
+    assert merged.partial_fit(X).components_.shape == (4, 12)
+    np.testing.assert_allclose(merged.components_.sum(), stream.partial_fit(X).components_.sum(), rtol=1e-3)
+
+
+def test_mixtures_of_collections():
+    lda = CompoundLDA(5, max_iter=100, random_state=0).fit(X, collections=LABELS)
+    merged = merge_topics(lda, [[1, 3]])
+    for name in ("collection_topic_", "corpus_topic_", "collection_topic_draws_"):
+        np.testing.assert_allclose(getattr(merged, name), summed(getattr(lda, name), 5))
+    np.testing.assert_allclose(merged.document_prior(["a"]), summed(lda.document_prior(["a"]), 5))
+    assert merged.collection_topic_std_.shape == (2, 4)
+    variational = CompoundLDA(5, max_iter=5, method="variational", random_state=0).fit(X, collections=LABELS)
+    display = CollectionTopicsDisplay.from_estimator(merge_topics(variational, [[1, 3]]))
+    assert np.isnan(display.std).all()
+
+
+def test_consensus_topics_are_those_of_the_members_together():
+    model = clone(MODELS["consensus"]).fit(X)
+    merged = merge_topics(model, {"both": [1, 3]})
+    assert merged.n_topics_ == model.n_topics_ - 1 and merged.topic_names_[1] == "both"
+    pairs = {tuple(pair) for k in (1, 3) for pair in model.members_[k].tolist()}
+    assert {tuple(pair) for pair in merged.members_[1].tolist()} == pairs
+    assert merged.prevalence_[1] == len({f for f, _ in pairs}) / 3
+    np.testing.assert_allclose(merged.topic_word_[0], model.topic_word_[0])
+    assert not hasattr(merged, "doc_topic_std_") and isinstance(merged.relations_, list)
+
+
+def test_names(lda):
+    assert not hasattr(merge_topics(lda, [[1, 3]]), "topic_names_")
+    named = merge_topics(lda, {"fruit": (1, 3)})
+    assert named.topic_names_.tolist() == ["topic 0", "fruit", "topic 2", "topic 4"]
+    lda = pickle.loads(pickle.dumps(lda)).set_topic_names(list("abcde"))
+    assert merge_topics(lda, [["d", "b"], [0, "e"]]).topic_names_.tolist() == ["a + e", "b + d", "c"]
+    assert merge_topics(lda, {"x": ["d", 1]}).get_feature_names_out().tolist() == ["a", "x", "c", "e"]
+    with pytest.raises(ValueError, match="both 'a'"):
+        merge_topics(lda, {"a": ["d", "b"]})
+
+
+def test_pipelines_and_searches():
+    texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"] * 2
+    pipeline = make_pipeline(CountVectorizer(), GibbsLDA(4, max_iter=10, random_state=0)).fit(texts)
+    merged = merge_topics(pipeline, [[0, 1]])
+    assert merged.transform(texts).shape == (8, 3) and pipeline.transform(texts).shape == (8, 4)
+    assert merged[0] is pipeline[0] and len(topic_report(texts, merged)) == 3
+    search = GridSearchCV(pipeline, {"gibbslda__n_components": [3]}, cv=2).fit(texts)
+    assert merge_topics(search, [[0, 1]]).transform(texts).shape == (8, 2)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_attributes_that_cannot_be_merged_say_so(lda):
+    merged = merge_topics(lda, [[1, 3]])
+    with pytest.raises(AttributeError, match="no attribute 'traces_': it belongs to the topics before merge_topics"):
+        merged.traces_  # noqa: B018
+    learnt = clone(MODELS["empirical"]).fit(X)
+    with pytest.raises(AttributeError, match="no attribute 'r_hat_': it belongs to the topics before merge_topics"):
+        merge_topics(learnt, [[0, 1]]).r_hat_  # noqa: B018
+    merged.fit(X)
+    assert "traces_" in vars(merged) and "_dropped_" not in vars(merged)
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "message"),
+    [
+        ([], ValueError, "at least one group"),
+        ("ab", ValueError, "at least one group"),
+        ([0, 1], TypeError, "groups[0] is 0: a group is a list of topics"),
+        ([[0]], ValueError, "groups[0] has 1 topics: a group has at least two"),
+        ([[0, 0]], ValueError, "topic 0 is twice in groups"),
+        ([[0, 1], [1, 2]], ValueError, "topic 1 is twice in groups"),
+        ([[0, 5]], ValueError, "groups[0] has 5: topics are numbers from 0 to 4"),
+        ([[0, -1]], ValueError, "groups[0] has -1"),
+        ([[0, True]], ValueError, "groups[0] has True"),
+        ([["a", 1]], ValueError, "groups[0] has 'a'"),
+        ({3: [0, 1]}, TypeError, "is 3: a name of a topic is a str"),
+    ],
+)
+def test_groups_that_are_refused(lda, groups, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        merge_topics(lda, groups)
+
+
+def test_topics_that_were_replaced(lda):
+    changed = pickle.loads(pickle.dumps(lda))
+    changed.components_ = changed.components_[:3]
+    with pytest.raises(ValueError, match="components_ has 3 topics, but doc_topic_ has 5 topics: fit again"):
+        merge_topics(changed, [[0, 1]])
+
+
+def test_models_that_are_refused():
+    with pytest.raises(NotFittedError):
+        merge_topics(GibbsLDA(3), [[0, 1]])
+    with pytest.raises(TypeError, match="the topics of NMF cannot be merged"):
+        merge_topics(NMF(3, max_iter=500).fit(X), [[0, 1]])
+    with pytest.raises(TypeError, match=r"LabeledLDA cannot be merged\. Merge the labels in y, and fit again"):
+        merge_topics(LabeledLDA(max_iter=2).fit(X, LABELS), [[0, 1]])

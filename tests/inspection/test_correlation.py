@@ -1,0 +1,155 @@
+"""Correlations of the proportions of topics: their formula, their errors, and the display."""
+
+import matplotlib
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.decomposition import NMF
+
+from sklda import CompoundLDA, GibbsLDA, TopicCountLDA
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import TopicCorrelationDisplay, topic_correlation
+
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+ALARM = 1e-5
+
+
+def arrays(theta):
+    return np.eye(theta.shape[1]), theta
+
+
+def test_without_draws_it_is_the_correlation_of_proportions():
+    theta = np.random.default_rng(0).dirichlet([0.3, 1, 2], 200)
+    found = topic_correlation(arrays(theta))
+    np.testing.assert_allclose(found.correlation, np.corrcoef(theta.T))
+    assert found.n_samples == 0 and (np.diag(found.std) == 0).all()
+
+
+def test_correlations_of_a_dirichlet_are_neutral():
+    """False-alarm rate 1e-5. Two topics that rise together are found at the same level."""
+    alpha = np.array([0.3, 1, 2, 4])
+    theta = np.random.default_rng(0).dirichlet(alpha, 30_000)
+    found = topic_correlation(arrays(theta))
+    covariance = np.diag(alpha / alpha.sum()) - np.outer(alpha, alpha) / alpha.sum() ** 2
+    exact = covariance / np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    np.testing.assert_allclose(found.neutral, exact, atol=0.01)
+    assert p_value(found, exact) > ALARM
+    together = theta.copy()
+    together[:, 0] = 0.9 * theta[:, 0] + 0.1 * theta[:, 1]
+    together /= together.sum(axis=1, keepdims=True)
+    broken = topic_correlation(arrays(together))
+    assert p_value(broken, broken.neutral) < ALARM
+
+
+def p_value(found, expected):
+    """Of the largest of the six deviations."""
+    pairs = np.triu_indices(4, 1)
+    z = np.abs(found.correlation - expected)[pairs] / found.std[pairs]
+    return min(6 * 2 * norm.sf(z.max()), 1.0)
+
+
+@pytest.mark.parametrize("kind", ["normal", "dirichlet"])
+def test_errors_are_those_of_samples_of_documents(kind):
+    """Against the spread over 2,000 corpora, which is known within 5% (3 standard errors)."""
+    rng, n = np.random.default_rng(0), 300
+    if kind == "normal":
+        both = np.clip(rng.multivariate_normal([0.3, 0.3], [[0.004, 0.002], [0.002, 0.004]], (2000, n)), 0, 0.5)
+        draws = np.concatenate([both, 1 - both.sum(axis=2, keepdims=True)], axis=2)
+    else:
+        draws = rng.dirichlet([0.1, 0.2, 0.4], (2000, n))
+    values = np.array([topic_correlation(arrays(theta)).correlation for theta in draws])
+    stds = np.array([topic_correlation(arrays(theta)).std for theta in draws[:200]])
+    for k, j in ((0, 1), (0, 2), (1, 2)):
+        assert stds[:, k, j].mean() == pytest.approx(values[:, k, j].std(), rel=0.08)
+
+
+def test_draws_are_combined_by_the_rules_of_rubin():
+    X = make_lda_corpus(50, 30, 3, doc_length=20, random_state=0).data
+    lda = GibbsLDA(3, max_iter=60, random_state=0).fit(X)
+    found = topic_correlation(lda, n_samples=5, random_state=0)
+    thetas = lda.sample_posterior(5, random_state=0).doc_topic
+    each = [topic_correlation((lda.topic_word_, theta)) for theta in thetas]
+    values = np.array([one.correlation for one in each])
+    np.testing.assert_allclose(found.correlation, values.mean(axis=0))
+    within = np.mean([one.std**2 for one in each], axis=0)
+    np.testing.assert_allclose(found.std**2, within + 1.2 * values.var(axis=0, ddof=1))
+    assert found.n_samples == 5 and topic_correlation(lda, X=X, n_samples=1).n_samples == 1
+    np.testing.assert_array_equal(
+        topic_correlation(lda, X=X, n_samples=5, random_state=0).correlation, found.correlation
+    )
+    # Documents that were not in the fit have no draws.
+    new = topic_correlation(lda, X=X[:20])
+    np.testing.assert_allclose(new.correlation, np.corrcoef(lda.transform(X[:20]).T), atol=1e-6)
+    assert new.n_samples == 0 and (new.std[0, 1:] > 0).all()
+
+
+def test_the_posterior_covers_the_correlation_of_known_proportions():
+    """False-alarm rate below 1e-4: at 5 standard errors, for three correlations."""
+    rng = np.random.default_rng(1)
+    theta, phi = rng.dirichlet([0.5, 0.5, 0.5], 300), np.kron(np.eye(3), np.full(10, 0.1))
+    X = np.array([rng.multinomial(15, row @ phi) for row in theta])
+    lda = GibbsLDA(3, max_iter=100, random_state=0).fit(X)
+    order = (lda.topic_word_ @ phi.T).argmax(axis=0)
+    assert sorted(order) == [0, 1, 2]
+    found = topic_correlation(lda, random_state=0)
+    true = np.corrcoef(theta.T)
+    gap = np.abs(found.correlation[np.ix_(order, order)] - true)
+    assert (gap <= 5 * found.std[np.ix_(order, order)] + 1e-12).all()
+
+
+def test_documents_without_words_are_left_out():
+    X = np.random.default_rng(0).poisson(1, (20, 12))
+    lda = NMF(3, random_state=0, max_iter=500).fit(X)
+    longer = np.concatenate([X, np.zeros((30, 12), int)])
+    np.testing.assert_allclose(topic_correlation(lda, X=longer).correlation, topic_correlation(lda, X=X).correlation)
+    with pytest.raises(ValueError, match="at least three documents with words; there are 2"):
+        topic_correlation(lda, X=longer[18:])
+
+
+def test_a_topic_that_does_not_vary():
+    theta = np.array([[0.2, 0.5, 0.3], [0.2, 0.1, 0.7], [0.2, 0.3, 0.5], [0.2, 0.0, 0.8]])
+    found = topic_correlation(arrays(theta))
+    assert np.isnan(found.correlation[0]).all() and found.correlation[1, 2] == pytest.approx(-1)
+    display = TopicCorrelationDisplay.from_estimator(arrays(theta))
+    display.figure_.canvas.draw()
+    one = TopicCorrelationDisplay.from_estimator(arrays(np.ones((4, 1))))
+    one.figure_.canvas.draw()
+    assert one.names == ["0: 0"]
+    plt.close("all")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_other_models():
+    X = np.random.default_rng(0).poisson(1, (20, 12))
+    counted = TopicCountLDA(min_components=2, max_components=3, max_sweeps=2000, random_state=0).fit(X)
+    K = counted.n_components_
+    assert topic_correlation(counted, n_samples=3).correlation.shape == (K, K)
+    labels = ["a"] * 10 + ["b"] * 10
+    compound = CompoundLDA(2, max_iter=10, random_state=0).fit(X, collections=labels)
+    assert topic_correlation(compound).n_samples == 15
+    known = topic_correlation(compound, X=X[5:15], collections=labels[5:15])
+    theta = compound.transform(X[5:15], collections=labels[5:15])
+    np.testing.assert_allclose(known.correlation, np.corrcoef(theta.T), atol=1e-6)
+
+
+def test_the_display():
+    theta = np.random.default_rng(0).dirichlet([0.3, 1, 2, 1], 100)
+    names = ["$x$", "b", "c", "d"]
+    display = TopicCorrelationDisplay.from_estimator(arrays(theta), topic_names=names)
+    found = topic_correlation(arrays(theta))
+    shown = found.correlation[np.ix_(display.order, display.order)]
+    off = ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(display.image_.get_array()[off], shown[off])
+    assert display.image_.get_clim() == (-np.abs(shown[off]).max(), np.abs(shown[off]).max())
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert [label.partition(":")[0] for label in labels] == [str(k) for k in display.order]
+    clear = (np.abs(found.correlation - found.neutral) >= 2 * found.std) & off
+    assert len(display.dots_.get_offsets()) == clear.sum()
+    for column, row in display.dots_.get_offsets():
+        assert clear[display.order[int(row)], display.order[int(column)]]
+    figure, ax = plt.subplots()
+    assert display.plot(ax=ax).ax_ is ax and display.figure_ is figure
+    plain = TopicCorrelationDisplay(found.correlation, [0, 1, 2, 3], names).plot()
+    assert plain.dots_ is None and plain.ax_.get_xlabel() == "topic"
+    plt.close("all")

@@ -1,0 +1,169 @@
+"""Numbers of topics compared: folds, seeds, measures, and what is refused."""
+
+import matplotlib
+import numpy as np
+import pandas
+import pytest
+from joblib import parallel_config
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+
+from sklda import CollapsedVariationalLDA, ConsensusTopics, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda._inference.distances import jensen_shannon
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import TopicCountComparisonDisplay
+from sklda.metrics import compare_topic_counts, topic_coherence, topic_exclusivity
+
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+X = make_lda_corpus(90, 40, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
+LDA = GibbsLDA(max_iter=30)
+
+
+class Recorder(TransformerMixin, BaseEstimator):
+    """A topic model that keeps its documents and seeds in a list; its topics are draws from its seed."""
+
+    fits: list = []
+
+    def __init__(self, n_components=2, random_state=None):
+        self.n_components, self.random_state = n_components, random_state
+
+    def fit(self, X, y=None):
+        rng = np.random.default_rng(self.random_state)
+        self.components_ = rng.dirichlet(np.full(X.shape[1], 0.1), self.n_components)
+        self.fits.append((self.n_components, X, self.random_state, self.components_))
+        return self
+
+    def transform(self, X):
+        return np.full((X.shape[0], self.n_components), 1 / self.n_components)
+
+
+@pytest.fixture
+def fits():
+    Recorder.fits.clear()
+    return Recorder.fits
+
+
+def test_folds_seeds_and_measures(fits):
+    folds = list(KFold(3).split(X))
+    rows = compare_topic_counts(X, Recorder(), [3, 2], cv=KFold(3), n_words=5, random_state=0)
+    assert [row["n_components"] for row in rows] == [3, 2] and [K for K, *_ in fits] == [3] * 3 + [2] * 3
+    for i, (_, documents, _, _) in enumerate(fits):
+        assert (documents != X[folds[i % 3][0]]).nnz == 0
+    assert len({seed for _, _, seed, _ in fits}) == 6
+    assert "score" not in rows[0] and "gain" not in rows[0]
+    for row, own in zip(rows, (fits[:3], fits[3:]), strict=True):
+        phi = [each[3] for each in own]
+        expected = {
+            "coherence": [topic_coherence(X[test], p, n_words=5) for p, (_, test) in zip(phi, folds, strict=True)],
+            "exclusivity": [topic_exclusivity(p, n_words=5) for p in phi],
+            "found_again": [
+                np.mean([(jensen_shannon(a, b).min(axis=1) <= 0.5).sum() for b in phi if b is not a]) for a in phi
+            ],
+        }
+        for name, values in expected.items():
+            assert row[name] == pytest.approx(np.mean(values))
+            assert row[f"{name}_std"] == pytest.approx(np.std(values, ddof=1) / np.sqrt(3))
+
+
+def test_documents_are_shuffled_and_seeds_are_all_that_counts(fits):
+    compare_topic_counts(X, Recorder(), [2], cv=2, random_state=0)
+    first = fits[0][1].toarray()
+    assert len(first) == 45 and not np.array_equal(first, X[45:].toarray())
+    rows = compare_topic_counts(X, LDA, [2, 4], cv=2, random_state=0)
+    with parallel_config(backend="threading"):
+        assert repr(compare_topic_counts(X, LDA, [2, 4], cv=2, random_state=0, n_jobs=2)) == repr(rows)
+    assert repr(compare_topic_counts(X, LDA, [2, 4], cv=2, random_state=1)) != repr(rows)
+    # A number of topics has the same fits whatever the others are.
+    alone = compare_topic_counts(X, LDA, [4], cv=2, random_state=0)
+    assert alone[0]["score"] == rows[1]["score"] and alone[0]["found_again"] == rows[1]["found_again"]
+
+
+def test_the_true_number_is_seen():
+    rows = compare_topic_counts(X, GibbsLDA(max_iter=60), [2, 4], cv=3, random_state=0)
+    two, four = rows
+    assert np.isnan(two["gain"]) and four["gain"] > 5 * four["gain_std"] > 0
+    assert four["gain"] == pytest.approx(four["score"] - two["score"])
+    assert four["gain_std"] < four["score_std"]
+    assert four["found_again"] > 3.5 and 0.9 < four["found_share"] <= 1 + 1e-9
+
+
+def test_the_table_prints_errors():
+    rows = compare_topic_counts(X, LDA, [2, 4], cv=2, random_state=0)
+    lines = repr(rows).splitlines()
+    assert len(lines) == 3 and "_std" not in lines[0] and lines[1].count("±") == 5 and lines[2].count("±") == 6
+    assert rows._repr_html_().count("±") == 11 and "_std" not in rows._repr_html_()
+    assert "nan" not in repr(rows) and repr(rows[:0]) == "TableOfErrors([])"
+    assert list(pandas.DataFrame(rows).columns)[:5] == ["n_components", "score", "score_std", "gain", "gain_std"]
+    assert rows.to_csv().startswith("n_components,score,score_std")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CollapsedVariationalLDA(max_iter=5),
+        LatentDirichletAllocation(max_iter=3),
+        NMF(init="random", max_iter=500),
+        ConsensusTopics(GibbsLDA(max_iter=10), n_fits=2, min_prevalence=0.5),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_other_models(model):
+    rows = compare_topic_counts(X.astype(float), model, [2, 3], cv=2, random_state=0)
+    assert ("score" in rows[0]) == (not isinstance(model, (NMF, ConsensusTopics)))
+    assert all(0 <= row["found_share"] <= 1 + 1e-9 for row in rows)
+
+
+def test_a_pipeline_of_texts():
+    texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"] * 5
+    lda = GibbsLDA(doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=20)
+    rows = compare_topic_counts(texts, make_pipeline(CountVectorizer(), lda), [1, 2], cv=2, n_words=3, random_state=0)
+    assert rows[1]["gain"] > 0 and rows[1]["found_again"] == 2
+    frame = pandas.DataFrame(X.toarray(), columns=[f"w{v}" for v in range(40)])
+    assert len(compare_topic_counts(frame, LDA, [2], cv=2)) == 1
+
+
+def test_the_display():
+    rows = compare_topic_counts(X, LDA, [4, 2], cv=2, random_state=0)
+    display = TopicCountComparisonDisplay(rows).plot()
+    assert len(display.axes_) == 5 and "nats" in display.axes_[0].get_title()
+    np.testing.assert_allclose(display.axes_[0].lines[0].get_ydata(orig=False), [rows[1]["score"], rows[0]["score"]])
+    axes = plt.subplots(1, 5)[1]
+    assert list(display.plot(ax=axes).axes_) == list(axes)
+    with pytest.raises(ValueError, match="one Axes for each of the 5 measures; got 2"):
+        display.plot(ax=axes[:2])
+    display.figure_.canvas.draw()
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: compare_topic_counts(LDA, X, [2]), TypeError, "the two arguments are exchanged"),
+        (lambda: compare_topic_counts(X, LDA, 3), TypeError, "must hold numbers of topics"),
+        (lambda: compare_topic_counts(X, LDA, []), TypeError, "must hold numbers of topics"),
+        (lambda: compare_topic_counts(X, LDA, [2, 0]), ValueError, r"n_components\[1\] must be at least 1"),
+        (lambda: compare_topic_counts(X, LDA, [2.5]), TypeError, r"n_components\[0\] must be an int"),
+        (lambda: compare_topic_counts(X, LDA, [2, 2]), ValueError, "the same number twice"),
+        (lambda: compare_topic_counts(X, LDA, [2], cv=1), ValueError, "k-fold"),
+        (lambda: compare_topic_counts(X, LDA, [2], cv=[(np.arange(9), np.arange(9))]), ValueError, "cv has 1 folds"),
+        (lambda: compare_topic_counts(X, LDA, [2], n_words=1), ValueError, "n_words must be at least 2"),
+        (lambda: compare_topic_counts(X, TopicCountLDA(), [2]), TypeError, "has no parameter n_components"),
+        (lambda: compare_topic_counts(X, LabeledLDA(), [2]), TypeError, "LabeledLDA needs labels"),
+        (lambda: compare_topic_counts(X, GibbsLDA, [2]), TypeError, "give a topic model"),
+        (lambda: compare_topic_counts(X, "lda", [2]), TypeError, "give a topic model"),
+        (lambda: compare_topic_counts(-X, LDA, [2]), ValueError, "Negative values"),
+        (
+            lambda: compare_topic_counts(["a b"] * 9, LDA, [2]),
+            ValueError,
+            "X holds texts",
+        ),
+    ],
+)
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
