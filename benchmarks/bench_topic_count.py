@@ -1,12 +1,13 @@
-"""TopicCountLDA: corpora with a known number of topics, comparison of errors with long runs, and a real corpus.
+"""TopicCountLDA: corpora with a known number of topics, a diffuse posterior, real corpora, and its constants.
 
     python benchmarks/bench_topic_count.py --part small
     python benchmarks/bench_topic_count.py --part paper --features 3000
-    python benchmarks/bench_topic_count.py --part diffuse
-    python benchmarks/bench_topic_count.py --part whales --data whales.ldac.gz
+    python benchmarks/bench_topic_count.py --part diffuse --seeds 10
+    python benchmarks/bench_topic_count.py --part real --seeds 2 --data whales.ldac.gz rec.ldac.gz
+    python benchmarks/bench_topic_count.py --part held_out --data whales.ldac.gz
+    python benchmarks/bench_topic_count.py --part constants
 
-Log evidence is in nats; "bias" is `log_evidence_downward_bias_`. Long runs have other pruned chains and other random
-numbers than the fits that they are compared with.
+Log evidence is in nats, times are CPU seconds. Long runs have other chains than the fits that they are compared with.
 """
 
 import argparse
@@ -17,18 +18,40 @@ from pathlib import Path
 import numpy as np
 from peers import describe, read_ldac, stopwatch
 from report import say, table
+from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.evidence.combining import combine_chains
-from sklda._inference.evidence.estimates import Target, estimate
-from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable, normalised
+from sklda._inference.evidence import bennett
+from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.topic_count import cost, count_prior, curve, evidence_by_count, scan
+from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
 from sklda._inference.topic_count.prior_rules import PriorRule
-from sklda._inference.topic_count.pruning import prune
-from sklda.datasets import make_lda_corpus
+from sklda._inference.topic_count.runs import Settings, run_chain
+from sklda.datasets import load_docstrings, make_lda_corpus
+
+CONSTANTS = [
+    (scan, "_FIRST_SHARE"),
+    (scan, "_LARGEST_ERROR"),
+    (scan, "_LARGEST_SHARE"),
+    (scan, "_HOPELESS"),
+    (scan, "_ERRORS"),
+    (scan, "_REACH"),
+    (scan, "_DRAWS"),
+    (bennett, "_START_FACTOR"),
+    (evidence_by_count, "LITTLE"),
+    (evidence_by_count, "_MIDDLE_ERROR"),
+    (evidence_by_count, "_ENOUGH_FREEDOM"),
+    (curve, "_VARIANCES"),
+    (curve, "_FLAT"),
+    (cost, "_DRAWN_TOKENS"),
+    (cost, "_LEAST"),
+    (cost, "_MOST"),
+    (count_prior, "LARGEST"),
+]
 
 
 def fitted(name, X, *arguments, **options):
@@ -37,7 +60,8 @@ def fitted(name, X, *arguments, **options):
         warnings.simplefilter("always")
         lda = TopicCountLDA(*arguments, **options).fit(X)
     low, high = lda.topic_count_interval_
-    say(f"\n{name}: mode {lda.n_components_}, interval {low} to {high}; {lda.n_sweeps_:,} sweeps, {seconds(taken)}")
+    seconds = f"{taken['cpu']:.1f} CPU s"
+    say(f"{name}: mode {lda.n_components_}, interval {low} to {high}; {lda.n_sweeps_:,} sweeps, {seconds}")
     for each in said:
         if not issubclass(each.category, ConvergenceWarning | UserWarning):
             raise each.message
@@ -45,45 +69,16 @@ def fitted(name, X, *arguments, **options):
     return lda, taken
 
 
-def seconds(taken):
-    return f"{taken['wall']:.0f} s, {taken['cpu']:.0f} CPU s"
-
-
-def log_evidence(corpus, rule, counts, options, n_temperatures, seed, evidence_method="guided_ais"):
-    """For each number of topics: log evidence, standard error, downward bias, and priors."""
-    root = random.seed_sequence(seed)
-    seeds = [random.child(root, 0, c) for c in range(options.chains)]
-    priors, states = prune(corpus, rule, counts, seeds, options.jobs)
-    targets = [Target(priors[T], states[T], random.child(root, 1, T)) for T in counts]
-    found = estimate(
-        corpus,
-        targets,
-        method=evidence_method,
-        temperatures=[n_temperatures] * options.runs,
-        n_inner=n_temperatures,
-        n_jobs=options.jobs,
-    )
-    return {T: (*combine_chains(each.log_weights), priors[T]) for T, each in zip(counts, found, strict=True)}
-
-
-def by_count(lda, T):
-    i = int(np.flatnonzero(lda.topic_counts_ == T)[0])
-    return lda.log_evidence_[i], lda.log_evidence_std_[i]
-
-
-def apart(lda):
-    """Difference of the log evidence from the best, in independent errors, for T with runs of full length."""
-    trace, known = lda.evidence_trace_, {}
-    n_sweeps = trace["n_sweeps"].max()
-    for T in np.unique(trace["n_components"][trace["n_sweeps"] == n_sweeps]).tolist():
-        runs = trace[(trace["n_components"] == T) & (trace["n_sweeps"] == n_sweeps)]
-        log_weights = runs["log_evidence"].reshape(len(np.unique(runs["chain"])), -1)
-        known[T] = CountEvidence(None, [], n_sweeps, log_weights)
-    found = EvidenceTable.of(known)
-    best = np.argmax(found.corrected)
-    errors = np.hypot(found.own_std, found.own_std[best])
-    below = (found.corrected[best] - found.corrected) / errors
-    return {T: value for T, value in zip(known, below, strict=True) if value > 0}
+def long_runs(X, given, counts, n_sweeps, options, *, method="guided_ais"):
+    """`EvidenceTable` by long runs of new chains."""
+    corpus, rule = Corpus.from_counts(X), PriorRule(**given, n_features=X.shape[1])
+    settings, by_count = Settings(method, n_sweeps, 1, n_sweeps), {}
+    for T in counts:
+        by_count[T] = CountEvidence(rule(T))
+        for c in range(options.chains):
+            seed = random.child(random.seed_sequence(options.seed + 1000), T, c)
+            by_count[T].add(run_chain(corpus, rule(T), settings, n_sweeps, seed, NEVER_STOP), n_sweeps)
+    return EvidenceTable.of(by_count)
 
 
 def nats(value):
@@ -94,42 +89,39 @@ def nats(value):
 
 
 def small(options):
-    """Six topics, 60,000 tokens: the mode, and the log evidence compared with runs ten times as long."""
+    """Six topics, 60,000 tokens: the mode, and the log evidence compared with long runs."""
     given = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}
     X = make_lda_corpus(300, 100, 6, doc_length=(100, 300), **given, random_state=options.seed).data
     say(describe(X))
-    lda, taken = fitted("scan", X, 2, 12, **given, n_jobs=options.jobs, random_state=options.seed)
-    corpus, counts = Corpus.from_counts(X), [5, 6, 7, 8]
-    with stopwatch() as long_taken:
-        long = log_evidence(corpus, PriorRule(**given, n_features=100), counts, options, 3000, options.seed + 1000)
+    lda, taken = fitted("scan", X, **given, n_jobs=options.jobs, random_state=options.seed)
+    has_runs = np.flatnonzero(np.isfinite(lda.log_evidence_))
+    near = [i for i in has_runs if abs(lda.topic_counts_[i] - 6) < 3]
+    long = long_runs(X, given, lda.topic_counts_[near].tolist(), 1500, options)
     rows = []
-    for T in counts:
-        own, reference = by_count(lda, T), long[T][:3]
-        apart = own[0] + own[2] - reference[0] - reference[2]
-        rows.append([str(T), *map(nats, (*own, *reference, apart))])
-    header = ["T", "scan", "error", "bias", "long runs", "error", "bias", "difference"]
-    table(f"log evidence; long runs took {seconds(long_taken)}", header, rows)
-    posteriors("posterior of the scan", {"scan": lda})
+    for j, i in enumerate(near):
+        own, reference = (lda.log_evidence_[i], lda.log_evidence_std_[i]), (long.value[j], long.std[j])
+        rows.append([str(lda.topic_counts_[i]), *map(nats, (*own, *reference, own[0] - reference[0]))])
+    table("log evidence", ["T", "scan", "error", "long runs", "error", "difference"], rows)
     return {"seconds": taken, "mode": lda.n_components_, "rows": rows}
 
 
 def paper(options):
-    """Section 5 of the paper: twenty topics, 600,000 tokens, from 2 to 100."""
+    """Section 5 of the paper: twenty topics, 600,000 tokens."""
     given = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}
-    X = make_lda_corpus(2000, options.features, 20, doc_length=300, **given, random_state=options.seed).data
+    X = make_lda_corpus(2000, options.features, 20, doc_length=300, **given, random_state=0).data
     say(describe(X))
-    lda, taken = fitted("scan", X, 2, 100, **given, n_jobs=options.jobs, random_state=options.seed, verbose=1)
-    value = lda.log_evidence_
-    best, rows, errors = np.nanmax(value), [], apart(lda)
-    for T in (5, 10, 15, 16, 18, 19, 20, 21, 22, 24, 30, 51, 100):
-        i = T - 2
-        if np.isnan(value[i]):
-            continue
-        below = f"{errors[T]:.1f}" if T in errors else ""
-        rows.append([str(T), *map(nats, by_count(lda, T)), nats(best - value[i]), below])
-    header = ["T", "scan", "error", "bias", "difference", "in independent errors"]
-    table("log evidence", header, rows)
-    return {"seconds": taken, "mode": lda.n_components_, "rows": rows}
+    found = []
+    for seed in range(options.seed, options.seed + options.seeds):
+        lda, taken = fitted(f"seed {seed}", X, **given, n_jobs=options.jobs, random_state=seed)
+        columns = lda.topic_counts_, lda.log_evidence_, lda.log_evidence_std_, lda.topic_count_posterior_
+        rows = [
+            [str(T), nats(value), nats(std), f"{p:.3f}"]
+            for T, value, std, p in zip(*columns, strict=True)
+            if np.isfinite(value)
+        ]
+        table("log evidence", ["T", "scan", "error", "p(T | w)"], rows)
+        found.append({"seconds": taken, "mode": lda.n_components_, "rows": rows})
+    return found
 
 
 # --- a diffuse posterior ----------------------------------------------------------------------------------------------
@@ -137,133 +129,125 @@ def paper(options):
 
 def diffuse(options):
     """Twenty documents of 25 tokens: the posterior is broad, and the estimator of the paper favours few topics."""
-    given = {"doc_topic_prior": 0.2, "topic_word_prior": 0.2}
-    X = make_lda_corpus(20, 15, 6, doc_length=25, **given, random_state=options.seed).data
+    given, counts = {"doc_topic_prior": 0.2, "topic_word_prior": 0.2}, list(range(2, 13))
+    X = make_lda_corpus(20, 15, 6, doc_length=25, **given, random_state=0).data
     say(describe(X))
-    common = given | {"n_jobs": options.jobs, "random_state": options.seed, "max_sweeps": options.max_sweeps}
-    found = {
-        "scan": fitted("scan", X, 2, 12, **common)[0],
-        "paper, scan": fitted("paper's estimator, scan", X, 2, 12, evidence="cgs_transition", **common)[0],
-        "paper, pmmh": fitted(
-            "paper's estimator, pmmh", X, 2, 12, evidence="cgs_transition", method="pmmh", n_runs=1, **common
-        )[0],
+    common = given | {"n_jobs": options.jobs}
+    seeds = range(options.seed, options.seed + options.seeds)
+    fits = [fitted(f"scan, seed {seed}", X, 2, 12, random_state=seed, **common)[0] for seed in seeds]
+    others = {
+        "paper, scan": {"evidence": "cgs_transition"},
+        "paper, pmmh": {"evidence": "cgs_transition", "method": "pmmh", "n_runs": 1},
     }
-    with stopwatch() as taken:
-        rule, counts = PriorRule(**given, n_features=15), list(range(2, 13))
-        long = log_evidence(Corpus.from_counts(X), rule, counts, options, 60_000, options.seed + 1000, "ais")
-    values, errors, *_ = np.array([long[T][:3] for T in counts]).T
-    truth = normalised(values)
-    posteriors("p(T | w)", found, {"long runs": truth})
-    if options.repeats > 1:
-        fits = [found["scan"]]
-        for seed in range(1, options.repeats):
-            fits.append(fitted(f"scan, seed {seed}", X, 2, 12, **common | {"random_state": options.seed + seed})[0])
-        calibration(counts, truth, errors, fits)
+    found = {name: fitted(name, X, 2, 12, random_state=0, **common, **each)[0] for name, each in others.items()}
+    long = long_runs(X, given, counts, 20_000, options, method="ais")
+    truth = softmax(long.value)
+    own = softmax(long.value + long.std * np.random.default_rng(0).standard_normal((4000, len(counts))), axis=1).std(
+        axis=0
+    )
+    posterior, stated = (
+        np.array([getattr(lda, name) for lda in fits])
+        for name in ("topic_count_posterior_", "topic_count_posterior_std_")
+    )
+    inside, likely = np.abs(posterior - truth) < 2 * np.hypot(stated, own), truth > 0.01
+    columns = [truth, own, posterior.mean(axis=0), stated.mean(axis=0), inside.mean(axis=0)]
+    columns += [lda.topic_count_posterior_ for lda in found.values()]
+    rows = [[str(T), *(f"{column[i]:.3f}" for column in columns)] for i, T in enumerate(counts)]
+    header = ["T", "long runs", "error", "mean of scans", "mean error", "within two errors", *found]
+    table(f"{len(fits)} scans; for likely T {inside[:, likely].mean():.3f} within two errors", header, rows)
+    return rows
+
+
+# --- real corpora -----------------------------------------------------------------------------------------------------
+
+
+def real(options):
+    """Several seeds of each corpus with default parameters: modes, intervals and costs."""
     rows = []
-    for T, value, error in zip(counts, values, errors, strict=True):
-        away = [nats(by_count(lda, T)[0] - value) for lda in found.values()]
-        rows.append([str(T), nats(value), f"{error:.2f}", *away])
-    title = f"log evidence by long runs ({seconds(taken)}), and the differences of the fits from it"
-    table(title, ["T", "long", "error", *found], rows)
-    return {"posterior": {name: lda.topic_count_posterior_.tolist() for name, lda in found.items()}, "rows": rows}
+    for name, X in corpora(options.data):
+        say(f"\n{name}: {describe(X)}")
+        for seed in range(options.seed, options.seed + options.seeds):
+            lda, taken = fitted(f"seed {seed}", X, n_jobs=options.jobs, random_state=seed)
+            interval = "{} to {}".format(*lda.topic_count_interval_)
+            rows.append([name, str(seed), str(lda.n_components_), interval, f"{taken['cpu']:.0f}"])
+    table("default parameters", ["corpus", "seed", "mode", "interval", "CPU s"], rows)
+    return rows
 
 
-def calibration(counts, truth, errors, fits):
-    """How often p(T | w) of several fits is within two errors of the long runs; the errors of both are added."""
-    own = np.random.default_rng(0).standard_normal((4000, len(counts))) * errors
-    own = normalised(np.log(truth) + own).std(axis=0)
-    found = np.array([lda.topic_count_posterior_ for lda in fits])
-    stated = np.array([lda.topic_count_posterior_std_ for lda in fits])
-    inside = np.abs(found - truth) < 2 * np.hypot(stated, own)
-    likely = truth > 0.01
-    columns = truth, own, found.mean(axis=0), stated.mean(axis=0), inside.mean(axis=0)
-    rows = [[str(T), *(f"{column[i]:.3f}" for column in columns)] for i, T in enumerate(counts) if likely[i]]
-    header = ["T", "long runs", "error", "mean of scans", "mean error", "within two errors"]
-    table(f"{len(fits)} scans; for all T {inside[:, likely].mean():.3f} within two errors", header, rows)
+def corpora(paths):
+    yield "docstrings", load_docstrings().data
+    for path in paths:
+        yield path.parent.name, read_ldac(path)
 
 
-def posteriors(title, found, others=()):
-    first = next(iter(found.values()))
-    header = ["T"]
-    for name in found:
-        header += [name, "error"]
-    rows = []
-    for i, T in enumerate(first.topic_counts_):
-        row = [str(T)]
-        for lda in found.values():
-            row += [f"{lda.topic_count_posterior_[i]:.3f}", f"{lda.topic_count_posterior_std_[i]:.3f}"]
-        rows.append(row + [f"{values[i]:.3f}" for values in dict(others).values()])
-    table(title, [*header, *dict(others)], rows)
-
-
-# --- a real corpus ----------------------------------------------------------------------------------------------------
-
-
-def whales(options):
-    """A real corpus with the priors of the paper, and with priors learnt for each number of topics."""
-    X = read_ldac(options.data)
-    say(describe(X))
-    corpus, found = Corpus.from_counts(X), {}
-    rules = {
-        f"alpha = {options.alpha}, eta = {options.eta}": PriorRule(options.alpha, options.eta, X.shape[1]),
-        "learnt priors": PriorRule.learning(None, None, X.shape[1]),
-    }
-    for name, rule in rules.items():
-        rows = []
-        with stopwatch() as taken:
-            learning = [random.seed_sequence(options.seed + c) for c in range(options.chains)]
-            priors, _ = prune(corpus, rule, options.counts, learning, options.jobs)
-            for T in options.counts:
-                alpha, eta = float(priors[T].doc[0, 0]), float(priors[T].word[0])
-                given = {"doc_topic_prior": alpha, "topic_word_prior": eta, "n_jobs": options.jobs}
-                (a, a_std), (b, b_std) = (
-                    metrics.log_evidence(X, T, **given, random_state=options.seed + seed) for seed in range(2)
-                )
-                apart = f"{(a - b) / np.hypot(a_std, b_std):+.1f}"
-                rows.append([str(T), *map(nats, (a, a_std, b, b_std)), apart, f"{alpha:.3f}, {eta:.3f}"])
-                say("  ".join(rows[-1]))
-        header = ["T", "seed 0", "error", "seed 1", "error", "diff., in errors", "alpha, eta"]
-        table(f"log evidence, {name}; {seconds(taken)}", header, rows)
-        found[name] = rows
-    found["held out"] = scores(X, options)
-    return found
-
-
-def scores(X, options):
-    """Held-out likelihood and leave-one-out score of a fifth of the documents, for fits with pruned initialisation."""
-    order = np.random.default_rng(options.seed).permutation(X.shape[0])
-    test, train = np.split(order, [X.shape[0] // 5])
+def held_out(options):
+    """Held-out likelihood and leave-one-out score of a fifth of the documents, with given priors."""
+    X = read_ldac(options.data[0])
+    test, train = np.split(np.random.default_rng(options.seed).permutation(X.shape[0]), [X.shape[0] // 5])
     rows = []
     for T in options.counts:
         given = {"doc_topic_prior": options.alpha, "topic_word_prior": options.eta, "random_state": options.seed}
+        evidence, std = metrics.log_evidence(X, T, **given, n_jobs=options.jobs)
         lda = GibbsLDA(T, **given, init="prune", max_iter=200)
-        held_out = lda.fit(X[train]).score_samples(X[test]).sum()
+        score = lda.fit(X[train]).score_samples(X[test]).sum()
         left_out = metrics.leave_one_out_score(X, lda.fit(X), documents=test, n_draws=50, random_state=options.seed)
-        rows.append([str(T), nats(held_out), nats(left_out.score), nats(left_out.std)])
-        say("  ".join(rows[-1]))
+        rows.append([str(T), *map(nats, (evidence, std, score, left_out.score, left_out.std))])
     title = f"{len(test)} documents: sum of held-out log-likelihoods, and leave-one-out score"
-    table(title, ["T", "held out", "leave one out", "error"], rows)
+    table(title, ["T", "log evidence", "error", "held out", "leave one out", "error"], rows)
+    return rows
+
+
+# --- constants --------------------------------------------------------------------------------------------------------
+
+
+def constants(options):
+    """What half and twice each constant do to the answer and to the cost, on a small corpus and on a few texts."""
+    given = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1}
+    cases = {
+        "simulated": (make_lda_corpus(120, 40, 4, doc_length=60, **given, random_state=0).data, given),
+        "docstrings": (load_docstrings().data[::30], {}),
+    }
+    rows = []
+    for module, name in [(None, "as they are"), *CONSTANTS]:
+        for factor in (0.5, 2) if module else (1,):
+            before = getattr(module, name, None)
+            if module:
+                changed = before * factor
+                setattr(module, name, max(int(changed), 1) if isinstance(before, int) else changed)
+            row = [name.strip("_").lower(), f"{factor:g}"]
+            for X, priors in cases.values():
+                with warnings.catch_warnings(), stopwatch() as taken:
+                    warnings.simplefilter("ignore")
+                    fits = [TopicCountLDA(**priors, random_state=seed).fit(X) for seed in range(options.seeds)]
+                low, high = np.mean([lda.topic_count_interval_ for lda in fits], axis=0)
+                mode = np.mean([lda.n_components_ for lda in fits])
+                row += [f"{mode:.3g} ({low:.3g} to {high:.3g})", f"{taken['cpu'] / len(fits):.1f}"]
+            rows.append(row)
+            say("  ".join(row))
+            if module:
+                setattr(module, name, before)
+    header = ["constant", "factor", *(text for name in cases for text in (f"{name}: mode (interval)", "CPU s"))]
+    table(f"means over {options.seeds} seeds", header, rows)
     return rows
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=("small", "paper", "diffuse", "whales"), default="small")
-    parser.add_argument("--data", type=Path, help="corpus of --part whales, with one document per line")
+    parts = ("small", "paper", "diffuse", "real", "held_out", "constants")
+    parser.add_argument("--part", choices=parts, default="small")
+    parser.add_argument("--data", type=Path, nargs="*", default=[], help="corpora with one document per line")
     parser.add_argument("--features", type=int, default=100, help="number of words for --part paper")
-    parser.add_argument("--alpha", type=float, default=0.11, help="alpha for --part whales")
-    parser.add_argument("--eta", type=float, default=0.41, help="eta for --part whales")
-    parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="T for --part whales")
-    parser.add_argument("--runs", type=int, default=2, help="long runs from each pruned chain")
-    parser.add_argument("--chains", type=int, default=2, help="pruned chains for the long runs")
-    parser.add_argument("--max-sweeps", type=int, help="max_sweeps for --part diffuse")
-    parser.add_argument("--repeats", type=int, default=1, help="scans for --part diffuse, with one seed each")
+    parser.add_argument("--alpha", type=float, default=0.11, help="alpha for --part held_out")
+    parser.add_argument("--eta", type=float, default=0.41, help="eta for --part held_out")
+    parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="T for --part held_out")
+    parser.add_argument("--chains", type=int, default=4, help="chains of the long runs at each T")
+    parser.add_argument("--seeds", type=int, default=1, help="fits of each corpus")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    if options.part == "whales" and options.data is None:
-        parser.error("--part whales needs --data")
+    if options.part == "held_out" and not options.data:
+        parser.error("--part held_out needs --data")
     with threadpool_limits(1):
         found = globals()[options.part](options)
     if options.json is not None:
