@@ -77,7 +77,7 @@ def test_the_errors_of_the_evidence_are_calibrated(n_chains, half_distance, betw
         table = EvidenceTable.of(by_count)
         # The mean of the better half of many normal values is .8 standard deviations above their mean.
         errors = table.value - 0.8 * between * (between > 0)
-        covered.append(np.abs(errors[1]) < 2 * table.std[1])
+        covered.append(np.abs(errors[1]) < 2 * np.hypot(table.std, table.common)[1])
         forward = np.mean([chain.forward[0] for chain in by_count[5].chains])
         alone.append(np.abs(forward) < 2 * np.sqrt(2 * half_distance / n_chains))
     assert np.mean(covered) > 0.875
@@ -197,7 +197,7 @@ def test_what_a_budget_does_not_allow_is_said(X):
 
 def test_a_budget():
     corpus = type("Corpus", (), {"n_tokens": 10**6})
-    assert Budget(corpus, None, 200).limit == 10_000
+    assert Budget(corpus, None, 200).limit == 20_000
     corpus.n_tokens = 50_000
     assert Budget(corpus, None, 200).limit == 60_000
     budget = Budget(corpus, 1000, 300)
@@ -281,7 +281,7 @@ def test_verbose_says_the_cost_and_what_is_known(X, capsys):
     first, *lines = capsys.readouterr().out.splitlines()
     words = r"2400 tokens; the first runs take (\d+) sweeps, about \S+ s; the whole fit at most (\d+) sweeps, about"
     runs, most = map(int, re.search(words, first).groups())
-    assert runs == 3 * 2 * (3 * 21 + 21)
+    assert runs == 3 * 2 * (8 * 21 + 20 + 2 * 21 + 1)
     assert most == 200_000
     known = r"; \d+ sweeps so far; most likely: \d topics \(\d\.\d\d\), \d to \d with 0\.95"
     assert all(re.search(known, line) for line in lines)

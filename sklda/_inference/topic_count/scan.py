@@ -108,10 +108,12 @@ class Scan:
         """Lengths of the first runs, by number of topics: as in the settings, or as the budget allows."""
         counts, n_sweeps = np.array(sorted(self.prior.up_to(LARGEST))), self.settings.n_sweeps
         apart = np.geomspace(counts[0], min(counts[-1], _REACH**2 * counts[0]), 3)
-        first = {int(counts[np.abs(counts - T).argmin()]) for T in apart}
+        first = sorted({int(counts[np.abs(counts - T).argmin()]) for T in apart})
         while n_sweeps > 2 and self._sweeps(dict.fromkeys(first, n_sweeps)) > _FIRST_SHARE * self.budget.limit:
             n_sweeps //= 2
-        lengths = dict.fromkeys(sorted(first), n_sweeps)
+        while len(first) > 1 and not self.budget.allows(self._sweeps(dict.fromkeys(first, n_sweeps))):
+            first.pop()
+        lengths = dict.fromkeys(first, n_sweeps)
         self.budget.check(self._sweeps(lengths))
         return lengths
 
