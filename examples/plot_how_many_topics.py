@@ -45,13 +45,11 @@ coherence = {
 stability = [fit.topic_stability_.mean() for fit in fits]
 
 # %%
-# :class:`sklda.TopicCountLDA` estimates the evidence. This fit has one
-# chain and few sweeps, to save time. The most likely number is therefore
-# not precise, but it is above 100.
+# :class:`sklda.TopicCountLDA` estimates the evidence. This fit has few
+# sweeps, to save time. The most likely number is therefore not precise, but
+# it is above 100.
 
-evidence = TopicCountLDA(n_chains=1, max_sweeps=1000, random_state=0).fit(
-    train
-)
+evidence = TopicCountLDA(max_sweeps=3000, random_state=0).fit(train)
 print("most likely number of topics:", evidence.n_components_)
 seen = np.isfinite(evidence.log_evidence_) & (evidence.topic_counts_ >= 5)
 

@@ -45,13 +45,16 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
     The evidence p(w | T) is estimated by annealing between independent tokens and the posterior of z, in both
     directions. By default (``method="scan"``):
 
-    1. Three numbers of topics T, each about twice the one before, get runs.
-    2. Runs at T: `n_chains` new chains are annealed. From each, one run goes forward and one backward, and Bennett's
-       acceptance ratio makes one value of the two. The spread between chains is the error of log p(w | T).
-    3. log p(w | T) over all T is a smooth curve through these values. Draws of it are draws of p(T | w).
+    1. Runs at T: `n_chains` new chains are annealed. From each, one run goes forward and one backward. If the forward
+       weights vary little, log p(w | T) is the log of their mean; otherwise Bennett's acceptance ratio makes one value
+       of both directions. Its error comes from the spread between runs and between chains.
+    2. The first runs are at three T, each about twice the one before.
+    3. log p(w | T) over all T is a smooth curve through these values, and falls beyond a T that is far below the mode.
+       Draws of the curve are draws of p(T | w).
     4. The next runs are made at the T whose value would reduce the variance of p(T | w) most. They are twice as long
-       as before if their variance is above 2 nats squared and above that between chains.
-    5. This ends when each p(T | w) is known to 0.05, or its mean T to a tenth, or when `max_sweeps` is spent.
+       as the last ones at T if these vary by more than 2 nats squared, and by more than the chains.
+    5. This ends when each p(T | w) is known to 0.05, or the mean of T to a tenth, with runs at the mode, beside it and
+       beside the interval; or when `max_sweeps` is spent.
 
     The topics are those of chains at the most likely T.
 
@@ -72,10 +75,9 @@ default=None
         Doss 2018). Without `max_components` its range ends at 20.
     evidence : str, default="guided_ais"
         How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"guided_ais"`` anneals between the posterior
-        and independent tokens near a mode, ``"ais"`` between the posterior and the prior.
-        ``"cgs_transition"`` is the estimator of Chen &
-        Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, and by more with more topics. So
-        it favours few topics. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are
+        and independent tokens near a mode, ``"ais"`` between the posterior and the prior. ``"cgs_transition"`` is the
+        estimator of Chen & Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, and by more
+        with more topics. So it favours few topics. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are
         worse. They are meant for comparisons, with a warning. ``method="pmmh"`` needs unbiased estimates and refuses
         them.
     doc_topic_prior : float, default=None
@@ -88,7 +90,8 @@ default=None
         because the evidence of different T is compared, so there is no ``"asymmetric"``. True is the same as
         ``"symmetric"``.
     n_temperatures : int, default=300
-        Sweeps of the first annealing runs. A scan makes longer ones as above.
+        Sweeps of the first annealing runs; fewer if these would take more than an eighth of `max_sweeps`. The chains
+        before them have 300 annealed sweeps, but at most eight times as many as a run. A scan makes longer ones as above.
     n_runs : int, default=None
         Annealing runs from each chain, in either direction. None: 1, or 2 with ``method="pmmh"``.
     n_chains : int, default=2
@@ -97,8 +100,9 @@ default=None
         Sweeps of one estimate, for kinds of `evidence` that do not anneal.
     max_sweeps : int, default=None
         The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
-        annealing in both directions, and the last ones. If it does not allow the next runs, the fit ends. None: 1.5e9
-        divided by the number of tokens, but from 10,000 to 200,000. ``method="pmmh"`` does not use it.
+        annealing in both directions, and the last ones. If it does not allow the next runs, the fit ends with the
+        results so far and a warning. None: 3e9 divided by the number of tokens, but from 20,000 to 200,000.
+        ``method="pmmh"`` does not use it.
     n_proposals : int, default=1000
         Proposals of ``method="pmmh"``.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -128,10 +132,11 @@ default=None
     n_components_ : int
         The most likely number of topics that had runs.
     log_evidence_ : ndarray of shape (n_counts,)
-        log p(w | T) by the runs at T, in nats; NaN without runs. With the scan, by Bennett's ratio from the better half
-        of the chains; with other kinds of `evidence`, the logarithm of the mean of their estimates.
+        log p(w | T) by the runs at T, in nats; NaN without runs. With the scan, as above; if chains are in different
+        modes, from the better half of them. With other kinds of `evidence`, the logarithm of the mean of their estimates.
     log_evidence_std_ : ndarray of shape (n_counts,)
-        Its standard error, from the spread between chains and between directions.
+        Its standard error, from the spread between runs and between chains. Part of it is common to all T: the middle
+        between forward and backward runs is not exactly the value. Most of this part cancels in p(T | w).
     evidence_trace_ : ndarray of shape (n_estimates,)
         All estimates, with fields ``n_components``, ``chain``, ``n_sweeps``, ``log_evidence`` (forward) and
         ``log_evidence_backward`` (NaN with pmmh).
