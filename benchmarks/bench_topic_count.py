@@ -201,7 +201,7 @@ def held_out(options):
 
 
 def constants(options):
-    """What half and twice each constant do to the answer and to the cost, on a small corpus and on a few texts."""
+    """The answer and its cost with half and twice each constant, on a small corpus and on a few texts."""
     given = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1}
     cases = {
         "simulated": (make_lda_corpus(120, 40, 4, doc_length=60, **given, random_state=0).data, given),

@@ -149,7 +149,9 @@ def test_runs_are_longer_where_runs_and_not_chains_differ(X):
 @pytest.mark.parametrize("evidence", ["guided_ais", "ais", "cgs_transition"])
 def test_the_budget_binds(X, evidence, learn, bounds):
     for max_sweeps in (500, 2500):
-        lda = TopicCountLDA(*bounds, evidence=evidence, learn_priors=learn, max_sweeps=max_sweeps, random_state=0).fit(X)
+        lda = TopicCountLDA(*bounds, evidence=evidence, learn_priors=learn, max_sweeps=max_sweeps, random_state=0).fit(
+            X
+        )
         assert max_sweeps / 10 < lda.n_sweeps_ <= max_sweeps
         assert 1 <= lda.n_iter_ <= 100
         assert lda.topic_count_posterior_.sum() == pytest.approx(1)
@@ -182,7 +184,9 @@ def test_sweeps_are_counted(X, monkeypatch):
 
 def test_a_budget_without_first_runs_is_refused(X):
     lda = TopicCountLDA(2, 4, max_sweeps=4)
-    with pytest.raises(ValueError, match=r"max_sweeps=4 is too small: .* take at least \d+ sweeps\. Give max_sweeps=None"):
+    with pytest.raises(
+        ValueError, match=r"max_sweeps=4 is too small: .* take at least \d+ sweeps\. Give max_sweeps=None"
+    ):
         lda.fit(X)
     assert not fitted_names(lda)
 
@@ -317,8 +321,8 @@ def test_the_parts_of_a_range():
 @ignore
 def test_a_likely_number_beyond_a_gap_of_the_prior_is_found(X):
     prior = np.where(np.isin(np.arange(2, 41), [2, 40]), 1.0, 0.0)
-    lda = TopicCountLDA(2, 40, topic_count_prior=prior, n_temperatures=50, max_sweeps=3000, **PRIORS, random_state=0).fit(
-        X
-    )
+    lda = TopicCountLDA(
+        2, 40, topic_count_prior=prior, n_temperatures=50, max_sweeps=3000, **PRIORS, random_state=0
+    ).fit(X)
     assert lda.topic_counts_.tolist() == [2, 40]
     assert np.isfinite(lda.log_evidence_).all()

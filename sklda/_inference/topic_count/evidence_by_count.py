@@ -93,8 +93,8 @@ class EvidenceTable:
 
         Two chains do not tell a variance, so neighbouring numbers of topics share theirs. If forward runs vary little,
         the value is the log of their mean, which is unbiased whatever the modes of the chains. Otherwise it is that of
-        the runs in both directions as far as the runs explain the differences between chains, and as far as they do
-        not, the mean of the better half of the chains: worse modes say nothing of p(w).
+        the runs in both directions as far as the runs explain the differences between chains. As far as they do not, it
+        is the mean of the better half of the chains, because worse modes say nothing of p(w).
         """
         counts = sorted(by_count)
         known = [by_count[T] for T in counts]
