@@ -241,7 +241,7 @@ class Scan:
         """`Posterior` by the runs so far."""
         table, (possible, _, draws) = EvidenceTable.of(self.by_count), self._draws()
         counts = np.array(sorted({*possible.tolist(), *self.prior.up_to(LARGEST)}))
-        probability, errors, (value, std) = *np.zeros((2, len(counts))), np.full((2, len(counts)), np.nan)
+        (probability, errors), (value, std) = np.zeros((2, len(counts))), np.full((2, len(counts)), np.nan)
         at, has_runs = np.searchsorted(counts, possible), np.searchsorted(counts, table.counts)
         probability[at], errors[at] = draws.mean(axis=0), standard_errors(draws)
         value[has_runs], std[has_runs] = table.value, np.hypot(table.std, table.common)
