@@ -31,7 +31,7 @@ from sklda._inference.priors import LARGEST, SMALLEST, Priors
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.types import Seed
-from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of, turned
+from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of
 
 
 class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
@@ -69,7 +69,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         counts as one. For Gibbs-EM, the number of sweeps that learn h; for variational EM, the largest number of
         M-steps. None: 3e8 divided by the number of tokens, between 400 and 24,000; on a grid between 400 and 5000, for
         the EM methods between 30 and 1000.
-    tol : float, default=0.2
+    tol : float, default=0.25
         A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
         below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in
         different modes of the topic assignments, or the corpus has no topics to find. 0: it ends after `max_iter`
@@ -219,7 +219,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         method: Literal["skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"] = "skeleton",
         n_tuning: int | None = None,
         max_iter: int | None = None,
-        tol: float = 0.2,
+        tol: float = 0.25,
         grid_shape: tuple[int, int] = (11, 11),
         region: ArrayLike | None = None,
         functionals: dict[str, Callable[..., float]] | None = None,
@@ -266,8 +266,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             max_iter=max_iter,
             n_draws=self.n_draws,
             tol=self.tol,
-            grid_shape=turned(self._checked_shape()),
-            region=WIDEST if region is None else turned(region),
+            grid_shape=self._checked_shape(),
+            region=WIDEST if region is None else region,
             grid_is_region=region is not None,
             tempering=Tempering.make(self.tempering),
             functionals=tuple(functionals.values()),
@@ -332,7 +332,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they are now."""
-        paths = [turned(np.reshape(chain.prior_path, (-1, 2)).T).T for chain in map(with_a_record, chains)]
+        paths = [np.reshape(chain.prior_path, (-1, 2)) for chain in map(with_a_record, chains)]
         trace = np.full((len(chains), max(map(len, paths)), 2), np.nan)
         for row, path in zip(trace, paths, strict=True):
             row[: len(path)] = path

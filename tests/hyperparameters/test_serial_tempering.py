@@ -53,7 +53,7 @@ def test_records_are_those_of_the_state(options):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
     at = chain.observations.at
     np.testing.assert_array_equal(
-        chain.prior_path, np.stack([chain.grid.etas[at[:, 0]], chain.grid.alphas[at[:, 1]]], 1)
+        chain.prior_path, np.stack([chain.grid.alphas[at[:, 0]], chain.grid.etas[at[:, 1]]], 1)
     )
     np.testing.assert_array_equal(plain.word_topic_counts, chain.word_topic_counts)
 
@@ -86,8 +86,8 @@ def test_grid_points_are_drawn_from_their_conditional():
 
 def grid_points_p(kind, break_it=lambda chain: None):
     """p-value of the visits of grid points against their exact probabilities, by enumeration."""
-    h = np.array([0.1, 2.0]), np.array([0.1, 3.0])
-    exact = [[Enumeration(DOCS, 4, 2, alpha, eta) for alpha in h[1]] for eta in h[0]]
+    h = np.array([0.1, 3.0]), np.array([0.1, 2.0])
+    exact = [[Enumeration(DOCS, 4, 2, alpha, eta) for eta in h[1]] for alpha in h[0]]
     log_zeta = np.array([[0.0, 0.5], [1.0, -0.5]])
     p = np.exp(np.array([[logsumexp(each.log_joint) for each in row] for row in exact]) - log_zeta).ravel()
     corpus = exact[0][0].corpus

@@ -29,7 +29,7 @@ def normal_draws(seed, n=(300, 200, 400)):
 
 def log_ratios(mixture, log_p):
     """log zeta of each point minus that of the first, from the denominators."""
-    log_zeta = np.log((mixture.weights[:, None] * np.exp(log_p - mixture.log_denominators[:, None])).sum(axis=0))
+    log_zeta = np.log(np.exp(log_p - mixture.log_denominators[:, None]).sum(axis=0))
     return log_zeta - log_zeta[0]
 
 
@@ -38,7 +38,7 @@ def z_values(n_seeds=200, break_it=False):
     found = []
     for seed in range(n_seeds):
         log_p, at, exact = normal_draws(seed)
-        mixture = Mixture.of(log_p, at, np.ones(len(at)))
+        mixture = Mixture.of(log_p, at)
         terms = np.exp(log_p[:, [2, 0]] - mixture.log_denominators[:, None])
         terms = (terms / terms.sum(axis=0)) @ np.array([[1.0], [-1.0]])
         influences = terms if break_it else mixture.influences(terms)
@@ -50,7 +50,7 @@ def z_values(n_seeds=200, break_it=False):
 
 def test_the_constants_solve_their_equation_and_have_their_errors():
     log_p, at, _ = normal_draws(0)
-    mixture = Mixture.of(log_p, at, np.ones(len(at)))
+    mixture = Mixture.of(log_p, at)
     np.testing.assert_allclose(mixture.members.sum(axis=0), np.bincount(at), rtol=1e-6)
     z = z_values()
     # 200 normal values: the sum of squares has a chi-square distribution, with these quantiles at 1e-5.
@@ -59,15 +59,6 @@ def test_the_constants_solve_their_equation_and_have_their_errors():
 
 def test_errors_without_the_influence_of_zeta_are_found():
     assert not 127 < (z_values(break_it=True) ** 2).sum() < 294
-
-
-def test_weights_count_as_draws():
-    """Draws of weight two, and the same draws twice."""
-    log_p, at, _ = normal_draws(0)
-    weights = np.where(np.arange(len(at)) % 3 == 0, 2.0, 1.0)
-    twice = np.repeat(np.arange(len(at)), weights.astype(int))
-    ours, theirs = Mixture.of(log_p, at, weights), Mixture.of(log_p[twice], at[twice], np.ones(len(twice)))
-    np.testing.assert_allclose(log_ratios(ours, log_p), log_ratios(theirs, log_p[twice]), atol=1e-7)
 
 
 def three_kinds():
@@ -105,23 +96,23 @@ def found_in(alone):
     """The skeleton of chains in given modes, its pool, and what becomes of them."""
     pool = make_pool(8000)
     pool.chains = [in_mode(kind, c) for c, kind in enumerate(alone)]
-    found = find_maximum(pool, np.log([0.5, 0.1]), 20, 0.2)
+    found = find_maximum(pool, np.log([0.1, 0.5]), 20, 0.2)
     return found, pool, resolve(pool, found, 20, SEED)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_chains_move_to_the_modes_of_the_best_evidence():
     """The third kind alone is a mode hundreds of nats down."""
-    found, pool, (after, disagree) = found_in([0, 0, 2, 2])
+    found, pool, after = found_in([0, 0, 2, 2])
     assert not found.agree
     assert [alone_in(chain) for chain in pool.chains] == [0, 0, 0, 0]
-    assert not disagree and after.agree
+    assert after.agree
     assert (np.abs(after.maximum.log_h - found.maximum.log_h) > 0.05).any()
 
 
 def test_chains_in_one_mode_agree():
-    found, _, (after, disagree) = found_in([0, 0, 0, 0])
-    assert found.agree and after is found and not disagree
+    found, _, after = found_in([0, 0, 0, 0])
+    assert found.agree and after is found
 
 
 def test_searches_find_the_best_modes():
@@ -157,7 +148,7 @@ def test_visits_are_as_long_as_they_should_be():
 def test_a_maximum_far_from_the_first_points_is_found():
     """The chains begin at an h a thousand times too large and too small."""
     h = []
-    for start in ([0.5, 0.1], [50.0, 0.001]):
+    for start in ([0.1, 0.5], [0.001, 50.0]):
         pool = make_pool(8000)
         pool.chains = [in_mode(0, c) for c in range(4)]
         with warnings.catch_warnings():

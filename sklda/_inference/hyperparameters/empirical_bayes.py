@@ -1,4 +1,4 @@
-"""h = (eta, alpha) by maximum marginal likelihood: the stages of each method in their order, and the result."""
+"""h = (alpha, eta) by maximum marginal likelihood: the stages of each method in their order, and the result."""
 
 from dataclasses import dataclass
 
@@ -14,22 +14,12 @@ from sklda._inference.hyperparameters.convergence import (
 )
 from sklda._inference.hyperparameters.marginal_likelihood import Curve, region_of
 from sklda._inference.hyperparameters.maximum import Maximum
-from sklda._inference.hyperparameters.mixtures import conditional_means, mixture_denominators
+from sklda._inference.hyperparameters.mixtures import conditional_means
 from sklda._inference.hyperparameters.modes import Beginning, begin, resolve
-from sklda._inference.hyperparameters.settings import RESTARTS
 from sklda._inference.hyperparameters.skeleton import find_maximum
 from sklda._inference.hyperparameters.subsampling import find_region
-from sklda._inference.hyperparameters.tempered_stages import (
-    current_curve,
-    current_maximum,
-    full_bayes,
-    log_h_series,
-    serial_tempering,
-    stack_draws,
-)
+from sklda._inference.hyperparameters.tempered_stages import RESTARTS, current_curve, full_bayes, serial_tempering
 
-# Sweeps for functionals, in units of `n_tuning`.
-_FUNCTIONALS = 5
 # Nats below the maximum at which the region of a grid ends: 3.5 standard deviations.
 _DROP = 3.5**2 / 2
 
@@ -41,14 +31,14 @@ class MarginalLikelihoodEstimate:
     Attributes
     ----------
     method : str
-    curve : Curve
+    curve : Curve or AveragedCurve
         m(h).
     maximum : Maximum
-    etas, alphas : ndarray of shape (n_etas,) and (n_alphas,)
+    alphas, etas : ndarray of shape (n_alphas,) and (n_etas,)
         Values at which the chains were swept.
     region : pair of (float, float)
         The box in which the maximum was searched.
-    occupancy : ndarray of shape (n_etas, n_alphas)
+    occupancy : ndarray of shape (n_alphas, n_etas)
         Share of the draws at each pair; on a grid by the full conditionals of the grid point.
     acceptance_rate : float
         Share of the sweeps before which h changed.
@@ -67,8 +57,8 @@ class MarginalLikelihoodEstimate:
     method: str
     curve: Curve
     maximum: Maximum
-    etas: np.ndarray
     alphas: np.ndarray
+    etas: np.ndarray
     region: tuple
     occupancy: np.ndarray
     acceptance_rate: float
@@ -112,25 +102,24 @@ def estimate(pool, method):
 def _by_skeleton(pool, n_last):
     """m(h) from a skeleton; functionals by full Bayes around its maximum."""
     settings, seed = pool.settings, random.child(pool.seed, 0)
-    n_functionals = min(settings.max_iter // 3, _FUNCTIONALS * settings.n_tuning) if settings.functionals else 0
-    beginning = begin(pool, seed)
-    reserved = n_last + n_functionals
+    n_functionals = min(settings.max_iter // 3, 5 * settings.n_tuning) if settings.functionals else 0
+    beginning, reserved = begin(pool, seed), n_last + n_functionals
     found = find_maximum(pool, beginning.log_h, reserved, settings.tol)
-    found, disagree = resolve(pool, found, reserved, random.child(pool.seed, 2))
+    found = resolve(pool, found, reserved, random.child(pool.seed, 2))
     functionals = None, np.empty((0, 0)), found.region
     if settings.functionals:
         full_bayes(pool, region_of(found.curve, found.region, _DROP), n_functionals // 4)
         pool.sweep(n_functionals - n_functionals // 4)
         # Few sweeps, or a callback, may have left no draws.
         functionals = _functionals(pool) if pool.observed else functionals
-    (etas, i), (alphas, j) = (np.unique(np.exp(x), return_inverse=True) for x in found.points.T)
-    occupancy = np.zeros((len(etas), len(alphas)))
+    (alphas, i), (etas, j) = (np.unique(np.exp(x), return_inverse=True) for x in found.points.T)
+    occupancy = np.zeros((len(alphas), len(etas)))
     np.add.at(occupancy, (i, j), found.n_at / found.n_at.sum())
-    shape = etas, alphas, found.region, occupancy, _share_moved(pool.chains)
+    shape = alphas, etas, found.region, occupancy, _share_moved(pool.chains)
     series = found.score_series()
     convergence = split_r_hat(series), effective_draws(series)
     return MarginalLikelihoodEstimate(
-        "skeleton", found.curve, found.maximum, *shape, *convergence, beginning, disagree, *functionals
+        "skeleton", found.curve, found.maximum, *shape, *convergence, beginning, not found.agree, *functionals
     )
 
 
@@ -153,13 +142,14 @@ def _on_grid(pool, method, n_last):
         serial_tempering(pool, region, n_tuning, curve)
     pool.sweep(max(pool.left - n_last, 1))
     curve, grid = current_curve(pool), pool.grid
-    maximum, occupancy = current_maximum(pool, curve), conditional_means(curve.draws, grid)[0]
+    occupancy, log_h = conditional_means(curve.draws, grid)
     if method == "serial_tempering":
         warn_of_unvisited_points(occupancy, grid)
     functionals = _functionals(pool) if settings.functionals else (None, np.empty((0, 0)), grid.region)
-    series = log_h_series(curve, grid)
-    shape = grid.etas, grid.alphas, pool.search_region, occupancy, _share_moved(pool.observed)
+    series = np.split(log_h, np.cumsum(curve.batches.of_chain)[:-1])
+    shape = grid.alphas, grid.etas, pool.search_region, occupancy, _share_moved(pool.observed)
     convergence = split_r_hat(series), effective_draws(series)
+    maximum = Maximum.of(curve, pool.search_region)
     return MarginalLikelihoodEstimate(method, curve, maximum, *shape, *convergence, beginning, False, *functionals)
 
 
@@ -171,7 +161,5 @@ def _share_moved(chains):
 
 def _functionals(pool):
     """The curve of the draws of (theta, beta), the functionals at these draws, and the region of the grid."""
-    chains, grid = pool.observed, pool.grid
-    draws, lengths = stack_draws(chains, True), [chain.n_observations for chain in chains]
-    values = np.concatenate([chain.observations.values for chain in chains])
-    return Curve(draws, mixture_denominators(draws, grid), lengths), values, grid.region
+    values = np.concatenate([chain.observations.values for chain in pool.observed])
+    return current_curve(pool, augmented=True), values, pool.grid.region

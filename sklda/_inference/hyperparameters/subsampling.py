@@ -4,6 +4,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.tempered_stages import current_curve, serial_tempering
 from sklda._inference.sampling.choice import chain_class
 
@@ -30,13 +31,15 @@ def find_region(pool, seed):
     """
     rng, within = np.random.default_rng(random.child(seed, 0)), pool.settings.region
     order = rng.permutation(pool.corpus.n_documents)
-    log_h = np.log([pool.priors.word[0], pool.priors.doc[0, 0]])
+    log_h = np.log([pool.priors.doc[0, 0], pool.priors.word[0]])
     reach, n_documents, moved = np.log(_REACH), float(min(_FIRST_DOCUMENTS, len(order))), []
     for t in range(_MOST_ROUNDS):
         region = _around(log_h, reach, within)
         corpus = documents(pool.corpus, np.sort(order[: int(n_documents)]))
         if corpus.n_tokens:
-            part = pool.for_documents(corpus, random.child(seed, 1, t))
+            part = ChainPool(
+                corpus, pool.priors, pool.settings, random.child(seed, 1, t), n_chains=1, n_jobs=pool.n_jobs
+            )
             kind = chain_class("collapsed", corpus, pool.priors)
             part.chains = [kind.initialise_randomly(corpus, pool.priors, random.child(seed, 2, t))]
             new = _maximum(part, region, _around(log_h, 2 * reach, within))
