@@ -40,15 +40,16 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     Both priors are symmetric: h = (alpha, eta) = (doc_topic_prior, topic_word_prior). m(h) is the probability of the
     corpus given h. The algorithm, ``method="skeleton"``:
 
-    1. Chains start annealed and learn h by Gibbs-EM. With 2,000 to 60,000 tokens, better modes of the topic assignments
-       are searched from one chain after the other, until two searches have found the best mode.
-    2. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
+    1. Chains start annealed and learn h by Gibbs-EM.
+    2. With 2,000 to 60,000 tokens, better modes of the topic assignments are searched from one chain after the other,
+       until two searches have found the best mode. Annealed evidence weighs each mode at the h learnt in it.
+    3. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
        log alpha and of log eta to either side.
-    3. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
-    4. Longer rounds of steps 2 and 3 follow around the maximum until it is precise (`tol`).
-    5. Chains that disagree are weighed by annealed evidence, and move to better modes. Errors contain the spread of
-       modes that the evidence cannot tell apart.
-    6. The chains continue with the priors at the maximum, and their draws give the topics.
+    4. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
+    5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`tol`).
+    6. Chains that disagree are weighed again, and move to better modes. If the evidence cannot tell modes apart, log m
+       is the mean of their curves, and errors contain their spread.
+    7. The chains continue with the priors at the maximum, and their draws give the topics.
 
     There is no ``warm_start``. For more sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.
 
@@ -86,12 +87,11 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         full Bayes around the maximum, in up to a third of `max_iter` sweeps.
     tempering : dict or "paper", default=None
         Options of serial tempering. The first value of each is the default; ``"paper"`` takes the second value of the
-        first four.
+        first three.
 
         - ``"ratio"``: "collapsed" or "augmented" (theta and phi drawn, equation 2.2)
         - ``"index"``: "full_conditional" or "neighbours" (equation 2.8)
         - ``"tuning"``: "stochastic_approximation" or "restarts" (equation 2.16)
-        - ``"grid"``: "skeleton" or "subsampling"
         - ``"estimator"``: "mixture" (equation 2.10), "component" (2.17) or "simple" (2.1, from one h)
     doc_topic_prior, topic_word_prior : float, default=None
         The first alpha and eta of the search. None: ``1 / n_components``. With ``method="gibbs_em"``,
@@ -134,7 +134,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         Split R-hat and effective number of draws. They are those of the derivatives of log p(w, z | h) with respect to
         log alpha and log eta at the maximum. On a grid they are those of the means of log alpha and log eta given z.
     mode_log_evidence_ : ndarray of shape (n_searches,)
-        log p(w | h) at one h of the modes that the searches found, by annealing, in nats. Empty if there was no search.
+        log p(w | h) of the modes that the searches found, each at the h learnt in it, in nats: the mean logarithm of
+        annealed runs, somewhat too low for all modes. Empty if there was no search.
     mode_log_evidence_std_ : float
         Standard error of one of these; NaN if there are none.
     components_ : ndarray of shape (n_components, n_features)

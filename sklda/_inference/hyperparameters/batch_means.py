@@ -28,7 +28,7 @@ class Batches:
 
     @classmethod
     def of_chains(cls, lengths):
-        """Batches of n^(3/4) of the n draws of each chain on (h, z), whose autocorrelation is long; the paper has n^(1/2)."""
+        """Batches of n^(3/4) of n draws of each chain on (h, z): autocorrelation is long. The paper has n^(1/2)."""
         counts = [max(round(n ** (1 / 4)), 1) for n in lengths]
         chains = np.repeat(np.arange(len(lengths)), counts)
         return cls(np.concatenate([_parts(n, k) for n, k in zip(lengths, counts, strict=True)]), chains, chains)

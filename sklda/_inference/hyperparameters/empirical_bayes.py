@@ -17,11 +17,7 @@ from sklda._inference.hyperparameters.maximum import Maximum
 from sklda._inference.hyperparameters.mixtures import conditional_means
 from sklda._inference.hyperparameters.modes import Beginning, begin, resolve
 from sklda._inference.hyperparameters.skeleton import find_maximum
-from sklda._inference.hyperparameters.subsampling import find_region
 from sklda._inference.hyperparameters.tempered_stages import RESTARTS, current_curve, full_bayes, serial_tempering
-
-# Nats below the maximum at which the region of a grid ends: 3.5 standard deviations.
-_DROP = 3.5**2 / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +104,7 @@ def _by_skeleton(pool, n_last):
     found = resolve(pool, found, reserved, random.child(pool.seed, 2))
     functionals = None, np.empty((0, 0)), found.region
     if settings.functionals:
-        full_bayes(pool, region_of(found.curve, found.region, _DROP), n_functionals // 4)
+        full_bayes(pool, region_of(found.curve, found.region), n_functionals // 4)
         pool.sweep(n_functionals - n_functionals // 4)
         # Few sweeps, or a callback, may have left no draws.
         functionals = _functionals(pool) if pool.observed else functionals
@@ -126,20 +122,15 @@ def _by_skeleton(pool, n_last):
 def _on_grid(pool, method, n_last):
     """m(h) from chains on (h, z), on a grid around the maximum of a short skeleton."""
     settings, seed = pool.settings, random.child(pool.seed, 0)
-    if settings.tempering.grid == "subsampling" and not settings.grid_is_region:
-        beginning, curve, region = Beginning(None), None, find_region(pool, seed)
-        pool.initialise(seed)
-    else:
-        beginning = begin(pool, seed)
-        placed = find_maximum(pool, beginning.log_h, (pool.left + n_last) // 2, np.inf)
-        curve, region = placed.curve, region_of(placed.curve, placed.region, _DROP)
-    region = settings.region if settings.grid_is_region else region
+    beginning = begin(pool, seed)
+    placed = find_maximum(pool, beginning.log_h, (pool.left + n_last) // 2, np.inf)
+    region = settings.region if settings.grid_is_region else region_of(placed.curve, placed.region)
     n_runs = RESTARTS if settings.tempering.tuning == "restarts" else 1
     n_tuning = max(min(settings.n_tuning, (pool.left - n_last) // (2 * n_runs)), 1)
     if method == "full_bayes":
         full_bayes(pool, region, n_tuning)
     else:
-        serial_tempering(pool, region, n_tuning, curve)
+        serial_tempering(pool, region, n_tuning, placed.curve)
     pool.sweep(max(pool.left - n_last, 1))
     curve, grid = current_curve(pool), pool.grid
     occupancy, log_h = conditional_means(curve.draws, grid)

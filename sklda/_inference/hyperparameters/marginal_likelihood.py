@@ -230,24 +230,11 @@ class AveragedCurve(_Surface):
         return np.tensordot(self.shares, np.array(values), axes=1)
 
 
-def region_of(curve, within, drop, n_points=41):
-    """The box around all h whose log m is less than `drop` nats below the maximum.
-
-    Parameters
-    ----------
-    curve : Curve or AveragedCurve
-    within : pair of pairs of float
-        The box in which these h are searched.
-    drop : float
-
-    Returns
-    -------
-    pair of pairs of float
-        One step of the grid wider than the points found, and not beyond `within`.
-    """
+def region_of(curve, within, n_points=41):
+    """The box, within another, around all h that are less than 3.5 standard deviations from the maximum, by log m."""
     axes = [np.geomspace(*ends, n_points) for ends in within]
     values = curve.surface(*axes)
-    high, result = values > values.max() - drop, []
+    high, result = values > values.max() - 3.5**2 / 2, []
     for axis in range(2):
         found = np.flatnonzero(high.any(axis=1 - axis))
         ends = max(found[0] - 1, 0), min(found[-1] + 1, n_points - 1)

@@ -24,18 +24,16 @@ from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 from sklda._inference.sampling.run_chains import run_chains
 from sklda._inference.warn import warn
 
-# Gibbs-EM of the start: sweeps, and sweeps for each M-step.
-_LEARNING, _EVERY = 100, 5
+# Sweeps of Gibbs-EM at the start. Every fifth has an M-step.
+_LEARNING = 100
 # Modes are searched on corpora with this many tokens, of which at most this share changes topic in a sweep.
 _SEARCHED, _MOST_CHANGED = (2_000, 60_000), 1 / 3
 # Largest number of sweeps of a search. On C-2, with 6,000 three of three ended 12 nats below the best mode.
 _SEARCH_SWEEPS = 10_000
 # A mode is weighed by this many runs of this many temperatures.
 _RUNS, _TEMPERATURES = 3, 400
-# Searches have found the same mode if their evidence differs by less than this many standard errors, or nats.
-_ERRORS, _NATS = 2.0, 3.0
-# A mode with a smaller probability is dropped.
-_NEGLIGIBLE = 1e-3
+# Searches have found the same mode if their evidence differs by at most this many standard errors.
+_ERRORS = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +69,7 @@ def begin(pool, seed):
     pool.left -= n_anneal
     log_h = np.log([pool.priors.doc[0, 0], pool.priors.word[0]])
     # Few tokens say too little about h for Gibbs-EM, and chains leave all modes.
-    if corpus.n_tokens < LEAST_TOKENS or n_learn < _EVERY:
+    if corpus.n_tokens < LEAST_TOKENS or n_learn < 5:
         return Beginning(log_h)
     pool.chains = [_learning(chain) for chain in pool.chains]
     pool.sweep(n_learn)
@@ -87,7 +85,7 @@ def begin(pool, seed):
 
 
 def _learning(chain):
-    return EMChain.learning(chain, n_draws=1, n_burn_in=_EVERY - 1)
+    return EMChain.learning(chain, n_draws=1, n_burn_in=4)
 
 
 def _annealed(corpus, priors, seed, n_sweeps, stop):
@@ -113,11 +111,23 @@ def _search(pool, beginning, seed):
     """Search from one chain after the other, and let the chains continue in the best modes.
 
     Each mode found is weighed at the h that Gibbs-EM learns in it, and the next search is at the h of the best mode.
+    Chains from which no search began are modes as well.
     """
     weighing = _LEARNING + _RUNS * _TEMPERATURES
-    budget, modes, values, stds = min(2 * pool.left // 3 - weighing, _SEARCH_SWEEPS), [], [], []
-    shape, options = pool.priors.shape, {"n_jobs": pool.n_jobs, "max_sweeps": budget, "weigh": False}
-    log_h = beginning.log_h
+    budget, shape = min(2 * pool.left // 3 - weighing, _SEARCH_SWEEPS), pool.priors.shape
+    options = {"n_jobs": pool.n_jobs, "max_sweeps": budget, "weigh": False}
+    modes, values, stds, log_h = [], [], [], beginning.log_h
+
+    def weigh(mode, what):
+        alpha, eta = np.exp(mode.learnt()).tolist()
+        key = random.child(seed, len(modes), 1)
+        found = mode_evidence([mode], Priors.make(alpha, eta, *shape), _TEMPERATURES, _RUNS, key, pool.n_jobs)
+        modes.append(mode)
+        values.append(found.value[0])
+        stds.append(found.std)
+        pool.say(f"{what}: log evidence {values[-1]:.1f} at {alpha:.4g}, {eta:.4g}")
+        return float(np.sqrt(np.mean(np.square(stds))))
+
     for c, chain in enumerate(pool.chains):
         priors = Priors.make(*np.exp(log_h).tolist(), *shape)
         (mode,) = improve_modes(pool.corpus, priors, [chain.topics], seed=random.child(seed, c), **options)
@@ -125,30 +135,25 @@ def _search(pool, beginning, seed):
             return beginning
         own = pool.unrecorded(chain, mode.topics)
         own.priors = priors
-        (own,) = run_chains([_learning(own)], _LEARNING)
-        own.set_log_h(own.learnt())
-        found = mode_evidence([own], own.priors, _TEMPERATURES, _RUNS, random.child(seed, c, 1), pool.n_jobs)
-        modes.append(own)
-        values.append(found.value[0])
-        stds.append(found.std)
-        std, best = float(np.sqrt(np.mean(np.square(stds)))), modes[int(np.argmax(values))]
-        log_h = best.learnt()
-        alpha, eta = np.exp(own.learnt())
-        pool.say(f"search {c + 1}: log evidence {values[-1]:.1f} +- {std:.1f} nats at {alpha:.4g}, {eta:.4g}")
-        n_best = int((max(values) - np.array(values) <= max(_ERRORS * np.sqrt(2) * std, _NATS)).sum())
+        std = weigh(run_chains([_learning(own)], _LEARNING)[0], f"search {c + 1}")
+        log_h = modes[int(np.argmax(values))].learnt()
+        n_best = int((max(values) - np.array(values) <= _ERRORS * np.sqrt(2) * std).sum())
         if n_best > 1:
             break
+    n_searches = len(modes)
+    for c in range(n_searches, len(pool.chains)):
+        std = weigh(pool.chains[c], f"chain {c + 1}")
     pool.left -= budget + weighing
-    if n_best == 1 and len(modes) > 1:
+    if n_best == 1 and n_searches > 1:
         warn(
-            f"Only one of {len(modes)} searches found the best mode of the topic assignments; others may be better. "
+            f"Only one of {n_searches} searches found the best mode of the topic assignments; others may be better. "
             "Compare several seeds, or search longer (max_iter).",
             ConvergenceWarning,
         )
     shares = probabilities(np.array(values), std)
     kept = [modes[c] for c in np.argsort(-shares, kind="stable") if shares[c] > 0]
     pool.chains = [pool.unrecorded(chain, kept[c % len(kept)].topics) for c, chain in enumerate(pool.chains)]
-    return Beginning(np.median([mode.learnt() for mode in kept], axis=0), np.array(values), std)
+    return Beginning(np.median([mode.learnt() for mode in kept], axis=0), np.array(values[:n_searches]), std)
 
 
 def resolve(pool, found, reserved, seed):
@@ -191,8 +196,8 @@ def _shares(pool, found, reserved, seed):
 
 
 def probabilities(log_evidence, std):
-    """Posterior probabilities of modes, means over errors of their evidence; 0 if negligible."""
+    """Posterior probabilities of modes, means over errors of their evidence; 0 if below 1e-3 times the largest."""
     errors = np.random.default_rng(0).standard_normal((4000, len(log_evidence))) * std
     shares = softmax(log_evidence + errors, axis=1).mean(axis=0)
-    shares[shares < _NEGLIGIBLE * shares.max()] = 0
+    shares[shares < 1e-3 * shares.max()] = 0
     return shares / shares.sum()

@@ -47,9 +47,6 @@ class Tempering:
         How the grid point moves: from its full conditional, or by Metropolis-Hastings among neighbours (equation 2.8).
     tuning : {"stochastic_approximation", "restarts"}
         How zeta is found: adapted sweep by sweep, then frozen; or by runs from zeta = 1 (equation 2.16).
-    grid : {"skeleton", "subsampling"}
-        How the region of the grid is found: by one round of a skeleton, or by the iterative scheme of section 2.3 on a
-        growing part of the documents.
     estimator : {"mixture", "component", "simple"}
         Equation 2.10, equation 2.17, or equation 2.1 from chains at one h. With the last two, draws
         far from h have nearly no weight, so that over a wide grid the errors are understated.
@@ -58,14 +55,12 @@ class Tempering:
     ratio: str = "collapsed"
     index: str = "full_conditional"
     tuning: str = "stochastic_approximation"
-    grid: str = "skeleton"
     estimator: str = "mixture"
 
     ALLOWED = {
         "ratio": ("collapsed", "augmented"),
         "index": ("full_conditional", "neighbours"),
         "tuning": ("stochastic_approximation", "restarts"),
-        "grid": ("skeleton", "subsampling"),
         "estimator": ("mixture", "component", "simple"),
     }
 
@@ -75,7 +70,7 @@ class Tempering:
         if given is None:
             return cls()
         if isinstance(given, str) and given == "paper":
-            return cls("augmented", "neighbours", "restarts", "subsampling", "mixture")
+            return cls("augmented", "neighbours", "restarts", "mixture")
         if not isinstance(given, dict):
             raise TypeError(f"tempering must be None, 'paper' or a dict, got {given!r}.")
         for name, value in given.items():

@@ -26,14 +26,10 @@ _STEPS, _BOX = (1.25, 2.5), 4.0
 _WIDEST = 2.0
 # Draws of a chain at each point in the first round, and sweeps for each of them.
 _FIRST_DRAWS, _EVERY = 12, 3
-# Sweeps after a change of h that are not used: those for the draws divided by this.
-_LEFT_OUT = 4
 # There are no topics to find if K V eta or K D alpha is more than this times the number of tokens.
 _NO_TOPICS = 0.5
 # Chains disagree when a chi-square test of their scores at the common maximum has a p-value below this.
 _DISAGREE = 0.01
-# Batches of a visit of a single chain.
-_PARTS = 3
 
 
 class Visits:
@@ -117,8 +113,8 @@ class Skeleton:
             CountHistograms.stack(draws),
             np.concatenate(at),
             points,
-            # A batch is the visit of a chain to a point, or a part of it if there is one chain.
-            Batches.of_visits(at, 1 if len(at) > 1 else _PARTS),
+            # A batch is the visit of a chain to a point, or a third of it if there is one chain.
+            Batches.of_visits(at, 1 if len(at) > 1 else 3),
         )
         found = cls(points, draws, at, region, curve, Maximum.of(curve, region))
         overlap = curve.effective_draws(found.maximum.log_h) >= FEWEST_DRAWS
@@ -145,7 +141,7 @@ class Skeleton:
     def averaged(self, weights):
         """The same from a curve for each chain, with these weights."""
         curves = [
-            Curve.at_points(draws, at, self.points, Batches.of_visits([at], _PARTS))
+            Curve.at_points(draws, at, self.points, Batches.of_visits([at], 3))
             for draws, at, weight in zip(self.draws, self.at, weights, strict=True)
             if weight > 0
         ]
@@ -187,10 +183,10 @@ def find_maximum(pool, log_h, reserved, tol):
     while True:
         deviations, left = _deviations(pool, centre, found), pool.left - reserved
         room = left // n_points
-        most = max((room - room // (_LEFT_OUT + 1)) // _EVERY, 1)
-        if found is not None and most < n_draws / 2:
+        most = (room - room // 5) // _EVERY
+        if found is not None and most < max(n_draws / 2, 1):
             return found
-        visits, region = _round(pool, centre, deviations, min(n_draws, most), left)
+        visits, region = _round(pool, centre, deviations, max(min(n_draws, most), 1), left)
         rounds = [*rounds, visits]
         found, is_long = Skeleton.of(rounds, region), n_draws > _FIRST_DRAWS
         _say(pool, found)
@@ -220,7 +216,8 @@ def _round(pool, centre, deviations, n_draws, most):
     away = np.array([(0, 0), *(sign * step * axis for axis in np.eye(2) for step in _STEPS for sign in (-1, 1))])
     points = np.clip(centre + away * deviations, low, high)
     ends = np.clip([centre - _BOX * deviations, centre + _BOX * deviations], low, high)
-    n_left_out = n_draws * _EVERY // _LEFT_OUT
+    # The first fifth of a visit is not used.
+    n_left_out = n_draws * _EVERY // 4
     # Chains visit the points in different orders, so that what is left of earlier visits is not the same in all.
     orders = [np.roll(np.arange(len(points)), -c) for c in range(len(pool.chains))]
     visits = [Visits(points, order, n_draws, n_left_out) for order in orders]
