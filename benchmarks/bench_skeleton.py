@@ -43,7 +43,7 @@ CONSTANTS = [
     (skeleton, "_NO_TOPICS"),
     (skeleton, "_DISAGREE"),
     (modes, "_LEARNING"),
-    (modes, "_SEARCHED"),
+    (settings, "MOST_SEARCHED"),
     (modes, "_MOST_CHANGED"),
     (modes, "_SEARCH_SWEEPS"),
     (modes, "_RUNS"),

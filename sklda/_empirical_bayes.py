@@ -68,8 +68,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     max_iter : int, default=None
         Largest number of sweeps of each chain, searches, weighing and the last sweeps included. A sweep of annealing
         counts as one. For Gibbs-EM, the number of sweeps that learn h; for variational EM, the largest number of
-        M-steps. None: 3e8 divided by the number of tokens, between 400 and 24,000; on a grid between 400 and 5000, for
-        the EM methods between 30 and 1000.
+        M-steps. None: 3e8 divided by the number of tokens, or 1.2e8 with more than 60,000, between 400 and 24,000. On a
+        grid it is between 400 and 5000, for the EM methods between 30 and 1000.
     tol : float, default=0.25
         A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
         below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in

@@ -128,7 +128,12 @@ class ChainPool:
     @property
     def observed(self):
         """The chains that have draws on the grid."""
-        return [chain for chain in self.chains if chain.n_observations]
+        return [chain for chain in self.chains if chain.observations]
+
+    @property
+    def observations(self):
+        """Those of all chains, one chain after the other."""
+        return [each for chain in self.chains for each in chain.observations]
 
     @property
     def all_ended(self):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
 from sklda._inference.hyperparameters.convergence import (
@@ -18,6 +19,7 @@ from sklda._inference.hyperparameters.mixtures import conditional_means
 from sklda._inference.hyperparameters.modes import Beginning, begin, resolve
 from sklda._inference.hyperparameters.skeleton import find_maximum
 from sklda._inference.hyperparameters.tempered_stages import RESTARTS, current_curve, full_bayes, serial_tempering
+from sklda._inference.warn import warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +85,18 @@ def estimate(pool, method):
     Warns
     -----
     ConvergenceWarning
-        If the maximum lies at an edge, chains disagree, only one search found the best mode, or a part of the grid was
-        not visited.
+        If the maximum lies at an edge, there are too few draws for an error, chains disagree, only one search found the
+        best mode, or a part of the grid was not visited.
     """
     n_last = min(pool.settings.n_tuning, pool.settings.max_iter // 4)
     found = _by_skeleton(pool, n_last) if method == "skeleton" else _on_grid(pool, method, n_last)
     pool.finish([found.maximum.log_h] * len(pool.chains), n_last)
     warn_of_edges(found.maximum, found.region)
+    if not np.isfinite(np.diag(found.maximum.monte_carlo)[found.maximum.interior]).all():
+        warn(
+            "There are too few draws at the maximum for a Monte Carlo error of the priors: make max_iter larger.",
+            ConvergenceWarning,
+        )
     if found.chains_disagree:
         warn_of_disagreement(found.r_hat)
     return found
@@ -152,5 +159,5 @@ def _share_moved(chains):
 
 def _functionals(pool):
     """The curve of the draws of (theta, beta), the functionals at these draws, and the region of the grid."""
-    values = np.concatenate([chain.observations.values for chain in pool.observed])
+    values = np.array([each.values for each in pool.observations])
     return current_curve(pool, augmented=True), values, pool.grid.region

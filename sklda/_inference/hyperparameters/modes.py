@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
 from sklda._inference.hyperparameters.em_chain import EMChain
+from sklda._inference.hyperparameters.settings import MOST_SEARCHED
 from sklda._inference.hyperparameters.skeleton import find_maximum, no_topics
 from sklda._inference.modes.mode_evidence import can_tell_modes_apart, mode_evidence
 from sklda._inference.modes.search import improve_modes
@@ -26,8 +27,8 @@ from sklda._inference.warn import warn
 
 # Sweeps of Gibbs-EM at the start. Every fifth has an M-step.
 _LEARNING = 100
-# Modes are searched on corpora with this many tokens, of which at most this share changes topic in a sweep.
-_SEARCHED, _MOST_CHANGED = (2_000, 60_000), 1 / 3
+# Modes are searched if at most this share of the tokens changes topic in a sweep.
+_MOST_CHANGED = 1 / 3
 # Largest number of sweeps of a search. On C-2, with 6,000 three of three ended 12 nats below the best mode.
 _SEARCH_SWEEPS = 10_000
 # A mode is weighed by this many runs of this many temperatures.
@@ -94,8 +95,8 @@ def _annealed(corpus, priors, seed, n_sweeps, stop):
 
 def _has_modes(pool, log_h):
     """Whether a search may find better modes at a reasonable cost."""
-    few, many = _SEARCHED
-    if not few <= pool.corpus.n_tokens <= many or not _can_weigh(pool) or no_topics(pool, log_h):
+    is_small = 2 * LEAST_TOKENS <= pool.corpus.n_tokens <= MOST_SEARCHED
+    if not is_small or not _can_weigh(pool) or no_topics(pool, log_h):
         return False
     before = [chain.topics.copy() for chain in pool.chains]
     pool.sweep(1)
@@ -111,9 +112,10 @@ def _search(pool, beginning, seed):
     """Search from one chain after the other, and let the chains continue in the best modes.
 
     Each mode found is weighed at the h that Gibbs-EM learns in it, and the next search is at the h of the best mode.
-    Chains from which no search began are modes as well.
+    The chains at the start are modes as well.
     """
-    weighing = _LEARNING + _RUNS * _TEMPERATURES
+    # Of a mode that is found, and of the start.
+    weighing = _LEARNING + 2 * _RUNS * _TEMPERATURES
     budget, shape = min(2 * pool.left // 3 - weighing, _SEARCH_SWEEPS), pool.priors.shape
     options = {"n_jobs": pool.n_jobs, "max_sweeps": budget, "weigh": False}
     modes, values, stds, log_h = [], [], [], beginning.log_h
@@ -141,8 +143,8 @@ def _search(pool, beginning, seed):
         if n_best > 1:
             break
     n_searches = len(modes)
-    for c in range(n_searches, len(pool.chains)):
-        std = weigh(pool.chains[c], f"chain {c + 1}")
+    for c, chain in enumerate(pool.chains):
+        std = weigh(chain, f"chain {c + 1}")
     pool.left -= budget + weighing
     if n_best == 1 and n_searches > 1:
         warn(

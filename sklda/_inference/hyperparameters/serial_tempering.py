@@ -10,7 +10,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.count_histograms import CountHistograms
-from sklda._inference.hyperparameters.observations import DirichletDraws, Observations
+from sklda._inference.hyperparameters.observations import DirichletDraws, Observation
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
@@ -18,7 +18,7 @@ from sklda._inference.sampling.word_major import WordMajorChain
 
 # The attributes of a `TemperedChain` that other chains do not have.
 _OWN = {"grid", "rng", "index", "augmented", "functionals", "gain", "log_zeta", "at", "prior_path"}
-_OWN |= {"_seen", "_passed", "_parts"}
+_OWN |= {"observations", "_parts"}
 
 
 class Grid:
@@ -101,7 +101,7 @@ class TemperedChain(GibbsChain):
     ----------
     at : tuple of int
         The grid point.
-    observations : Observations
+    observations : list of Observation
         One for each sweep.
     prior_path : list of (float, float)
         alpha and eta in every sweep, those of a chain that it continues included.
@@ -117,7 +117,7 @@ class TemperedChain(GibbsChain):
         self.stream = rng.integers(2**64, size=4, dtype=np.uint64)
         self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
         self.log_zeta = grid.log_zeta.copy()
-        self._seen, self.at, self._passed = [], None, 0
+        self.observations, self.at = [], None
         self.prior_path = list(getattr(chain, "prior_path", ()))
         self._parts = self._parts_of(self._observe())
 
@@ -125,27 +125,17 @@ class TemperedChain(GibbsChain):
         own = {name: value for name, value in vars(self).items() if name in _OWN}
         return _again, (type(self), self.corpus, self.priors, self.state(), own)
 
-    @property
-    def observations(self):
-        self._seen = [Observations.stack(self._seen)]
-        return self._seen[0]
-
-    @property
-    def n_observations(self):
-        return sum(map(len, self._seen))
-
     def sweep(self, stop=NEVER_STOP):
         """Draw a grid point, then every token with its priors; add to `observations`."""
         self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
         self.priors = self.grid.priors(self.at)
         super().sweep(stop)
         seen = self._observe()
-        self._seen.append(seen)
-        self._passed += 1
+        self.observations.append(seen)
         self.prior_path.append((self.grid.alphas[self.at[0]], self.grid.etas[self.at[1]]))
         self._parts = self._parts_of(seen)
         if self.gain is not None:
-            self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + self._passed)
+            self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + len(self.observations))
 
     def log_joint(self):
         """log p(w, z | h) at the present h, in nats."""
@@ -178,16 +168,16 @@ class TemperedChain(GibbsChain):
         return self.grid.parts(seen.parameters if self.augmented else seen.counts)
 
     def _observe(self):
-        at, counts = np.array([self.at or (0, 0)], np.int32), CountHistograms.of(self)
+        at, counts = self.at or (0, 0), CountHistograms.of(self)
         if not (self.augmented or self.functionals):
-            return Observations(at, counts, None, np.empty((1, 0)))
+            return Observation(at, counts, None, [])
         K = self.priors.n_components
         log_theta = random.log_dirichlet(self.rng, self.doc_topic_counts() + self.priors.doc)
         log_beta = random.log_dirichlet(self.rng, self.word_topic_counts[:, :K].T + self.priors.topic_word())
         sums = (np.array([part.sum()]) for part in (log_theta, log_beta))
         parameters = DirichletDraws(self.corpus.n_documents, K, self.corpus.n_features, *sums)
         theta, beta = np.exp(log_theta), np.exp(log_beta)
-        return Observations(at, counts, parameters, np.array([[float(g(theta, beta)) for g in self.functionals]]))
+        return Observation(at, counts, parameters, [float(g(theta, beta)) for g in self.functionals])
 
 
 class WordMajorTemperedChain(TemperedChain, WordMajorChain):

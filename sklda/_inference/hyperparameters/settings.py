@@ -22,10 +22,13 @@ METHODS, EM_METHODS = ("skeleton", "serial_tempering", "full_bayes"), ("gibbs_em
 
 # The box that is searched if no region is given.
 WIDEST = Hyperparameters(BOUNDS, BOUNDS)
+# Modes are searched on corpora with at most this many tokens.
+MOST_SEARCHED = 60_000
 # Monte Carlo standard errors of log h below this are small enough, however small the statistical errors are: one
 # percent of a prior changes no topic.
 FINE_ENOUGH = 0.01
-# Default of `max_iter`: the last number over the tokens, between the other two.
+# Default of `max_iter`: the last number over the tokens, between the other two. Above 60,000 tokens modes are not
+# searched, and it is two fifths of that.
 _SWEEPS = {
     "skeleton": (400, 24_000, 3e8),
     "serial_tempering": (400, 5000, 1.6e8),
@@ -139,6 +142,7 @@ def run_lengths(method, n_tokens, n_tuning=None, max_iter=None):
         n_tuning = int(np.clip(6.7e4 / np.sqrt(n_tokens), 40, 200))
     if max_iter is None:
         least, most, tokens = _SWEEPS[method]
+        tokens *= 0.4 if method == "skeleton" and n_tokens > MOST_SEARCHED else 1
         max_iter = int(np.clip(tokens // n_tokens, least, most))
     return n_tuning, max_iter
 

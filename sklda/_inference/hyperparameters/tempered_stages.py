@@ -51,7 +51,7 @@ def _by_restarts(pool, grid, n_tuning, curve):
         pool.temper(grid, _TUNING + attempt)
         pool.sweep(n_tuning)
         log_values, visits = current_curve(pool).log_values(*grid.points.T), np.zeros(grid.shape)
-        np.add.at(visits, tuple(np.concatenate([chain.observations.at for chain in pool.chains]).T), 1)
+        np.add.at(visits, tuple(np.transpose([each.at for each in pool.observations])), 1)
         grid = grid.with_log_zeta(log_values.reshape(grid.shape))
         if visits.min() >= 0.5 * visits.mean():
             break
@@ -67,20 +67,15 @@ def _by_stochastic_approximation(pool, grid, n_tuning, curve):
     return grid.with_log_zeta(np.mean([chain.log_zeta - chain.log_zeta.mean() for chain in pool.chains], axis=0))
 
 
-def stack_draws(chains, augmented):
-    """The draws of all chains, one chain after the other: of z, or of (theta, beta)."""
-    if augmented:
-        return DirichletDraws.stack([chain.observations.parameters for chain in chains])
-    return CountHistograms.stack([chain.observations.counts for chain in chains])
-
-
 def current_curve(pool, augmented=None):
     """The estimate of m(h) from the observations of a pool; `augmented` as in `Tempering` if None."""
-    chains, grid, tempering = pool.observed, pool.grid, pool.settings.tempering
-    draws = stack_draws(chains, tempering.augmented if augmented is None else augmented)
+    grid, tempering, seen = pool.grid, pool.settings.tempering, pool.observations
+    if tempering.augmented if augmented is None else augmented:
+        draws = DirichletDraws.stack([each.parameters for each in seen])
+    else:
+        draws = CountHistograms.stack([each.counts for each in seen])
     if tempering.estimator == "component" and augmented is None:
-        at = np.concatenate([chain.observations.at for chain in chains])
-        denominators = component_denominators(draws, grid, at)
+        denominators = component_denominators(draws, grid, [each.at for each in seen])
     else:
         denominators = mixture_denominators(draws, grid)
-    return Curve(draws, denominators, Batches.of_chains([chain.n_observations for chain in chains]))
+    return Curve(draws, denominators, Batches.of_chains([len(chain.observations) for chain in pool.observed]))
