@@ -8,9 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.mixtures import Mixture
-from sklda._inference.hyperparameters.modes import begin, resolve
+from sklda._inference.hyperparameters.modes import begin, probabilities, resolve
 from sklda._inference.hyperparameters.settings import Settings
 from sklda._inference.hyperparameters.skeleton import Visits, find_maximum
 from sklda._inference.priors import Priors
@@ -159,3 +160,39 @@ def test_a_maximum_far_from_the_first_points_is_found():
     away = h[0].log_h - h[1].log_h
     # A chi-square of two degrees at 1e-4, with 27 degrees of freedom in the covariances.
     assert away @ np.linalg.solve(covariance, away) < 25
+
+
+def test_chains_in_different_modes_have_a_curve_each():
+    """The mean of their log m; its error contains their spread."""
+    pool = make_pool(8000, n_chains=2)
+    pool.chains = [in_mode(0, 0), in_mode(2, 1)]
+    found = find_maximum(pool, np.log([0.1, 0.5]), 20, np.inf)
+    priors = np.array([[0.05, 0.2], [0.3, 0.3]])
+    both, *own = (found.averaged(weights) for weights in ([0.5, 0.5], [1.0, 0.0], [0.0, 1.0]))
+    (value, std), *each = (x.curve.log_ratio(*priors, (0.1, 0.5)) for x in (both, *own))
+    np.testing.assert_allclose(value, (each[0][0] + each[1][0]) / 2)
+    half = np.abs(each[0][0] - each[1][0]) / 2
+    np.testing.assert_allclose(std**2, half**2 + (each[0][1] ** 2 + each[1][1] ** 2) / 4)
+    # alpha is at an edge. The gradients in log eta cancel at the maximum of the mean, and are its error.
+    gradients = [x.curve.value_and_gradient(both.maximum.log_h)[1][1] for x in own]
+    assert gradients[0] + gradients[1] == pytest.approx(0, abs=1e-2 * abs(gradients[0]))
+    assert both.curve.score_covariance(both.maximum.log_h)[1, 1] > 0.99 * gradients[0] ** 2
+
+
+def test_probabilities_of_modes():
+    np.testing.assert_allclose(probabilities(np.array([-5.0, -6.0]), 1e-9), [1 / (1 + np.exp(-1)), 1 / (1 + np.e)])
+    certain, unsure = (probabilities(np.array([0.0, -5.0, -30.0]), std) for std in (0.1, 5.0))
+    assert certain[1] < 0.01 < 0.2 < unsure[1] and unsure[2] == 0
+    assert certain.sum() == pytest.approx(1)
+
+
+def test_batches_of_visits():
+    """Two chains at two points in different orders, the second chain without its last draw."""
+    batches = Batches.of_visits([np.array([0, 0, 1, 1]), np.array([1, 1, 0])], 1)
+    assert batches.lengths.tolist() == [2, 2, 2, 1]
+    assert batches.chains.tolist() == [0, 0, 1, 1]
+    assert batches.kinds.tolist() == [0, 1, 1, 0]
+    assert batches.of_chain.tolist() == [4, 3] and batches.freedom == 2
+    terms = np.array([1.0, 2, 0, 0, 4, 4, -1])[:, None]
+    # Deviations of the sums 3 and -1 at the first point, of 0 and 8 at the second.
+    assert (batches.sums(terms) ** 2).sum() == pytest.approx(2 * (4 + 4 + 16 + 16))

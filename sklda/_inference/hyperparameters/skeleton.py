@@ -140,6 +140,7 @@ class Skeleton:
 
     def averaged(self, weights):
         """The same from a curve for each chain, with these weights."""
+        weights = np.asarray(weights)
         curves = [
             Curve.at_points(draws, at, self.points, Batches.of_visits([at], 3))
             for draws, at, weight in zip(self.draws, self.at, weights, strict=True)
