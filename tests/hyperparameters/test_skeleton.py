@@ -10,6 +10,7 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import ChainPool
+from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.mixtures import Mixture
 from sklda._inference.hyperparameters.modes import begin, probabilities, resolve
 from sklda._inference.hyperparameters.settings import Settings
@@ -196,3 +197,31 @@ def test_batches_of_visits():
     terms = np.array([1.0, 2, 0, 0, 4, 4, -1])[:, None]
     # Deviations of the sums 3 and -1 at the first point, of 0 and 8 at the second.
     assert (batches.sums(terms) ** 2).sum() == pytest.approx(2 * (4 + 4 + 16 + 16))
+
+
+class EndsAll:
+    """Ends every chain after this many sweeps."""
+
+    def __init__(self, n_sweeps):
+        self.n_sweeps, self.made = n_sweeps, {}
+
+    def before(self, index):
+        pass
+
+    def after(self, index, chain):
+        self.made[index] = self.made.get(index, 0) + 1
+        return self.made[index] >= self.n_sweeps
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("method", ["skeleton", "full_bayes"])
+@pytest.mark.parametrize("n_sweeps", [1, 102, 507, 520])
+def test_a_callback_may_end_the_chains_at_any_sweep(method, n_sweeps):
+    """In learning, in the first visit, and at the beginning of the second round."""
+    corpus, _ = three_kinds()
+    settings = Settings(n_tuning=20, max_iter=3000, tol=0.01, functionals=(lambda theta, phi: 0.5,))
+    options = {"n_chains": 2, "listener": EndsAll(n_sweeps)}
+    pool = ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, **options)
+    found = estimate(pool, method)
+    assert np.isfinite(found.maximum.log_h).all()
+    assert max(options["listener"].made.values()) == n_sweeps

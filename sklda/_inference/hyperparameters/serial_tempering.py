@@ -130,12 +130,15 @@ class TemperedChain(GibbsChain):
         self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
         self.priors = self.grid.priors(self.at)
         super().sweep(stop)
-        seen = self._observe()
-        self.observations.append(seen)
+        self.observe()
         self.prior_path.append((self.grid.alphas[self.at[0]], self.grid.etas[self.at[1]]))
-        self._parts = self._parts_of(seen)
+        self._parts = self._parts_of(self.observations[-1])
         if self.gain is not None:
             self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + len(self.observations))
+
+    def observe(self):
+        """Add the present state to `observations`."""
+        self.observations.append(self._observe())
 
     def log_joint(self):
         """log p(w, z | h) at the present h, in nats."""

@@ -68,10 +68,14 @@ class Visits:
         """Keep the draw of a chain; return whether the next sweep is at another point."""
         before, passed = self._point, self.n_sweeps % self.length - self.n_left_out
         if passed >= 0 and passed % _EVERY == 0:
-            self.at.append(before)
-            self.draws.append(CountHistograms.of(chain))
+            self.keep(chain)
         self.n_sweeps += 1
         return self._point != before
+
+    def keep(self, chain):
+        """Keep the present draw."""
+        self.at.append(self._point)
+        self.draws.append(CountHistograms.of(chain))
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +228,10 @@ def _round(pool, centre, deviations, n_draws, most):
     visits = [Visits(points, order, n_draws, n_left_out) for order in orders]
     pool.chains = [EMChain(chain, each) for chain, each in zip(pool.chains, visits, strict=True)]
     pool.sweep(max(min((n_draws * _EVERY + n_left_out) * len(points), most), 1))
+    if not any(chain.em.draws for chain in pool.chains):
+        # A callback has ended the chains before their first draw.
+        for chain in pool.chains:
+            chain.em.keep(chain)
     return [chain.em for chain in pool.chains], tuple((float(a), float(b)) for a, b in np.exp(ends.T))
 
 

@@ -69,6 +69,10 @@ def _by_stochastic_approximation(pool, grid, n_tuning, curve):
 
 def current_curve(pool, augmented=None):
     """The estimate of m(h) from the observations of a pool; `augmented` as in `Tempering` if None."""
+    if not pool.observed:
+        # A callback has ended the chains before their first draw.
+        for chain in pool.chains:
+            chain.observe()
     grid, tempering, seen = pool.grid, pool.settings.tempering, pool.observations
     if tempering.augmented if augmented is None else augmented:
         draws = DirichletDraws.stack([each.parameters for each in seen])
