@@ -36,12 +36,10 @@ from sklda.datasets import make_lda_corpus
 MODULES = batch_means, empirical_bayes, marginal_likelihood, maximum, modes, settings, skeleton
 CONSTANTS = [
     (skeleton, "_STEPS"),
-    (skeleton, "_BOX"),
     (skeleton, "_WIDEST"),
     (skeleton, "_FIRST_DRAWS"),
     (skeleton, "_EVERY"),
     (skeleton, "_NO_TOPICS"),
-    (skeleton, "_DISAGREE"),
     (modes, "_LEARNING"),
     (settings, "MOST_SEARCHED"),
     (modes, "_MOST_CHANGED"),

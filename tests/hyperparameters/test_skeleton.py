@@ -125,7 +125,8 @@ def test_searches_find_the_best_modes():
 
 
 def test_a_mode_that_one_search_found_is_named(monkeypatch):
-    evidence = iter([0.0, -50.0, -60.0, -70.0])
+    # Of the modes of four searches, and of the four starts.
+    evidence = iter([0.0, -50.0, -60.0, -70.0, -80.0, -80.0, -80.0, -80.0])
 
     class Found:
         std = 1.0

@@ -19,17 +19,14 @@ from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.marginal_likelihood import FEWEST_DRAWS, AveragedCurve, Curve
 from sklda._inference.hyperparameters.maximum import Maximum
 
-# Distances of the points from the centre along either axis, and half of the box in which the maximum is searched, in
-# standard deviations of log h.
-_STEPS, _BOX = (1.25, 2.5), 4.0
+# Distances of the points from the centre along either axis, in standard deviations of log h.
+_STEPS = 1.25, 2.5
 # These standard deviations are at most this many times those given z: at larger steps draws would not overlap.
 _WIDEST = 2.0
 # Draws of a chain at each point in the first round, and sweeps for each of them.
 _FIRST_DRAWS, _EVERY = 12, 3
 # There are no topics to find if K V eta or K D alpha is more than this times the number of tokens.
 _NO_TOPICS = 0.5
-# Chains disagree when a chi-square test of their scores at the common maximum has a p-value below this.
-_DISAGREE = 0.01
 
 
 class Visits:
@@ -126,7 +123,7 @@ class Skeleton:
 
     @cached_property
     def agree(self):
-        """Whether chains have one curve, and their scores differ by no more than their visits of points explain.
+        """Whether chains have one curve, and their scores differ by no more than visits of points explain (p = .01).
 
         Chains in one mode have deviations that are independent from visit to visit; chains in different modes do not.
         """
@@ -140,7 +137,7 @@ class Skeleton:
         # The covariance is an estimate with this many degrees of freedom.
         shrink = max(1 - (len(chains.T) + 1) / curve.batches.freedom, 0.1)
         q = shrink * n_chains * np.einsum("ci,ij,cj->", chains, np.linalg.pinv(visits.T @ visits), chains)
-        return bool(chi2.sf(q, chains.shape[1] * (n_chains - 1)) >= _DISAGREE)
+        return bool(chi2.sf(q, chains.shape[1] * (n_chains - 1)) >= 0.01)
 
     def averaged(self, weights):
         """The same from a curve for each chain, with these weights."""
@@ -220,7 +217,8 @@ def _round(pool, centre, deviations, n_draws, most):
     low, high = np.log(pool.settings.region).T
     away = np.array([(0, 0), *(sign * step * axis for axis in np.eye(2) for step in _STEPS for sign in (-1, 1))])
     points = np.clip(centre + away * deviations, low, high)
-    ends = np.clip([centre - _BOX * deviations, centre + _BOX * deviations], low, high)
+    # The maximum is searched in a box of four standard deviations to either side.
+    ends = np.clip([centre - 4 * deviations, centre + 4 * deviations], low, high)
     # The first fifth of a visit is not used.
     n_left_out = n_draws * _EVERY // 4
     # Chains visit the points in different orders, so that what is left of earlier visits is not the same in all.
@@ -239,7 +237,7 @@ def _deviations(pool, centre, found):
     """Standard deviations of log alpha and log eta: by the curvature of log m if it is known, but not too large."""
     draws = CountHistograms.stack([CountHistograms.of(chain) for chain in pool.chains])
     given_z = -np.array([draws.doc_part(np.exp(centre[:1]), 2).mean(), draws.word_part(np.exp(centre[1:]), 2).mean()])
-    longest = np.ptp(np.log(pool.settings.region), axis=1) / (2 * _BOX)
+    longest = np.ptp(np.log(pool.settings.region), axis=1) / 8
     largest = np.minimum(_WIDEST / np.sqrt(np.maximum(given_z, 1e-300)), longest)
     if found is None:
         return largest
