@@ -198,8 +198,8 @@ def _shares(pool, found, reserved, seed):
 
 
 def probabilities(log_evidence, std):
-    """Posterior probabilities of modes, means over errors of their evidence; 0 if below 1e-3 times the largest."""
+    """Posterior probabilities of modes, means over errors of their evidence; 0 if below .02 times the largest."""
     errors = np.random.default_rng(0).standard_normal((4000, len(log_evidence))) * std
     shares = softmax(log_evidence + errors, axis=1).mean(axis=0)
-    shares[shares < 1e-3 * shares.max()] = 0
+    shares[shares < 0.02 * shares.max()] = 0
     return shares / shares.sum()
