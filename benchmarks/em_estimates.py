@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.em_chain import EMChain, FixedPointMStep
+from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.variational_em import variational_em
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
@@ -24,21 +24,15 @@ def gibbs_em(chains, options, paper=False):
     """Gibbs-EM from all initial states: the mean over the last half of short E-steps, or few long ones (paper)."""
     n_iter, n_sweeps = (50, options.em_sweeps) if paper else (options.em_sweeps * 5, 10)
     burn_in = n_sweeps // 11 if paper else 0
-    m_step = (FixedPointMStep if paper else MStep)(EM_BOUNDS)
-    em = {"n_draws": n_sweeps - burn_in, "n_burn_in": burn_in, "m_step": m_step}
+    em = {"n_draws": n_sweeps - burn_in, "n_burn_in": burn_in, "m_step": MStep(EM_BOUNDS)}
     swept = run_chains([EMChain.learning(c, **em) for c in chains], n_iter * n_sweeps)
-    return [h_of(c.em.log_h if paper else c.em.mean()) for c in swept]
+    return [np.exp(np.roll(c.em.log_h, -1) if paper else c.learnt()).tolist() for c in swept]
 
 
 def variational_estimates(chains):
     """Estimates by variational EM from all initial states, and the lower bounds of log m(h) that they reach."""
     fits = [variational_em(chain, EM_BOUNDS) for chain in chains]
-    return [h_of(fit.log_h()) for fit in fits], [fit.bound[-1] for fit in fits]
-
-
-def h_of(log_h):
-    """(alpha, eta) from (log eta, log alpha), the order in `_inference`."""
-    return np.exp(log_h[::-1]).tolist()
+    return [np.exp(fit.log_h()).tolist() for fit in fits], [fit.bound[-1] for fit in fits]
 
 
 def plot_em(figures, path):

@@ -50,9 +50,9 @@ folder imports only from the folders above it in this list, and from the modules
                      from all chains     estimates  combining  bennett
         modes        groups of topics    groups  redraw
                      between modes       search  mode_evidence  initialisation
-        hyperparameters  m(eta, alpha)   empirical_bayes  settings  chain_pool  skeleton  modes
+        hyperparameters  m(alpha, eta)   empirical_bayes  settings  chain_pool  skeleton  modes
                      its surface     marginal_likelihood  mixtures  batch_means  maximum  ellipse  convergence
-                     on a grid       serial_tempering  observations  tempered_stages  subsampling
+                     on a grid       serial_tempering  observations  tempered_stages
                      by EM           expectation_maximisation  em_chain  variational_em
         topic_count  p(T | w)            scan  evidence_by_count  curve  cost  pmmh  posterior
                      its models          runs  count_prior  prior_rules

@@ -31,7 +31,7 @@ from sklda._inference.priors import LARGEST, SMALLEST, Priors
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.types import Seed
-from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of, turned
+from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of
 
 
 class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
@@ -40,15 +40,16 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     Both priors are symmetric: h = (alpha, eta) = (doc_topic_prior, topic_word_prior). m(h) is the probability of the
     corpus given h. The algorithm, ``method="skeleton"``:
 
-    1. Chains start annealed and learn h by Gibbs-EM. With 2,000 to 60,000 tokens, better modes of the topic assignments
-       are searched from one chain after the other, until two searches have found the best mode.
-    2. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
+    1. Chains start annealed and learn h by Gibbs-EM.
+    2. With 2,000 to 60,000 tokens, better modes of the topic assignments are searched from one chain after the other,
+       until two searches have found the best mode. Annealed evidence weighs each mode at the h learnt in it.
+    3. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
        log alpha and of log eta to either side.
-    3. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
-    4. Longer rounds of steps 2 and 3 follow around the maximum until it is precise (`tol`).
-    5. Chains that disagree are weighed by annealed evidence, and move to better modes. Errors contain the spread of
-       modes that the evidence cannot tell apart.
-    6. The chains continue with the priors at the maximum, and their draws give the topics.
+    4. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
+    5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`tol`).
+    6. Chains that disagree are weighed again, and move to better modes. If the evidence cannot tell modes apart, log m
+       is the mean of their curves, and errors contain their spread.
+    7. The chains continue with the priors at the maximum, and their draws give the topics.
 
     There is no ``warm_start``. For more sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.
 
@@ -67,9 +68,9 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     max_iter : int, default=None
         Largest number of sweeps of each chain, searches, weighing and the last sweeps included. A sweep of annealing
         counts as one. For Gibbs-EM, the number of sweeps that learn h; for variational EM, the largest number of
-        M-steps. None: 3e8 divided by the number of tokens, between 400 and 24,000; on a grid between 400 and 5000, for
-        the EM methods between 30 and 1000.
-    tol : float, default=0.2
+        M-steps. None: 3e8 divided by the number of tokens, or 1.2e8 with more than 60,000, between 400 and 24,000. On a
+        grid it is between 400 and 5000, for the EM methods between 30 and 1000.
+    tol : float, default=0.25
         A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
         below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in
         different modes of the topic assignments, or the corpus has no topics to find. 0: it ends after `max_iter`
@@ -86,12 +87,11 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         full Bayes around the maximum, in up to a third of `max_iter` sweeps.
     tempering : dict or "paper", default=None
         Options of serial tempering. The first value of each is the default; ``"paper"`` takes the second value of the
-        first four.
+        first three.
 
         - ``"ratio"``: "collapsed" or "augmented" (theta and phi drawn, equation 2.2)
         - ``"index"``: "full_conditional" or "neighbours" (equation 2.8)
         - ``"tuning"``: "stochastic_approximation" or "restarts" (equation 2.16)
-        - ``"grid"``: "skeleton" or "subsampling"
         - ``"estimator"``: "mixture" (equation 2.10), "component" (2.17) or "simple" (2.1, from one h)
     doc_topic_prior, topic_word_prior : float, default=None
         The first alpha and eta of the search. None: ``1 / n_components``. With ``method="gibbs_em"``,
@@ -134,7 +134,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         Split R-hat and effective number of draws. They are those of the derivatives of log p(w, z | h) with respect to
         log alpha and log eta at the maximum. On a grid they are those of the means of log alpha and log eta given z.
     mode_log_evidence_ : ndarray of shape (n_searches,)
-        log p(w | h) at one h of the modes that the searches found, by annealing, in nats. Empty if there was no search.
+        log p(w | h) of the modes that the searches found, each at the h learnt in it, in nats: the mean logarithm of
+        annealed runs, somewhat too low for all modes. Empty if there was no search.
     mode_log_evidence_std_ : float
         Standard error of one of these; NaN if there are none.
     components_ : ndarray of shape (n_components, n_features)
@@ -221,7 +222,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         method: Literal["skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"] = "skeleton",
         n_tuning: int | None = None,
         max_iter: int | None = None,
-        tol: float = 0.2,
+        tol: float = 0.25,
         grid_shape: tuple[int, int] = (11, 11),
         region: ArrayLike | None = None,
         functionals: dict[str, Callable[..., float]] | None = None,
@@ -268,8 +269,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             max_iter=max_iter,
             n_draws=self.n_draws,
             tol=self.tol,
-            grid_shape=turned(self._checked_shape()),
-            region=WIDEST if region is None else turned(region),
+            grid_shape=self._checked_shape(),
+            region=WIDEST if region is None else region,
             grid_is_region=region is not None,
             tempering=Tempering.make(self.tempering),
             functionals=tuple(functionals.values()),
@@ -334,7 +335,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they are now."""
-        paths = [turned(np.reshape(chain.prior_path, (-1, 2)).T).T for chain in map(with_a_record, chains)]
+        paths = [np.reshape(chain.prior_path, (-1, 2)) for chain in map(with_a_record, chains)]
         trace = np.full((len(chains), max(map(len, paths)), 2), np.nan)
         for row, path in zip(trace, paths, strict=True):
             row[: len(path)] = path

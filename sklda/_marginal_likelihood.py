@@ -1,4 +1,4 @@
-"""m(h) of a fitted estimator, with alpha before eta. In `sklda._inference.hyperparameters` eta comes first."""
+"""m(h) of a fitted estimator."""
 
 from __future__ import annotations
 
@@ -18,20 +18,15 @@ from sklda._inference.priors import LARGEST, SMALLEST
 KINDS = ("monte_carlo", "statistical")
 
 
-def turned(pair):
-    """(eta, alpha) from (alpha, eta), or back; along the first axis of an array."""
-    return pair[::-1]
-
-
 def attributes_of(found):
-    """Fitted attributes from an estimate of m(h), alpha first."""
+    """Fitted attributes from an estimate of m(h)."""
     return {
         "method_": found.method,
-        "grid_": turned((found.etas, found.alphas)),
-        "occupancy_": found.occupancy.T.copy(),
+        "grid_": (found.alphas, found.etas),
+        "occupancy_": found.occupancy,
         "acceptance_rate_": found.acceptance_rate,
-        "r_hat_": turned(found.r_hat).copy(),
-        "ess_": turned(found.ess).copy(),
+        "r_hat_": found.r_hat,
+        "ess_": found.ess,
         "mode_log_evidence_": found.beginning.log_evidence,
         "mode_log_evidence_std_": found.beginning.log_evidence_std,
         "_estimate_": found,
@@ -74,7 +69,7 @@ class MarginalLikelihoodMixin:
         """
         found = self._found()
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
-        value, std = found.curve.log_ratio(eta.ravel(), alpha.ravel(), found.maximum.h)
+        value, std = found.curve.log_ratio(alpha.ravel(), eta.ravel(), found.maximum.h)
         value, std = value.reshape(eta.shape)[()], std.reshape(eta.shape)[()]
         return (value, std) if return_std else value
 
@@ -105,9 +100,7 @@ class MarginalLikelihoodMixin:
         if not (isinstance(level, Real) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
         check_choice(kind, "kind", KINDS)
-        maximum = found.maximum
-        covariance = getattr(maximum, kind)[::-1, ::-1].copy()
-        return Ellipse(np.array(turned(maximum.h)), covariance, level, kind, turned(found.region))
+        return Ellipse(np.array(found.maximum.h), getattr(found.maximum, kind).copy(), level, kind, found.region)
 
     def posterior_expectation(
         self, name: str, doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike, *, level: float = 0.95
@@ -144,7 +137,7 @@ class MarginalLikelihoodMixin:
             raise ValueError("the fit ended before it had draws for functionals: make max_iter larger.")
         values = found.functional_values[:, self._functional_names_.index(name)]
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
-        mean, std = found.functional_curve.expectations(values, eta.ravel(), alpha.ravel())
+        mean, std = found.functional_curve.expectations(values, alpha.ravel(), eta.ravel())
         band = global_band(found.functional_curve, values, found.functional_region, level)
         # Infinite for h with too few draws, even if the functional is constant over the draws.
         half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)

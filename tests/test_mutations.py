@@ -78,7 +78,7 @@ MUTATIONS = {
         "test_the_papers_options_give_the_same_surface": "test_a_wrong_denominator_is_found",
         "test_the_component_estimator": "test_a_wrong_ratio_is_found",
         "test_errors_are_calibrated": "test_errors_of_the_wrong_size_are_found",
-        "test_variances_of_slow_chains_do_not_fall_short": "test_plain_batch_means_would_fall_short",
+        "test_variances_of_slow_chains_do_not_fall_short": "test_variances_within_chains_alone_fall_short",
         "test_neighbour_proposals_with_the_edge_correction": (
             "test_neighbour_proposals_without_the_edge_correction_are_found"
         ),

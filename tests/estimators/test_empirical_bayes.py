@@ -175,7 +175,7 @@ def test_a_functional_of_other_draws_is_found(exact_purity, monkeypatch):
     """Proportions drawn with ten times their parameters."""
     draw = random.log_dirichlet
     monkeypatch.setattr(random, "log_dirichlet", lambda rng, a: draw(rng, 10 * a))
-    assert (away_by_band(exact_purity, 0.99999, n_seeds=1) > 1).any()
+    assert (away_by_band(exact_purity, 0.99999) > 1).any()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -393,6 +393,6 @@ def test_a_single_chain_has_errors(X, fitted):
 
 
 def test_lengths_follow_the_size_of_the_corpus():
-    assert [run_lengths("skeleton", n) for n in (10**4, 10**5, 10**9)] == [(200, 24_000), (200, 3000), (40, 400)]
+    assert [run_lengths("skeleton", n) for n in (10**4, 10**5, 10**9)] == [(200, 24_000), (200, 1200), (40, 400)]
     assert run_lengths("skeleton", 10**9, 7, 8) == (7, 8)
     assert run_lengths("gibbs_em", 10) == (200, 1000)

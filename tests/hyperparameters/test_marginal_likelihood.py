@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from sklda._inference import random
 from sklda._inference.count_histograms import CountHistograms
-from sklda._inference.hyperparameters.batch_means import covariance_of_sums, variance_of_sums
+from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.ellipse import Ellipse
 from sklda._inference.hyperparameters.empirical_bayes import estimate
@@ -143,7 +143,7 @@ def largest_z(table, *curves):
     """Of the mean error of independent estimates."""
     eta, alpha, exact = np.array(table).T
     away = (eta != 1) | (alpha != 1)
-    value, std = np.swapaxes([curve.log_ratio(eta[away], alpha[away], (1.0, 1.0)) for curve in curves], 0, 1)
+    value, std = np.swapaxes([curve.log_ratio(alpha[away], eta[away], (1.0, 1.0)) for curve in curves], 0, 1)
     # Where hardly a draw reaches, no error is claimed; that may happen at few points.
     assert np.isfinite(std).mean() > 0.6
     return np.abs((value - exact[away]).sum(axis=0) / np.sqrt((std**2).sum(axis=0))).max()
@@ -211,11 +211,12 @@ def test_a_wrong_denominator_is_found(monkeypatch):
     monkeypatch.setattr(
         "sklda._inference.hyperparameters.tempered_stages.mixture_denominators",
         lambda draws, grid: logsumexp(
-            draws.word_part(grid.etas)[:, :, None] + draws.doc_part(grid.alphas)[:, None, :], axis=(1, 2)
+            draws.doc_part(grid.alphas)[:, :, None] + draws.word_part(grid.etas)[:, None, :], axis=(1, 2)
         ),
     )
     *model, table = SURFACES[0]
-    assert largest_z(table, run(*model, method="serial_tempering").curve) > ALARM
+    runs = [run(*model, method="serial_tempering", seed=seed) for seed in range(3)]
+    assert largest_z(table, *(found.curve for found in runs)) > ALARM
 
 
 @pytest.fixture(scope="module")
@@ -259,9 +260,9 @@ def shares_of_the_variance(n_runs=300, n_chains=4, length=1000, memory=0.97):
     lags = np.arange(1, length)
     exact = n_chains * (length + 2 * (length - lags) @ memory**lags)
     runs = draws.T.reshape(n_runs, n_chains * length).T
-    estimates = variance_of_sums(runs, [length] * n_chains)
-    vectors = runs[:, :2]
-    np.testing.assert_allclose(np.diag(covariance_of_sums(vectors, [length] * n_chains)), estimates[:2], rtol=0.5)
+    batches, vectors = Batches.of_chains([length] * n_chains), runs[:, :2]
+    estimates = batches.variance(runs)
+    np.testing.assert_allclose(np.diag(batches.covariance(vectors)), estimates[:2], rtol=0.5)
     return estimates / exact
 
 
@@ -278,10 +279,9 @@ def test_chains_that_stand_apart_are_heard(monkeypatch):
     assert 0.5 < share < 0.9
 
 
-def test_plain_batch_means_would_fall_short(monkeypatch):
-    monkeypatch.setattr("sklda._inference.hyperparameters.batch_means._LUGSAIL", 1)
+def test_variances_within_chains_alone_fall_short(monkeypatch):
     monkeypatch.setattr("sklda._inference.hyperparameters.batch_means._BELOW_TRUE", 1 - 1e-12)
-    assert shares_of_the_variance().mean() < 0.8
+    assert shares_of_the_variance().mean() < 0.95
 
 
 def test_rising_factorials_and_their_derivatives():
@@ -311,11 +311,6 @@ def test_histograms_give_the_log_joint_at_any_prior():
             chain.priors = Priors.make(a, e, 3, 9)
             np.testing.assert_allclose(value, chain.log_joint(), rtol=1e-11)
     np.testing.assert_allclose(draws[1:3].log_joint(eta, alpha), draws.log_joint(eta, alpha)[1:3])
-    grid = Grid(corpus, 3, eta, np.sort(alpha))
-    word, doc = grid.parts(CountHistograms.of(chains[2]))
-    np.testing.assert_allclose(
-        word[:, None] + doc, np.add.outer(draws.word_part(eta)[2], draws.doc_part(np.sort(alpha))[2])
-    )
 
 
 def visits(rule, n_steps=40_000, thin=8):
@@ -323,7 +318,7 @@ def visits(rule, n_steps=40_000, thin=8):
     docs, n_features, n_components, _ = SURFACES[1]
     corpus = make_corpus(docs, n_features)
     chain = make_chain(corpus, Priors.make(1.0, 1.0, n_components, n_features), np.arange(corpus.n_tokens) % 2)
-    tempered = TemperedChain(chain, Grid.over(corpus, n_components, REGION, (2, 4)), np.random.default_rng(0))
+    tempered = TemperedChain(chain, Grid.over(corpus, n_components, REGION, (4, 2)), np.random.default_rng(0))
     tempered.at = (0, 0)
     seen = np.zeros(tempered.grid.shape)
     for step in range(n_steps):
@@ -349,8 +344,8 @@ def _lopsided(self, at):
     """As if every point had as many neighbours: those beyond the edge are drawn again."""
     found = [
         (min(max(at[0] + i, 0), self.shape[0] - 1), min(max(at[1] + j, 0), self.shape[1] - 1))
-        for i in (-1, 0, 1)
-        for j in (0, 1)
+        for i in (0, 1)
+        for j in (-1, 0, 1)
     ]
     return [each for each in found if each != at] or [at]
 

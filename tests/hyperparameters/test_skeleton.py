@@ -8,9 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import ChainPool
+from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.mixtures import Mixture
-from sklda._inference.hyperparameters.modes import begin, resolve
+from sklda._inference.hyperparameters.modes import begin, probabilities, resolve
 from sklda._inference.hyperparameters.settings import Settings
 from sklda._inference.hyperparameters.skeleton import Visits, find_maximum
 from sklda._inference.priors import Priors
@@ -29,7 +31,7 @@ def normal_draws(seed, n=(300, 200, 400)):
 
 def log_ratios(mixture, log_p):
     """log zeta of each point minus that of the first, from the denominators."""
-    log_zeta = np.log((mixture.weights[:, None] * np.exp(log_p - mixture.log_denominators[:, None])).sum(axis=0))
+    log_zeta = np.log(np.exp(log_p - mixture.log_denominators[:, None]).sum(axis=0))
     return log_zeta - log_zeta[0]
 
 
@@ -38,7 +40,7 @@ def z_values(n_seeds=200, break_it=False):
     found = []
     for seed in range(n_seeds):
         log_p, at, exact = normal_draws(seed)
-        mixture = Mixture.of(log_p, at, np.ones(len(at)))
+        mixture = Mixture.of(log_p, at)
         terms = np.exp(log_p[:, [2, 0]] - mixture.log_denominators[:, None])
         terms = (terms / terms.sum(axis=0)) @ np.array([[1.0], [-1.0]])
         influences = terms if break_it else mixture.influences(terms)
@@ -50,7 +52,7 @@ def z_values(n_seeds=200, break_it=False):
 
 def test_the_constants_solve_their_equation_and_have_their_errors():
     log_p, at, _ = normal_draws(0)
-    mixture = Mixture.of(log_p, at, np.ones(len(at)))
+    mixture = Mixture.of(log_p, at)
     np.testing.assert_allclose(mixture.members.sum(axis=0), np.bincount(at), rtol=1e-6)
     z = z_values()
     # 200 normal values: the sum of squares has a chi-square distribution, with these quantiles at 1e-5.
@@ -59,15 +61,6 @@ def test_the_constants_solve_their_equation_and_have_their_errors():
 
 def test_errors_without_the_influence_of_zeta_are_found():
     assert not 127 < (z_values(break_it=True) ** 2).sum() < 294
-
-
-def test_weights_count_as_draws():
-    """Draws of weight two, and the same draws twice."""
-    log_p, at, _ = normal_draws(0)
-    weights = np.where(np.arange(len(at)) % 3 == 0, 2.0, 1.0)
-    twice = np.repeat(np.arange(len(at)), weights.astype(int))
-    ours, theirs = Mixture.of(log_p, at, weights), Mixture.of(log_p[twice], at[twice], np.ones(len(twice)))
-    np.testing.assert_allclose(log_ratios(ours, log_p), log_ratios(theirs, log_p[twice]), atol=1e-7)
 
 
 def three_kinds():
@@ -105,23 +98,23 @@ def found_in(alone):
     """The skeleton of chains in given modes, its pool, and what becomes of them."""
     pool = make_pool(8000)
     pool.chains = [in_mode(kind, c) for c, kind in enumerate(alone)]
-    found = find_maximum(pool, np.log([0.5, 0.1]), 20, 0.2)
+    found = find_maximum(pool, np.log([0.1, 0.5]), 20, 0.2)
     return found, pool, resolve(pool, found, 20, SEED)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_chains_move_to_the_modes_of_the_best_evidence():
     """The third kind alone is a mode hundreds of nats down."""
-    found, pool, (after, disagree) = found_in([0, 0, 2, 2])
+    found, pool, after = found_in([0, 0, 2, 2])
     assert not found.agree
     assert [alone_in(chain) for chain in pool.chains] == [0, 0, 0, 0]
-    assert not disagree and after.agree
+    assert after.agree
     assert (np.abs(after.maximum.log_h - found.maximum.log_h) > 0.05).any()
 
 
 def test_chains_in_one_mode_agree():
-    found, _, (after, disagree) = found_in([0, 0, 0, 0])
-    assert found.agree and after is found and not disagree
+    found, _, after = found_in([0, 0, 0, 0])
+    assert found.agree and after is found
 
 
 def test_searches_find_the_best_modes():
@@ -132,7 +125,8 @@ def test_searches_find_the_best_modes():
 
 
 def test_a_mode_that_one_search_found_is_named(monkeypatch):
-    evidence = iter([0.0, -50.0, -60.0, -70.0])
+    # Of the modes of four searches, and of the four starts.
+    evidence = iter([0.0, -50.0, -60.0, -70.0, -80.0, -80.0, -80.0, -80.0])
 
     class Found:
         std = 1.0
@@ -157,7 +151,7 @@ def test_visits_are_as_long_as_they_should_be():
 def test_a_maximum_far_from_the_first_points_is_found():
     """The chains begin at an h a thousand times too large and too small."""
     h = []
-    for start in ([0.5, 0.1], [50.0, 0.001]):
+    for start in ([0.1, 0.5], [0.001, 50.0]):
         pool = make_pool(8000)
         pool.chains = [in_mode(0, c) for c in range(4)]
         with warnings.catch_warnings():
@@ -168,3 +162,67 @@ def test_a_maximum_far_from_the_first_points_is_found():
     away = h[0].log_h - h[1].log_h
     # A chi-square of two degrees at 1e-4, with 27 degrees of freedom in the covariances.
     assert away @ np.linalg.solve(covariance, away) < 25
+
+
+def test_chains_in_different_modes_have_a_curve_each():
+    """The mean of their log m; its error contains their spread."""
+    pool = make_pool(8000, n_chains=2)
+    pool.chains = [in_mode(0, 0), in_mode(2, 1)]
+    found = find_maximum(pool, np.log([0.1, 0.5]), 20, np.inf)
+    priors = np.array([[0.05, 0.2], [0.3, 0.3]])
+    both, *own = (found.averaged(weights) for weights in ([0.5, 0.5], [1.0, 0.0], [0.0, 1.0]))
+    (value, std), *each = (x.curve.log_ratio(*priors, (0.1, 0.5)) for x in (both, *own))
+    np.testing.assert_allclose(value, (each[0][0] + each[1][0]) / 2)
+    half = np.abs(each[0][0] - each[1][0]) / 2
+    np.testing.assert_allclose(std**2, half**2 + (each[0][1] ** 2 + each[1][1] ** 2) / 4)
+    # alpha is at an edge. The gradients in log eta cancel at the maximum of the mean, and are its error.
+    gradients = [x.curve.value_and_gradient(both.maximum.log_h)[1][1] for x in own]
+    assert gradients[0] + gradients[1] == pytest.approx(0, abs=1e-2 * abs(gradients[0]))
+    assert both.curve.score_covariance(both.maximum.log_h)[1, 1] > 0.99 * gradients[0] ** 2
+
+
+def test_probabilities_of_modes():
+    np.testing.assert_allclose(probabilities(np.array([-5.0, -6.0]), 1e-9), [1 / (1 + np.exp(-1)), 1 / (1 + np.e)])
+    certain, unsure = (probabilities(np.array([0.0, -5.0, -30.0]), std) for std in (0.1, 5.0))
+    assert certain[1] < 0.01 < 0.2 < unsure[1] and unsure[2] == 0
+    assert certain.sum() == pytest.approx(1)
+
+
+def test_batches_of_visits():
+    """Two chains at two points in different orders, the second chain without its last draw."""
+    batches = Batches.of_visits([np.array([0, 0, 1, 1]), np.array([1, 1, 0])], 1)
+    assert batches.lengths.tolist() == [2, 2, 2, 1]
+    assert batches.chains.tolist() == [0, 0, 1, 1]
+    assert batches.kinds.tolist() == [0, 1, 1, 0]
+    assert batches.of_chain.tolist() == [4, 3] and batches.freedom == 2
+    terms = np.array([1.0, 2, 0, 0, 4, 4, -1])[:, None]
+    # Deviations of the sums 3 and -1 at the first point, of 0 and 8 at the second.
+    assert (batches.sums(terms) ** 2).sum() == pytest.approx(2 * (4 + 4 + 16 + 16))
+
+
+class EndsAll:
+    """Ends every chain after this many sweeps."""
+
+    def __init__(self, n_sweeps):
+        self.n_sweeps, self.made = n_sweeps, {}
+
+    def before(self, index):
+        pass
+
+    def after(self, index, chain):
+        self.made[index] = self.made.get(index, 0) + 1
+        return self.made[index] >= self.n_sweeps
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("method", ["skeleton", "full_bayes"])
+@pytest.mark.parametrize("n_sweeps", [1, 102, 507, 520])
+def test_a_callback_may_end_the_chains_at_any_sweep(method, n_sweeps):
+    """In learning, in the first visit, and at the beginning of the second round."""
+    corpus, _ = three_kinds()
+    settings = Settings(n_tuning=20, max_iter=3000, tol=0.01, functionals=(lambda theta, phi: 0.5,))
+    options = {"n_chains": 2, "listener": EndsAll(n_sweeps)}
+    pool = ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, **options)
+    found = estimate(pool, method)
+    assert np.isfinite(found.maximum.log_h).all()
+    assert max(options["listener"].made.values()) == n_sweeps

@@ -44,10 +44,6 @@ class ChainPool:
         self.say = say or (lambda text: None)
         self.chains, self.ended, self.left = [], set(), settings.max_iter
 
-    def for_documents(self, corpus, seed):
-        """A pool of one chain on a part of the corpus, without a listener."""
-        return ChainPool(corpus, self.priors, self.settings, seed, n_chains=1, n_jobs=self.n_jobs)
-
     def initialise(self, seed, *key):
         """Make chains with random topics; chain c has the seed ``child(seed, *key, c)``."""
         seeds = [random.child(seed, *key, c) for c in range(self.n_chains)]
@@ -55,7 +51,7 @@ class ChainPool:
         self.chains = [kind.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
 
     def finish(self, log_h, n_sweeps):
-        """Make the last sweeps, with fixed priors: log (eta, alpha) of every chain, (n_chains, n_priors).
+        """Make the last sweeps, with fixed priors: log (alpha, eta) of every chain, (n_chains, n_priors).
 
         The draws of the last half are kept. Afterwards each chain has a trace and at least one draw.
         """
@@ -115,13 +111,9 @@ class ChainPool:
         """A grid over a region, with `refinement` steps for each step of `grid_shape`; one point for "simple"."""
         K = self.priors.n_components
         if self.settings.tempering.estimator == "simple":
-            return self.grid_at(np.sqrt([low * high for low, high in region]))
+            return Grid(self.corpus, K, *np.sqrt([[low * high] for low, high in region]))
         shape = [(n - 1) * refinement + 1 for n in self.settings.grid_shape]
         return Grid.over(self.corpus, K, region, shape)
-
-    def grid_at(self, h):
-        """The grid of one point."""
-        return Grid(self.corpus, self.priors.n_components, *np.array(h)[:, None])
 
     @property
     def grid(self):
@@ -136,7 +128,12 @@ class ChainPool:
     @property
     def observed(self):
         """The chains that have draws on the grid."""
-        return [chain for chain in self.chains if chain.n_observations]
+        return [chain for chain in self.chains if chain.observations]
+
+    @property
+    def observations(self):
+        """Those of all chains, one chain after the other."""
+        return [each for chain in self.chains for each in chain.observations]
 
     @property
     def all_ended(self):

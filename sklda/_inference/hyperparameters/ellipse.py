@@ -1,4 +1,4 @@
-"""The public confidence region. Here alpha comes before eta, unlike in the rest of this package."""
+"""The public confidence region."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,9 @@
-"""h = (eta, alpha) by maximum marginal likelihood: the stages of each method in their order, and the result."""
+"""h = (alpha, eta) by maximum marginal likelihood: the stages of each method in their order, and the result."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
 from sklda._inference.hyperparameters.convergence import (
@@ -14,24 +15,11 @@ from sklda._inference.hyperparameters.convergence import (
 )
 from sklda._inference.hyperparameters.marginal_likelihood import Curve, region_of
 from sklda._inference.hyperparameters.maximum import Maximum
-from sklda._inference.hyperparameters.mixtures import conditional_means, mixture_denominators
+from sklda._inference.hyperparameters.mixtures import conditional_means
 from sklda._inference.hyperparameters.modes import Beginning, begin, resolve
-from sklda._inference.hyperparameters.settings import RESTARTS
 from sklda._inference.hyperparameters.skeleton import find_maximum
-from sklda._inference.hyperparameters.subsampling import find_region
-from sklda._inference.hyperparameters.tempered_stages import (
-    current_curve,
-    current_maximum,
-    full_bayes,
-    log_h_series,
-    serial_tempering,
-    stack_draws,
-)
-
-# Sweeps for functionals, in units of `n_tuning`.
-_FUNCTIONALS = 5
-# Nats below the maximum at which the region of a grid ends: 3.5 standard deviations.
-_DROP = 3.5**2 / 2
+from sklda._inference.hyperparameters.tempered_stages import RESTARTS, current_curve, full_bayes, serial_tempering
+from sklda._inference.warn import warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +29,14 @@ class MarginalLikelihoodEstimate:
     Attributes
     ----------
     method : str
-    curve : Curve
+    curve : Curve or AveragedCurve
         m(h).
     maximum : Maximum
-    etas, alphas : ndarray of shape (n_etas,) and (n_alphas,)
+    alphas, etas : ndarray of shape (n_alphas,) and (n_etas,)
         Values at which the chains were swept.
     region : pair of (float, float)
         The box in which the maximum was searched.
-    occupancy : ndarray of shape (n_etas, n_alphas)
+    occupancy : ndarray of shape (n_alphas, n_etas)
         Share of the draws at each pair; on a grid by the full conditionals of the grid point.
     acceptance_rate : float
         Share of the sweeps before which h changed.
@@ -67,8 +55,8 @@ class MarginalLikelihoodEstimate:
     method: str
     curve: Curve
     maximum: Maximum
-    etas: np.ndarray
     alphas: np.ndarray
+    etas: np.ndarray
     region: tuple
     occupancy: np.ndarray
     acceptance_rate: float
@@ -97,13 +85,18 @@ def estimate(pool, method):
     Warns
     -----
     ConvergenceWarning
-        If the maximum lies at an edge, chains disagree, only one search found the best mode, or a part of the grid was
-        not visited.
+        If the maximum lies at an edge, there are too few draws for an error, chains disagree, only one search found the
+        best mode, or a part of the grid was not visited.
     """
     n_last = min(pool.settings.n_tuning, pool.settings.max_iter // 4)
     found = _by_skeleton(pool, n_last) if method == "skeleton" else _on_grid(pool, method, n_last)
     pool.finish([found.maximum.log_h] * len(pool.chains), n_last)
     warn_of_edges(found.maximum, found.region)
+    if not np.isfinite(np.diag(found.maximum.monte_carlo)[found.maximum.interior]).all():
+        warn(
+            "There are too few draws at the maximum for a Monte Carlo error of the priors: make max_iter larger.",
+            ConvergenceWarning,
+        )
     if found.chains_disagree:
         warn_of_disagreement(found.r_hat)
     return found
@@ -112,54 +105,49 @@ def estimate(pool, method):
 def _by_skeleton(pool, n_last):
     """m(h) from a skeleton; functionals by full Bayes around its maximum."""
     settings, seed = pool.settings, random.child(pool.seed, 0)
-    n_functionals = min(settings.max_iter // 3, _FUNCTIONALS * settings.n_tuning) if settings.functionals else 0
-    beginning = begin(pool, seed)
-    reserved = n_last + n_functionals
+    n_functionals = min(settings.max_iter // 3, 5 * settings.n_tuning) if settings.functionals else 0
+    beginning, reserved = begin(pool, seed), n_last + n_functionals
     found = find_maximum(pool, beginning.log_h, reserved, settings.tol)
-    found, disagree = resolve(pool, found, reserved, random.child(pool.seed, 2))
+    found = resolve(pool, found, reserved, random.child(pool.seed, 2))
     functionals = None, np.empty((0, 0)), found.region
     if settings.functionals:
-        full_bayes(pool, region_of(found.curve, found.region, _DROP), n_functionals // 4)
+        full_bayes(pool, region_of(found.curve, found.region), n_functionals // 4)
         pool.sweep(n_functionals - n_functionals // 4)
         # Few sweeps, or a callback, may have left no draws.
         functionals = _functionals(pool) if pool.observed else functionals
-    (etas, i), (alphas, j) = (np.unique(np.exp(x), return_inverse=True) for x in found.points.T)
-    occupancy = np.zeros((len(etas), len(alphas)))
+    (alphas, i), (etas, j) = (np.unique(np.exp(x), return_inverse=True) for x in found.points.T)
+    occupancy = np.zeros((len(alphas), len(etas)))
     np.add.at(occupancy, (i, j), found.n_at / found.n_at.sum())
-    shape = etas, alphas, found.region, occupancy, _share_moved(pool.chains)
+    shape = alphas, etas, found.region, occupancy, _share_moved(pool.chains)
     series = found.score_series()
     convergence = split_r_hat(series), effective_draws(series)
     return MarginalLikelihoodEstimate(
-        "skeleton", found.curve, found.maximum, *shape, *convergence, beginning, disagree, *functionals
+        "skeleton", found.curve, found.maximum, *shape, *convergence, beginning, not found.agree, *functionals
     )
 
 
 def _on_grid(pool, method, n_last):
     """m(h) from chains on (h, z), on a grid around the maximum of a short skeleton."""
     settings, seed = pool.settings, random.child(pool.seed, 0)
-    if settings.tempering.grid == "subsampling" and not settings.grid_is_region:
-        beginning, curve, region = Beginning(None), None, find_region(pool, seed)
-        pool.initialise(seed)
-    else:
-        beginning = begin(pool, seed)
-        placed = find_maximum(pool, beginning.log_h, (pool.left + n_last) // 2, np.inf)
-        curve, region = placed.curve, region_of(placed.curve, placed.region, _DROP)
-    region = settings.region if settings.grid_is_region else region
+    beginning = begin(pool, seed)
+    placed = find_maximum(pool, beginning.log_h, (pool.left + n_last) // 2, np.inf)
+    region = settings.region if settings.grid_is_region else region_of(placed.curve, placed.region)
     n_runs = RESTARTS if settings.tempering.tuning == "restarts" else 1
     n_tuning = max(min(settings.n_tuning, (pool.left - n_last) // (2 * n_runs)), 1)
     if method == "full_bayes":
         full_bayes(pool, region, n_tuning)
     else:
-        serial_tempering(pool, region, n_tuning, curve)
+        serial_tempering(pool, region, n_tuning, placed.curve)
     pool.sweep(max(pool.left - n_last, 1))
     curve, grid = current_curve(pool), pool.grid
-    maximum, occupancy = current_maximum(pool, curve), conditional_means(curve.draws, grid)[0]
+    occupancy, log_h = conditional_means(curve.draws, grid)
     if method == "serial_tempering":
         warn_of_unvisited_points(occupancy, grid)
     functionals = _functionals(pool) if settings.functionals else (None, np.empty((0, 0)), grid.region)
-    series = log_h_series(curve, grid)
-    shape = grid.etas, grid.alphas, pool.search_region, occupancy, _share_moved(pool.observed)
+    series = np.split(log_h, np.cumsum(curve.batches.of_chain)[:-1])
+    shape = grid.alphas, grid.etas, pool.search_region, occupancy, _share_moved(pool.observed)
     convergence = split_r_hat(series), effective_draws(series)
+    maximum = Maximum.of(curve, pool.search_region)
     return MarginalLikelihoodEstimate(method, curve, maximum, *shape, *convergence, beginning, False, *functionals)
 
 
@@ -171,7 +159,5 @@ def _share_moved(chains):
 
 def _functionals(pool):
     """The curve of the draws of (theta, beta), the functionals at these draws, and the region of the grid."""
-    chains, grid = pool.observed, pool.grid
-    draws, lengths = stack_draws(chains, True), [chain.n_observations for chain in chains]
-    values = np.concatenate([chain.observations.values for chain in chains])
-    return Curve(draws, mixture_denominators(draws, grid), lengths), values, grid.region
+    values = np.array([each.values for each in pool.observations])
+    return current_curve(pool, augmented=True), values, pool.grid.region

@@ -7,10 +7,6 @@ from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.variational_em import variational_em
 from sklda._inference.parallel import in_parallel
 
-# Gibbs-EM: draws for an M-step, and sweeps before them that are not used. The mean over M-steps hardly depends on these
-# numbers.
-_DRAWS, _BURN_IN = 20, 5
-
 
 def expectation_maximisation(pool, method, per_topic=False):
     """Find the priors by EM.
@@ -32,12 +28,15 @@ def expectation_maximisation(pool, method, per_topic=False):
 
 
 def _gibbs_em(pool, per_topic):
-    """log h of every chain after `max_iter` sweeps of Gibbs-EM."""
-    n_draws = max(min(_DRAWS, pool.settings.max_iter - _BURN_IN), 1)
-    options = {"n_draws": n_draws, "n_burn_in": _BURN_IN, "m_step": MStep(pool.settings.region, per_topic)}
+    """log h of every chain after `max_iter` sweeps of Gibbs-EM: 20 draws for an M-step, after 5 sweeps without."""
+    options = {
+        "n_draws": max(min(20, pool.settings.max_iter - 5), 1),
+        "n_burn_in": 5,
+        "m_step": MStep(pool.settings.region[::-1], per_topic),
+    }
     pool.chains = [EMChain.learning(chain, **options) for chain in pool.chains]
     pool.sweep(pool.settings.max_iter)
-    found = [chain.em.mean() for chain in pool.chains]
+    found = [chain.learnt() for chain in pool.chains]
     # Topics have no order, so each chain keeps the alphas of its own topics.
     return found if per_topic else [np.mean(found, axis=0)] * len(found)
 

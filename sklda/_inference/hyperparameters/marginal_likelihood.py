@@ -1,35 +1,43 @@
-"""m(h), the marginal likelihood of h = (eta, alpha) up to one constant, from draws of chains on (h, z) or at one h.
+"""m(h), the marginal likelihood of h = (alpha, eta) up to one constant, from draws of chains on (h, z) or at one h.
 
 Every estimate is a mean over draws of exp(log p(w, z | h) - d), where d is the log density of the distribution of the
 draws. Equations 2.1, 2.10 and 2.17 of George & Doss (2018) differ in d alone. Draws at a few fixed points have d of
 equation 2.10 too, with zeta at its fixed point on the same draws (reverse logistic regression, Geyer 1994). All values
-are kept as logarithms, and derivatives are with respect to (log eta, log alpha).
+are kept as logarithms, and derivatives are with respect to (log alpha, log eta).
 """
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from sklda._inference.hyperparameters.batch_means import (
-    batch_sums,
-    chain_sums,
-    covariance_of_sums,
-    n_batches,
-    positive_part,
-    variance_of_sums,
-)
-from sklda._inference.hyperparameters.mixtures import slices
+from sklda._inference.hyperparameters.mixtures import Mixture
 
 # With fewer effective draws, the error of an estimate is not known.
 FEWEST_DRAWS = 10.0
+# Size of arrays over draws and values of h: 32 MB each.
+_AT_A_TIME = 2**22
 
 
-def _product(a, b):
-    """``a.T @ b``, not by threads of a linear algebra library: on small matrices they cost more than they save."""
-    return np.einsum("ni,nj->ij", a, b)
+class _Surface:
+    """What all estimates of m(h) have in common."""
+
+    def maximise(self, region, n_points=25):
+        """log h at the maximum of the estimate on the region: from the best point of a grid, by the gradient."""
+        bounds, axes = np.log(region), [np.geomspace(*ends, n_points) for ends in region]
+        best = np.unravel_index(np.argmax(self.surface(*axes)), (n_points, n_points))
+        start = np.log([axis[i] for axis, i in zip(axes, best, strict=True)])
+
+        def negative(log_h):
+            value, gradient = self.value_and_gradient(log_h)
+            return -value, -gradient
+
+        # Of the methods with bounds and a gradient, the one that starts no threads of a linear algebra library.
+        options = {"ftol": 1e-13, "gtol": 1e-7, "xtol": 1e-10}
+        found = minimize(negative, start, jac=True, bounds=bounds, method="TNC", options=options)
+        return np.clip(found.x, *bounds.T)
 
 
-class Curve:
+class Curve(_Surface):
     """An estimate of m(h) up to one constant, with its Monte Carlo error.
 
     Parameters
@@ -37,115 +45,83 @@ class Curve:
     draws : CountHistograms or DirichletDraws
         The draws of all chains, one chain after the other.
     log_denominators : ndarray of shape (n_draws,)
-    lengths : list of int
-        Draws of every chain.
+    batches : Batches
     mixture : Mixture, default=None
         If zeta was estimated from the same draws.
-    batches : Batches, default=None
-        Of chains at fixed points; None: chains on (h, z).
-    separate : ndarray of shape (n_chains,), default=None
-        Shares of chains that stay in different modes. Errors then contain the whole spread between chains.
     """
 
-    def __init__(self, draws, log_denominators, lengths, mixture=None, batches=None, separate=None):
-        self.draws, self.lengths, self.log_denominators = draws, list(lengths), log_denominators
-        self.mixture, self.batches, self.separate = mixture, batches, separate
+    def __init__(self, draws, log_denominators, batches, mixture=None):
+        self.draws, self.batches, self.mixture = draws, batches, mixture
         self._log_factors = -np.log(len(draws)) - log_denominators
-        if mixture is not None:
-            self._log_factors += np.log(mixture.weights)
 
-    def variance(self, terms):
-        """Variance of the sums of `terms` (n_draws, n), whose columns add up to zero; (n,)."""
-        if self.batches is None:
-            return variance_of_sums(terms, self.lengths)
-        within, between = (sums**2 for sums in self._sums(terms))
-        return np.maximum(within.sum(axis=0), between.sum(axis=0))
+    @classmethod
+    def at_points(cls, draws, at, points, batches):
+        """From draws at fixed points, log h of shape (n_points, 2); `at` is the point of each draw."""
+        log_p = draws.doc_part(np.exp(points[:, 0])) + draws.word_part(np.exp(points[:, 1]))
+        mixture = Mixture.of(log_p, at)
+        return cls(draws, mixture.log_denominators, batches, mixture)
 
-    def covariance(self, terms):
-        """The same for a vector, (n, n)."""
-        if self.batches is None:
-            return covariance_of_sums(terms, self.lengths)
-        within, between = (sums.T @ sums for sums in self._sums(terms))
-        return within + positive_part(between - within)
+    def influences_of(self, terms):
+        """`terms` (n_draws, n) with the effect of each draw through an estimated zeta."""
+        return terms if self.mixture is None else self.mixture.influences(terms)
 
-    def _sums(self, terms):
-        """Sums over batches and over chains, whose squares add up to a variance within and between chains."""
-        terms = self.mixture.influences(terms)
-        if self.separate is None:
-            return self.batches.sums(terms), chain_sums(terms, self.lengths)
-        chains = np.add.reduceat(terms, np.cumsum([0, *self.lengths[:-1]]), axis=0)
-        return self.batches.sums(terms), chains / np.sqrt(self.separate)[:, None]
-
-    def batch_sums(self, terms):
-        """Sums over batches, scaled so that their squares add up to a variance; (n_batches, n)."""
-        if self.batches is None:
-            return batch_sums(terms, self.lengths, 1)
-        return self.batches.sums(self.mixture.influences(terms))
-
-    @property
-    def freedom(self):
-        """Degrees of freedom of the batches."""
-        if self.batches is None:
-            return max(sum(n_batches(n) - 1 for n in self.lengths), 1)
-        return self.batches.freedom
-
-    def log_terms(self, eta, alpha):
+    def log_terms(self, alpha, eta):
         """Logarithms of the terms whose sum over draws is the estimate, (n_draws, n_priors)."""
-        etas, i = np.unique(eta, return_inverse=True)
-        alphas, j = np.unique(alpha, return_inverse=True)
-        word, doc = self.draws.word_part(etas), self.draws.doc_part(alphas)
-        return self._log_factors[:, None] + word[:, i.ravel()] + doc[:, j.ravel()]
+        alphas, i = np.unique(alpha, return_inverse=True)
+        etas, j = np.unique(eta, return_inverse=True)
+        doc, word = self.draws.doc_part(alphas), self.draws.word_part(etas)
+        return self._log_factors[:, None] + doc[:, i.ravel()] + word[:, j.ravel()]
 
-    def log_values(self, eta, alpha):
+    def log_values(self, alpha, eta):
         """log of the estimate, (n_priors,)."""
-        eta, alpha = np.broadcast_arrays(np.atleast_1d(eta), np.atleast_1d(alpha))
-        parts = [
-            logsumexp(self.log_terms(eta[part], alpha[part]), axis=0) for part in slices(len(eta), len(self.draws))
-        ]
+        alpha, eta = np.broadcast_arrays(np.atleast_1d(alpha), np.atleast_1d(eta))
+        parts = [logsumexp(self.log_terms(alpha[part], eta[part]), axis=0) for part in self._slices(len(alpha))]
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def surface(self, etas, alphas):
-        """log of the estimate at all pairs, (n_etas, n_alphas); -inf if hundreds of nats below the largest."""
-        word, doc, logs = self.draws.word_part(etas), self.draws.doc_part(alphas), self._log_factors
+    def surface(self, alphas, etas):
+        """log of the estimate at all pairs, (n_alphas, n_etas); -inf if hundreds of nats below the largest."""
+        doc, word, logs = self.draws.doc_part(alphas), self.draws.word_part(etas), self._log_factors
         parts = []
-        for part in (word, doc):
+        for part in (doc, word):
             top = part.max(axis=1)
             parts.append(np.exp(part - top[:, None]))
             logs = logs + top
+        # Not a matrix product, because threads of a linear algebra library cost more than they save.
         with np.errstate(divide="ignore"):
-            return np.log(_product(parts[0] * np.exp(logs - logs.max())[:, None], parts[1])) + logs.max()
+            scaled = parts[0] * np.exp(logs - logs.max())[:, None]
+            return np.log(np.einsum("ni,nj->ij", scaled, parts[1])) + logs.max()
 
-    def weights(self, eta, alpha):
+    def weights(self, alpha, eta):
         """The terms as shares of their sum, (n_draws, n_priors): weights of the draws under h."""
-        terms = self.log_terms(eta, alpha)
+        terms = self.log_terms(alpha, eta)
         return np.exp(terms - logsumexp(terms, axis=0))
 
-    def log_ratio(self, eta, alpha, reference):
+    def log_ratio(self, alpha, eta, reference, spread=True):
         """log m(h) - log m(reference) and its Monte Carlo standard error by batch means.
 
         Parameters
         ----------
-        eta, alpha : array-like of shape (n_priors,)
+        alpha, eta : array-like of shape (n_priors,)
         reference : (float, float)
+        spread : bool
+            Only for `AveragedCurve`.
 
         Returns
         -------
         value, std : ndarray of shape (n_priors,)
             Nats. The error is infinite if h has fewer than ten effective draws.
         """
-        eta, alpha = np.broadcast_arrays(np.atleast_1d(eta), np.atleast_1d(alpha))
+        alpha, eta = np.broadcast_arrays(np.atleast_1d(alpha), np.atleast_1d(eta))
         base = self.weights(*np.atleast_2d(reference).T)
-        value = self.log_values(eta, alpha) - self.log_values(*np.atleast_2d(reference).T)
-        std = np.empty(len(eta))
-        for part in slices(len(eta), len(self.draws)):
-            weights = self.weights(eta[part], alpha[part])
-            variance = self.variance(weights - base)
-            reached = 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS
-            std[part] = np.where(reached, np.sqrt(variance), np.inf)
+        value = self.log_values(alpha, eta) - self.log_values(*np.atleast_2d(reference).T)
+        std = np.empty(len(alpha))
+        for part in self._slices(len(alpha)):
+            weights = self.weights(alpha[part], eta[part])
+            std[part] = self._errors(weights - base, weights)
         return value, std
 
     def derivatives(self, log_h):
-        """Derivatives of log m at one h with respect to (log eta, log alpha).
+        """Derivatives of log m at one h with respect to (log alpha, log eta).
 
         Returns
         -------
@@ -153,18 +129,36 @@ class Curve:
         gradients : ndarray of shape (n_draws, 2)
             Of log p(w, z_i | h); their weighted mean is the gradient of log m.
         """
-        eta, alpha = np.exp(log_h)[:, None]
-        gradients = np.concatenate([self.draws.word_part(eta, 1), self.draws.doc_part(alpha, 1)], axis=1)
-        return self.weights(eta, alpha)[:, 0], gradients
+        alpha, eta = np.exp(log_h)[:, None]
+        gradients = np.concatenate([self.draws.doc_part(alpha, 1), self.draws.word_part(eta, 1)], axis=1)
+        return self.weights(alpha, eta)[:, 0], gradients
 
-    def expectations(self, values, eta, alpha):
+    def value_and_gradient(self, log_h):
+        """log of the estimate, a float, and its gradient."""
+        weights, gradients = self.derivatives(log_h)
+        return float(self.log_values(*np.exp(log_h))[0]), weights @ gradients
+
+    def score_terms(self, log_h):
+        """The contribution of every draw to the error of the gradient, (n_draws, 2)."""
+        weights, gradients = self.derivatives(log_h)
+        return self.influences_of(weights[:, None] * (gradients - weights @ gradients))
+
+    def score_covariance(self, log_h):
+        """Covariance of the estimated gradient of log m, (2, 2)."""
+        return self.batches.covariance(self.score_terms(log_h))
+
+    def effective_draws(self, log_h):
+        """Effective number of the weights of the draws at one h, without autocorrelation."""
+        return 1 / (self.weights(*np.exp(log_h)) ** 2).sum()
+
+    def expectations(self, values, alpha, eta):
         """Posterior expectations of a functional and their Monte Carlo standard errors by batch means.
 
         Parameters
         ----------
         values : ndarray of shape (n_draws,)
             The functional at every draw.
-        eta, alpha : array-like of shape (n_priors,)
+        alpha, eta : array-like of shape (n_priors,)
 
         Returns
         -------
@@ -172,69 +166,79 @@ class Curve:
             Equation 2.14. The error is infinite if h has fewer than ten effective draws.
         """
         mean, std = np.empty(len(eta)), np.empty(len(eta))
-        for part in slices(len(eta), len(self.draws)):
-            mean[part], terms, reached = self.influences(values, eta[part], alpha[part])
-            std[part] = np.where(reached, np.sqrt(self.variance(terms)), np.inf)
+        for part in self._slices(len(eta)):
+            weights = self.weights(alpha[part], eta[part])
+            mean[part] = values @ weights
+            std[part] = self._errors(weights * (values[:, None] - mean[part]), weights)
         return mean, std
 
-    def influences(self, values, eta, alpha):
-        """The contribution of every draw to the error of an expectation, to leading order.
+    def _errors(self, terms, weights):
+        """Standard errors of the sums of `terms`, infinite with too few effective draws."""
+        reached = 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS
+        return np.where(reached, np.sqrt(self.batches.variance(self.influences_of(terms))), np.inf)
 
-        Returns
-        -------
-        mean : ndarray of shape (n_priors,)
-        terms : ndarray of shape (n_draws, n_priors)
-        reached : ndarray of bool, shape (n_priors,)
-            Whether h has at least ten effective draws.
-        """
-        weights = self.weights(eta, alpha)
-        mean = values @ weights
-        return mean, weights * (values[:, None] - mean), 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS
-
-    def maximise(self, region, n_points=25):
-        """log h at the maximum of the estimate on the region: from the best point of a grid, by the gradient."""
-        bounds = np.log(region)
-        etas, alphas = (np.geomspace(*ends, n_points) for ends in region)
-        i, j = divmod(int(np.argmax(self.surface(etas, alphas))), n_points)
-
-        def negative(log_h):
-            eta, alpha = np.exp(log_h)[:, None]
-            terms = self.log_terms(eta, alpha)
-            total = logsumexp(terms)
-            weights = np.exp(terms[:, 0] - total)
-            gradient = [weights @ self.draws.word_part(eta, 1)[:, 0], weights @ self.draws.doc_part(alpha, 1)[:, 0]]
-            return -total, -np.array(gradient)
-
-        # Of the methods with bounds and a gradient, the one that starts no threads of a linear algebra library.
-        options = {"ftol": 1e-13, "gtol": 1e-7, "xtol": 1e-10}
-        start = np.log([etas[i], alphas[j]])
-        found = minimize(negative, start, jac=True, bounds=bounds, method="TNC", options=options)
-        return np.clip(found.x, *bounds.T)
+    def _slices(self, n):
+        """Parts of n values of h, so that arrays over the draws are not too large."""
+        step = max(_AT_A_TIME // max(len(self.draws), 1), 1)
+        return [slice(start, start + step) for start in range(0, n, step)]
 
 
-def region_of(curve, within, drop, n_points=41):
-    """The box around all h whose log m is less than `drop` nats below the maximum.
+class AveragedCurve(_Surface):
+    """The mean of log m over curves of which it is not known which is right, and their spread as its error.
+
+    Chains that stay in different modes of the topic assignments have different curves.
 
     Parameters
     ----------
-    curve : Curve
-    within : pair of pairs of float
-        The box in which these h are searched.
-    drop : float
-
-    Returns
-    -------
-    pair of pairs of float
-        One step of the grid wider than the points found, and not beyond `within`.
+    curves : list of Curve
+    weights : ndarray of shape (n_curves,)
+        Probabilities that a curve is right.
     """
+
+    def __init__(self, curves, weights):
+        self.curves, self.shares = curves, np.asarray(weights) / np.sum(weights)
+
+    def log_values(self, alpha, eta):
+        return self._mean([curve.log_values(alpha, eta) for curve in self.curves])
+
+    def surface(self, alphas, etas):
+        return self._mean([curve.surface(alphas, etas) for curve in self.curves])
+
+    def log_ratio(self, alpha, eta, reference, spread=True):
+        """See `Curve`. Without `spread`, the error is that of the mean of the curves."""
+        values, stds = zip(*(curve.log_ratio(alpha, eta, reference) for curve in self.curves), strict=True)
+        value, variance = self._mean(values), self.shares**2 @ np.square(stds)
+        if spread:
+            variance = variance + self.shares @ np.square(np.array(values) - value)
+        return value, np.sqrt(variance)
+
+    def value_and_gradient(self, log_h):
+        values, gradients = zip(*(curve.value_and_gradient(log_h) for curve in self.curves), strict=True)
+        return self._mean(values), self._mean(gradients)
+
+    def score_covariance(self, log_h):
+        """Covariance of the gradient: that of the mean, and the spread of the curves."""
+        gradients = np.array([curve.value_and_gradient(log_h)[1] for curve in self.curves])
+        away = (gradients - self._mean(gradients)) * np.sqrt(self.shares)[:, None]
+        own = [share**2 * curve.score_covariance(log_h) for share, curve in zip(self.shares, self.curves, strict=True)]
+        return sum(own) + away.T @ away
+
+    def effective_draws(self, log_h):
+        return sum(curve.effective_draws(log_h) for curve in self.curves)
+
+    def _mean(self, values):
+        return np.tensordot(self.shares, np.array(values), axes=1)
+
+
+def region_of(curve, within, n_points=41):
+    """The box, within another, around all h that are less than 3.5 standard deviations from the maximum, by log m."""
     axes = [np.geomspace(*ends, n_points) for ends in within]
     values = curve.surface(*axes)
-    high = values > values.max() - drop
-    result = []
-    for axis, other in ((0, 1), (1, 0)):
-        found = np.flatnonzero(high.any(axis=other))
-        low, top = max(found[0] - 1, 0), min(found[-1] + 1, n_points - 1)
-        result.append((float(axes[axis][low]), float(axes[axis][top])))
+    high, result = values > values.max() - 3.5**2 / 2, []
+    for axis in range(2):
+        found = np.flatnonzero(high.any(axis=1 - axis))
+        ends = max(found[0] - 1, 0), min(found[-1] + 1, n_points - 1)
+        result.append(tuple(float(axes[axis][end]) for end in ends))
     return tuple(result)
 
 
@@ -261,14 +265,15 @@ def global_band(curve, values, region, level, n_points=15, n_replicates=2000):
     -------
     float
     """
-    eta, alpha = (x.ravel() for x in np.meshgrid(*(np.geomspace(*ends, n_points) for ends in region)))
+    alpha, eta = (x.ravel() for x in np.meshgrid(*(np.geomspace(*ends, n_points) for ends in region)))
     sums = []
-    for part in slices(len(eta), len(values)):
-        _, terms, reached = curve.influences(values, eta[part], alpha[part])
-        sums.append(curve.batch_sums(terms[:, reached]))
+    for part in curve._slices(len(eta)):
+        weights = curve.weights(alpha[part], eta[part])
+        terms = weights * (values[:, None] - values @ weights)
+        sums.append(curve.batches.sums(terms[:, 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS]))
     sums = np.concatenate(sums, axis=1)
     scale = np.sqrt((sums**2).sum(axis=0))
-    sums, freedom = sums[:, scale > 0] / scale[scale > 0], curve.freedom
+    sums, freedom = sums[:, scale > 0] / scale[scale > 0], curve.batches.freedom
     rng = np.random.default_rng(0)
     errors = np.abs(rng.standard_normal((n_replicates, len(sums))) @ sums).max(axis=1, initial=0)
     return float(np.quantile(errors * np.sqrt(freedom / rng.chisquare(freedom, n_replicates)), level))

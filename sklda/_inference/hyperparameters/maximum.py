@@ -6,13 +6,7 @@ import numpy as np
 
 from sklda._inference.hyperparameters.batch_means import positive_part
 from sklda._inference.hyperparameters.marginal_likelihood import FEWEST_DRAWS
-from sklda._inference.hyperparameters.settings import FINE_ENOUGH
-
-# The names of the two priors, in the order of h.
-NAMES = ("topic_word_prior", "doc_topic_prior")
-# The maximum lies at an edge if log m is lower there by less than this, in nats, or by less than this many of its
-# standard errors.
-_EQUAL, _ERRORS = 0.01, 2.0
+from sklda._inference.hyperparameters.settings import FINE_ENOUGH, Hyperparameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,15 +16,15 @@ class Maximum:
     Attributes
     ----------
     log_h : ndarray of shape (2,)
-        (log eta, log alpha).
+        (log alpha, log eta).
     monte_carlo : ndarray of shape (2, 2)
         Covariance of `log_h` as an estimate of the maximum of m(h).
     statistical : ndarray of shape (2, 2)
         Inverse of minus the second derivatives of log m.
-    score, hessian : ndarray of shape (2, 2)
-        Covariance of the estimated first derivatives of log m at `log_h`, and the second derivatives.
+    hessian : ndarray of shape (2, 2)
+        Second derivatives of log m.
     edges : dict of {int: {"lower", "upper"}}
-        The priors (0 for eta, 1 for alpha) whose maximum lies at an edge of the region searched, or is not
+        The priors (0 for alpha, 1 for eta) whose maximum lies at an edge of the region searched, or is not
         distinguishable from the edge.
 
     Along a prior at an edge, or along which log m is not concave, both covariances are infinite.
@@ -39,18 +33,26 @@ class Maximum:
     log_h: np.ndarray
     monte_carlo: np.ndarray
     statistical: np.ndarray
-    score: np.ndarray
     hessian: np.ndarray
     edges: dict
 
+    @classmethod
+    def of(cls, curve, region):
+        """The maximum of a `Curve` or `AveragedCurve` on a region."""
+        log_h = curve.maximise(region)
+        edges, hessian = _edges(curve, log_h, region), _hessian(curve, log_h, region)
+        monte_carlo, statistical = _covariances(curve.score_covariance(log_h), hessian, edges)
+        if curve.effective_draws(log_h) < FEWEST_DRAWS:
+            np.fill_diagonal(monte_carlo, np.inf)
+        return cls(log_h, monte_carlo, statistical, hessian, edges)
+
     @property
     def h(self):
-        """(eta, alpha), two floats."""
-        return tuple(float(x) for x in np.exp(self.log_h))
+        return Hyperparameters(*np.exp(self.log_h).tolist())
 
     @property
     def interior(self):
-        """Whether log eta and log alpha have finite errors, (2,)."""
+        """Whether log alpha and log eta have finite errors, (2,)."""
         return np.isfinite(np.diag(self.statistical))
 
     def excess_error(self, tol):
@@ -65,30 +67,6 @@ class Maximum:
         return float((np.sqrt(np.diag(self.monte_carlo)[inside]) / allowed).max())
 
 
-def maximum_of(curve, region, edges=None):
-    """Find the maximum of a `Curve` on a region.
-
-    Parameters
-    ----------
-    curve : Curve
-    region : pair of pairs of float
-    edges : dict, default=None
-        See `Maximum`. None: they are found.
-
-    Returns
-    -------
-    Maximum
-    """
-    log_h = curve.maximise(region)
-    weights, gradients = curve.derivatives(log_h)
-    score = curve.covariance(weights[:, None] * (gradients - weights @ gradients))
-    edges, hessian = _edges(curve, log_h, region) if edges is None else edges, _hessian(curve, log_h, region)
-    monte_carlo, statistical = covariances(score, hessian, edges)
-    if 1 / (weights**2).sum() < FEWEST_DRAWS:
-        np.fill_diagonal(monte_carlo, np.inf)
-    return Maximum(log_h, monte_carlo, statistical, score, hessian, edges)
-
-
 def _hessian(curve, log_h, region, n_points=41):
     """Second derivatives of log m, as differences over one standard deviation of h under a density proportional to m.
 
@@ -97,7 +75,6 @@ def _hessian(curve, log_h, region, n_points=41):
     axes = [np.linspace(*ends, n_points) for ends in np.log(region)]
     density = curve.surface(*np.exp(axes))
     density = np.exp(density - density.max())
-    density /= density.sum()
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=2).reshape(-1, 2)
     covariance = np.atleast_2d(np.cov(points.T, aweights=density.ravel(), ddof=0))
     # At least the variance within one step of the grid.
@@ -112,7 +89,7 @@ def _hessian(curve, log_h, region, n_points=41):
     return back.T @ second @ back
 
 
-def covariances(score, hessian, edges):
+def _covariances(score, hessian, edges):
     """Monte Carlo and statistical covariance of log h, infinite along edges and where log m is not concave."""
     inside = np.array([axis not in edges and hessian[axis, axis] < 0 for axis in range(2)])
     if inside.all() and np.linalg.det(hessian) <= 0:
@@ -128,12 +105,13 @@ def covariances(score, hessian, edges):
 
 
 def _edges(curve, log_h, region):
+    """The edges at which log m is lower than at its maximum by less than .01 nats, or two standard errors."""
     edges = {}
     for axis in range(2):
         for side, name in enumerate(("lower", "upper")):
             there = np.exp(log_h)
             there[axis] = region[axis][side]
-            value, std = (x[0] for x in curve.log_ratio(*there[:, None], np.exp(log_h)))
-            if value >= -max(_EQUAL, _ERRORS * std if np.isfinite(std) else 0.0):
+            value, std = (x[0] for x in curve.log_ratio(*there[:, None], np.exp(log_h), spread=False))
+            if value >= -max(0.01, 2 * std if np.isfinite(std) else 0.0):
                 edges[axis] = name
     return edges

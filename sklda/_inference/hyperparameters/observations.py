@@ -1,6 +1,7 @@
 """The records of the sweeps of chains on (h, z)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,37 +45,12 @@ class DirichletDraws:
         return dirichlet_log_density(alpha, self.n_documents, self.n_components, self.log_theta, order)
 
 
-@dataclass(frozen=True, eq=False)
-class Observations:
-    """The statistics that are kept of sweeps.
+class Observation(NamedTuple):
+    """What is kept of a sweep."""
 
-    Attributes
-    ----------
-    at : ndarray of shape (n_draws, 2)
-        The grid points at which the sweeps were made: indices of eta and of alpha.
-    counts : CountHistograms
-    parameters : DirichletDraws or None
-    values : ndarray of shape (n_draws, n_functionals)
-        The functionals at the draws of theta and beta.
-    """
-
-    at: np.ndarray
+    # Indices of alpha and of eta on the grid.
+    at: tuple
     counts: CountHistograms
     parameters: DirichletDraws | None
-    values: np.ndarray
-
-    @classmethod
-    def stack(cls, parts):
-        """The observations of several parts, in order."""
-        if len(parts) == 1:
-            return parts[0]
-        augmented = parts[0].parameters is not None
-        return cls(
-            np.concatenate([part.at for part in parts]),
-            CountHistograms.stack([part.counts for part in parts]),
-            DirichletDraws.stack([part.parameters for part in parts]) if augmented else None,
-            np.concatenate([part.values for part in parts]),
-        )
-
-    def __len__(self):
-        return len(self.at)
+    # The functionals at the draw of theta and beta.
+    values: list

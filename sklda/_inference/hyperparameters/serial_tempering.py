@@ -1,4 +1,4 @@
-"""Chains on (h, z), h = (eta, alpha) on a grid: serial tempering (George & Doss 2018, section 2.3) and full Bayes.
+"""Chains on (h, z), h = (alpha, eta) on a grid: serial tempering (George & Doss 2018, section 2.3) and full Bayes.
 
 Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 the prior of h is uniform on the grid:
 full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) all points are visited equally often: serial tempering.
@@ -10,54 +10,38 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.count_histograms import CountHistograms
-from sklda._inference.hyperparameters.observations import DirichletDraws, Observations
+from sklda._inference.hyperparameters.observations import DirichletDraws, Observation
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
-from sklda._inference.rising import log_rising
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.word_major import WordMajorChain
 
-# Largest number of entries of a table of rising factorials: 32 MB.
-_LARGEST_TABLE = 2**22
 # The attributes of a `TemperedChain` that other chains do not have.
 _OWN = {"grid", "rng", "index", "augmented", "functionals", "gain", "log_zeta", "at", "prior_path"}
-_OWN |= {"_seen", "_passed", "_parts"}
+_OWN |= {"observations", "_parts"}
 
 
 class Grid:
-    """Values of eta and alpha, log zeta at every pair, and tables for log p(w, z | h) at all pairs.
+    """Values of alpha and eta, and log zeta at every pair.
 
     Parameters
     ----------
     corpus : Corpus
     n_components : int
-    etas, alphas : array-like of shape (n_etas,) and (n_alphas,)
+    alphas, etas : array-like of shape (n_alphas,) and (n_etas,)
         Ascending.
-
-    Attributes
-    ----------
-    lengths : ndarray of shape (n_alphas,)
-        The part of log p(z | alpha) that does not depend on z, with the other sign.
-    doc_table, word_table : ndarray of shape (largest count + 1, n_alphas or n_etas), or None
-        Logs of the rising factorials of every alpha and of every eta. None: the table would be too large.
     """
 
-    def __init__(self, corpus, n_components, etas, alphas):
-        self.etas, self.alphas = np.asarray(etas, dtype=np.float64), np.asarray(alphas, dtype=np.float64)
-        self.shape = len(self.etas), len(self.alphas)
+    def __init__(self, corpus, n_components, alphas, etas):
+        self.alphas, self.etas = np.asarray(alphas, dtype=np.float64), np.asarray(etas, dtype=np.float64)
+        self.shape = len(self.alphas), len(self.etas)
         self.log_zeta = np.zeros(self.shape)
-        self.n_features = corpus.n_features
-        V, K = corpus.n_features, n_components
-        self._by_eta = [Priors.make(1.0, eta, K, V) for eta in self.etas]
-        self._by_alpha = [np.full((1, K), alpha) for alpha in self.alphas]
-        lengths = corpus.length_histogram
-        self.lengths = log_rising(self.alphas * K, np.arange(len(lengths))) @ lengths
-        self.doc_table = _table(self.alphas, len(lengths))
-        self.word_table = _table(self.etas, int(np.bincount(corpus.words).max(initial=0)) + 1)
+        self._by_eta = [Priors.make(1.0, eta, n_components, corpus.n_features) for eta in self.etas]
+        self._by_alpha = [np.full((1, n_components), alpha) for alpha in self.alphas]
 
     @classmethod
     def over(cls, corpus, n_components, region, shape):
-        """Logarithmically spaced points over ((eta_low, eta_high), (alpha_low, alpha_high))."""
+        """Logarithmically spaced points over ((alpha_low, alpha_high), (eta_low, eta_high))."""
         return cls(corpus, n_components, *(np.geomspace(*ends, n) for ends, n in zip(region, shape, strict=True)))
 
     def with_log_zeta(self, log_zeta):
@@ -66,32 +50,21 @@ class Grid:
         return other
 
     @property
-    def flat(self):
-        """Whether zeta is the same everywhere: eta and alpha are then independent given z."""
-        return not np.ptp(self.log_zeta)
-
-    @property
     def region(self):
-        return (self.etas[0], self.etas[-1]), (self.alphas[0], self.alphas[-1])
+        return (self.alphas[0], self.alphas[-1]), (self.etas[0], self.etas[-1])
 
     @property
     def points(self):
-        """(eta, alpha) of every grid point, in the order of ``log_zeta.ravel()``; (n_points, 2)."""
-        return np.stack(np.meshgrid(self.etas, self.alphas, indexing="ij"), axis=2).reshape(-1, 2)
+        """(alpha, eta) of every grid point, in the order of ``log_zeta.ravel()``; (n_points, 2)."""
+        return np.stack(np.meshgrid(self.alphas, self.etas, indexing="ij"), axis=2).reshape(-1, 2)
 
     def priors(self, at):
-        """`Priors` of the grid point ``at`` = (index of eta, index of alpha)."""
-        return replace(self._by_eta[at[0]], doc=self._by_alpha[at[1]])
+        """`Priors` of the grid point ``at`` = (index of alpha, index of eta)."""
+        return replace(self._by_eta[at[1]], doc=self._by_alpha[at[0]])
 
     def parts(self, draw):
-        """log p(w, z | h) of one draw: a part for every eta and a part for every alpha, to be added."""
-        if isinstance(draw, DirichletDraws):
-            return draw.word_part(self.etas)[0], draw.doc_part(self.alphas)[0]
-        word = _rising(self.word_table, self.etas, draw.word)
-        # Most of very many topics have no token, and change nothing.
-        totals = draw.totals[0][draw.totals[0] > 0]
-        word -= log_rising(self.etas * self.n_features, totals).sum(axis=1)
-        return word, _rising(self.doc_table, self.alphas, draw.doc) - self.lengths
+        """log p(w, z | h) of one draw: a part for every alpha and a part for every eta, to be added."""
+        return draw.doc_part(self.alphas)[0], draw.word_part(self.etas)[0]
 
     def neighbours(self, at):
         """The points at most one step away in either direction, without the point itself."""
@@ -101,20 +74,6 @@ class Grid:
             for j in range(max(at[1] - 1, 0), min(at[1] + 2, self.shape[1]))
             if (i, j) != at
         ]
-
-
-def _table(priors, n_counts):
-    if n_counts * len(priors) > _LARGEST_TABLE:
-        return None
-    table = np.zeros((n_counts, len(priors)))
-    np.cumsum(np.log(priors + np.arange(n_counts - 1)[:, None]), axis=0, out=table[1:])
-    return table
-
-
-def _rising(table, priors, histogram):
-    if table is None:
-        return log_rising(priors, histogram.values) @ histogram.counts
-    return histogram.counts @ table[histogram.values]
 
 
 class TemperedChain(GibbsChain):
@@ -142,10 +101,10 @@ class TemperedChain(GibbsChain):
     ----------
     at : tuple of int
         The grid point.
-    observations : Observations
+    observations : list of Observation
         One for each sweep.
     prior_path : list of (float, float)
-        eta and alpha in every sweep, those of a `TemperedChain` that it continues included.
+        alpha and eta in every sweep, those of a chain that it continues included.
     """
 
     def __new__(cls, chain, *args, **kwargs):
@@ -158,36 +117,28 @@ class TemperedChain(GibbsChain):
         self.stream = rng.integers(2**64, size=4, dtype=np.uint64)
         self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
         self.log_zeta = grid.log_zeta.copy()
-        self._seen, self.at, self._passed = [], None, 0
+        self.observations, self.at = [], None
         self.prior_path = list(getattr(chain, "prior_path", ()))
-        first = self._observe()
-        self._parts = grid.parts(first.parameters if augmented else first.counts)
+        self._parts = self._parts_of(self._observe())
 
     def __reduce__(self):
         own = {name: value for name, value in vars(self).items() if name in _OWN}
         return _again, (type(self), self.corpus, self.priors, self.state(), own)
-
-    @property
-    def observations(self):
-        self._seen = [Observations.stack(self._seen)]
-        return self._seen[0]
-
-    @property
-    def n_observations(self):
-        return sum(map(len, self._seen))
 
     def sweep(self, stop=NEVER_STOP):
         """Draw a grid point, then every token with its priors; add to `observations`."""
         self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
         self.priors = self.grid.priors(self.at)
         super().sweep(stop)
-        seen = self._observe()
-        self._seen.append(seen)
-        self._passed += 1
-        self.prior_path.append((self.grid.etas[self.at[0]], self.grid.alphas[self.at[1]]))
-        self._parts = self.grid.parts(seen.parameters if self.augmented else seen.counts)
+        self.observe()
+        self.prior_path.append((self.grid.alphas[self.at[0]], self.grid.etas[self.at[1]]))
+        self._parts = self._parts_of(self.observations[-1])
         if self.gain is not None:
-            self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + self._passed)
+            self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + len(self.observations))
+
+    def observe(self):
+        """Add the present state to `observations`."""
+        self.observations.append(self._observe())
 
     def log_joint(self):
         """log p(w, z | h) at the present h, in nats."""
@@ -196,13 +147,15 @@ class TemperedChain(GibbsChain):
         return float(self._parts[0][self.at[0]] + self._parts[1][self.at[1]])
 
     def conditional(self):
-        """Probabilities of the grid points given the rest, (n_etas, n_alphas)."""
+        """Probabilities of the grid points given the rest, (n_alphas, n_etas)."""
         log_p = self._parts[0][:, None] + self._parts[1] - self.log_zeta
         p = np.exp(log_p - log_p.max())
         return p / p.sum()
 
     def _draw(self):
-        return divmod(_drawn(self.conditional().ravel(), self.rng), self.grid.shape[1])
+        running = np.cumsum(self.conditional().ravel())
+        drawn = int(np.searchsorted(running, self.rng.random() * running[-1], side="right"))
+        return divmod(min(drawn, len(running) - 1), self.grid.shape[1])
 
     def _propose(self):
         around = self.grid.neighbours(self.at)
@@ -214,27 +167,24 @@ class TemperedChain(GibbsChain):
             log_ratio += sign * (self._parts[0][at[0]] + self._parts[1][at[1]] - self.log_zeta[at])
         return new if np.log1p(-self.rng.random()) < log_ratio else self.at
 
+    def _parts_of(self, seen):
+        return self.grid.parts(seen.parameters if self.augmented else seen.counts)
+
     def _observe(self):
-        at, counts = np.array([self.at or (0, 0)], np.int32), CountHistograms.of(self)
+        at, counts = self.at or (0, 0), CountHistograms.of(self)
         if not (self.augmented or self.functionals):
-            return Observations(at, counts, None, np.empty((1, 0)))
+            return Observation(at, counts, None, [])
         K = self.priors.n_components
         log_theta = random.log_dirichlet(self.rng, self.doc_topic_counts() + self.priors.doc)
         log_beta = random.log_dirichlet(self.rng, self.word_topic_counts[:, :K].T + self.priors.topic_word())
         sums = (np.array([part.sum()]) for part in (log_theta, log_beta))
         parameters = DirichletDraws(self.corpus.n_documents, K, self.corpus.n_features, *sums)
         theta, beta = np.exp(log_theta), np.exp(log_beta)
-        return Observations(at, counts, parameters, np.array([[float(g(theta, beta)) for g in self.functionals]]))
+        return Observation(at, counts, parameters, [float(g(theta, beta)) for g in self.functionals])
 
 
 class WordMajorTemperedChain(TemperedChain, WordMajorChain):
     """A `TemperedChain` with word-major sweeps."""
-
-
-def _drawn(weights, rng):
-    """An index with probability proportional to its weight."""
-    running = np.cumsum(weights)
-    return min(int(np.searchsorted(running, rng.random() * running[-1], side="right")), len(weights) - 1)
 
 
 def _again(cls, corpus, priors, state, own):

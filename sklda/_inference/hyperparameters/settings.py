@@ -1,23 +1,34 @@
 """Settings: how serial tempering is done, how long chains are, and in which box h is searched."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklda._inference.gibbs_em import BOUNDS
 
+
+class Hyperparameters(NamedTuple):
+    """h = (alpha, eta), or something of both, such as their regions."""
+
+    alpha: Any
+    eta: Any
+
+
+# The names of the two priors, in the order of h.
+NAMES = Hyperparameters("doc_topic_prior", "topic_word_prior")
+
 METHODS, EM_METHODS = ("skeleton", "serial_tempering", "full_bayes"), ("gibbs_em", "variational_em")
 
-# The box of (eta, alpha) that is searched if no region is given.
-WIDEST = (BOUNDS, BOUNDS)
+# The box that is searched if no region is given.
+WIDEST = Hyperparameters(BOUNDS, BOUNDS)
+# Modes are searched on corpora with at most this many tokens.
+MOST_SEARCHED = 60_000
 # Monte Carlo standard errors of log h below this are small enough, however small the statistical errors are: one
 # percent of a prior changes no topic.
 FINE_ENOUGH = 0.01
-# Largest number of times that zeta is tuned from zeta = 1, as in the paper.
-RESTARTS = 4
-# Default sweeps of a chain at the maximum: a number over the root of the tokens, between these two.
-_TUNING, _TUNING_TOKENS = (40, 200), 6.7e4
-# Default of `max_iter`: a number over the tokens, between the other two.
+# Default of `max_iter`: the last number over the tokens, between the other two. Above 60,000 tokens modes are not
+# searched, and it is two fifths of that.
 _SWEEPS = {
     "skeleton": (400, 24_000, 3e8),
     "serial_tempering": (400, 5000, 1.6e8),
@@ -39,9 +50,6 @@ class Tempering:
         How the grid point moves: from its full conditional, or by Metropolis-Hastings among neighbours (equation 2.8).
     tuning : {"stochastic_approximation", "restarts"}
         How zeta is found: adapted sweep by sweep, then frozen; or by runs from zeta = 1 (equation 2.16).
-    grid : {"skeleton", "subsampling"}
-        How the region of the grid is found: by one round of a skeleton, or by the iterative scheme of section 2.3 on a
-        growing part of the documents.
     estimator : {"mixture", "component", "simple"}
         Equation 2.10, equation 2.17, or equation 2.1 from chains at one h. With the last two, draws
         far from h have nearly no weight, so that over a wide grid the errors are understated.
@@ -50,14 +58,12 @@ class Tempering:
     ratio: str = "collapsed"
     index: str = "full_conditional"
     tuning: str = "stochastic_approximation"
-    grid: str = "skeleton"
     estimator: str = "mixture"
 
     ALLOWED = {
         "ratio": ("collapsed", "augmented"),
         "index": ("full_conditional", "neighbours"),
         "tuning": ("stochastic_approximation", "restarts"),
-        "grid": ("skeleton", "subsampling"),
         "estimator": ("mixture", "component", "simple"),
     }
 
@@ -67,7 +73,7 @@ class Tempering:
         if given is None:
             return cls()
         if isinstance(given, str) and given == "paper":
-            return cls("augmented", "neighbours", "restarts", "subsampling", "mixture")
+            return cls("augmented", "neighbours", "restarts", "mixture")
         if not isinstance(given, dict):
             raise TypeError(f"tempering must be None, 'paper' or a dict, got {given!r}.")
         for name, value in given.items():
@@ -98,9 +104,9 @@ class Settings:
         A skeleton ends when the Monte Carlo errors of log h are below this share of the statistical ones, or below
         `FINE_ENOUGH`.
     grid_shape : (int, int)
-        Values of eta and of alpha on the grid of serial tempering.
+        Values of alpha and of eta on the grid of serial tempering.
     region : pair of (float, float)
-        The box of (eta, alpha) that is searched.
+        The box of (alpha, eta) that is searched.
     grid_is_region : bool
         Whether the grid covers that box; otherwise it covers a part of it.
     tempering : Tempering
@@ -111,7 +117,7 @@ class Settings:
     n_tuning: int
     max_iter: int
     n_draws: int = 15
-    tol: float = 0.1
+    tol: float = 0.25
     grid_shape: tuple = (11, 11)
     region: tuple = WIDEST
     grid_is_region: bool = False
@@ -133,9 +139,10 @@ def run_lengths(method, n_tokens, n_tuning=None, max_iter=None):
     """`n_tuning` and `max_iter`; if None, from the size of the corpus."""
     n_tokens = max(n_tokens, 1)
     if n_tuning is None:
-        n_tuning = int(np.clip(_TUNING_TOKENS / np.sqrt(n_tokens), *_TUNING))
+        n_tuning = int(np.clip(6.7e4 / np.sqrt(n_tokens), 40, 200))
     if max_iter is None:
         least, most, tokens = _SWEEPS[method]
+        tokens *= 0.4 if method == "skeleton" and n_tokens > MOST_SEARCHED else 1
         max_iter = int(np.clip(tokens // n_tokens, least, most))
     return n_tuning, max_iter
 

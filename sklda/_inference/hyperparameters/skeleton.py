@@ -1,41 +1,32 @@
 """m(h) from a skeleton: a few fixed points h around its maximum, each swept by every chain.
 
-A round sweeps every chain at nine points: the centre, and 1.25 and 2.5 standard deviations of log eta and of log alpha
-to either side. Reverse logistic regression of all draws (`Mixture`) gives log m(h), its maximum and its curvature.
-Another round follows around the last maximum, until the maximum lies between the inner points and is precise, or
-`max_iter` sweeps were made. Each round is two to four times as long as the last, but not if it only moves. The result
-comes from the draws of the last round. If chains disagree, it is weighted by the evidence of their modes, see `modes`.
+A round sweeps every chain at nine points: the centre, and 1.25 and 2.5 standard deviations of log alpha and of log eta
+to either side. Reverse logistic regression of all draws gives log m(h), its maximum and its curvature. Longer rounds
+follow around the last maximum, until the maximum is precise or `max_iter` sweeps were made. Draws are used together,
+except for those of the first round, and of rounds before a move, when the maximum does not lie between the inner
+points. If chains disagree, each has a curve of its own, and `modes` weighs them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.stats import chi2
 
 from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.batch_means import Batches
-from sklda._inference.hyperparameters.convergence import disagree
 from sklda._inference.hyperparameters.em_chain import EMChain
-from sklda._inference.hyperparameters.marginal_likelihood import Curve
-from sklda._inference.hyperparameters.maximum import Maximum, maximum_of
-from sklda._inference.hyperparameters.mixtures import Mixture
+from sklda._inference.hyperparameters.marginal_likelihood import FEWEST_DRAWS, AveragedCurve, Curve
+from sklda._inference.hyperparameters.maximum import Maximum
 
-# Distances of the points from the centre along either axis, and half of the box in which the maximum is searched, in
-# standard deviations of log h.
-_STEPS, _BOX = (1.25, 2.5), 4.0
+# Distances of the points from the centre along either axis, in standard deviations of log h.
+_STEPS = 1.25, 2.5
 # These standard deviations are at most this many times those given z: at larger steps draws would not overlap.
 _WIDEST = 2.0
-# Draws of a chain at each point in the first round; sweeps for each of them; the least and the largest ratio of the
-# lengths of two rounds.
-_FIRST_DRAWS, _EVERY, _LONGER = 12, 3, (2, 4)
-# Sweeps after a change of h that are not used: those for the draws divided by this.
-_LEFT_OUT = 4
+# Draws of a chain at each point in the first round, and sweeps for each of them.
+_FIRST_DRAWS, _EVERY = 12, 3
 # There are no topics to find if K V eta or K D alpha is more than this times the number of tokens.
 _NO_TOPICS = 0.5
-# Batches of a visit of a single chain.
-_PARTS = 3
-# Rounds after which the next one only moves, because the maximum does not lie between the inner points.
-_MOST_MOVES = 5
 
 
 class Visits:
@@ -58,7 +49,7 @@ class Visits:
     """
 
     def __init__(self, points, order, n_draws, n_left_out):
-        self.points, self.order, self.n_draws, self.n_left_out = points, order, n_draws, n_left_out
+        self.points, self.order, self.length, self.n_left_out = points, order, n_draws * _EVERY + n_left_out, n_left_out
         self.at, self.draws, self.n_sweeps = [], [], 0
 
     @property
@@ -68,17 +59,20 @@ class Visits:
 
     @property
     def _point(self):
-        return self.order[min(self.n_sweeps // (self.n_draws * _EVERY + self.n_left_out), len(self.order) - 1)]
+        return self.order[min(self.n_sweeps // self.length, len(self.order) - 1)]
 
     def after_sweep(self, chain):
         """Keep the draw of a chain; return whether the next sweep is at another point."""
-        before = self._point
-        passed = self.n_sweeps % (self.n_draws * _EVERY + self.n_left_out) - self.n_left_out
+        before, passed = self._point, self.n_sweeps % self.length - self.n_left_out
         if passed >= 0 and passed % _EVERY == 0:
-            self.at.append(before)
-            self.draws.append(CountHistograms.of(chain))
+            self.keep(chain)
         self.n_sweeps += 1
         return self._point != before
+
+    def keep(self, chain):
+        """Keep the present draw."""
+        self.at.append(self._point)
+        self.draws.append(CountHistograms.of(chain))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,59 +82,86 @@ class Skeleton:
     Attributes
     ----------
     points : ndarray of shape (n_points, 2)
-        log h.
-    visits : list of Visits
-        Of the chains with draws.
+        log h, those of all rounds.
+    draws : list of CountHistograms
+        Of every chain that has draws.
+    at : list of ndarray of shape (n_draws,)
+        The points of these draws.
     region : pair of (float, float)
         The box in which the maximum was searched.
-    curve : Curve
+    curve : Curve or AveragedCurve
+        The latter if chains disagree.
     maximum : Maximum
     """
 
     points: np.ndarray
-    visits: list
+    draws: list
+    at: list
     region: tuple
-    curve: Curve
+    curve: Curve | AveragedCurve
     maximum: Maximum
 
     @classmethod
-    def of(cls, points, visits, region, shares=None):
-        """From the visits of chains. `shares` are those of chains in different modes; None: equal, in one mode."""
-        own, at = [CountHistograms.stack(each.draws) for each in visits], np.concatenate([each.at for each in visits])
-        draws, lengths = CountHistograms.stack(own), np.array([len(each) for each in own])
-        log_p = draws.word_part(np.exp(points[:, 0])) + draws.doc_part(np.exp(points[:, 1]))
-        weights = np.ones(len(at)) if shares is None else np.repeat(shares * len(at) / lengths, lengths)
-        mixture = Mixture.of(log_p, at, weights)
-        # A batch is the visit of a chain to a point, or a part of it if there is one chain.
-        n_parts = 1 if len(visits) > 1 else _PARTS
-        ends = [np.flatnonzero(np.diff([*each.at, -1])) + 1 for each in visits]
-        ends = [np.unique(np.linspace([0, *end[:-1]], end, n_parts + 1, dtype=int)[1:]) for end in ends]
-        ends = [end[end > 0] for end in ends]
-        at_ends = np.concatenate([np.array(each.at)[end - 1] for each, end in zip(visits, ends, strict=True)])
-        batches = Batches(np.concatenate([np.diff([0, *end]) for end in ends]), at_ends)
-        curve = Curve(draws, mixture.log_denominators, lengths, mixture, batches)
-        maximum = maximum_of(curve, region)
-        if shares is not None:
-            # Modes that differ far from the maximum say nothing about edges.
-            curve = Curve(draws, mixture.log_denominators, lengths, mixture, batches, shares)
-            maximum = maximum_of(curve, region, maximum.edges)
-        return cls(points, visits, region, curve, maximum)
+    def of(cls, rounds, region):
+        """From rounds, each with the `Visits` of all chains."""
+        starts = np.cumsum([0] + [len(visits[0].points) for visits in rounds])
+        parts = [[(start, each) for start, each in zip(starts, own, strict=False)] for own in zip(*rounds, strict=True)]
+        parts = [own for own in parts if any(each.draws for _, each in own)]
+        draws = [CountHistograms.stack([draw for _, each in own for draw in each.draws]) for own in parts]
+        at = [np.concatenate([start + np.array(each.at, int) for start, each in own]) for own in parts]
+        points = np.concatenate([visits[0].points for visits in rounds])
+        curve = Curve.at_points(
+            CountHistograms.stack(draws),
+            np.concatenate(at),
+            points,
+            # A batch is the visit of a chain to a point, or a third of it if there is one chain.
+            Batches.of_visits(at, 1 if len(at) > 1 else 3),
+        )
+        found = cls(points, draws, at, region, curve, Maximum.of(curve, region))
+        overlap = curve.effective_draws(found.maximum.log_h) >= FEWEST_DRAWS
+        return found if overlap or len(at) < 2 else found.averaged(np.ones(len(at)))
 
     @cached_property
     def agree(self):
-        """Whether the scores of the chains at the maximum differ by no more than their errors."""
-        return not disagree(self.curve, self.maximum)
+        """Whether chains have one curve, and their scores differ by no more than visits of points explain (p = .01).
+
+        Chains in one mode have deviations that are independent from visit to visit; chains in different modes do not.
+        """
+        curve, inside, n_chains = self.curve, self.maximum.interior, len(self.at)
+        if isinstance(curve, AveragedCurve):
+            return False
+        if n_chains < 2 or not inside.any():
+            return True
+        terms = curve.score_terms(self.maximum.log_h)[:, inside]
+        chains, visits = curve.batches.chain_sums(terms), curve.batches.sums(terms)
+        # The covariance is an estimate with this many degrees of freedom.
+        shrink = max(1 - (len(chains.T) + 1) / curve.batches.freedom, 0.1)
+        q = shrink * n_chains * np.einsum("ci,ij,cj->", chains, np.linalg.pinv(visits.T @ visits), chains)
+        return bool(chi2.sf(q, chains.shape[1] * (n_chains - 1)) >= 0.01)
+
+    def averaged(self, weights):
+        """The same from a curve for each chain, with these weights."""
+        weights = np.asarray(weights)
+        curves = [
+            Curve.at_points(draws, at, self.points, Batches.of_visits([at], 3))
+            for draws, at, weight in zip(self.draws, self.at, weights, strict=True)
+            if weight > 0
+        ]
+        curve = AveragedCurve(curves, weights[weights > 0])
+        return replace(self, curve=curve, maximum=Maximum.of(curve, self.region))
 
     @property
     def n_at(self):
         """Draws at every point, (n_points,)."""
-        return np.bincount(np.concatenate([each.at for each in self.visits]), minlength=len(self.points))
+        return np.bincount(np.concatenate(self.at), minlength=len(self.points))
 
     def score_series(self):
         """The derivatives of log p(w, z | h) at the maximum, less their means at the points; a list of (n_draws, 2)."""
-        scores, members = self.curve.derivatives(self.maximum.log_h)[1], self.curve.mixture.members
-        scores = scores - members @ (np.linalg.pinv(members) @ scores)
-        return np.split(scores, np.cumsum(self.curve.lengths)[:-1])
+        alpha, eta = self.maximum.h
+        scores = [np.concatenate([each.doc_part([alpha], 1), each.word_part([eta], 1)], axis=1) for each in self.draws]
+        at, n_at = np.concatenate(self.at), np.maximum(self.n_at, 1)
+        means = np.stack([np.bincount(at, each, len(n_at)) / n_at for each in np.concatenate(scores).T], axis=1)
+        return [each - means[own] for each, own in zip(scores, self.at, strict=True)]
 
 
 def find_maximum(pool, log_h, reserved, tol):
@@ -159,49 +180,64 @@ def find_maximum(pool, log_h, reserved, tol):
     -------
     Skeleton
     """
-    centre = np.clip(log_h, *np.log(pool.settings.region).T)
-    found, n_draws, n_last, n_moves = None, _FIRST_DRAWS, 0, 0
+    centre, found, rounds, n_draws, n_moves = np.clip(log_h, *np.log(pool.settings.region).T), None, [], _FIRST_DRAWS, 0
+    n_points = 1 + 4 * len(_STEPS)
     while True:
-        deviations = _deviations(pool, centre, found)
-        n_points = 1 + 4 * len(_STEPS)
-        room = (pool.left - reserved) // n_points
-        n_fit = max((room - room // (_LEFT_OUT + 1)) // _EVERY, 1)
-        if found is not None and n_fit < 2 * n_last:
+        deviations, left = _deviations(pool, centre, found), pool.left - reserved
+        room = left // n_points
+        most = (room - room // 5) // _EVERY
+        if found is not None and most < max(n_draws / 2, 1):
             return found
-        n_last = min(n_draws, n_fit)
-        found = _round(pool, centre, deviations, n_last, pool.left - reserved)
+        visits, region = _round(pool, centre, deviations, max(min(n_draws, most), 1), left)
+        rounds = [*rounds, visits]
+        found, is_long = Skeleton.of(rounds, region), n_draws > _FIRST_DRAWS
         _say(pool, found)
-        moves = n_moves < _MOST_MOVES and bool((np.abs(found.maximum.log_h - centre) > _STEPS[0] * deviations).any())
-        moves = moves and not (tol > 0 and no_topics(pool, found.maximum.log_h))
-        if pool.all_ended or (not moves and _enough(pool, found, tol, n_draws > _FIRST_DRAWS)):
+        if tol > 0 and no_topics(pool, found.maximum.log_h):
             return found
-        n_moves += moves
-        centre = found.maximum.log_h
-        longer = np.clip(found.maximum.excess_error(tol) ** 2, *_LONGER)
-        n_draws = n_draws if moves else int(np.ceil(longer * n_draws))
+        # With five moves behind, log m has no maximum between points.
+        moves = n_moves < 5 and bool((np.abs(found.maximum.log_h - centre) > _STEPS[0] * deviations).any())
+        if pool.all_ended or (not moves and _enough(found, tol, is_long)):
+            return found
+        centre, n_moves = found.maximum.log_h, n_moves + moves
+        if moves:
+            rounds = []
+            continue
+        # What the error needs, but at least half as many and at most four times the draws so far.
+        total = len(found.at[0]) / n_points
+        needed = np.clip(found.maximum.excess_error(tol) ** 2, 1.5, 4) * total
+        if is_long:
+            n_draws = int(np.ceil(needed - total))
+        else:
+            # The first round only places the points, and lets chains settle.
+            rounds, n_draws = [], int(np.ceil(max(needed, 2 * total)))
 
 
 def _round(pool, centre, deviations, n_draws, most):
-    """One round of `n_draws` draws of every chain at every point, but at most `most` sweeps of a chain."""
+    """Visits of every chain to every point, with `n_draws` draws each but at most `most` sweeps; and the box around."""
     low, high = np.log(pool.settings.region).T
     away = np.array([(0, 0), *(sign * step * axis for axis in np.eye(2) for step in _STEPS for sign in (-1, 1))])
     points = np.clip(centre + away * deviations, low, high)
-    ends = np.clip([centre - _BOX * deviations, centre + _BOX * deviations], low, high)
-    region = tuple((float(a), float(b)) for a, b in np.exp(ends.T))
-    n_left_out = n_draws * _EVERY // _LEFT_OUT
+    # The maximum is searched in a box of four standard deviations to either side.
+    ends = np.clip([centre - 4 * deviations, centre + 4 * deviations], low, high)
+    # The first fifth of a visit is not used.
+    n_left_out = n_draws * _EVERY // 4
     # Chains visit the points in different orders, so that what is left of earlier visits is not the same in all.
     orders = [np.roll(np.arange(len(points)), -c) for c in range(len(pool.chains))]
     visits = [Visits(points, order, n_draws, n_left_out) for order in orders]
     pool.chains = [EMChain(chain, each) for chain, each in zip(pool.chains, visits, strict=True)]
     pool.sweep(max(min((n_draws * _EVERY + n_left_out) * len(points), most), 1))
-    return Skeleton.of(points, [chain.em for chain in pool.chains if chain.em.draws], region)
+    if not any(chain.em.draws for chain in pool.chains):
+        # A callback has ended the chains before their first draw.
+        for chain in pool.chains:
+            chain.em.keep(chain)
+    return [chain.em for chain in pool.chains], tuple((float(a), float(b)) for a, b in np.exp(ends.T))
 
 
 def _deviations(pool, centre, found):
-    """Standard deviations of log eta and log alpha: by the curvature of log m if it is known, but not too large."""
+    """Standard deviations of log alpha and log eta: by the curvature of log m if it is known, but not too large."""
     draws = CountHistograms.stack([CountHistograms.of(chain) for chain in pool.chains])
-    given_z = -np.array([draws.word_part(np.exp(centre[:1]), 2).mean(), draws.doc_part(np.exp(centre[1:]), 2).mean()])
-    longest = np.ptp(np.log(pool.settings.region), axis=1) / (2 * _BOX)
+    given_z = -np.array([draws.doc_part(np.exp(centre[:1]), 2).mean(), draws.word_part(np.exp(centre[1:]), 2).mean()])
+    longest = np.ptp(np.log(pool.settings.region), axis=1) / 8
     largest = np.minimum(_WIDEST / np.sqrt(np.maximum(given_z, 1e-300)), longest)
     if found is None:
         return largest
@@ -209,25 +245,24 @@ def _deviations(pool, centre, found):
     return np.minimum(1 / np.sqrt(np.maximum(curvature, 1e-300)), largest)
 
 
-def _enough(pool, found, tol, is_long):
-    """Whether more sweeps are not needed or do not help."""
+def _enough(found, tol, is_long):
+    """Whether more sweeps are not needed, or do not help: chains that disagree in a long round stay in their modes."""
     if tol == 0:
         return False
-    # Chains that disagree in a long round are in different modes.
     precise = found.maximum.excess_error(tol) <= 1 and (found.agree or not np.isfinite(tol))
-    return precise or (is_long and not found.agree) or no_topics(pool, found.maximum.log_h)
+    return precise or (is_long and not found.agree)
 
 
 def no_topics(pool, log_h):
     """Whether there are no topics to find: with so large priors, topics or documents are nearly equal."""
-    eta, alpha = np.exp(log_h)
+    alpha, eta = np.exp(log_h)
     corpus, K = pool.corpus, pool.priors.n_components
     return bool(K * max(eta * corpus.n_features, alpha * corpus.n_documents) > _NO_TOPICS * corpus.n_tokens)
 
 
 def _say(pool, found):
-    (eta, alpha), errors = found.maximum.h, np.sqrt(np.diag(found.maximum.monte_carlo)[::-1])
+    (alpha, eta), errors = found.maximum.h, np.sqrt(np.diag(found.maximum.monte_carlo))
     pool.say(
-        f"{len(found.curve.draws)} draws at {len(found.points)} points: doc_topic_prior {alpha:.4g}, topic_word_prior "
+        f"{found.n_at.sum()} draws at {len(found.points)} points: doc_topic_prior {alpha:.4g}, topic_word_prior "
         f"{eta:.4g}; Monte Carlo errors of their logarithms {errors[0]:.2g} and {errors[1]:.2g}"
     )

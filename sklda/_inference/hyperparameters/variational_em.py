@@ -1,4 +1,4 @@
-"""Variational EM for the priors h = (eta, alpha): it maximises a lower bound of m(h) and not m(h) itself."""
+"""Variational EM for the priors h = (alpha, eta): it maximises a lower bound of m(h) and not m(h) itself."""
 
 import itertools
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class VariationalPosterior:
     Attributes
     ----------
     path : ndarray of shape (n_iter + 1, 2)
-        log (eta, alpha), the first ones and those after every M-step.
+        log (alpha, eta), the first ones and those after every M-step.
     bound : ndarray of shape (n_iter,)
         The lower bound of log m(h) at the end of every E-step, nats.
     doc_topic : ndarray of shape (n_documents, n_components)
@@ -39,7 +39,7 @@ class VariationalPosterior:
     topic_word: np.ndarray
 
     def log_h(self):
-        """log (eta, alpha) after the last M-step."""
+        """log (alpha, eta) after the last M-step."""
         return self.path[-1]
 
 
@@ -55,7 +55,7 @@ def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=NEV
     chain : GibbsChain
         The ascent begins with its counts and its symmetric priors.
     bounds : pair of (float, float)
-        ((eta_low, eta_high), (alpha_low, alpha_high)); h stays there.
+        ((alpha_low, alpha_high), (eta_low, eta_high)); h stays there.
     n_iter : int, default=100
         Largest number of M-steps.
     n_inner : int, default=100
@@ -71,7 +71,7 @@ def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=NEV
     VariationalPosterior
     """
     posterior = _Posterior(chain)
-    log_h = np.clip(np.log([chain.priors.word[0], chain.priors.doc[0, 0]]), *np.log(bounds).T)
+    log_h = np.clip(np.log([chain.priors.doc[0, 0], chain.priors.word[0]]), *np.log(bounds).T)
     path, values = [log_h], []
     for _ in range(n_iter):
         values.append(posterior.e_step(*np.exp(log_h), n_inner, tol, stop))
@@ -94,7 +94,7 @@ class _Posterior:
         # A document without words has no information on alpha.
         self.has_words = self.lengths > 0
 
-    def e_step(self, eta, alpha, n_inner, tol, stop):
+    def e_step(self, alpha, eta, n_inner, tol, stop):
         """Coordinate ascent at one h; return the last lower bound of log m(h)."""
         bound = -np.inf
         for _ in range(n_inner):
@@ -109,11 +109,11 @@ class _Posterior:
         return bound
 
     def parts(self):
-        """E log p of phi as a function of eta, and of theta as a function of alpha, for `newton_on_log`."""
+        """E log p of theta as a function of alpha, and of phi as a function of eta, for `newton_on_log`."""
         (D, K), V = self.log_theta[self.has_words].shape, self.log_phi.shape[1]
         return (
-            partial(dirichlet_log_density, n=K, size=V, log_sums=[self.log_phi.sum()]),
             partial(dirichlet_log_density, n=D, size=K, log_sums=[self.log_theta[self.has_words].sum()]),
+            partial(dirichlet_log_density, n=K, size=V, log_sums=[self.log_phi.sum()]),
         )
 
 

@@ -65,7 +65,7 @@ class _Candidate:
         return float(np.mean(self.scores[-_SCORES:]))
 
 
-def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None, stop=None):
+def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None, weigh=True, stop=None):
     """Search for modes with more evidence than those of the given states.
 
     A group of two, three or four topics is chosen. Its tokens are taken out as a corpus of its own, as many topics are
@@ -88,6 +88,8 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
         The budget: sweeps over the whole corpus, of all starts together. Sweeps over a group are counted as if they
         were over the whole corpus. A temperature of annealing counts as one sweep, though it takes about twice the
         time. None: 10,000; on corpora of more than 100,000 tokens as many as draw 10^9 tokens, but at least 4,000.
+    weigh : bool, default=True
+        Whether the modes are weighed at the end. Otherwise only the best one is returned, with its score.
     stop : Stop, default=None
         For a search inside a task of `in_parallel`: the flag of that task. The proposals are then made one after the
         other in the calling thread, and the search ends with `Stopped` when the flag is up.
@@ -107,14 +109,14 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     topics = [checked_topics(each, corpus, priors.n_components) for each in topics]
     if max_sweeps is None:
         max_sweeps = int(np.clip(_DRAWN_TOKENS / max(corpus.n_tokens, 1), *_SWEEPS))
-    return _Search(corpus, priors, seed, n_jobs, max_sweeps, stop).run(topics)
+    return _Search(corpus, priors, seed, n_jobs, max_sweeps, weigh, stop).run(topics)
 
 
 class _Search:
     """The search of `improve_modes`."""
 
-    def __init__(self, corpus, priors, seed, n_jobs, max_sweeps, stop):
-        self.corpus, self.priors, self.seed = corpus, priors, seed
+    def __init__(self, corpus, priors, seed, n_jobs, max_sweeps, weigh, stop):
+        self.corpus, self.priors, self.seed, self.weigh = corpus, priors, seed, weigh
         self.n_jobs, self.left, self.stop = n_jobs, max_sweeps, stop
         size = priors.n_components * (corpus.n_documents + corpus.n_features)
         self.n_temperatures = int(np.clip(size / _COUNTS_PER_TEMPERATURE, *_TEMPERATURES))
@@ -124,7 +126,7 @@ class _Search:
     def run(self, topics):
         """The modes at which the search arrives from these topics, with their evidence."""
         # Weighing at the end is part of the budget.
-        weighing = _RUNS * (_GUIDE_SWEEPS + _LONGER * self.n_temperatures + 1)
+        weighing = self.weigh * _RUNS * (_GUIDE_SWEEPS + _LONGER * self.n_temperatures + 1)
         self.left -= len(topics) * self.score_cost + max(len(topics), _KEPT) * weighing
         if self.left < 0:
             return [Mode(each) for each in topics]
@@ -135,6 +137,9 @@ class _Search:
             now = max(mode.score for mode in modes)
             since = 0 if now > best + _RISE else since + 1
             best, number = max(best, now), number + 1
+        if not self.weigh:
+            best = max(modes, key=lambda mode: mode.score)
+            return [Mode(best.topics.astype(np.int32), best.score)]
         return self._weighed(modes, number)[: len(topics)]
 
     def _pay(self, cost):

@@ -1,0 +1,125 @@
+"""EmpiricalBayesLDA: what half and twice the value of each constant of the skeleton does to the answer and to the cost.
+
+    python benchmarks/bench_skeleton.py                                 simulated corpora, in minutes
+    python benchmarks/bench_skeleton.py --ldac 3:c1.ldac.gz 2:c4.ldac.gz --seeds 2
+    python benchmarks/bench_skeleton.py --only skeleton._STEPS
+
+Each row has means over seeds: alpha and eta, the stated errors of their logarithms, and CPU seconds on one thread. It
+also has the largest distance of a seed from the mean of the defaults, in units of its own error. Corpora are given as
+K:PATH.
+"""
+
+import argparse
+import warnings
+from contextlib import ExitStack
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from peers import read_ldac, stopwatch
+from report import say, table
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from sklda import EmpiricalBayesLDA
+from sklda._inference.hyperparameters import (
+    batch_means,
+    empirical_bayes,
+    marginal_likelihood,
+    maximum,
+    modes,
+    settings,
+    skeleton,
+)
+from sklda.datasets import make_lda_corpus
+
+MODULES = batch_means, empirical_bayes, marginal_likelihood, maximum, modes, settings, skeleton
+CONSTANTS = [
+    (skeleton, "_STEPS"),
+    (skeleton, "_WIDEST"),
+    (skeleton, "_FIRST_DRAWS"),
+    (skeleton, "_EVERY"),
+    (skeleton, "_NO_TOPICS"),
+    (modes, "_LEARNING"),
+    (settings, "MOST_SEARCHED"),
+    (modes, "_MOST_CHANGED"),
+    (modes, "_SEARCH_SWEEPS"),
+    (modes, "_RUNS"),
+    (modes, "_TEMPERATURES"),
+    (modes, "_ERRORS"),
+    (settings, "FINE_ENOUGH"),
+    (marginal_likelihood, "FEWEST_DRAWS"),
+    (batch_means, "_BELOW_TRUE"),
+]
+
+
+def times(value, factor):
+    """A constant times a factor; one minus the rest for a probability near one."""
+    if isinstance(value, tuple):
+        return tuple(times(each, factor) for each in value)
+    if isinstance(value, int):
+        return max(round(value * factor), 1)
+    return value * factor if value * factor < 1 or value >= 1 else 1 - (1 - value) / factor
+
+
+def fits(X, K, options):
+    """h, errors, seconds and warnings of every seed."""
+    found = []
+    for seed in range(options.seeds):
+        with warnings.catch_warnings(record=True) as caught, stopwatch() as taken:
+            warnings.simplefilter("always", ConvergenceWarning)
+            model = EmpiricalBayesLDA(K, random_state=seed).fit(X)
+        h = np.log([model.doc_topic_prior_, model.topic_word_prior_])
+        found.append((h, model.confidence_region().standard_errors, taken["cpu"], len(caught)))
+    h, errors, seconds, warned = (np.array(each) for each in zip(*found, strict=True))
+    return h, errors, seconds, warned
+
+
+def row(name, found, centre):
+    h, errors, seconds, warned = found
+    mean, error = np.exp(h.mean(axis=0)), errors.mean(axis=0)
+    away = np.abs((h - centre) / errors).max(axis=0)
+    cells = [f"{mean[0]:.4g}, {mean[1]:.4g}", f"{error[0]:.2g}, {error[1]:.2g}", f"{away[0]:.1f}, {away[1]:.1f}"]
+    return [name, *cells, f"{seconds.mean():.1f}", str(warned.sum())]
+
+
+def study(title, X, K, options):
+    default = fits(X, K, options)
+    centre = default[0].mean(axis=0)
+    rows = [row("as they are", default, centre)]
+    for module, name in CONSTANTS:
+        full = f"{module.__name__.rsplit('.', 1)[-1]}.{name}"
+        if options.only and full not in options.only:
+            continue
+        for factor, label in ((0.5, "half"), (2, "twice")):
+            value = times(getattr(module, name), factor)
+            with ExitStack() as stack:
+                # Other modules have imported some of the constants by name.
+                for each in MODULES:
+                    if hasattr(each, name) and (each is module or not name.startswith("_")):
+                        stack.enter_context(patch.object(each, name, value))
+                rows.append(row(f"{full}, {label}", fits(X, K, options), centre))
+            say("  " + "  ".join(rows[-1]))
+    table(title, ("constant", "alpha, eta", "stated errors", "errors from the default", "CPU s", "warnings"), rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--ldac", nargs="+", default=[], metavar="K:PATH", help="corpora, .ldac or .ldac.gz")
+    add("--only", nargs="+", default=[], metavar="MODULE.NAME", help="constants (default: all)")
+    add("--seeds", type=int, default=2, help="seeds for each value (default: 2)")
+    options = parser.parse_args()
+    for given in options.ldac:
+        K, _, path = given.partition(":")
+        study(Path(path).parent.name, read_ldac(path), int(K), options)
+    if not options.ldac:
+        X = make_lda_corpus(60, 60, 3, doc_length=50, doc_topic_prior=0.1, topic_word_prior=0.2, random_state=0).data
+        study("60 documents of 50 words, V = 60, K = 3", X, 3, options)
+        X = make_lda_corpus(40, 30, 2, doc_length=25, doc_topic_prior=0.3, topic_word_prior=0.3, random_state=0).data
+        study("40 documents of 25 words, V = 30, K = 2", X, 2, options)
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()
