@@ -10,6 +10,7 @@ folder imports only from the folders above it in this list, and from the modules
                      their progress      _callbacks
                      their saved states  _persistence
                      collections         _collections  _labels
+                     covariates          _covariates
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
@@ -19,6 +20,7 @@ folder imports only from the folders above it in this list, and from the modules
       inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes
                      tables              _records  _tables  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
+                     covariates          _effects  _topic_effects
                      plots               _topic_shares  _topic_words  _documents  _similarity  _collections
                                          _convergence  _marginal_likelihood  _posterior_expectation  _topic_count
       datasets       corpora             _docstrings  _states  _synthetic  _tokens
@@ -29,7 +31,7 @@ folder imports only from the folders above it in this list, and from the modules
                      execution           random  parallel  warn
                      annotations         types
                      convergence         diagnostics
-                     of topics           distances  consensus
+                     of topics           distances  consensus  composition
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed
                      in common           threaded  blocked  count_rows  choice  run_chains

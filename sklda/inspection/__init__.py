@@ -16,6 +16,7 @@ from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityD
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
 from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_count import TopicCountDisplay
+from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
 
@@ -27,6 +28,7 @@ __all__ = [
     "PosteriorExpectationDisplay",
     "TopicCountDisplay",
     "TopicDocumentsDisplay",
+    "TopicEffectsDisplay",
     "TopicExplorer",
     "TopicHierarchyDisplay",
     "TopicSharesDisplay",
@@ -40,6 +42,7 @@ __all__ = [
     "token_topics",
     "top_documents",
     "top_words",
+    "topic_effects",
     "topic_hierarchy",
     "topic_table",
 ]
