@@ -4,13 +4,13 @@ The package has three layers. A module imports only from its own layer and from 
 folder imports only from the folders above it in this list, and from the modules in the first line::
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
-                                          _collapsed_variational
+                                          _collapsed_variational  _covariate
                      of several fits     _consensus
                      their fits          _fitting  _chain_results
                      their progress      _callbacks
                      their saved states  _persistence
                      collections         _collections  _labels
-                     covariates          _covariates
+                     covariates          _design  _covariate_methods
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
@@ -57,6 +57,7 @@ folder imports only from the folders above it in this list, and from the modules
                      its models          count_prior  prior_rules  pruning  settings  cost
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
                      a lower bound       variational  variational_mixtures
+        covariates   alpha_d = exp(x_d . lambda)  model  chain  regression
         labels       labels              open_topics  chain  fitting  label_topics
                      their prediction    dependency  selection
     ---------------------------------------------------------------------------------------------------------------------
@@ -72,6 +73,7 @@ from sklda import datasets, inspection, metrics
 from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
 from sklda._consensus import ConsensusTopics
+from sklda._covariate import CovariateLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._inference.sampling.point_estimates import point_estimates
@@ -83,6 +85,7 @@ __all__ = [
     "CollapsedVariationalLDA",
     "CompoundLDA",
     "ConsensusTopics",
+    "CovariateLDA",
     "EmpiricalBayesLDA",
     "GibbsLDA",
     "LabeledLDA",

@@ -10,7 +10,7 @@ from sklearn.utils import check_scalar
 
 from sklda._base import BaseLDA
 from sklda._consensus import ConsensusTopics
-from sklda._covariates import FormulaDesign, TransformedDesign, WithIntercept
+from sklda._design import FormulaDesign, TransformedDesign, WithIntercept
 from sklda._inference import random
 from sklda._inference.composition import LinearModels, collinear
 from sklda._inference.held_out.token_topics import draw_topics

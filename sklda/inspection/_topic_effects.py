@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._covariates import covariate_of, read_columns, with_value
+from sklda._design import covariate_of, read_columns, with_value
 from sklda._inference.types import Data, Model, Seed, Table
 from sklda.inspection._axes import plain_text, pyplot
 from sklda.inspection._effects import Effects

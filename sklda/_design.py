@@ -192,6 +192,13 @@ def check_rows(n_rows, n_documents):
         raise ValueError(f"covariates has {n_rows} rows; X has {n_documents} documents.")
 
 
+def n_rows(covariates):
+    """Number of documents that covariates belong to."""
+    if _has_names(covariates):
+        return len(covariates) if hasattr(covariates, "columns") else max(map(len, covariates.values()), default=0)
+    return len(_as_matrix(covariates))
+
+
 def with_value(covariates, name, value):
     """A copy of covariates in which all documents have the same value of one covariate."""
     if isinstance(covariates, dict):
