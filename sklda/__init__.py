@@ -57,7 +57,7 @@ folder imports only from the folders above it in this list, and from the modules
                      its models          count_prior  prior_rules  pruning  settings  cost
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
                      a lower bound       variational  variational_mixtures
-        covariates   alpha_d = exp(x_d . lambda)  model  chain  regression
+        covariates   in the prior        model  chain  regression
         labels       labels              open_topics  chain  fitting  label_topics
                      their prediction    dependency  selection
     ---------------------------------------------------------------------------------------------------------------------

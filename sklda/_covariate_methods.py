@@ -179,7 +179,10 @@ class CovariateMethods(BaseLDA):
         check_is_fitted(self)
         if self._design_ is None:
             raise ValueError("the fit had no covariates: do not give any, or fit with covariates.")
-        columns = self._design_.matrix(covariates, n_rows(covariates))
+        return self._prior_of(self._design_.matrix(covariates, n_rows(covariates)))
+
+    def _prior_of(self, columns):
+        """alpha of documents with these columns of the design, (n_documents, n_components)."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = self.intercept_ + columns @ self.coef_.T
         if np.isnan(found).any():

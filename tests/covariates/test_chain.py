@@ -212,7 +212,7 @@ def test_calibration_finds_a_wrong_prior(monkeypatch):
 
 @pytest.mark.exhaustive
 def test_intervals_of_coefficients_are_calibrated_with_more_fits():
-    assert calibration_p(300, 19, 30, 200) > LEVEL
+    assert calibration_p(300, 9, 20, 150) > LEVEL
 
 
 @pytest.mark.exhaustive

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, CovariateLDA, GibbsLDA
-from sklda.inspection import topic_effects
+from sklda.inspection import document_table, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
 
 D, V, K = 150, 40, 3
@@ -225,6 +225,18 @@ def test_new_documents_need_the_covariates_of_the_fit(fitted):
             continue
         with pytest.raises(ValueError, match=message):
             fitted.transform(X, covariates=covariates)
+
+
+def test_functions_that_take_collections_refuse_them(fitted):
+    for ask in (
+        lambda: document_table(fitted, X=X[:3], collections=[1, 1, 2]),
+        lambda: held_out_log_likelihood(X, fitted, collections=SOURCE),
+        lambda: token_topics(X[:2], fitted, document=0, collections=["a", "b"]),
+    ):
+        with pytest.raises(TypeError, match="CovariateLDA has no collections"):
+            ask()
+    for documents in (X, X[:2]):
+        assert len(token_topics(documents, fitted, document=0))
 
 
 @pytest.mark.parametrize(
