@@ -46,11 +46,12 @@ def break_prior(monkeypatch):
 
 
 def break_alpha(monkeypatch):
-    """The tokens have the alpha of another document."""
+    """The tokens have twice the alpha that lambda gives."""
+    right = CovariateChain._set_alpha
 
     def set_alpha(self):
-        doc = self.model.alpha(self.coefficients)[self.model.index]
-        self.priors = dataclasses.replace(self.priors, doc=doc[::-1].copy())
+        right(self)
+        self.priors = dataclasses.replace(self.priors, doc=2 * self.priors.doc)
 
     monkeypatch.setattr(CovariateChain, "_set_alpha", set_alpha)
 

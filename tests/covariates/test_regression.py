@@ -12,7 +12,7 @@ from sklda._inference.covariates import chain as covariate_chain
 from sklda._inference.covariates import regression
 from sklda._inference.covariates.chain import CovariateChain, CovariateState
 from sklda._inference.covariates.model import INTERCEPT_SCALE, Model
-from sklda._inference.covariates.regression import PoissonRegressions, draw_sigma
+from sklda._inference.covariates.regression import CollapsedLikelihood, PoissonRegressions, draw_sigma
 from sklda._inference.priors import Priors
 
 # A fixed seed, and two-sided p-values times the number of statistics.
@@ -75,6 +75,10 @@ def exact_moments():
     return np.array([*means, *squares, *products])
 
 
+def stay(self, rng, coefficients, term):
+    return coefficients
+
+
 def smallest_p(n_draws=6000, n_batches=40):
     chain, drawn = make_chain(), []
     rng = np.random.default_rng(1)
@@ -87,12 +91,23 @@ def smallest_p(n_draws=6000, n_batches=40):
     return 2 * norm.sf(np.abs(z)).min() * len(z)
 
 
-def test_coefficients_given_the_topics_have_their_posterior():
+@pytest.mark.parametrize("shifts", [True, False])
+def test_coefficients_given_the_topics_have_their_posterior(shifts, monkeypatch):
+    if not shifts:
+        monkeypatch.setattr(CollapsedLikelihood, "shift", stay)
     assert smallest_p() > ALARM
 
 
-@pytest.mark.parametrize("wrong", ["exposures", "ratio", "tables"])
+@pytest.mark.parametrize("wrong", ["exposures", "ratio", "tables", "lengths"])
 def test_wrong_counts_and_a_normal_approximation_are_found(wrong, monkeypatch):
+    if wrong == "lengths":
+        initialise = CollapsedLikelihood.__init__
+        monkeypatch.setattr(
+            CollapsedLikelihood, "__init__", lambda self, counts, n, *rest: initialise(self, counts, n + 1, *rest)
+        )
+        assert smallest_p() < ALARM
+        return
+    monkeypatch.setattr(CollapsedLikelihood, "shift", stay)
     if wrong == "exposures":
         right = regression.draw_exposures
         monkeypatch.setattr(covariate_chain, "draw_exposures", lambda rng, totals, n: right(rng, totals, n + 1))

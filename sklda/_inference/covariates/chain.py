@@ -8,7 +8,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.compound.augmented_gibbs import draw_tables
 from sklda._inference.covariates.model import Model, log_alpha
-from sklda._inference.covariates.regression import PoissonRegressions, draw_exposures, draw_sigma
+from sklda._inference.covariates.regression import CollapsedLikelihood, PoissonRegressions, draw_exposures, draw_sigma
 from sklda._inference.gibbs_em import BOUNDS, GibbsEM, MStep
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.annealed_start import annealed_sweep
@@ -143,11 +143,14 @@ class CovariateChain(GibbsChain):
                 self.path.append((self.coefficients, self.sigma))
 
     def move_coefficients(self, rng):
-        """Draw the auxiliary counts, lambda and sigma, each given the others."""
+        """Draw the auxiliary counts and lambda, then the sum of alpha and sigma, each given the others."""
         model = self.model
         tables, exposures = self.draw_counts(rng)
         regressions = PoissonRegressions(model.rows, tables, exposures, model.centre, model.prior_precision(self.sigma))
         self.coefficients = regressions.draw(rng, self.coefficients)
+        collapsed = CollapsedLikelihood(self.doc_topic_counts(), self.corpus.lengths, model, self.sigma)
+        for term in {0, int(rng.integers(model.rows.shape[1]))}:
+            self.coefficients = collapsed.shift(rng, self.coefficients, term)
         if model.sigma is None and model.rows.shape[1] > 1:
             self.sigma, self.auxiliary = draw_sigma(rng, self.coefficients[:, 1:], self.auxiliary)
         self._set_alpha()

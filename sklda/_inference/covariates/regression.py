@@ -11,11 +11,15 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.covariates.model import HIGHEST, LOWEST
+from sklda._inference.rising import log_gamma_ratio
 
 # The largest step of Newton's method, and the one after which it ends, in units of log alpha. Far from the mode, longer
 # steps would leave the range in which the quadratic approximation holds. After a step of 1e-6 the error is about 1e-12.
 _LONGEST, _SHORTEST = 3.0, 1e-6
 _MOST_STEPS = 200
+# Width of the first interval of a slice step, in units of log alpha for one standard deviation of a covariate, and the
+# largest number of widths that the interval grows to. They affect the time of a step, not the distribution.
+_WIDTH, _MOST_WIDTHS = 0.5, 8
 # A factor of the diagonal of second derivatives, for roots in spite of rounding.
 _STABLE = 1 + 1e-10
 
@@ -33,6 +37,59 @@ def draw_sigma(rng, coefficients, auxiliary):
     shape = (1 + coefficients.size) / 2
     variance = (1 / auxiliary + (coefficients**2).sum() / 2) / rng.standard_gamma(shape)
     return float(np.sqrt(variance)), float((1 + 1 / variance) / rng.standard_exponential())
+
+
+class CollapsedLikelihood:
+    """log p(z | lambda) with theta integrated out, and the prior of lambda.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_documents, n_components)
+        n_dk.
+    lengths : ndarray of shape (n_documents,)
+    model : Model
+    sigma : float
+    """
+
+    def __init__(self, counts, lengths, model, sigma):
+        documents, self.topics = np.nonzero(counts)
+        self.rows, self.counts = model.index[documents], counts[documents, self.topics]
+        self.lengths, self.model, self.precision = lengths, model, model.prior_precision(sigma)
+
+    def __call__(self, coefficients):
+        """The log density, up to a constant."""
+        model, alpha = self.model, self.model.alpha(coefficients)
+        likelihood = log_gamma_ratio(alpha[self.rows, self.topics], self.counts).sum()
+        likelihood -= log_gamma_ratio(alpha.sum(axis=1)[model.index], self.lengths).sum()
+        deviations = coefficients - model.first_coefficients()
+        return likelihood - (deviations**2 @ self.precision).sum() / 2
+
+    def shift(self, rng, coefficients, term):
+        """Add one number to the coefficients of a term in all topics, by a slice step (Neal 2003).
+
+        This changes the sum of alpha, but no mean proportion. The auxiliary counts change it slowly if it is large.
+        """
+
+        def at(step):
+            moved = coefficients.copy()
+            moved[:, term] += step
+            return moved, self(moved)
+
+        level = self(coefficients) - rng.standard_exponential()
+        low = -rng.random() * _WIDTH
+        high = low + _WIDTH
+        to_left = int(rng.integers(_MOST_WIDTHS))
+        to_right = _MOST_WIDTHS - 1 - to_left
+        while to_left and at(low)[1] > level:
+            low, to_left = low - _WIDTH, to_left - 1
+        while to_right and at(high)[1] > level:
+            high, to_right = high + _WIDTH, to_right - 1
+        while True:
+            step = rng.uniform(low, high)
+            moved, value = at(step)
+            if value >= level:
+                return moved
+            low, high = (step, high) if step < 0 else (low, step)
 
 
 class PoissonRegressions:
