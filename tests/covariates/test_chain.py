@@ -46,12 +46,12 @@ def break_prior(monkeypatch):
 
 
 def break_alpha(monkeypatch):
-    """The tokens have twice the alpha that lambda gives."""
+    """The tokens have ten times the alpha that lambda gives."""
     right = CovariateChain._set_alpha
 
     def set_alpha(self):
         right(self)
-        self.priors = dataclasses.replace(self.priors, doc=2 * self.priors.doc)
+        self.priors = dataclasses.replace(self.priors, doc=10 * self.priors.doc)
 
     monkeypatch.setattr(CovariateChain, "_set_alpha", set_alpha)
 

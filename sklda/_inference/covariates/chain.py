@@ -149,8 +149,9 @@ class CovariateChain(GibbsChain):
         regressions = PoissonRegressions(model.rows, tables, exposures, model.centre, model.prior_precision(self.sigma))
         self.coefficients = regressions.draw(rng, self.coefficients)
         collapsed = CollapsedLikelihood(self.doc_topic_counts(), self.corpus.lengths, model, self.sigma)
-        for term in {0, int(rng.integers(model.rows.shape[1]))}:
-            self.coefficients = collapsed.shift(rng, self.coefficients, term)
+        # Half of the steps change the sum for all documents alike.
+        term = int(rng.integers(model.rows.shape[1])) if rng.random() < 0.5 else 0
+        self.coefficients = collapsed.shift(rng, self.coefficients, term)
         if model.sigma is None and model.rows.shape[1] > 1:
             self.sigma, self.auxiliary = draw_sigma(rng, self.coefficients[:, 1:], self.auxiliary)
         self._set_alpha()
