@@ -95,7 +95,7 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
         Posterior standard deviations. With several chains they contain the differences between matched topics of the
         chains. That of one chain is within its mode.
     coef_draws_ : ndarray of shape (n_coef_draws, n_components, n_terms)
-        Draws of the coefficients after the burn-in, chain by chain. They are one sweep apart; up to five if alpha has
+        Draws of the coefficients after the burn-in, chain by chain. They are one sweep apart; up to seven if alpha has
         more than 50,000 values that differ. The topics of all chains have the order of `coef_`.
     intercept_ : ndarray of shape (n_components,)
         Posterior means of log alpha if all covariates are zero and all categories have their base.

@@ -15,9 +15,9 @@ from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
 
 # Prior standard deviation of an intercept, in units of log alpha: a factor of 50 for two of them.
 INTERCEPT_SCALE = 2.0
-# Sweeps between two draws of lambda: one for each of these entries of alpha that differ, but at most five. With half a
-# million entries and ten covariates, a draw takes as long as two sweeps over a million tokens.
-_ENTRIES, _MOST_SWEEPS = 50_000, 5
+# Sweeps between two draws of lambda: one for each of these entries of alpha that differ, but at most seven. With half a
+# million entries and ten covariates, a draw takes as long as three sweeps over a million tokens.
+_ENTRIES, _MOST_SWEEPS = 50_000, 7
 # log alpha is cut off here, so that alpha stays in the range of the kernels.
 LOWEST, HIGHEST = np.log(SMALLEST), np.log(LARGEST)
 
