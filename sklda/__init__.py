@@ -4,13 +4,14 @@ The package has three layers. A module imports only from its own layer and from 
 folder imports only from the folders above it in this list, and from the modules in the first line::
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
-                                          _collapsed_variational
+                                          _collapsed_variational  _covariate
                      of several fits     _consensus  _consensus_fits
                      their fits          _fitting  _chain_results
                      their progress      _callbacks
                      their saved states  _persistence
                      their topics        _topic_names  _merging
                      collections         _collections  _labels
+                     covariates          _design  _covariate_methods
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
@@ -21,6 +22,7 @@ folder imports only from the folders above it in this list, and from the modules
       inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes  _names
                      tables              _records  _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
+                     covariates          _effects  _topic_effects
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
                                          _collections  _convergence  _topic_count  _topic_counts
                                          _marginal_likelihood  _posterior_expectation
@@ -32,7 +34,7 @@ folder imports only from the folders above it in this list, and from the modules
                      execution           random  parallel  warn
                      annotations         types
                      convergence         diagnostics
-                     of topics           distances  consensus
+                     of topics           distances  consensus  composition
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed
                      in common           threaded  blocked  count_rows  choice  run_chains
@@ -58,6 +60,7 @@ folder imports only from the folders above it in this list, and from the modules
                      its models          runs  count_prior  prior_rules
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
                      a lower bound       variational  variational_mixtures
+        covariates   in the prior        model  chain  regression
         labels       labels              open_topics  chain  fitting  label_topics
                      their prediction    dependency  selection
     ---------------------------------------------------------------------------------------------------------------------
@@ -73,6 +76,7 @@ from sklda import datasets, inspection, metrics
 from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
 from sklda._consensus import ConsensusTopics
+from sklda._covariate import CovariateLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._inference.sampling.point_estimates import point_estimates
@@ -85,6 +89,7 @@ __all__ = [
     "CollapsedVariationalLDA",
     "CompoundLDA",
     "ConsensusTopics",
+    "CovariateLDA",
     "EmpiricalBayesLDA",
     "GibbsLDA",
     "LabeledLDA",

@@ -267,6 +267,15 @@ class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixi
     def _sample_posterior(self, n_samples, seed):
         """theta and phi of `n_samples` draws."""
 
+    def _draw_doc_topic(self, n_draws, seed):
+        """Iterate over draws of theta of the training documents."""
+        for i in range(n_draws):
+            yield self._sample_posterior(1, random.child(seed, i))[0][0]
+
+    def _known_groups(self):
+        """The columns of a linear model of the proportions that the prior of theta knows, or None."""
+        return None
+
     def score_samples(self, X: Counts) -> np.ndarray:
         """Held-out log-likelihood of documents, log p(w_d | phi, alpha).
 

@@ -16,6 +16,7 @@ from sklda._inference.sampling.collapsed import ChainState, compact_topics
 from sklda._inference.sampling.draws import at_draws, doc_topic_std, posterior_means, sample_parameters
 from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.matching import match_and_nearest
+from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.sampling.run_chains import best_chain, traces_of
 from sklda._inference.warn import warn
 
@@ -61,6 +62,20 @@ class ChainAttributes:
         draws = self._chain_draws_[self.best_chain_].last(self.n_draws_)
         chains = at_draws(self._corpus_, draws, n_samples)
         return sample_parameters(chains, n_samples, np.random.default_rng(seed))
+
+    def _draw_doc_topic(self, n_draws, seed):
+        """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain."""
+        if not hasattr(self, "_chain_draws_"):
+            yield from super()._draw_doc_topic(n_draws, seed)
+            return
+        rng, n_chains, chains = np.random.default_rng(seed), len(self._chain_draws_), []
+        for c, (draws, record) in enumerate(zip(self._chain_draws_, self._chain_records_, strict=True)):
+            n_own = n_draws // n_chains + (c < n_draws % n_chains)
+            chains.append((at_draws(self._corpus_, draws.last(record["n_draws"]), n_own), record["matched"]))
+        for i in range(n_draws):
+            own, order = chains[i % n_chains]
+            chain = next(own)
+            yield draw_doc_topic(chain, rng)[:, order]
 
 
 class ChainResults:

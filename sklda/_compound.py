@@ -328,6 +328,9 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         parameters = state.doc_topic, state.topic_word_parameter
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
 
+    def _known_groups(self):
+        return np.eye(len(self.collections_))[self._model_.collections]
+
     def _check_unchanged(self, corpus, labels, collections):
         """Refuse to continue if X, the collections or the parameters are not those of the previous fit."""
         self._check_same_corpus(corpus)

@@ -18,6 +18,7 @@ from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
 from sklda._consensus import ConsensusTopics
 from sklda._consensus_fits import mean_and_std, summed, topics_of
+from sklda._covariate import CovariateLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._inference.consensus import SAME_TOPIC, consensus_of
@@ -64,7 +65,8 @@ def merge_topics(model: Model, groups: Any) -> Model:
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     TypeError
-        If topics of this model cannot be merged. For `LabeledLDA`, merge the labels and fit again.
+        If topics of this model cannot be merged. For `LabeledLDA`, merge the labels and fit again. For `CovariateLDA`,
+        a sum of alphas does not have the form exp(x . lambda).
     ValueError
         If a topic is unknown or in two groups, a group has fewer than two topics, or a name occurs twice.
 
@@ -101,7 +103,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
         return merge_topics(model.best_estimator_, groups)
     merge = next((own for kind, own in _WAYS.items() if isinstance(model, kind)), None)
     if merge is None:
-        advice = " Merge the labels in y, and fit again." if isinstance(model, LabeledLDA) else ""
+        advice = next((own for kind, own in _ADVICE.items() if isinstance(model, kind)), "")
         raise TypeError(f"the topics of {type(model).__name__} cannot be merged.{advice}")
     check_is_fitted(model)
     _check_same_topics(model)
@@ -384,4 +386,9 @@ _WAYS = {
     GibbsLDA: _merged_gibbs,
     EmpiricalBayesLDA: _merged_gibbs,
     TopicCountLDA: _merged_gibbs,
+}
+
+_ADVICE = {
+    LabeledLDA: " Merge the labels in y, and fit again.",
+    CovariateLDA: " A sum of alphas does not have the form exp(x . lambda): fit again with fewer topics.",
 }

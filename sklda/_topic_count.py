@@ -91,7 +91,8 @@ default=None
         ``"symmetric"``.
     n_temperatures : int, default=300
         Sweeps of the first annealing runs; fewer if these would take more than an eighth of `max_sweeps`. The chains
-        before them have 300 annealed sweeps, but at most eight times as many as a run. A scan makes longer ones as above.
+        before them have 300 annealed sweeps, but at most eight times as many as a run. A scan makes longer runs as
+        above.
     n_runs : int, default=None
         Annealing runs from each chain, in either direction. None: 1, or 2 with ``method="pmmh"``.
     n_chains : int, default=2
@@ -133,7 +134,8 @@ default=None
         The most likely number of topics that had runs.
     log_evidence_ : ndarray of shape (n_counts,)
         log p(w | T) by the runs at T, in nats; NaN without runs. With the scan, as above; if chains are in different
-        modes, from the better half of them. With other kinds of `evidence`, the logarithm of the mean of their estimates.
+        modes, from the better half of them. With other kinds of `evidence`, the logarithm of the mean of their
+        estimates.
     log_evidence_std_ : ndarray of shape (n_counts,)
         Its standard error, from the spread between runs and between chains. Part of it is common to all T: the middle
         between forward and backward runs is not exactly the value. Most of this part cancels in p(T | w).

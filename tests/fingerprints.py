@@ -16,6 +16,7 @@ import numpy as np
 from sklda import (
     CollapsedVariationalLDA,
     CompoundLDA,
+    CovariateLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
     LabeledLDA,
@@ -117,6 +118,16 @@ def compound():
             yield f"CompoundLDA, {method}, learn_priors={learn}", attributes(lda) | found
 
 
+def covariates():
+    """CovariateLDA with given and with learnt priors."""
+    X, Z = COLLECTIONS.data, np.column_stack([COLLECTIONS.collections, np.arange(COLLECTIONS.data.shape[0]) % 5])
+    for options in ({}, {"coef_scale": 1.0, "topic_word_prior": 0.1}):
+        lda = CovariateLDA(3, draw_every=4, max_iter=20, n_chains=2, burn_in=4, **options, **SEED).fit(X, covariates=Z)
+        new, known = X[::4], {"covariates": Z[::4]}
+        found = {"transform": lda.transform(new, **known), "score_samples": lda.score_samples(new, **known)}
+        yield f"CovariateLDA, {options}", attributes(lda) | found
+
+
 def labels():
     """LabeledLDA with each prior of new documents."""
     X, Y = SIMULATED, np.eye(3, dtype=int)[np.arange(40) % 3] | (np.arange(40) % 4 == 0)[:, None]
@@ -209,7 +220,7 @@ def metrics():
         yield f"point_estimates, {method}", dict(found)
 
 
-PARTS = (gibbs, collapsed_variational, compound, labels, empirical_bayes, topic_count, metrics)
+PARTS = (gibbs, collapsed_variational, compound, covariates, labels, empirical_bayes, topic_count, metrics)
 
 
 def main(names):

@@ -20,7 +20,16 @@ import warnings
 
 import numpy as np
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    CovariateLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+    metrics,
+)
 from sklda._inference.modes.initialisation import INITS
 from sklda._inference.parallel import Stop
 from sklda._inference.sampling.choice import SAMPLERS
@@ -154,6 +163,7 @@ CASES = {
         )
         for method in ("augmented", "langevin", "variational")
     },
+    "CovariateLDA": fit(lambda n_jobs: CovariateLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     "LabeledLDA": fit(lambda n_jobs: LabeledLDA(n_shared=2, max_iter=10**6, n_jobs=n_jobs)),
     "LabeledLDA transform": labelled(lambda lda, X: lda.transform(X), fold_in_iter=10_000),
     **{

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklda import (
     CollapsedVariationalLDA,
     CompoundLDA,
+    CovariateLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
     LabeledLDA,
@@ -153,6 +154,9 @@ CALLS = {
     "Gibbs-EM": lambda: EmpiricalBayesLDA(K, method="gibbs_em", doc_topic_prior=unaligned(ALPHA), max_iter=2).fit(X),
     "CompoundLDA": lambda: CompoundLDA(K, topic_word_prior=unaligned(ETAS), max_iter=2).fit(
         X, collections=unaligned(np.arange(25) % 2)
+    ),
+    "CovariateLDA": lambda: CovariateLDA(K, topic_word_prior=unaligned(ETAS), max_iter=8).fit(
+        X, covariates=unaligned(np.arange(25.0))
     ),
     "LabeledLDA": lambda: (
         LabeledLDA(burn_in=2, n_draws=2, n_chains=2, n_shared=2, topic_word_prior=unaligned(ETA))

@@ -27,6 +27,7 @@ ROOMS = (
     "hyperparameters",
     "topic_count",
     "compound",
+    "covariates",
     "labels",
 )
 CIMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import\b|c?import[ \t]+([\w., \t]+))", re.MULTILINE)

@@ -21,6 +21,21 @@ MUTATIONS = {
         "test_the_bound_on_the_prior_is_not_felt": ITSELF,
     },
     "compound/test_priors.py": {"test_alpha_is_drawn_from_its_posterior": ITSELF},
+    "covariates/test_chain.py": {
+        "test_all_states_have_their_probabilities": "test_a_wrong_exposure_changes_the_states",
+        "test_sweeps_and_new_words_keep_the_joint_distribution": "test_geweke_finds_a_wrong_target",
+        "test_intervals_of_coefficients_are_calibrated": "test_calibration_finds_a_wrong_prior",
+        "test_intervals_of_coefficients_are_calibrated_with_more_fits": (
+            "test_calibration_with_more_fits_finds_a_wrong_exposure"
+        ),
+        "test_one_topic_says_nothing_about_its_alpha": ITSELF,
+    },
+    "covariates/test_regression.py": {
+        "test_coefficients_given_the_topics_have_their_posterior": (
+            "test_wrong_counts_and_a_normal_approximation_are_found"
+        ),
+        "test_sigma_has_a_half_cauchy_prior": ITSELF,
+    },
     "datasets/test_datasets.py": {
         "test_words_follow_their_topics": ITSELF,
         "test_topics_follow_their_documents": ITSELF,

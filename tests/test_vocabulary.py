@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sklda
-from sklda import CompoundLDA, GibbsLDA, LabeledLDA
+from sklda import CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA
 
 PAGE = Path(__file__).parents[1] / "doc" / "start" / "vocabulary.rst"
 CLASSES = {name: getattr(sklda, name) for name in sklda.__all__ if isinstance(getattr(sklda, name), type)}
@@ -90,7 +90,7 @@ def test_defaults_are_the_same():
         assert f"``{name}``" in text
 
 
-@pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, LabeledLDA])
+@pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, CovariateLDA, LabeledLDA])
 def test_docstrings_name_the_attributes_of_a_fit(cls):
     X = [[3, 1, 0, 2], [0, 2, 2, 1], [1, 0, 4, 0], [2, 2, 0, 1]]
     lda = cls(n_chains=2, max_iter=8).fit(X, [[1, 0], [0, 1], [1, 1], [1, 0]] if cls is LabeledLDA else None)

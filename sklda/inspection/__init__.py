@@ -20,6 +20,7 @@ from sklda.inspection._tables import document_table, similarity_table, top_docum
 from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
+from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
 
@@ -33,6 +34,7 @@ __all__ = [
     "TopicCountComparisonDisplay",
     "TopicCountDisplay",
     "TopicDocumentsDisplay",
+    "TopicEffectsDisplay",
     "TopicExplorer",
     "TopicHierarchyDisplay",
     "TopicSharesDisplay",
@@ -48,6 +50,7 @@ __all__ = [
     "top_documents",
     "top_words",
     "topic_correlation",
+    "topic_effects",
     "topic_hierarchy",
     "topic_report",
     "topic_table",

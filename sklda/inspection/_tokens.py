@@ -152,7 +152,9 @@ class Tokens:
     def _alpha(self):
         """alpha of the documents, (1 or n_documents, n_components)."""
         model, labels = self.view.model, self.view.collections
-        if hasattr(model, "document_prior"):
+        if hasattr(model, "_columns_") and self.view.is_training:
+            return model._prior_of(model._columns_)
+        if hasattr(model, "collections_"):
             if labels is None and self.view.is_training:
                 labels = model.collections_[model._model_.collections]
             if labels is not None:

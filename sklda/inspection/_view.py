@@ -175,7 +175,7 @@ def _view(model, X, feature_names, collections):
         return _of_arrays(model, X, feature_names)
     outer = model
     model, X = inner_model(model, X, advice=_ADVICE)
-    if collections is not None and not hasattr(model, "document_prior"):
+    if collections is not None and not hasattr(model, "collections_"):
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
     pipelines = unwrap(outer)[1]
     topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")

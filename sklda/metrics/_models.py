@@ -235,7 +235,7 @@ def _topics(model):
 def _prior(model, collections):
     """alpha of a fitted model."""
     if collections is not None:
-        if not hasattr(model, "document_prior"):
+        if not hasattr(model, "collections_"):
             raise TypeError(f"{type(model).__name__} has no collections: score it without them.")
         return model.document_prior(collections)
     if not hasattr(model, "doc_topic_prior_"):

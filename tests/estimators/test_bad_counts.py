@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklda import (
     CollapsedVariationalLDA,
     CompoundLDA,
+    CovariateLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
     LabeledLDA,
@@ -75,6 +76,7 @@ ENTRIES = {
     "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
     "CollapsedVariationalLDA.transform": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(GOOD).transform(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),
+    "CovariateLDA.fit": lambda X: CovariateLDA(2, max_iter=2).fit(X),
     "LabeledLDA.fit": lambda X: LabeledLDA(n_chains=1, max_iter=2, n_draws=1).fit(X, LABELS),
     **{
         f"GibbsLDA.{name}": lambda X, name=name: getattr(GibbsLDA(2, max_iter=2).fit(GOOD), name)(X)
@@ -82,6 +84,10 @@ ENTRIES = {
     },
     **{
         f"CompoundLDA.{name}": lambda X, name=name: getattr(CompoundLDA(2, max_iter=2).fit(GOOD), name)(X)
+        for name in ("transform", "score", "score_samples", "perplexity")
+    },
+    **{
+        f"CovariateLDA.{name}": lambda X, name=name: getattr(CovariateLDA(2, max_iter=2).fit(GOOD), name)(X)
         for name in ("transform", "score", "score_samples", "perplexity")
     },
     **{

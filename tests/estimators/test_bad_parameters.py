@@ -8,7 +8,16 @@ import pytest
 import scipy.sparse as sp
 from refusals import GOOD, make, refuse
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    CovariateLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+    metrics,
+)
 from sklda._inference.sampling.collapsed import ChainState
 
 BAD_PARAMETERS = [
@@ -83,6 +92,7 @@ def test_priors_of_no_numbers_are_type_errors(name, value, same):
         EmpiricalBayesLDA(4_000_000, method="gibbs_em"),
         CompoundLDA(4_000_000),
         CompoundLDA(4_000_000, method="variational"),
+        CovariateLDA(4_000_000),
         TopicCountLDA(4_000_000, 4_000_000),
     ],
 )
@@ -107,6 +117,7 @@ def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch
         lambda K: CollapsedVariationalLDA(K).fit(GOOD),
         lambda K: CollapsedVariationalLDA(K).partial_fit(GOOD),
         lambda K: CompoundLDA(K).fit(GOOD),
+        lambda K: CovariateLDA(K).fit(GOOD),
         lambda K: EmpiricalBayesLDA(K).fit(GOOD),
         lambda K: TopicCountLDA(K, K).fit(GOOD),
         lambda K: LabeledLDA(n_shared=K).fit(GOOD, np.arange(len(GOOD)) % 2),

@@ -7,13 +7,22 @@ import numpy as np
 import pytest
 from refusals import GOOD
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    CovariateLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+)
 
 LABELS = np.array([[1, 0], [1, 1]])
 FITS = {
     "GibbsLDA": lambda: GibbsLDA(3, max_iter=3, random_state=0).fit(GOOD),
     "CollapsedVariationalLDA": lambda: CollapsedVariationalLDA(3, max_iter=3, random_state=0).fit(GOOD),
     "CompoundLDA": lambda: CompoundLDA(3, max_iter=3, random_state=0).fit(GOOD, collections=["a", "b"]),
+    "CovariateLDA": lambda: CovariateLDA(3, max_iter=3, random_state=0).fit(GOOD, covariates=[1, 2]),
     "EmpiricalBayesLDA": lambda: EmpiricalBayesLDA(3, max_iter=5, method="gibbs_em", random_state=0).fit(GOOD),
     "TopicCountLDA": lambda: TopicCountLDA(3, 3, max_sweeps=20, n_temperatures=2, random_state=0).fit(GOOD),
     "LabeledLDA": lambda: LabeledLDA(n_shared=1, n_draws=1, random_state=0).fit(GOOD, LABELS),

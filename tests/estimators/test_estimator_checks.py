@@ -10,7 +10,15 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    ConsensusTopics,
+    CovariateLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+)
 
 ESTIMATORS = [
     GibbsLDA(),
@@ -21,6 +29,8 @@ ESTIMATORS = [
     CompoundLDA(max_iter=20),
     CompoundLDA(2, max_iter=5, method="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
     CompoundLDA(2, max_iter=5, method="variational", learn_priors=True),
+    CovariateLDA(max_iter=20),
+    CovariateLDA(2, max_iter=5, n_chains=2, n_jobs=2, coef_scale=1.0, learn_priors=False),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
     TopicCountLDA(1, 3, n_temperatures=4, n_runs=2, max_sweeps=50),

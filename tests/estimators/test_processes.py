@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 from hostile.processes import Copies
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    CovariateLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+    metrics,
+)
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.choice import SAMPLERS
 
@@ -83,6 +92,9 @@ PATHS = {
         )
         for method in ("augmented", "langevin", "variational")
     },
+    "CovariateLDA": lambda X: (
+        CovariateLDA(3, n_chains=2, max_iter=8, random_state=0).fit(X, covariates=np.arange(70) % 3).coef_draws_
+    ),
     "LabeledLDA": labelled(),
     "LabeledLDA, dependency": labelled(label_prior="dependency", dependency_sampler="gibbs"),
     "EmpiricalBayesLDA": empirical_bayes(),

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 
 def make(**parameters):
@@ -96,6 +96,10 @@ WAYS = {
             {"learn_priors": True},
             {"collection_topic_prior": (1.0, 1.0)},
         ],
+    ),
+    "CovariateLDA": (
+        CovariateLDA(3, max_iter=6, random_state=0),
+        [{"draw_every": 1, "warm_start": True}, {"n_chains": 2}, {"coef_scale": 1.0}],
     ),
 }
 

@@ -32,6 +32,7 @@ _POPULATION = [
     *["GibbsLDA"] * 5,
     *["CollapsedVariationalLDA"] * 2,
     *["CompoundLDA"] * 3,
+    *["CovariateLDA"] * 2,
     "EmpiricalBayesLDA",
     "TopicCountLDA",
     "LabeledLDA",

@@ -4,7 +4,7 @@ import numpy as np
 
 from hostile.corpora import draw_counts
 from hostile.questions import ask, next_chunk
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
 INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
@@ -87,7 +87,27 @@ def compound(draw, session):
         "draw_every": draw.option(10, 1, 2, 10**9),
         "warm_start": draw.option(False, False, True),
     }
-    _live(draw, session, CompoundLDA, X, options, labelled=True)
+    _live(draw, session, CompoundLDA, X, options, metadata="collections")
+
+
+def covariate(draw, session):
+    X = draw_counts(draw)
+    V, K = _features(X), min(draw.n_components(), 272)
+    options = {
+        "n_components": draw.option(K),
+        "coef_scale": draw.option(None, 1.0, draw.power(-6, 3), 1e-7, 1e4),
+        "doc_topic_prior": draw.pick([draw.prior([(K,)]), None]),
+        "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
+        "learn_priors": draw.option("asymmetric", "symmetric", False, True),
+        "max_iter": draw.option(1, 2, 3, 8),
+        "burn_in": draw.option(None, 0, 1, 2, 10**9),
+        "point_estimate": draw.option("cgs_p", "cgs"),
+        "n_chains": draw.option(1, 1, 2),
+        "n_draws": draw.option(15, 1, 3),
+        "draw_every": draw.option(10, 1, 2, 10**9),
+        "warm_start": draw.option(False, False, True),
+    }
+    _live(draw, session, CovariateLDA, X, options, metadata="covariates")
 
 
 def collapsed_variational(draw, session):
@@ -167,6 +187,7 @@ CASES = {
     "GibbsLDA": gibbs,
     "CollapsedVariationalLDA": collapsed_variational,
     "CompoundLDA": compound,
+    "CovariateLDA": covariate,
     "EmpiricalBayesLDA": empirical_bayes,
     "TopicCountLDA": topic_count,
 }
@@ -186,7 +207,7 @@ def no_number(doc_topic, topic_word):
     return np.nan
 
 
-def _live(draw, session, kind, X, options, labelled=False):
+def _live(draw, session, kind, X, options, metadata=None):
     """Construct, perhaps ask too early, fit, ask, fit again."""
     options |= {"n_jobs": draw.jobs(), "random_state": draw.seed()}
     if kind is not CollapsedVariationalLDA:
@@ -209,7 +230,8 @@ def _live(draw, session, kind, X, options, labelled=False):
             estimator.set_params(random_state=draw.seed(), warm_start=True) if hasattr(
                 estimator, "warm_start"
             ) else None
-        labels = {"collections": draw.labels(len(X.clean) if X.clean is not None else 2)} if labelled else {}
+        make = {"collections": draw.labels, "covariates": draw.covariates}.get(metadata)
+        labels = {metadata: make(len(X.clean) if X.clean is not None else 2)} if make else {}
         before = dict(vars(estimator))
         fitted = session.call(estimator.fit, X.given, refuse=X.refuse, also=huge, **labels)
         if fitted is None:

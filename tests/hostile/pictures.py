@@ -12,6 +12,7 @@ from hostile.labels import indicators
 from sklda import (
     CollapsedVariationalLDA,
     CompoundLDA,
+    CovariateLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
     LabeledLDA,
@@ -32,6 +33,7 @@ def fitted(draw, session):
             (CollapsedVariationalLDA, {"n_components": K, "max_iter": draw.pick([1, 12])}),
             (CompoundLDA, {"n_components": K, "max_iter": 3, "method": draw.pick(["augmented", "langevin"])}),
             (CompoundLDA, {"n_components": K, "max_iter": 3, "method": "variational"}),
+            (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "grid_shape": (2, 2)}),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 5, "method": "gibbs_em"}),
             (TopicCountLDA, {"min_components": 1, "max_components": 2, "max_sweeps": 20, "n_temperatures": 2}),
@@ -41,6 +43,8 @@ def fitted(draw, session):
     if kind is EmpiricalBayesLDA and "method" not in options:
         options["functionals"] = {"share": largest_share}
     arguments = {"collections": draw.rng.integers(0, 3, D)} if kind is CompoundLDA else {}
+    if kind is CovariateLDA:
+        arguments = {"covariates": draw.rng.standard_normal((D, draw.pick([0, 1, 3])) or None)}
     if kind is LabeledLDA:
         arguments = {"y": indicators(draw, D)}
     estimator = session.call(kind(**options, **common).fit, X.given, refuse=X.refuse, **arguments)
@@ -162,6 +166,11 @@ def _tables(draw, session, model, X, refuse, K):
     session.require(table is None or given is None or len(table) == D, "every document has a row")
     session.call(inspection.top_documents, model, n, X=given, document_names=documents)
     session.call(inspection.similarity_table, model)
+    effects = {"n_draws": draw.pick([1, 3]), "topics": draw.pick([None, [0]]), "feature_names": names}
+    session.call(inspection.topic_effects, X.given, model, draw.covariates(D), refuse=refuse, **effects)
+    if draw.chance(0.3):
+        show = inspection.TopicEffectsDisplay.from_estimator
+        session.call(show, model, X.given, draw.covariates(D), refuse=refuse, **effects)
     # Without tokens as rows, entries may be weights.
     refuse = None if refuse is not None and re.match(r"holds \d", refuse) else refuse
     found = session.call(inspection.to_pyldavis, X.given, model, feature_names=names, refuse=refuse)

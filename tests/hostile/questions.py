@@ -21,12 +21,19 @@ def ask(draw, session, estimator, X, labels):
     if refuse is None and other.clean is not None and other.clean.shape[1] != V:
         refuse = OTHER_FEATURES
     if labels and other is not X:
-        known = [None, *estimator.collections_.tolist()]
         size = len(other.clean) if other.clean is not None else 2
-        labels = {"collections": draw.pick([None, [draw.pick(known) for _ in range(size)], draw.labels(size)])}
+        labels = {name: _metadata(draw, estimator, name, size) for name in labels}
     D, lengths = (other.clean.shape[0], other.clean.sum(axis=1)) if other.clean is not None else (None, None)
     question = draw.pick([_transform, _score, _score_samples, _pickle, _own, _own])
     question(draw, session, estimator, other, refuse, labels, (D, K, lengths))
+
+
+def _metadata(draw, estimator, name, size):
+    """Collections or covariates of new documents."""
+    if name == "covariates":
+        return draw.pick([None, draw.covariates(size)])
+    known = [None, *estimator.collections_.tolist()]
+    return draw.pick([None, [draw.pick(known) for _ in range(size)], draw.labels(size)])
 
 
 def _transform(draw, session, estimator, X, refuse, labels, sizes):

@@ -3,6 +3,8 @@
 import tempfile
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
 
 DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 longdouble object".split()
 # The kernels' rows have a width of lanes of 16, and their layout changes at 256 and 512.
@@ -201,6 +203,41 @@ class Draw:
             lambda: {},
         ]
         return self.pick(wrong if self.chance(0.1) else kinds)()
+
+    def covariates(self, n_documents):
+        """Covariates of every document."""
+        D = n_documents
+        kinds = [
+            lambda: self.rng.standard_normal(D),
+            lambda: self.rng.standard_normal((D, self.pick([1, 2, 3]))),
+            lambda: self.rng.integers(0, 3, (D, 2)),
+            lambda: self.rng.integers(0, 3, D).astype(str),
+            lambda: {
+                "a": self.rng.standard_normal(D).tolist(),
+                "b": [self.pick(["x", "y\0", "", 3]) for _ in range(D)],
+            },
+            lambda: pd.DataFrame({"a": np.arange(D), 2: pd.Categorical([self.pick("xy") for _ in range(D)])}),
+            lambda: sp.csr_array(self.rng.integers(0, 2, (D, 2)).astype(float)),
+            lambda: self.rng.random((D, 2)) < 0.5,
+            lambda: np.full(D, 10.0 ** self.rng.integers(-300, 300)),
+            lambda: np.arange(D) * 10.0 ** self.rng.integers(-300, 300),
+            lambda: np.column_stack([np.arange(D), np.arange(D)]),
+        ]
+        wrong = [
+            lambda: "abc",
+            lambda: 3,
+            lambda: [[{}]] * D,
+            lambda: [None] * D,
+            lambda: [np.nan] * D,
+            lambda: [1] * (D + 1),
+            lambda: np.zeros((D, 0)),
+            lambda: np.zeros((D, 2, 2)),
+            lambda: {},
+            lambda: {"a": 3},
+            lambda: np.full(D, 1j),
+            lambda: np.full(D, np.datetime64("2020-01-01")),
+        ]
+        return self.pick(wrong if self.chance(0.15) else kinds)()
 
 
 def _global_state(number):

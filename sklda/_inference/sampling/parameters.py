@@ -19,9 +19,14 @@ def draw_parameters(chain, rng):
     phi : ndarray of shape (n_components, n_features)
     """
     K, priors = chain.priors.n_components, chain.priors
-    theta = np.exp(random.log_dirichlet(rng, chain.doc_topic_counts() + priors.doc))
+    theta = draw_doc_topic(chain, rng)
     phi = np.exp(random.log_dirichlet(rng, chain.word_topic_counts[:, :K].T + priors.topic_word()))
     return theta, phi
+
+
+def draw_doc_topic(chain, rng):
+    """Draw theta from its Dirichlet distributions given the present z of a chain, (n_documents, n_components)."""
+    return np.exp(random.log_dirichlet(rng, chain.doc_topic_counts() + chain.priors.doc))
 
 
 def draw_dirichlets(parameters, n_samples, rng):

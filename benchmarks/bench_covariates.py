@@ -1,0 +1,221 @@
+"""Covariates: coverage of intervals, cost, and held-out likelihood compared with tomotopy's DMRModel and CompoundLDA.
+
+    python benchmarks/bench_covariates.py                    all parts
+    python benchmarks/bench_covariates.py --parts coverage --corpora 100 --json figures.json
+
+coverage   95 % intervals of the effects of a number on simulated corpora of 15 and 50 words a document: the
+           coefficients of CovariateLDA, and the linear effects on proportions by the method of composition after
+           GibbsLDA, CompoundLDA (the number cut into five groups) and CovariateLDA.
+held_out   one simulated corpus with a category of three levels: seconds, and held-out log-likelihood of new documents
+           given their covariates. All by the same guided annealed importance sampling.
+groups     the mixtures of three groups by CompoundLDA and by CovariateLDA on a simulated corpus, and the truth.
+cost       CPU seconds of a fit with ten covariates that differ between all documents, divided by those of GibbsLDA.
+
+Costs are CPU seconds of the process.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+from report import say, table
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_matrix
+
+from sklda import CompoundLDA, CovariateLDA, GibbsLDA
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import topic_effects
+from sklda.metrics import held_out_log_likelihood
+
+PARTS = ("coverage", "held_out", "groups", "cost")
+
+
+def draw_corpus(rng, design, coefficients, phi, length):
+    """Counts of documents, and their alpha."""
+    alpha = np.exp(design @ coefficients.T)
+    theta = np.array([rng.dirichlet(each) for each in alpha])
+    return csr_matrix([rng.multinomial(length, each) for each in theta @ phi]), alpha
+
+
+def matched(topic_word, phi):
+    """The order of the topics that belong to those of the truth."""
+    return linear_sum_assignment(-np.sqrt(phi) @ np.sqrt(topic_word).T)[1]
+
+
+def seconds(work):
+    start = time.process_time()
+    result = work()
+    return result, time.process_time() - start
+
+
+def show(header, rows):
+    table("", header, [[each if isinstance(each, str) else f"{each:.4g}" for each in row] for row in rows])
+
+
+# --- coverage ---------------------------------------------------------------------------------------------------------
+
+
+def effects(X, lda, x, order, rng):
+    """Slopes of the proportions on x, and their intervals."""
+    rows = topic_effects(X, lda, x, random_state=int(rng.integers(2**31)))
+    found = np.array([rows[name] for name in ("estimate", "low", "high")])[:, 1::2]
+    return found[:, order]
+
+
+def coverage(options, K=5, V=200, D=300):
+    found = []
+    for length in (15, 50):
+        inside, ratios = {}, {}
+        for seed in range(options.corpora):
+            rng = np.random.default_rng([length, seed])
+            phi, x = rng.dirichlet(np.full(V, 0.05), size=K), rng.standard_normal(D)
+            coefficients = np.column_stack([np.log(0.4) + 0.3 * rng.standard_normal(K), 0.5 * rng.standard_normal(K)])
+            design = np.column_stack([np.ones(D), x])
+            X, alpha = draw_corpus(rng, design, coefficients, phi, length)
+            # The linear effect on the expected proportions.
+            slope = np.linalg.lstsq(design, alpha / alpha.sum(axis=1, keepdims=True), rcond=None)[0][1]
+            groups = np.digitize(x, np.quantile(x, [0.2, 0.4, 0.6, 0.8]))
+            fits = {
+                "CovariateLDA": (CovariateLDA, {"covariates": x}),
+                "GibbsLDA": (GibbsLDA, {}),
+                "CompoundLDA": (CompoundLDA, {"collections": groups}),
+            }
+            for name, (kind, known) in fits.items():
+                lda = kind(K, max_iter=options.sweeps, random_state=seed).fit(X, **known)
+                order = matched(lda.topic_word_, phi)
+                estimate, low, high = effects(X, lda, x, order, rng)
+                inside.setdefault(f"composition after {name}", []).append((low <= slope) & (slope <= high))
+                ratios.setdefault(f"composition after {name}", []).append((estimate @ slope, slope @ slope))
+                if kind is CovariateLDA:
+                    truth, own, std = coefficients[:, 1], lda.coef_[order, 0], lda.coef_std_[order, 0]
+                    inside.setdefault("coef_ ± 1.96 coef_std_", []).append(np.abs(own - truth) < 1.96 * std)
+                    ratios.setdefault("coef_ ± 1.96 coef_std_", []).append((own @ truth, truth @ truth))
+        for name, each in inside.items():
+            top, bottom = np.sum(ratios[name], axis=0)
+            by_corpus = np.mean(each, axis=1)
+            error = by_corpus.std(ddof=1) / np.sqrt(len(by_corpus))
+            found.append([length, name, float(by_corpus.mean()), float(error), float(top / bottom)])
+    show(["words", "intervals", "coverage", "its error", "estimate / truth"], found)
+    return found
+
+
+# --- held-out likelihood ----------------------------------------------------------------------------------------------
+
+
+def held_out(options, K=20, V=500, D=4000, length=30):
+    import tomotopy
+
+    rng = np.random.default_rng(0)
+    phi, group = rng.dirichlet(np.full(V, 0.05), size=K), rng.integers(3, size=D)
+    design = np.column_stack([np.ones(D), group == 1, group == 2])
+    coefficients = np.column_stack([np.log(0.1) + 0.5 * rng.standard_normal(K), rng.standard_normal((K, 2))])
+    X, alpha = draw_corpus(rng, design, coefficients, phi, length)
+    names = np.array(["a", "b", "c"])[group]
+    train, test = slice(0, D // 2), slice(D // 2, D)
+
+    def tomotopy_dmr():
+        model = tomotopy.DMRModel(k=K, sigma=1.0, alpha=0.1, eta=0.05, seed=0)
+        for d in range(D // 2):
+            words = np.repeat(X[d].indices, X[d].data)
+            model.add_doc([str(v) for v in words], metadata=str(names[d]))
+        model.optim_interval, model.burn_in = 10, 50
+        model.train(options.sweeps, workers=1)
+        own = np.zeros((K, V))
+        places = [int(word) for word in model.used_vocabs]
+        for k in range(K):
+            own[k, places] = model.get_topic_word_dist(k)
+        own = np.maximum(own, 1e-9)
+        prior = {name: np.array(model.get_topic_prior(str(name))) for name in "abc"}
+        return own / own.sum(axis=1, keepdims=True), np.array([prior[name] for name in names[test]])
+
+    def fitted(kind, **known):
+        lda = kind(K, max_iter=options.sweeps, random_state=0).fit(X[train], **{k: v[train] for k, v in known.items()})
+        if not known:
+            return lda.topic_word_, lda.doc_topic_prior_
+        return lda.topic_word_, lda.document_prior(next(iter(known.values()))[test])
+
+    ways = {
+        "truth": lambda: (phi, alpha[test]),
+        "CovariateLDA": lambda: fitted(CovariateLDA, covariates=names),
+        "CompoundLDA": lambda: fitted(CompoundLDA, collections=names),
+        "GibbsLDA": lambda: fitted(GibbsLDA),
+        "tomotopy DMRModel": tomotopy_dmr,
+    }
+    found = []
+    for name, way in ways.items():
+        model, cost = seconds(way)
+        total = held_out_log_likelihood(X[test], model, random_state=0).sum()
+        found.append([name, cost, float(total / X[test].sum())])
+    show(["model", "CPU s", "nats a token"], found)
+    return found
+
+
+# --- categories -------------------------------------------------------------------------------------------------------
+
+
+def groups(options, K=6, V=300, D=900, length=30):
+    rng = np.random.default_rng(0)
+    phi, group = rng.dirichlet(np.full(V, 0.05), size=K), rng.integers(3, size=D)
+    design = np.column_stack([np.ones(D), group == 1, group == 2])
+    coefficients = np.column_stack([np.full(K, np.log(0.3)), rng.standard_normal((K, 2))])
+    X, alpha = draw_corpus(rng, design, coefficients, phi, length)
+    truth = np.array([alpha[np.argmax(group == j)] for j in range(3)])
+    truth /= truth.sum(axis=1, keepdims=True)
+    compound = CompoundLDA(K, max_iter=options.sweeps, random_state=0).fit(X, collections=group)
+    lda = CovariateLDA(K, max_iter=options.sweeps, random_state=0).fit(X, covariates=group.astype(str))
+    levels = np.array([[0, 0], [1, 0], [0, 1]])
+    log_alpha = lda.intercept_draws_[:, None, :] + np.einsum("jp,skp->sjk", levels, lda.coef_draws_)
+    shares = np.exp(log_alpha) / np.exp(log_alpha).sum(axis=2, keepdims=True)
+    order, other = matched(lda.topic_word_, phi), matched(compound.topic_word_, phi)
+    mean, std = shares.mean(axis=0)[:, order], shares.std(axis=0)[:, order]
+    theirs, their_std = compound.collection_topic_[:, other], compound.collection_topic_std_[:, other]
+    found = []
+    for name, a, b, spread in (
+        ("CovariateLDA, CompoundLDA", mean, theirs, np.hypot(std, their_std)),
+        ("CovariateLDA, truth", mean, truth, std),
+        ("CompoundLDA, truth", theirs, truth, their_std),
+    ):
+        apart = np.abs(a - b)
+        found.append([name, float(apart.mean()), float((apart / spread).mean()), float((apart / spread).max())])
+    show(["shares", "mean difference", "in standard deviations", "largest"], found)
+    return found
+
+
+# --- cost -------------------------------------------------------------------------------------------------------------
+
+
+def cost(options, K=50, V=10_000, D=10_000, length=100):
+    X = make_lda_corpus(
+        D, V, K, doc_length=length, doc_topic_prior=0.1, topic_word_prior=0.01, zipf_exponent=1.0, random_state=0
+    ).data
+    Z = np.random.default_rng(0).standard_normal((D, 10))
+    found = []
+    for _ in range(options.repeats):
+        plain = seconds(lambda: GibbsLDA(K, max_iter=options.cost_sweeps, random_state=0).fit(X))[1]
+        own = seconds(lambda: CovariateLDA(K, max_iter=options.cost_sweeps, random_state=0).fit(X, covariates=Z))[1]
+        found.append([plain, own, own / plain])
+    show(["GibbsLDA, s", "CovariateLDA, s", "ratio"], found)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--corpora", type=int, default=100, help="simulated corpora of each length")
+    parser.add_argument("--sweeps", type=int, default=500, help="sweeps of a fit")
+    parser.add_argument("--cost-sweeps", type=int, default=200, help="sweeps of a fit in the part cost")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    found = {}
+    for part in options.parts:
+        say(part)
+        found[part] = globals()[part](options)
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""
+How topics depend on covariates
+===============================
+
+Does a topic become more frequent over the years, in one source or in long
+documents? :func:`sklda.inspection.topic_effects` answers this for any
+fitted model, as ``estimateEffect`` of the R package stm does.
+:class:`sklda.CovariateLDA` has the covariates in the prior of the topic
+proportions, so it does not shrink their effects. Here the covariates of
+the bundled docstrings are their package, a category, and their length, a
+number.
+"""
+
+# %%
+# Fit
+# ---
+#
+# Covariates are an array, a data frame or a dict of columns. Texts become
+# categories. Each is compared with its first level, here ``numpy``. The
+# chains end in different modes, and a warning can say so. The intervals
+# below contain these differences.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.preprocessing import SplineTransformer
+
+from sklda import CovariateLDA
+from sklda.datasets import load_docstrings
+from sklda.inspection import TopicEffectsDisplay, topic_effects
+
+docstrings = load_docstrings()
+X, words = docstrings.data, docstrings.feature_names
+log_length = np.log2(np.asarray(X.sum(axis=1)).ravel())
+covariates = {"package": docstrings.collection, "log2 length": log_length}
+
+lda = CovariateLDA(10, n_chains=3, max_iter=400, random_state=0)
+lda.fit(X, covariates=covariates)
+
+# %%
+# Coefficients
+# ------------
+#
+# The Dirichlet parameter of topic k is exp(intercept + x · coefficients).
+# A coefficient is a change of its logarithm. The standard deviations
+# contain the differences between the chains.
+
+for name, own, std in zip(
+    lda.covariate_names_, lda.coef_.T, lda.coef_std_.T, strict=True
+):
+    k = np.abs(own / std).argmax()
+    top = [words[v] for v in lda.topic_word_[k].argsort()[:-4:-1]]
+    print(f"{name}, topic {k} ({' '.join(top)}):")
+    print(f"    {own[k]:.2f} ± {std[k]:.2f}")
+
+# %%
+# Effects on proportions
+# ----------------------
+#
+# A linear model of the proportion of each topic, with the uncertainty of
+# the proportions. For categories, the display has points with 95 %
+# intervals.
+
+table = topic_effects(X, lda, covariates, topics=[0], random_state=0)
+print(table[["term", "base", "estimate", "low", "high"]].round(3))
+
+TopicEffectsDisplay.from_estimator(
+    lda, X, covariates, feature_names=words, random_state=0
+)
+plt.show()
+
+# %%
+# A number has a curve with its band. Splines need no formula: the columns
+# of scikit-learn's ``SplineTransformer`` are the terms of the linear model.
+
+TopicEffectsDisplay.from_estimator(
+    lda,
+    X,
+    log_length,
+    transformer=SplineTransformer(4, knots="quantile", include_bias=False),
+    feature_names=words,
+    random_state=0,
+).ax_.set_xlabel("log2 length")
+plt.show()
+
+# %%
+# New documents
+# -------------
+#
+# The covariates of a new document give its prior. They help to predict its
+# words; without them, a document has the mean covariates.
+
+print(f"with {lda.score(X, covariates=covariates):.4f} nats a token")
+print(f"without {lda.score(X):.4f}")

@@ -1,0 +1,373 @@
+"""CovariateLDA: the prior of the topic proportions depends on covariates of the documents."""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from numbers import Integral, Real
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sklda._base import BaseLDA
+from sklda._callbacks import Progress, described
+from sklda._chain_results import ChainAttributes, ChainResults, total_variance
+from sklda._covariate_methods import CovariateMethods
+from sklda._design import Design
+from sklda._inference import random
+from sklda._inference.covariates.chain import CovariateChain
+from sklda._inference.covariates.model import Model, distinct_rows
+from sklda._inference.priors import Priors, check_prior
+from sklda._inference.sampling.annealed_start import Annealing
+from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
+from sklda._inference.sampling.point_estimates import reserve_memory
+from sklda._inference.sampling.prior_learning import KINDS, LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
+from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
+from sklda._inference.types import Seed
+
+# Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
+_SIGMA = (1e-6, 1e3)
+# Parameters that must not change before a warm start, because the draws of a chain depend on them.
+_SETTINGS = ("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors", "burn_in")
+
+
+class CovariateLDA(ChainAttributes, CovariateMethods):
+    """Latent Dirichlet allocation in which topic proportions depend on covariates of the documents.
+
+    The Dirichlet parameter of topic k in document d is exp(x_d . lambda_k), where x_d has a one and the covariates of
+    the document: Dirichlet-multinomial regression (Mimno & McCallum 2008). Covariates are numbers such as a year, and
+    categories such as a source. The coefficients lambda are drawn together with the topics of the tokens, so they have
+    posterior means and standard deviations. Without covariates this is LDA with an alpha for each topic.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics, K.
+    coef_scale : float, default=None
+        sigma, the prior standard deviation of all coefficients but the intercepts, for covariates divided by their
+        standard deviations; between 1e-6 and 1e3. A smaller value shrinks effects more. None: it is drawn in every
+        step, with a half-Cauchy prior of scale 1.
+    doc_topic_prior : float or array-like of shape (n_components,), default=None
+        The prior median of alpha at the mean covariates. The logarithm of this alpha has the prior standard deviation
+        2. None: ``1 / n_components``.
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
+    learn_priors : {"asymmetric"} or bool, default="asymmetric"
+        Whether `topic_word_prior` is learnt if it is None, by Gibbs-EM in the burn-in. If X has fewer than 1,000
+        tokens, it is not learnt: eta and the median of alpha are 0.1 if they are None. The coefficients are always
+        drawn. True is the same as ``"asymmetric"``.
+    max_iter : int, default=500
+        Sweeps over the corpus of each chain. With `warm_start`, the number of further ones.
+    burn_in : int, default=None
+        Number of sweeps before the draws. None: the annealed sweeps at the start, as in `GibbsLDA`, and half of the
+        others.
+    n_draws : int, default=15
+        Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
+        byte for each token and draw, two bytes with more than 256 topics.
+    draw_every : int, default=10
+        Number of sweeps between two draws.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        Estimate of topics and topic proportions from each draw, see `GibbsLDA`.
+    n_chains : int, default=1
+        Number of independent chains. The topics are those of the chain with the highest mean log joint over the last
+        half of its sweeps. `chains_` has the results of all chains.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
+    warm_start : bool, default=False
+        Whether `fit` continues from the last state of the previous fit, on the same X and covariates. The results are
+        then those of one longer fit with the burn-in of the first. Parameters that the chains depend on must not
+        change; `draw_every` may change.
+    n_jobs : int, default=None
+        Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
+    verbose : int, default=0
+        1 prints about ten lines for each chain, 2 prints a line for every sweep.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        With an int, the fit and `transform` after it are the same every time.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_components, n_terms)
+        Posterior means of the coefficients: the change of log alpha_k if the covariate grows by one of its units, or
+        for a category the difference from its base.
+    coef_std_ : ndarray of shape (n_components, n_terms)
+        Posterior standard deviations. With several chains they contain the differences between matched topics of the
+        chains. That of one chain is within its mode.
+    coef_draws_ : ndarray of shape (n_coef_draws, n_components, n_terms)
+        Draws of the coefficients after the burn-in, chain by chain. They are one sweep apart; up to seven if alpha has
+        more than 50,000 values that differ. The topics of all chains have the order of `coef_`.
+    intercept_ : ndarray of shape (n_components,)
+        Posterior means of log alpha if all covariates are zero and all categories have their base.
+    intercept_std_ : ndarray of shape (n_components,)
+        Posterior standard deviations.
+    intercept_draws_ : ndarray of shape (n_coef_draws, n_components)
+        Draws of the intercepts.
+    coef_scale_ : float
+        sigma as given, or its posterior mean.
+    covariate_names_ : ndarray of shape (n_terms,)
+        Names of the terms. Those of categories are ``name[level]``.
+    covariate_mean_, covariate_std_ : ndarray of shape (n_terms,)
+        Means and standard deviations of the terms over the documents.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        alpha at the mean covariates: the prior of a document without covariates.
+    topic_word_prior_ : float or ndarray
+        eta, as given or learnt.
+    components_ : ndarray of shape (n_components, n_features), float32
+        Topic-word counts plus prior, means over draws.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        Topics as distributions over words: `components_` with rows that sum to one.
+    doc_topic_ : ndarray of shape (n_documents, n_components), float32
+        Topic proportions of the training documents, means over draws.
+    doc_topic_std_ : ndarray of shape (n_documents, n_components), float32
+        Posterior standard deviations of the proportions, within the chain.
+    topic_share_, topic_share_std_ : ndarray of shape (n_components,)
+        Share of the tokens in each topic, and its posterior standard deviation.
+    n_draws_ : int
+        Number of draws that were averaged.
+    chains_ : list of sklearn.utils.Bunch
+        Results of every chain, see `GibbsLDA`; also ``coef`` and ``intercept``.
+    topic_stability_ : ndarray of shape (n_components,)
+        How close each topic is to the nearest topics of the other chains, from 0 to 1. Only with several chains.
+    topic_prevalence_ : ndarray of shape (n_components,)
+        Part of the chains that have the topic, see `GibbsLDA`. Only with several chains.
+    traces_, diagnostics_ : dict
+        Quantities after every sweep, and their R-hat and effective draws.
+    sampler_ : str
+        ``"dense"``: tokens are drawn document by document.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        Topic of every token in the last draw.
+    log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
+        log p(w, z | lambda, eta) after every sweep, in nats. NaN after the last sweep of a chain that ended early.
+    n_iter_ : int
+        Sweeps of the longest chain, those of earlier fits with `warm_start` included.
+    n_burn_in_ : int
+        Number of sweeps of the burn-in.
+    best_chain_ : int
+        Index of the chain from which the topics come, a row of `log_joint_trace_`.
+    topic_names_ : ndarray of shape (n_components,)
+        Names of the topics. Only after `set_topic_names`.
+    n_features_in_ : int
+        Size of the vocabulary.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words, if X had them as column names.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
+    UserWarning
+        If a category has more than 10 levels, most of which one document has.
+
+    See Also
+    --------
+    sklda.inspection.topic_effects : Effects on the proportions themselves, as a table.
+    CompoundLDA : A mixture of topics for each group of documents.
+
+    Notes
+    -----
+    Given z, lambda is drawn with auxiliary counts, given which each topic is a Poisson regression. A step of elliptical
+    slice sampling around the mode keeps its posterior (Nishihara, Murray & Adams 2014). :ref:`covariate_lda` has
+    measurements.
+
+    References
+    ----------
+    Mimno & McCallum (2008). Topic models conditioned on arbitrary features with Dirichlet-multinomial regression. UAI.
+
+    Nishihara, Murray & Adams (2014). Parallel MCMC with generalized elliptical slice sampling. JMLR 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklda import CovariateLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> X, year = make_lda_corpus(60, 40, 3, random_state=0).data, np.arange(60)
+    >>> lda = CovariateLDA(3, max_iter=100, random_state=0).fit(X, covariates=year)
+    >>> lda.coef_.shape, lda.coef_std_.shape, lda.transform(X, covariates=year).shape
+    ((3, 1), (3, 1), (60, 3))
+    """
+
+    _parameter_constraints = {
+        **BaseLDA._parameter_constraints,
+        "coef_scale": [None, Interval(Real, 0, None, closed="neither")],
+        "learn_priors": [StrOptions(set(KINDS)), "boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "burn_in": [None, Interval(Integral, 0, None, closed="left")],
+        "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "draw_every": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        coef_scale: float | None = None,
+        doc_topic_prior: ArrayLike | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        learn_priors: Literal["asymmetric"] | bool = "asymmetric",
+        max_iter: int = 500,
+        burn_in: int | None = None,
+        n_draws: int = 15,
+        draw_every: int = 10,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        n_chains: int = 1,
+        fold_in_iter: int = 6,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.coef_scale = coef_scale
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learn_priors = learn_priors
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.n_draws = n_draws
+        self.draw_every = draw_every
+        self.point_estimate = point_estimate
+        self.n_chains = n_chains
+        self.fold_in_iter = fold_in_iter
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _fit(self, corpus, data, covariates):
+        design = None if covariates is None else Design(covariates, corpus.n_documents)
+        columns = np.zeros((corpus.n_documents, 0))
+        if design is not None:
+            columns = design.matrix(covariates, corpus.n_documents)
+        mean, std, standardised = _standardise(columns, design)
+        continues = self.warm_start and hasattr(self, "_chain_states_")
+        if continues:
+            self._check_unchanged(corpus, design, columns)
+        model, priors, first_eta = self._settings(corpus, standardised, continues)
+        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, self.n_chains, self.n_draws)
+        if continues:
+            chains = [CovariateChain(corpus, priors, state, model) for state in self._chain_states_]
+            fold_in_seed = self._fold_in_seed_
+        else:
+            seed = random.seed_sequence(self.random_state)
+            chains = [
+                CovariateChain.initialise(corpus, priors, random.child(seed, 0, c), model, first_eta)
+                for c in range(self.n_chains)
+            ]
+            fold_in_seed = random.key(random.child(seed, 1))
+        known = {
+            "_fold_in_seed_": fold_in_seed,
+            "_settings_": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
+            "_design_": design,
+            "_columns_": columns,
+            "covariate_names_": np.array([] if design is None else design.terms, dtype=object),
+            "covariate_mean_": mean,
+            "covariate_std_": std,
+        }
+        fitted = partial(described, known, partial(_attributes, self, mean, std))
+        progress = Progress(self, data, fitted, len(chains), self.max_iter, model.annealing.n_sweeps)
+        schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)
+        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)
+        del reserved
+        progress.end(chains)
+        results = ChainResults(self, chains)
+        results.warn_of_disagreement()
+        return known | _attributes(self, mean, std, chains, results)
+
+    def _settings(self, corpus, standardised, continues):
+        """The model, eta as `Priors`, and the first value of an eta that is learnt."""
+        K, sigma = self.n_components, self.coef_scale
+        if self.learn_priors == "symmetric":
+            raise ValueError(
+                "learn_priors='symmetric' is not possible: alpha differs between topics and documents. Give "
+                "learn_priors='asymmetric', True or False."
+            )
+        if sigma is not None and not _SIGMA[0] <= sigma <= _SIGMA[1]:
+            raise ValueError(f"coef_scale = {sigma:g}: it must lie between {_SIGMA[0]:g} and {_SIGMA[1]:g}.")
+        first, learns = 1.0 / K, bool(kind_of_learning(self.learn_priors))
+        if learns and corpus.n_tokens < LEAST_TOKENS:
+            first, learns = SMALL_CORPUS_PRIOR, False
+        eta = first if self.topic_word_prior is None else self.topic_word_prior
+        priors = Priors.make(1.0, eta, K, corpus.n_features)
+        alpha = first if self.doc_topic_prior is None else self.doc_topic_prior
+        centre = np.log(check_prior(alpha, "doc_topic_prior", {"one per topic": (K,)}) * np.ones(K))
+        learns = learns and self.topic_word_prior is None
+        if continues:
+            annealing, burn_in = self._model_.annealing, self._model_.burn_in
+            burn_in_of(burn_in, self.max_iter + min(state.n_sweeps for state in self._chain_states_))
+        else:
+            annealing = Annealing.within(self.max_iter, self.burn_in)
+            burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
+        rows, index = distinct_rows(standardised)
+        model = Model(rows, index, centre, sigma, learns, burn_in, annealing)
+        return model, priors, float(first) if learns else None
+
+    def _check_unchanged(self, corpus, design, columns):
+        """Refuse to continue if X, the covariates or the parameters are not those of the previous fit."""
+        self._check_same_corpus(corpus)
+        terms = [] if design is None else design.terms
+        if terms != self.covariate_names_.tolist() or not np.array_equal(columns, self._columns_):
+            raise ValueError(
+                "warm_start=True continues the previous fit, but these covariates are different from those of that "
+                "fit. Fit with warm_start=False to begin again."
+            )
+        self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
+
+    def _prior_attributes(self, draws):
+        eta = self.topic_word_prior
+        return {
+            "doc_topic_prior_": np.exp(draws.path[:, :, 0].mean(axis=0)),
+            "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0]),
+        }
+
+    def _known_groups(self):
+        return self._columns_
+
+
+def _standardise(columns, design):
+    """Means and standard deviations of columns, and the standardised columns."""
+    if not columns.shape[1]:
+        return np.zeros(0), np.zeros(0), columns
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, std = columns.mean(axis=0), columns.std(axis=0)
+        # Of a constant the standard deviation is zero but for rounding.
+        constant = np.ptp(columns, axis=0) == 0
+        standardised = np.where(constant, 0.0, (columns - mean) / np.where(constant, 1.0, std))
+    bad = ~np.isfinite(standardised).all(axis=0)
+    if bad.any():
+        raise ValueError(
+            f"the term {design.terms[int(np.argmax(bad))]!r} has values too large or too small: change its unit."
+        )
+    return mean, np.where(constant, 0.0, std), standardised
+
+
+def _attributes(estimator, mean, std, chains, results=None):
+    """Attributes that describe the chains as they are now."""
+    results = ChainResults(estimator, chains) if results is None else results
+    found = results.attributes()
+    in_units = [_in_units(draws.path, mean, std) for draws in results.draws]
+    for record, (coef, intercept) in zip(found["_chain_records_"], in_units, strict=True):
+        record |= {"coef": coef.mean(axis=0), "intercept": intercept.mean(axis=0)}
+    pooled = [
+        [each[:, order] for each, order in zip(of_chains, results.orders(), strict=True)]
+        for of_chains in zip(*in_units, strict=True)
+    ]
+    for name, draws in zip(("coef", "intercept"), pooled, strict=True):
+        means, variances = ([function(each, axis=0) for each in draws] for function in (np.mean, np.var))
+        found |= {
+            f"{name}_": means[results.best],
+            f"{name}_std_": np.sqrt(total_variance(means, variances)),
+            f"{name}_draws_": np.concatenate(draws),
+        }
+    chain = chains[results.best]
+    sigma = chain.sigma_mean() if chain.model.sigma is None else float(chain.model.sigma)
+    return found | {"coef_scale_": sigma, "_model_": chain.model}
+
+
+def _in_units(path, mean, std):
+    """Coefficients and intercepts of draws of lambda, for covariates that are not standardised."""
+    coef = path[:, :, 1:] / np.where(std > 0, std, 1.0)
+    return coef, path[:, :, 0] - coef @ mean

@@ -1,0 +1,1 @@
+"""Dirichlet-multinomial regression: the prior of theta depends on covariates of the documents."""

@@ -1,0 +1,256 @@
+"""CovariateLDA as an estimator: coefficients in the user's units, prediction, pipelines, metadata routing."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+
+from sklda import CompoundLDA, CovariateLDA, GibbsLDA
+from sklda.inspection import document_table, token_topics, topic_effects
+from sklda.metrics import held_out_log_likelihood
+
+D, V, K = 150, 40, 3
+RNG = np.random.default_rng(0)
+YEAR = np.round(2000 + 10 * RNG.random(D), 1)
+SOURCE = np.array(["press", "radio"])[RNG.integers(2, size=D)]
+PHI = RNG.dirichlet(np.full(V, 0.05), size=K)
+# Coefficients of the standardised year and of the radio.
+SLOPES, RADIO = np.array([1.0, 0.0, -1.0]), np.array([0.0, 1.5, 0.0])
+LOG_ALPHA = -1 + np.outer((YEAR - YEAR.mean()) / YEAR.std(), SLOPES) + np.outer(SOURCE == "radio", RADIO)
+THETA = np.array([RNG.dirichlet(np.exp(each)) for each in LOG_ALPHA])
+X = csr_matrix([RNG.multinomial(40, each) for each in THETA @ PHI])
+Z = {"year": YEAR, "source": SOURCE}
+
+
+def make(**options):
+    return CovariateLDA(K, **{"topic_word_prior": 0.1, "max_iter": 200, "random_state": 0} | options)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return make(n_chains=2).fit(X, covariates=Z)
+
+
+def order(lda):
+    return np.argmax(PHI @ np.sqrt(lda.topic_word_).T, axis=1)
+
+
+def test_coefficients_are_found_in_the_units_of_the_covariates(fitted):
+    topics = order(fitted)
+    assert sorted(topics) == [0, 1, 2]
+    assert fitted.covariate_names_.tolist() == ["year", "source[radio]"]
+    assert_allclose(fitted.covariate_mean_, [YEAR.mean(), (SOURCE == "radio").mean()])
+    truth = np.column_stack([SLOPES / YEAR.std(), RADIO])
+    # A fixed seed; eight standard deviations are missed by a wrong unit or a wrong order.
+    assert (np.abs(fitted.coef_[topics] - truth) < 8 * fitted.coef_std_[topics]).all()
+    assert (fitted.coef_std_ < 0.5).all() and fitted.coef_scale_ > 0
+    n = len(fitted.coef_draws_)
+    assert fitted.coef_draws_.shape == (n, K, 2) and fitted.intercept_draws_.shape == (n, K)
+    mean = (fitted.coef_draws_[: n // 2].mean(axis=0), fitted.coef_draws_[n // 2 :].mean(axis=0))
+    assert_allclose(fitted.coef_, mean[fitted.best_chain_], atol=1e-12)
+    assert_allclose(fitted.chains_[fitted.best_chain_].coef, fitted.coef_, atol=1e-12)
+
+
+def test_the_prior_of_documents(fitted):
+    columns = np.column_stack([YEAR, SOURCE == "radio"])
+    prior = fitted.document_prior(Z)
+    assert_allclose(prior, np.exp(fitted.intercept_ + columns @ fitted.coef_.T))
+    at_mean = np.exp(fitted.intercept_ + fitted.covariate_mean_ @ fitted.coef_.T)
+    assert_allclose(fitted.doc_topic_prior_, at_mean)
+    empty = np.zeros((2, V), int)
+    theta = fitted.transform(empty, covariates={"year": [2000.0, 2010.0], "source": ["press"] * 2})
+    prior = fitted.document_prior({"year": [2000.0, 2010.0], "source": ["press"] * 2})
+    assert_allclose(theta, prior / prior.sum(axis=1, keepdims=True))
+    assert_allclose(fitted.transform(empty), np.broadcast_to(at_mean / at_mean.sum(), (2, K)))
+
+
+def test_covariates_help_to_predict_words(fitted):
+    assert fitted.score(X, covariates=Z) > fitted.score(X)
+    by_function = held_out_log_likelihood(X, (fitted.topic_word_, fitted.document_prior(Z)), random_state=0)
+    assert_allclose(fitted.score_samples(X, covariates=Z).mean(), by_function.mean(), rtol=0.01)
+    assert_allclose(fitted.perplexity(X, covariates=Z), np.exp(-fitted.score(X, covariates=Z)))
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e6])
+def test_results_do_not_depend_on_the_unit(unit):
+    one, other = (make(max_iter=30).fit(X, covariates=YEAR * factor) for factor in (1.0, unit))
+    assert_allclose(other.coef_ * unit, one.coef_, rtol=1e-5)
+    assert_allclose(other.intercept_, one.intercept_, rtol=1e-5, atol=1e-5)
+    assert_array_equal(other.components_, one.components_)
+
+
+def test_frames_dicts_and_columns_are_the_same():
+    pandas = pytest.importorskip("pandas")
+    first = make(max_iter=20).fit(X, covariates=Z)
+    frame = pandas.DataFrame(Z)
+    columns = np.column_stack([YEAR, SOURCE == "radio"])
+    for covariates in (frame, columns, csr_matrix(columns.astype(float))):
+        assert_allclose(make(max_iter=20).fit(X, covariates=covariates).coef_, first.coef_)
+    # The columns of a data frame are found by their names.
+    other = frame.assign(more=1)[["source", "more", "year"]]
+    assert_array_equal(first.document_prior(other), first.document_prior(Z))
+
+
+def test_without_covariates_alpha_is_that_of_lda():
+    lda = make(max_iter=300).fit(X)
+    assert lda.coef_.shape == (K, 0) and lda.coef_draws_.shape[1:] == (K, 0)
+    assert_allclose(lda.doc_topic_prior_, np.exp(lda.intercept_))
+    plain = GibbsLDA(K, topic_word_prior=0.1, max_iter=300, random_state=0).fit(X)
+    own, other = (np.sort(each.doc_topic_prior_) for each in (lda, plain))
+    assert_allclose(own, other, rtol=0.35)
+    with pytest.raises(ValueError, match="the fit had no covariates"):
+        lda.transform(X, covariates=Z)
+
+
+def test_categories_have_the_mixtures_of_compound_lda():
+    lda = make(max_iter=400).fit(X, covariates=SOURCE)
+    compound = CompoundLDA(K, topic_word_prior=0.1, max_iter=400, random_state=0).fit(X, collections=SOURCE)
+    prior = lda.document_prior(["press", "radio"])[:, order(lda)]
+    mixtures = compound.collection_topic_[:, order(compound)]
+    assert_allclose(prior / prior.sum(axis=1, keepdims=True), mixtures, atol=0.06)
+
+
+def test_effects_on_proportions_are_not_attenuated(fitted):
+    table = topic_effects(X, fitted, Z, random_state=0)
+    assert table["attenuation"][0] == 1
+    assert topic_effects(X, fitted, np.sqrt(YEAR), random_state=0)["attenuation"][0] < 1
+
+
+def test_the_learnt_eta_and_given_priors():
+    big = csr_matrix(np.vstack([X.toarray()] * 2))
+    lda = CovariateLDA(K, max_iter=100, random_state=0).fit(big, covariates=np.tile(YEAR, 2))
+    assert 0.02 < lda.topic_word_prior_ < 0.15
+    small = CovariateLDA(K, max_iter=5).fit(X[:5], covariates=YEAR[:5])
+    assert small.topic_word_prior_ == 0.1
+    given = make(coef_scale=1e-6, doc_topic_prior=[0.5, 0.2, 0.1], max_iter=20).fit(X, covariates=YEAR)
+    assert given.coef_scale_ == 1e-6 and (np.abs(given.coef_ * YEAR.std()) < 1e-4).all()
+    assert np.ndim(CovariateLDA(K, topic_word_prior=np.full(V, 0.1), max_iter=5).fit(X).topic_word_prior_) == 1
+
+
+def test_warm_start_is_one_longer_fit():
+    parts = make(max_iter=20, burn_in=10, warm_start=True).fit(X, covariates=Z).fit(X, covariates=Z)
+    assert parts.n_iter_ == 40 and len(parts.coef_draws_) == 30
+    whole = make(max_iter=40, burn_in=10).fit(X, covariates=Z)
+    assert whole.n_iter_ == 40
+    with pytest.raises(ValueError, match="these covariates are different"):
+        parts.fit(X, covariates=YEAR)
+    with pytest.raises(ValueError, match="coef_scale"):
+        parts.set_params(coef_scale=1.0).fit(X, covariates=Z)
+
+
+def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle():
+    one, two = (make(max_iter=20, n_chains=2, n_jobs=n).fit(X, covariates=Z) for n in (1, 2))
+    assert_array_equal(one.coef_draws_, two.coef_draws_)
+    again = pickle.loads(pickle.dumps(one))
+    assert_array_equal(again.transform(X, covariates=Z), two.transform(X, covariates=Z))
+    assert_array_equal(again.doc_topic_std_, two.doc_topic_std_)
+    draws = again.sample_posterior(3, random_state=0)
+    assert_allclose(draws.doc_topic.sum(axis=2), 1, rtol=1e-5)
+    assert_allclose(clone(one).fit_transform(X, covariates=Z), one.transform(X, covariates=Z))
+
+
+TEXTS = [" ".join(f"w{v:02d}" for v in np.repeat(np.arange(V), row)) for row in X.toarray()]
+
+
+def test_pipeline_without_routing():
+    pipeline = make_pipeline(CountVectorizer(), make(max_iter=20)).fit(TEXTS, covariatelda__covariates=YEAR)
+    assert pipeline.transform(TEXTS).shape == (D, K) and np.isfinite(pipeline.score(TEXTS))
+
+
+def test_metadata_routing():
+    with config_context(enable_metadata_routing=True):
+        lda = make(max_iter=20).set_fit_request(covariates=True)
+        lda.set_transform_request(covariates=True).set_score_request(covariates=True)
+        pipeline = make_pipeline(CountVectorizer(vocabulary=[f"w{v:02d}" for v in range(V)]), lda)
+        theta = pipeline.fit_transform(TEXTS, covariates=YEAR)
+        assert_array_equal(theta, pipeline.transform(TEXTS, covariates=YEAR))
+        found = cross_validate(pipeline, TEXTS, cv=3, params={"covariates": YEAR}, error_score="raise")
+        assert np.isfinite(found["test_score"]).all()
+        search = GridSearchCV(pipeline, {"covariatelda__n_components": [1, 3]}, cv=3)
+        assert search.fit(TEXTS, covariates=YEAR).best_params_ == {"covariatelda__n_components": 3}
+
+
+@pytest.mark.parametrize(
+    ("covariates", "error", "message"),
+    [
+        (YEAR[:5], ValueError, "5 rows; X has 150 documents"),
+        ("year", TypeError, "array or a data frame"),
+        (np.where(np.arange(D) == 7, np.nan, YEAR), ValueError, "document 7 is nan"),
+        (np.zeros((D, 0)), ValueError, "no column"),
+        (np.where(YEAR > 2005, 1e308, -1e308), ValueError, "'x0' has values too large or too small"),
+        ({"a": YEAR, "b": [None] * D}, ValueError, "'b' of document 0 is missing"),
+        (YEAR.astype(int).astype("M8[Y]"), TypeError, "datetime64"),
+    ],
+)
+def test_bad_covariates(covariates, error, message):
+    lda = make(max_iter=5)
+    with pytest.raises(error, match=message):
+        lda.fit(X, covariates=covariates)
+    assert not hasattr(lda, "coef_")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"coef_scale": 0.0}, "coef_scale"),
+        ({"coef_scale": 1e-7}, "between 1e-06 and 1000"),
+        ({"learn_priors": "symmetric"}, "not possible"),
+        ({"doc_topic_prior": [1.0, 1.0]}, "doc_topic_prior has shape"),
+        ({"burn_in": 200}, "leaves none"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        make(**options).fit(X, covariates=YEAR)
+
+
+def test_new_documents_need_the_covariates_of_the_fit(fitted):
+    for covariates, message in [
+        ({"year": YEAR}, "no column 'source'"),
+        ({"year": YEAR, "source": ["film"] * D}, "document 0 is 'film', which no document of the fit had"),
+        (YEAR, "has 1 columns; the fit had 2: year, source"),
+        ({"year": YEAR[:3], "source": SOURCE[:3]}, "3 rows; X has 150"),
+        ({"year": YEAR, "source": SOURCE[:3]}, "3 rows; X has 150"),
+        ({"year": [1e308] * D, "source": SOURCE}, None),
+    ]:
+        if message is None:
+            assert np.isfinite(fitted.transform(X, covariates=covariates)).all()
+            continue
+        with pytest.raises(ValueError, match=message):
+            fitted.transform(X, covariates=covariates)
+
+
+def test_functions_that_take_collections_refuse_them(fitted):
+    for ask in (
+        lambda: document_table(fitted, X=X[:3], collections=[1, 1, 2]),
+        lambda: held_out_log_likelihood(X, fitted, collections=SOURCE),
+        lambda: token_topics(X[:2], fitted, document=0, collections=["a", "b"]),
+    ):
+        with pytest.raises(TypeError, match="CovariateLDA has no collections"):
+            ask()
+    for documents in (X, X[:2]):
+        assert len(token_topics(documents, fitted, document=0))
+
+
+@pytest.mark.parametrize(
+    "covariates",
+    [np.ones(D), np.zeros((D, 3)), np.column_stack([YEAR, YEAR]), np.eye(D), [str(d % 40) for d in range(D)]],
+)
+def test_odd_covariates(covariates):
+    lda = make(max_iter=12).fit(X, covariates=covariates)
+    for values in (lda.coef_, lda.coef_std_, lda.intercept_, lda.doc_topic_prior_):
+        assert np.isfinite(values).all()
+    assert np.isfinite(lda.transform(X, covariates=covariates)).all()
+
+
+@pytest.mark.parametrize("counts", [[[0, 1]], [[0, 0], [3, 1]], [[5]]])
+def test_tiny_corpora(counts):
+    lda = CovariateLDA(2, max_iter=10, random_state=0).fit(counts, covariates=np.arange(len(counts)))
+    assert np.isfinite(lda.coef_).all() and np.isfinite(lda.log_joint_trace_).all()
