@@ -76,9 +76,9 @@ def topic_effects(
     Returns
     -------
     pandas.DataFrame, or list of dict if pandas is not installed
-        A row for every topic and term. Columns ``topic``, ``name`` (its number, with its name or its words), ``term``, ``base`` (the level with
-        which a category is compared), ``estimate`` (change of the proportion if the term grows by one),
-        ``standard_error``, ``low`` and ``high`` (the interval), and ``attenuation``.
+        A row for every topic and term. Columns ``topic``, ``name`` (its number, with its name or its words), ``term``,
+        ``base`` (the level with which a category is compared), ``estimate`` (change of the proportion if the term grows
+        by one), ``standard_error``, ``low`` and ``high`` (the interval), and ``attenuation``.
 
     Raises
     ------

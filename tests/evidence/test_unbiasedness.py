@@ -135,7 +135,7 @@ def test_annealing_back_is_unbiased_for_the_inverse(n_temperatures):
 
 
 def of_one_word_each(K, length, alpha, eta):
-    """Two documents, each of one word `length` times over; log p(w), by a sum over the counts of topics; and draws of z.
+    """Two documents, each of one word `length` times; log p(w), by a sum over the counts of topics; and draws of z.
 
     The draws are a function of a generator.
     """
