@@ -102,8 +102,8 @@ default=None
     max_sweeps : int, default=None
         The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
         annealing in both directions, and the last ones. If it does not allow the next runs, the fit ends with the
-        results so far and a warning. None: 3e9 divided by the number of tokens, but from 20,000 to 200,000.
-        ``method="pmmh"`` does not use it.
+        results so far and a warning. None: 3e9 divided by the number of tokens, but from 20,000 to 150,000; a sweep
+        with T topics then counts as (T + 40) / 60. ``method="pmmh"`` does not use it.
     n_proposals : int, default=1000
         Proposals of ``method="pmmh"``.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"

@@ -76,9 +76,10 @@ def topic_effects(
     Returns
     -------
     pandas.DataFrame, or list of dict if pandas is not installed
-        A row for every topic and term. Columns ``topic``, ``name`` (its number, with its name or its words), ``term``,
-        ``base`` (the level with which a category is compared), ``estimate`` (change of the proportion if the term grows
-        by one), ``standard_error``, ``low`` and ``high`` (the interval), and ``attenuation``.
+        A row for every topic and term. Columns ``topic``, ``name`` (its number, with its name or its words) and
+        ``term``. ``base`` is the level with which a category is compared, and ``estimate`` the change of the proportion
+        if the term grows by one. ``low`` and ``high`` are the ends of its interval. The others are ``standard_error``
+        and ``attenuation``.
 
     Raises
     ------

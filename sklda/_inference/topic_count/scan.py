@@ -107,9 +107,10 @@ class Scan:
     def _first_runs(self):
         """Lengths of the first runs, by number of topics: as in the settings, or as the budget allows."""
         counts, n_sweeps = np.array(sorted(self.prior.up_to(LARGEST))), self.settings.n_sweeps
+        share = _FIRST_SHARE * self.budget.limit
         apart = np.geomspace(counts[0], min(counts[-1], _REACH**2 * counts[0]), 3)
         first = sorted({int(counts[np.abs(counts - T).argmin()]) for T in apart})
-        while n_sweeps > 2 and self._sweeps(dict.fromkeys(first, n_sweeps)) > _FIRST_SHARE * self.budget.limit:
+        while n_sweeps > 2 and self.budget.cost(self._sweeps(dict.fromkeys(first, n_sweeps))) > share:
             n_sweeps //= 2
         while len(first) > 1 and not self.budget.allows(self._sweeps(dict.fromkeys(first, n_sweeps))):
             first.pop()
@@ -178,12 +179,16 @@ class Scan:
     # Runs
 
     def _sweeps(self, lengths):
-        """Sweeps of a round."""
+        """Sweeps of a round, by number of topics."""
         learning = self.rule.learning_sweeps
-        return self.n_chains * sum(
-            self.settings.sweeps_of_chain(n) + bool(learning and T not in self.rules) * (sweeps_of_start(n) + learning)
+        return {
+            T: self.n_chains
+            * (
+                self.settings.sweeps_of_chain(n)
+                + bool(learning and T not in self.rules) * (sweeps_of_start(n) + learning)
+            )
             for T, n in lengths.items()
-        )
+        }
 
     def _round(self, lengths):
         """New chains and their runs, of these lengths by number of topics."""
@@ -222,7 +227,7 @@ class Scan:
     # Results
 
     def _cost_in_words(self):
-        first, limit = self._sweeps(self.first), self.budget.limit
+        first, limit = sum(self._sweeps(self.first).values()), self.budget.limit
         sweep = seconds_of_sweep(self.corpus, self.rule(max(self.first)))
         return (
             f"{self.corpus.n_tokens} tokens; the first runs take {first} sweeps, about {first * sweep:.2g} s; "
