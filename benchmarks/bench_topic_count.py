@@ -50,6 +50,7 @@ CONSTANTS = [
     (cost, "_DRAWN_TOKENS"),
     (cost, "_LEAST"),
     (cost, "_MOST"),
+    (cost, "_FIXED"),
     (count_prior, "LARGEST"),
 ]
 
@@ -201,11 +202,11 @@ def held_out(options):
 
 
 def constants(options):
-    """The answer and its cost with half and twice each constant, on a small corpus and on a few texts."""
-    given = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1}
+    """The answer and its cost with half and twice each constant, on two small corpora."""
+    given, broad = ({"doc_topic_prior": p, "topic_word_prior": p} for p in (0.1, 0.2))
     cases = {
-        "simulated": (make_lda_corpus(120, 40, 4, doc_length=60, **given, random_state=0).data, given),
-        "docstrings": (load_docstrings().data[::30], {}),
+        "four topics": (make_lda_corpus(120, 40, 4, doc_length=60, **given, random_state=0).data, given),
+        "diffuse": (make_lda_corpus(20, 15, 6, doc_length=25, **broad, random_state=0).data, broad),
     }
     rows = []
     for module, name in [(None, "as they are"), *CONSTANTS]:

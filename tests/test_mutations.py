@@ -23,6 +23,7 @@ MUTATIONS = {
     "compound/test_priors.py": {"test_alpha_is_drawn_from_its_posterior": ITSELF},
     "covariates/test_chain.py": {
         "test_all_states_have_their_probabilities": "test_a_wrong_exposure_changes_the_states",
+        "test_sweeps_keep_draws_of_the_model": "test_a_wrong_prior_moves_draws_of_the_model",
         "test_sweeps_and_new_words_keep_the_joint_distribution": "test_geweke_finds_a_wrong_target",
         "test_intervals_of_coefficients_are_calibrated": "test_calibration_finds_a_wrong_prior",
         "test_intervals_of_coefficients_are_calibrated_with_more_fits": (
@@ -46,6 +47,7 @@ MUTATIONS = {
         "test_p_hat_is_unbiased": "test_a_weight_taken_after_the_sweep_is_found",
         "test_p_hat_is_unbiased_with_priors_of_every_shape": "test_the_transition_back_is_not_the_transition",
         "test_a_few_temperatures_do_for_unbiasedness": "test_sweeps_under_a_guide_of_another_strength_are_found",
+        "test_labels_are_drawn_on_the_way_back": ITSELF,
         "test_annealing_back_is_unbiased_for_the_inverse": (
             "test_a_weight_taken_after_the_sweep_is_found_on_the_way_back"
         ),

@@ -70,13 +70,22 @@ class LinearModels:
         estimate, error, low, high : ndarray of shape (n_combinations, n_topics)
             Mean, standard deviation, and quantiles of the mixture over draws.
         """
-        centres = np.einsum("cp,spk->sck", combinations, self.coefficients)
+        # A topic that is in no draw has no effects.
+        known = ~np.isnan(self.coefficients).any(axis=1).all(axis=0)
+        found = np.full((4, len(combinations), len(known)), np.nan)
+        if known.any():
+            found[:, :, known] = self._of_known(combinations, level, known)
+        return tuple(found)
+
+    def _of_known(self, combinations, level, known):
+        """`summary` of the topics `known`, each of which is in a draw."""
+        centres = np.einsum("cp,spk->sck", combinations, self.coefficients[:, :, known])
         lengths = np.sqrt(((combinations @ self.root) ** 2).sum(axis=1))
-        scales = np.sqrt(self.variances)[:, None, :] * lengths[:, None]
+        scales = np.sqrt(self.variances[:, known])[:, None, :] * lengths[:, None]
         estimate = np.nanmean(centres, axis=0)
         # A t-distribution with at most two degrees of freedom has no variance.
         inflation = self.n_free / (self.n_free - 2) if self.n_free > 2 else np.nan
-        error = np.sqrt(np.nanmean(inflation * scales**2, axis=0) + np.nanvar(centres, axis=0))
+        error = np.sqrt(inflation * np.nanmean(scales**2, axis=0) + np.nanvar(centres, axis=0))
         return estimate, error, *(self._quantile(centres, scales, p) for p in ((1 - level) / 2, (1 + level) / 2))
 
     def _quantile(self, centres, scales, p):

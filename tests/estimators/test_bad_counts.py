@@ -72,7 +72,7 @@ ENTRIES = {
     "GibbsLDA.fit": lambda X: GibbsLDA(2, max_iter=2).fit(X),
     "GibbsLDA.fit_transform": lambda X: GibbsLDA(2, max_iter=2).fit_transform(X),
     "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2).fit(X),
-    "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=5).fit(X),
+    "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=300).fit(X),
     "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
     "CollapsedVariationalLDA.transform": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(GOOD).transform(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),

@@ -33,7 +33,7 @@ ESTIMATORS = [
     CovariateLDA(2, max_iter=5, n_chains=2, n_jobs=2, coef_scale=1.0, learn_priors=False),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
-    TopicCountLDA(1, 3, n_temperatures=4, n_runs=2, max_sweeps=50),
+    TopicCountLDA(1, 3, n_temperatures=4, n_runs=2, max_sweeps=400),
     LabeledLDA(),
     LabeledLDA(n_shared=1, n_chains=2, n_jobs=2, label_prior="dependency", ranking_score="shares", label_count=1),
 ]

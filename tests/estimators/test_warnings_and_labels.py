@@ -14,7 +14,7 @@ def test_warnings_point_at_the_caller(wrapped, monkeypatch):
     if not wrapped:
         for cls in (BaseLDA, CompoundLDA):
             monkeypatch.setattr(cls, "fit", lambda self, X, y=None, **options: self._find_topics(X, y, **options))
-    count = TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=5, evidence="chib")
+    count = TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=300, evidence="chib")
     for fit in (
         lambda: count.fit(GOOD),
         lambda: make_pipeline(count).fit(GOOD),

@@ -174,9 +174,9 @@ def topic_count(draw, session):
         "learn_priors": draw.option("asymmetric", "symmetric", False, True),
         "n_temperatures": draw.option(2, 2, 3, 5),
         "n_runs": draw.option(1, 2),
-        "n_chains": draw.option(1, 2),
+        "n_chains": draw.option(2, 2, 3),
         "n_inner": draw.option(2, 2, 5),
-        "max_sweeps": draw.option(10, 20, 100),
+        "max_sweeps": draw.option(10, 200, 500),
         "n_proposals": draw.option(1, 2, 5),
         "point_estimate": draw.option("cgs_p", "cgs"),
     }

@@ -245,10 +245,10 @@ def test_topic_counts():
     reach = [segment[:, 1] for segment in display.bars_.errorbar.lines[2][0].get_segments()]
     np.testing.assert_allclose(reach, [[0, 0], [0, 0.06], [0.6, 1], [0.02, 0.14], [0, 0]], atol=1e-12)
     np.testing.assert_array_equal(display.line_.get_xdata(), fitted.topic_counts_[[0, 1, 2, 4]])
-    np.testing.assert_allclose(display.line_.get_ydata(), [-7980, -5, 0, -1500])
+    np.testing.assert_allclose(display.line_.get_ydata(), [-7997, -3, 0, -1997])
     # No error where the evidence is not known.
     spans = [segment[:, 1] for segment in display.errors_.get_segments() if len(segment)]
-    np.testing.assert_allclose(spans, [[-8080, -7880], [-6, -4], [-0.5, 0.5], [-1560, -1440]])
+    np.testing.assert_allclose(spans, [[-8097, -7897], [-4, -2], [-0.5, 0.5], [-2057, -1937]])
     assert right.get_yscale() == "symlog"
     for span in display.interval_:
         assert (span.get_x(), span.get_x() + span.get_width()) == (3.5, 7.5)

@@ -24,7 +24,7 @@ from sklda._inference.topic_count.runs import learn_chain, run_chain
 _FIRST_SHARE = 1 / 8
 # The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
 # is below this share of it, if that is more than one topic.
-_LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.1
+_LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.15
 # A T without runs is impossible if its log posterior is below the best by as many nats, and as many standard errors.
 _HOPELESS, _ERRORS = 10.0, 3
 # No T has runs that is more than this many times the largest with runs; the first ones are this far apart.
