@@ -55,7 +55,9 @@ def merged(draw, session):
     if found is None:
         return
     theta = session.call(found.transform, X.clean)
-    before = model.transform(X.clean)
+    before = session.call(model.transform, X.clean)
+    if before is None:
+        return
     session.require(theta is None or (theta >= 0).all(), "proportions are not negative")
     sums = found.doc_topic_.sum(axis=1) if hasattr(found, "doc_topic_") else before.sum(axis=1)
     session.require(theta is None or theta.shape == (len(before), len(found.components_)), "a column for every topic")
