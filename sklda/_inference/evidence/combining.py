@@ -9,7 +9,7 @@ from scipy.special import ndtri, stdtrit
 # All constants were set so that stated errors cover simulated ones (tests/evidence/test_combining.py).
 # Largest relative variance (of p, no unit) that a plain mean over normal log weights may have; above it the mean is
 # too low in most samples, and a log-normal correction replaces it.
-_RELATIVE_VARIANCE = 0.5
+RELATIVE_VARIANCE = 0.5
 # Variance between chains over the variance that their runs explain, from which on chains count as in different modes.
 _DIFFERENT_MODES = 4.0
 # Degrees of freedom of the variance between chains, from which on other models' chains are not needed.
@@ -114,7 +114,7 @@ def combine_chains(log_weights, variance=None, freedom=None, other_chains=()):
 def _run_means(log_weights, variance, freedom):
     """log of the mean of each row, its variance, and the standard error of its log-normal correction."""
     n_runs = log_weights.shape[1]
-    if np.log1p(_RELATIVE_VARIANCE * n_runs) < variance:
+    if np.log1p(RELATIVE_VARIANCE * n_runs) < variance:
         correction_error = student_factor(freedom) * variance / np.sqrt(2 * freedom) if freedom else 0.0
         return log_weights.mean(axis=1) + variance / 2, variance / n_runs, correction_error
     return chain_means(log_weights), _log_mean_exp_std(n_runs, variance) ** 2, 0.0

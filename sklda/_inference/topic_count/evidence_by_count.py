@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sklda._inference.evidence.bennett import bennett
-from sklda._inference.evidence.combining import student_factor
+from sklda._inference.evidence.combining import RELATIVE_VARIANCE, student_factor
 
 # Runs whose weights have a smaller variance, in nats squared, are long enough.
 LITTLE = 2.0
@@ -107,7 +107,7 @@ class EvidenceTable:
             label_error = max(chain.label_error for chain in each.chains)
             if T == 1 or not freedom[i]:
                 rows.append((values[i].mean(), 0.0 if T == 1 else np.inf, 0.0, 0.0, 0.0))
-            elif max(forward[i], own[i]) < LITTLE:
+            elif max(forward[i], own[i]) < max(LITTLE, np.log1p(RELATIVE_VARIANCE * len(each.forward))):
                 value = logsumexp(each.forward) - np.log(len(each.forward))
                 variance = student_factor(forward_freedom[i]) ** 2 * forward[i]
                 rows.append((value, np.sqrt(variance / len(each.forward) + label_error**2), forward[i], 0.0, 0.0))
