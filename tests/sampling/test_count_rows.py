@@ -100,7 +100,7 @@ def test_the_border():
     )
     assert np.bincount(corpus.words).tolist() == [n, n - 1]
     totals = np.zeros(2, np.int64)
-    rows = CountRows(corpus, np.zeros(2 * n - 1, np.int32), 16, totals)
+    rows = CountRows.of(corpus, np.zeros(2 * n - 1, np.int32), 16, totals)
     assert rows.long_words.tolist() == [0]
     assert rows.dense()[:, 0].tolist() == [n, n - 1]
     assert rows.histogram()[[n - 1, n]].tolist() == [1, 1]

@@ -27,7 +27,11 @@ class BlockChain(ThreadedChain):
     ----------
     stream : ndarray of shape (4,), uint64
         Seed of the random streams of the next sweep.
+    first_document : int
+        The number from which documents are counted for their random streams.
     """
+
+    first_document = 0
 
     def _set_up(self, topics):
         super()._set_up(topics)
@@ -52,6 +56,12 @@ class BlockChain(ThreadedChain):
 
     def sweep(self, stop=NEVER_STOP):
         """Draw phi, then every token once. ``stop()`` is called between blocks."""
+        for own, topics in self._new_topics(stop):
+            _tokens.move_topics(self.corpus.words[own], topics, self.topics[own], *self.rows.arrays, self.topic_totals)
+        self.n_sweeps += 1
+
+    def _new_topics(self, stop):
+        """Draw phi, then z. Returns pairs of a slice of tokens and their new topics."""
         seed = np.random.SeedSequence(self.stream.tolist())
         word_key, doc_key, *stream = seed.generate_state(6, np.uint64)
         tasks = self._block_tasks(doc_key, self._draw_topics(word_key, random.child(seed, 0)), stop)
@@ -59,11 +69,9 @@ class BlockChain(ThreadedChain):
             new = results_of(self._processes, (in_other_process(self._sweep_block, *task) for task in tasks))
         else:
             new = run_tasks(self._team, self._sweep_block, tasks)
-        for (first, last), topics in zip(self._tasks, new, strict=True):
-            own = slice(self.corpus.offsets[first], self.corpus.offsets[last])
-            _tokens.move_topics(self.corpus.words[own], topics, self.topics[own], *self.rows.arrays, self.topic_totals)
-        self.stream = np.array(stream, np.uint64)
-        self.n_sweeps += 1
+        self.stream, offsets = np.array(stream, np.uint64), self.corpus.offsets
+        owned = (slice(offsets[first], offsets[last]) for first, last in self._tasks)
+        return zip(owned, new, strict=True)
 
     def _block_tasks(self, key, phi, stop):
         """The arguments of `_sweep_block`, block by block."""
@@ -73,7 +81,7 @@ class BlockChain(ThreadedChain):
             yield (
                 self.corpus.words[offsets[first] : offsets[last]],
                 offsets[first : last + 1] - offsets[first],
-                first,
+                self.first_document + first,
                 key,
                 *phi,
                 prior[first:last] if len(prior) > 1 else prior,

@@ -114,7 +114,7 @@ class GibbsChain:
     def recount(self):
         """Compute m_kv and m_k from z."""
         self.topic_totals[:] = 0
-        self.rows = CountRows(self.corpus, self.topics, self._width, self.topic_totals)
+        self.rows = CountRows.of(self.corpus, self.topics, self._width, self.topic_totals)
 
     @property
     def word_topic_counts(self):

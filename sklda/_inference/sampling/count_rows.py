@@ -15,13 +15,10 @@ class CountRows:
 
     Parameters
     ----------
-    corpus : Corpus
-    topics : ndarray of shape (n_tokens,), int32
-        -1 for a token that has no topic yet.
+    frequencies : ndarray of shape (n_features,)
+        Number of tokens of every word. No count may become larger.
     width : int
-        Length of a row; the columns from ``len(totals)`` on are zero.
-    totals : ndarray of shape (n_components,), int64
-        m_k. It is added.
+        Length of a row; the columns from the number of topics on are zero.
     largest : int, default=None
         The number of tokens up to which the row of a word has 16 bits. None: 65,535.
 
@@ -32,16 +29,45 @@ class CountRows:
         the row of 32 bits of every word, or -1, int32 (n_features,). The index is empty if no word has such a row.
     """
 
-    def __init__(self, corpus, topics, width, totals, largest=None):
-        self.long_words = np.flatnonzero(corpus.word_frequencies > (_LARGEST_SHORT if largest is None else largest))
-        place = np.full(corpus.n_features if len(self.long_words) else 0, -1, np.int32)
+    def __init__(self, frequencies, width, largest=None):
+        self.long_words = np.flatnonzero(frequencies > (_LARGEST_SHORT if largest is None else largest))
+        place = np.full(len(frequencies) if len(self.long_words) else 0, -1, np.int32)
         place[self.long_words] = np.arange(len(self.long_words))
         self.arrays = (
-            aligned_zeros((corpus.n_features, width), np.uint16),
+            aligned_zeros((len(frequencies), width), np.uint16),
             aligned_zeros((len(self.long_words), width), np.int32),
             place,
         )
-        _tokens.count_rows(corpus.words, topics, *self.arrays, totals)
+
+    @classmethod
+    def of(cls, corpus, topics, width, totals, largest=None):
+        """The counts of a corpus.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        topics : ndarray of shape (n_tokens,), int32
+            -1 for a token that has no topic yet.
+        width : int
+        totals : ndarray of shape (n_components,), int64
+            m_k. It is added.
+        largest : int, default=None
+        """
+        rows = cls(corpus.word_frequencies, width, largest)
+        _tokens.count_rows(corpus.words, topics, *rows.arrays, totals)
+        return rows
+
+    def change(self, cells, differences):
+        """Add `differences` to the counts at different `cells`, indices into the flat array of `dense`."""
+        short, long, place = self.arrays
+        if len(place):
+            words, topics = np.divmod(cells, short.shape[1])
+            rows = place[words]
+            far = rows >= 0
+            long[rows[far], topics[far]] += differences[far]
+            cells, differences = cells[~far], differences[~far]
+        # Unsigned numbers are added modulo 2^16, so that negative differences are subtracted.
+        short.reshape(-1)[cells] += differences.astype(np.uint16)
 
     def dense(self):
         """A copy, int32 (n_features, width)."""

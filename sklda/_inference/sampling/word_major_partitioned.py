@@ -63,7 +63,7 @@ class WordMajorPartitionedChain(PartitionedChain):
     def recount(self):
         self.topic_totals[:] = 0
         # The kernel reads rows of 32 bits.
-        self.rows = CountRows(self.corpus, self.topics, self._width, self.topic_totals, largest=-1)
+        self.rows = CountRows.of(self.corpus, self.topics, self._width, self.topic_totals, largest=-1)
 
     def _parts(self):
         """For each worker its first document, the end of its documents, and the slice of its tokens."""
