@@ -116,6 +116,17 @@ class Corpus(Aligned):
         digest.update(self.words)
         return digest.hexdigest()
 
+    def part(self, first, last):
+        """The corpus of the documents from `first` to `last` - 1, with the same words in memory."""
+        offsets = self.offsets[first : last + 1]
+        return Corpus(self.words[offsets[0] : offsets[-1]], offsets - offsets[0], self.n_features)
+
+    @classmethod
+    def joined(cls, parts):
+        """The documents of several corpora, in order."""
+        words = np.concatenate([part.words for part in parts])
+        return cls(words, np.cumsum(np.concatenate([[0], *(part.lengths for part in parts)])), parts[0].n_features)
+
     def take(self, documents):
         """The corpus of some documents, in the order of their indices."""
         lengths = self.lengths[documents]

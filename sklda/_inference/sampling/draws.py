@@ -97,27 +97,41 @@ def doc_topic_std(corpus, draws):
     corpus : Corpus
     draws : KeptDraws
     """
-    K, n = draws.priors.n_components, len(draws)
+    K = draws.priors.n_components
     result = np.empty((corpus.n_documents, K), np.float32)
     for first, last in corpus.blocks(n_documents=max(_BLOCK_PROPORTIONS // K, 1)):
         offsets = corpus.offsets[first : last + 1]
         own = slice(offsets[0], offsets[-1])
-        mean, squares = np.zeros((2, last - first, K))
-        for i, topics in enumerate(draws.topics, 1):
-            alpha = draws.alpha_at(i - 1, first, last)
-            totals = corpus.lengths[first:last, None] + alpha.sum(axis=1, keepdims=True)
-            theta = np.zeros((last - first, K))
-            _tokens.count_documents(offsets - offsets[0], topics[own].astype(np.int32), theta)
-            theta += alpha
-            theta /= totals
-            # Welford's update of the mean and of the sum of squared deviations.
-            theta -= mean
-            mean += theta / i
-            squares += theta**2 * (1 - 1 / i)
-        between = squares / n
-        within = (mean - between - mean**2) / (totals + 1)
-        result[first:last] = np.sqrt(np.maximum(between + within, 0))
+        alphas = [draws.alpha_at(i, first, last) for i in range(len(draws))]
+        result[first:last] = std_of_theta(offsets - offsets[0], [topics[own] for topics in draws.topics], alphas)
     return result
+
+
+def std_of_theta(offsets, draws, alphas):
+    """Posterior standard deviations of theta of some documents; see `doc_topic_std`.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_documents + 1,)
+    draws : list of ndarray of shape (n_tokens,)
+    alphas : list of ndarray of shape (1 or n_documents, n_components)
+        Of each draw.
+    """
+    lengths, n = np.diff(offsets)[:, None], len(draws)
+    mean, squares = np.zeros((2, len(lengths), alphas[0].shape[1]))
+    for i, (topics, alpha) in enumerate(zip(draws, alphas, strict=True), 1):
+        totals = lengths + alpha.sum(axis=1, keepdims=True)
+        theta = np.zeros(mean.shape)
+        _tokens.count_documents(offsets, topics.astype(np.int32), theta)
+        theta += alpha
+        theta /= totals
+        # Welford's update of the mean and of the sum of squared deviations.
+        theta -= mean
+        mean += theta / i
+        squares += theta**2 * (1 - 1 / i)
+    between = squares / n
+    within = (mean - between - mean**2) / (totals + 1)
+    return np.sqrt(np.maximum(between + within, 0)).astype(np.float32)
 
 
 def sample_parameters(chains, n_samples, rng):

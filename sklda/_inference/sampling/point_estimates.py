@@ -44,7 +44,7 @@ def estimate_counts(corpus, priors, topics, method="cgs_p", stop=NEVER_STOP):
     return doc_topic, topic_word
 
 
-def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p", stop=NEVER_STOP):
+def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p", stop=NEVER_STOP, all_counts=None):
     """Add topic counts of documents and of words for the point estimates, without the priors.
 
     The words are taken in blocks, so that little memory is needed beside the result.
@@ -63,9 +63,11 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
         there).
     stop : callable
         It is called between blocks of words and of documents.
+    all_counts : ndarray of shape (n_features, width), int32, default=None
+        The topic counts of the words, if `corpus` is a part of the documents.
     """
     K = priors.n_components
-    totals = count_tokens(topics, K)
+    totals = count_tokens(topics, K) if all_counts is None else all_counts.sum(axis=0, dtype=np.int64)[:K]
     scratch = np.empty((4, K)), np.empty(K, np.int32)
     parts = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K)
     if method == "cgs":
@@ -73,10 +75,10 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
             _tokens.count_documents(*_of_documents(corpus, topics, first, last), doc_topic[first:last])
     for block in word_blocks(corpus, K):
         stop()
-        counts = block.counts(topics, K)
         if method == "cgs":
-            topic_word[:, block.features] += counts[:, :K].T
+            topic_word[:, block.features] += block.counts(topics, K)[:, :K].T
             continue
+        counts = block.counts(topics, K) if all_counts is None else all_counts[block.features]
         words, own = np.zeros((len(counts), K)), block.of_tokens(topics)
         for first, last in parts:
             stop()

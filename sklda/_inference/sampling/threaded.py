@@ -46,17 +46,15 @@ class ThreadedChain(GibbsChain):
 
     def log_topics(self):
         """log p(z | alpha)."""
+        return sum(self._log_topics_of_blocks())
+
+    def _log_topics_of_blocks(self):
         offsets, prior = self.corpus.offsets, self.priors.doc
-        return sum(
-            run_tasks(
-                self._team,
-                _log_topics,
-                (
-                    (offsets[first : last + 1], self.topics, prior[first:last] if len(prior) > 1 else prior)
-                    for first, last in self._blocks
-                ),
-            )
+        tasks = (
+            (offsets[first : last + 1], self.topics, prior[first:last] if len(prior) > 1 else prior)
+            for first, last in self._blocks
         )
+        return run_tasks(self._team, _log_topics, tasks)
 
     def log_words(self):
         """log p(w | z, eta)."""

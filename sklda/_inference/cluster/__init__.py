@@ -1,0 +1,1 @@
+"""One chain whose documents are on the workers of a Dask cluster."""

@@ -1,0 +1,177 @@
+"""The documents of a Dask array on the workers of a cluster: actors that are made again when a worker is lost."""
+
+import hashlib
+import time
+from functools import cached_property
+
+import numpy as np
+
+from sklda._inference.cluster.shard import Shard, read_block
+
+# Seconds between two checks whether the workers are there, and seconds to wait for a worker if there is none.
+_CHECK, _WAIT = 0.5, 60.0
+# Seconds between two looks at the answers of workers.
+_POLL = 0.0005
+
+
+class WorkerLost(Exception):
+    """A worker was lost, and its actor with it."""
+
+
+class ClusterCorpus:
+    """The documents of a Dask array. They are on the workers of a cluster.
+
+    Every worker reads consecutive blocks and keeps their tokens. Attributes are those of `Corpus`.
+
+    Parameters
+    ----------
+    X : dask.array.Array of shape (n_documents, n_features)
+        Its blocks have all columns.
+    client : distributed.Client
+    """
+
+    def __init__(self, X, client):
+        self.client, self.n_features = client, int(X.shape[1])
+        self._sources = list(X.to_delayed()[:, 0])
+        n_shards = min(len(self._workers()), len(self._sources))
+        self._parts = np.array_split(np.arange(len(self._sources)), n_shards)
+        self._futures, self.actors, self._addresses = ([None] * n_shards for _ in range(3))
+        self._epoch = -1
+        self.make_actors()
+        while True:
+            try:
+                self._facts = [fact for facts in self.call("describe") for fact in facts]
+                frequencies, lengths = self.call("facts_of_all")[0]
+                break
+            except WorkerLost:
+                self.make_actors()
+        self.word_frequencies = frequencies
+        self.length_histogram = lengths
+        self.length_histogram[0] = 0
+        self.block_documents, self.block_tokens = np.array([fact[:2] for fact in self._facts]).T
+        self.n_documents, self.n_tokens = int(self.block_documents.sum()), int(self.block_tokens.sum())
+
+    @cached_property
+    def fingerprint(self):
+        """Hash of the whole content and of its division into blocks."""
+        digest = hashlib.blake2b(digest_size=16)
+        for _, _, fingerprint in self._facts:
+            digest.update(fingerprint.encode())
+        return digest.hexdigest()
+
+    def first_of_shards(self, sizes):
+        """The sum of the sizes of all blocks before each shard."""
+        running = np.concatenate([[0], np.cumsum(sizes)])
+        return [int(running[part[0]]) for part in self._parts]
+
+    def place_of(self, block):
+        """The shard of a block, and its number there."""
+        shard = next(i for i, part in enumerate(self._parts) if block <= part[-1])
+        return shard, int(block - self._parts[shard][0])
+
+    def _workers(self):
+        """Addresses of the workers, and their numbers of threads."""
+        begin = time.monotonic()
+        while not (workers := self.client.nthreads()):
+            if time.monotonic() > begin + _WAIT:
+                raise RuntimeError(
+                    f"the Dask cluster has had no worker for {_WAIT:.0f} seconds: add workers and fit again."
+                )
+            time.sleep(_CHECK)
+        return dict(sorted(workers.items()))
+
+    def make_actors(self):
+        """Make the actors that do not exist, and connect all of them anew."""
+        while True:
+            workers = self._workers()
+            lost = [i for i, address in enumerate(self._addresses) if address not in workers]
+            for i in lost:
+                self.actors[i] = self._addresses[i] = None
+            try:
+                futures = {}
+                for i in lost:
+                    # The worker with the fewest actors.
+                    address = min(workers, key=self._addresses.count)
+                    futures[i], self._addresses[i] = self._read(i, address), address
+                for i, future in futures.items():
+                    self._futures[i], self.actors[i] = future, self._wait(future, workers)
+                    self._addresses[i] = self.client.who_has(future)[future.key][0]
+                self._epoch += 1
+                threads = [max(workers[own] // self._addresses.count(own), 1) for own in self._addresses]
+                places = [(self._epoch, i, self.actors, n) for i, n in enumerate(threads)]
+                self.call("join", by_shard=places)
+                return
+            except WorkerLost:
+                self._addresses = [None if self.actors[i] is None else a for i, a in enumerate(self._addresses)]
+
+    def _read(self, shard, address):
+        """The future of an actor that reads its blocks."""
+        import dask
+
+        part = self._parts[shard]
+        read = [dask.delayed(read_block)(self._sources[b], int(b), self.n_features) for b in part]
+        where = {"workers": [address], "allow_other_workers": True}
+        blocks = self.client.compute(read, **where)
+        return self.client.submit(Shard, int(part[0]), *blocks, actor=True, pure=False, **where)
+
+    def _wait(self, future, workers):
+        """The result of a future, unless a worker is lost."""
+        while not future.done():
+            time.sleep(0.01)
+            if not set(workers) <= set(self.client.nthreads()):
+                raise WorkerLost
+        return future.result()
+
+    def call(self, method, *arguments, by_shard=None):
+        """Call a method of all actors at the same time; a list of the results.
+
+        Parameters
+        ----------
+        method : str
+        *arguments : object
+        by_shard : list of tuple, default=None
+            For each actor, the arguments before the others.
+
+        Raises
+        ------
+        WorkerLost
+            If a worker was lost. `make_actors` replaces it.
+        """
+        firsts = by_shard or [()] * len(self.actors)
+        calls = [
+            getattr(actor, method)(*first, *arguments) for actor, first in zip(self.actors, firsts, strict=True)
+        ]
+        return self._answers(calls)
+
+    def call_first(self, method):
+        """The result of a method of the first actor."""
+        return self._answers([getattr(self.actors[0], method)()])[0]
+
+    def _answers(self, calls):
+        pending, results, checked = dict(enumerate(calls)), {}, time.monotonic()
+        while pending:
+            time.sleep(_POLL)
+            try:
+                for i in [i for i, each in pending.items() if each.done()]:
+                    results[i] = pending.pop(i).result()
+            except Exception:
+                # The error may follow from the end of a worker, which the scheduler notices a little later.
+                time.sleep(_CHECK)
+                self._check_workers()
+                self.end_work()
+                raise
+            if time.monotonic() > checked + _CHECK:
+                self._check_workers()
+                checked = time.monotonic()
+        return [results[i] for i in range(len(calls))]
+
+    def _check_workers(self):
+        if not set(self._addresses) <= set(self.client.nthreads()):
+            raise WorkerLost
+
+    def end_work(self):
+        """End the work of all workers, after an error or an interrupt."""
+        for actor in self.actors:
+            if actor is not None:
+                actor.end()
+        self._futures = [None] * len(self.actors)
