@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from abc import ABC, abstractmethod
+from copy import copy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
@@ -20,6 +21,7 @@ from sklda._fitting import all_or_nothing
 from sklda._inference import random
 from sklda._inference.arguments import check_components, check_weights
 from sklda._inference.corpus import Corpus
+from sklda._inference.dask_arrays import by_block, is_dask
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
@@ -83,7 +85,7 @@ class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixi
     def _find_topics(self, X, y, **metadata):
         """The work of `fit`. `metadata`, such as the collections of the documents, is passed to `_fit`."""
         self._validate_params()
-        corpus = self._corpus(X, reset=True)
+        corpus = self._training_corpus(X)
         fitted = self._fit(corpus, {"X": X, "y": y}, **metadata)
         # The attributes of an earlier fit are deleted. The names of all of them end with an underscore.
         kept = "n_features_in_", "feature_names_in_"
@@ -113,10 +115,18 @@ class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixi
                     f"{reprlib.repr(getattr(self, name))}. {instead} to begin again."
                 )
 
+    def _training_corpus(self, X):
+        """The corpus of `fit`."""
+        return self._corpus(X, reset=True)
+
     def _corpus(self, X, *, reset):
         """The corpus of X. With `reset` it must have a token, and its features are stored; else they are compared."""
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=reset))
-        if reset and corpus.n_tokens == 0:
+        return self._with_tokens(corpus) if reset else corpus
+
+    def _with_tokens(self, corpus):
+        """The corpus, which must have a token."""
+        if corpus.n_tokens == 0:
             raise ValueError(
                 f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. "
                 "Check the vocabulary and the stop words of the vectorizer."
@@ -203,6 +213,8 @@ class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixi
     def _proportions(self, X, normalize, **metadata):
         """The work of `transform`. `metadata` is passed to `_doc_prior`."""
         check_is_fitted(self)
+        if is_dask(X) and not metadata:
+            return by_block(partial(_transform, normalize=normalize), copy(self), X, self._n_features_out)
         self._validate_params()
         corpus = self._corpus(X, reset=False)
         alpha = self._doc_prior(corpus, **metadata)
@@ -300,6 +312,9 @@ class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixi
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            return by_block(_score_samples, copy(self), X, None)
         return self._score_samples(X)[0]
 
     def _score_samples(self, X, **metadata):
@@ -372,3 +387,11 @@ class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixi
         # With this tag the estimator checks of scikit-learn use whole numbers.
         tags.input_tags.categorical = True
         return tags
+
+
+def _transform(model, block, normalize):
+    return model.transform(block, normalize=normalize) if block.shape[0] else np.empty((0, model._n_features_out))
+
+
+def _score_samples(model, block):
+    return model.score_samples(block) if block.shape[0] else np.empty(0)

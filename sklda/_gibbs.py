@@ -15,8 +15,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
+from sklda._dask import client_of_cluster, cluster_corpus, fit_on_cluster
 from sklda._fitting import prior_attributes
 from sklda._inference import random
+from sklda._inference.cluster.actors import ClusterCorpus
+from sklda._inference.dask_arrays import is_dask
 from sklda._inference.modes.initialisation import INITS, initialise_chains, start_of
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
@@ -348,6 +351,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         return lda
 
     def _fit(self, corpus, data):
+        if isinstance(corpus, ClusterCorpus):
+            return fit_on_cluster(self, corpus, data)
         n_before = max((state.n_sweeps for state in self._chain_states_), default=0) if self._continues() else 0
         burn_in_of(self.burn_in, n_before + self.max_iter)
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
@@ -379,6 +384,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         del chains  # They have arrays for sweeps.
         results.warn_of_disagreement()
         return known | self._attributes(results)
+
+    def _training_corpus(self, X):
+        client = client_of_cluster() if is_dask(X) else None
+        return super()._training_corpus(X) if client is None else self._with_tokens(cluster_corpus(self, X, client))
 
     def _continues(self):
         """Whether `fit` continues the chains of the previous fit."""

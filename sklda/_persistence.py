@@ -2,15 +2,24 @@
 
 from importlib.metadata import version
 
+from sklda._inference.dask_arrays import is_dask
+
 # The form of saved states. Raise both numbers when fitted attributes change so that earlier states cannot answer.
 _FORMAT = _OLDEST = 2
+# Why a saved estimator does not have some attributes.
+_ON_WORKERS = "was a Dask array when the estimator was saved; save its values with `to_zarr` or `compute`"
 
 
 class SavedMixin:
     """Estimators whose saved states name their version, so that a version that cannot load one says so."""
 
     def __getstate__(self):
-        return super().__getstate__() | {"_saved_by": [_FORMAT, version("sklda")]}
+        state = super().__getstate__() | {"_saved_by": [_FORMAT, version("sklda")]}
+        left = {name: _ON_WORKERS for name, value in state.items() if is_dask(value)}
+        if left:
+            kept = {name: value for name, value in state.items() if name not in left}
+            state = kept | {"_dropped_": state.get("_dropped_", {}) | left}
+        return state
 
     def __setstate__(self, state):
         saved, name = dict(state), type(self).__name__

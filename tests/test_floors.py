@@ -20,6 +20,7 @@ ALLOWED = {
 # The rooms of the middle floor; a room imports from itself, from those before it, and from what all rooms share.
 ROOMS = (
     "sampling",
+    "cluster",
     "variational",
     "held_out",
     "evidence",

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from sklda._inference.counts import LARGEST_COUNT, read_counts
+from sklda._inference.dask_arrays import blocks_of, is_dask
 from sklda._inference.parallel import Aligned
 from sklda._kernels import _tokens
 
@@ -38,8 +39,8 @@ class Corpus(Aligned):
 
         Parameters
         ----------
-        X : array-like or scipy sparse matrix of shape (n_documents, n_features)
-            Non-negative whole numbers of any dtype. X is not changed.
+        X : array-like, scipy sparse matrix or Dask array of shape (n_documents, n_features)
+            Non-negative whole numbers of any dtype. X is not changed. Of a Dask array, one block at a time is computed.
         validate : callable, default=check_array
             See `read_counts`.
 
@@ -52,6 +53,9 @@ class Corpus(Aligned):
         ValueError
             See `read_counts`; also if a document or a word has 2^31 tokens or more.
         """
+        if is_dask(X):
+            blocks = blocks_of(X)
+            return cls.joined([cls.of_block(each.compute(), i, X.shape[1], validate) for i, each in enumerate(blocks)])
         X = read_counts(X, validate)
         counts = X.data.astype(np.int64, copy=False)
         # `reduceat` gives an element, and not zero, for an empty document.
@@ -67,6 +71,25 @@ class Corpus(Aligned):
                     )
         words = np.repeat(X.indices.astype(np.int32, copy=False), counts)
         return cls(words, offsets, X.shape[1])
+
+    @classmethod
+    def of_block(cls, block, number, n_features, validate=check_array):
+        """The corpus of a block of a Dask array.
+
+        Raises
+        ------
+        ValueError
+            See `from_counts`; also if the block has another number of columns. The message names the block.
+        """
+        if getattr(block, "shape", (1,))[0] == 0:
+            return cls(np.empty(0, np.int32), np.zeros(1, np.int64), int(n_features))
+        try:
+            corpus = cls.from_counts(block, validate)
+        except ValueError as error:
+            raise ValueError(f"block {number} of X: {error}") from error
+        if corpus.n_features != n_features:
+            raise ValueError(f"block {number} of X has {corpus.n_features} columns, and X has {n_features}.")
+        return corpus
 
     def to_counts(self):
         """The document-term matrix, csr_matrix of shape (n_documents, n_features), int64."""

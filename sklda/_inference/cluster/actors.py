@@ -6,7 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from sklda._inference.cluster.shard import Shard, read_block
+from sklda._inference.cluster.shard import Shard
+from sklda._inference.corpus import Corpus
+from sklda._inference.dask_arrays import blocks_of
 
 # Seconds between two checks whether the workers are there, and seconds to wait for a worker if there is none.
 _CHECK, _WAIT = 0.5, 60.0
@@ -26,13 +28,12 @@ class ClusterCorpus:
     Parameters
     ----------
     X : dask.array.Array of shape (n_documents, n_features)
-        Its blocks have all columns.
     client : distributed.Client
     """
 
     def __init__(self, X, client):
         self.client, self.n_features = client, int(X.shape[1])
-        self._sources = list(X.to_delayed()[:, 0])
+        self._sources = blocks_of(X)
         n_shards = min(len(self._workers()), len(self._sources))
         self._parts = np.array_split(np.arange(len(self._sources)), n_shards)
         self._futures, self.actors, self._addresses = ([None] * n_shards for _ in range(3))
@@ -64,10 +65,13 @@ class ClusterCorpus:
         running = np.concatenate([[0], np.cumsum(sizes)])
         return [int(running[part[0]]) for part in self._parts]
 
-    def place_of(self, block):
-        """The shard of a block, and its number there."""
-        shard = next(i for i, part in enumerate(self._parts) if block <= part[-1])
-        return shard, int(block - self._parts[shard][0])
+    def results(self, name):
+        """Futures of the results of all blocks, on the workers that have the blocks; see `Shard.result`."""
+        return [
+            self.client.submit(_result_of, actor, i, name, workers=[address], allow_other_workers=True, pure=False)
+            for actor, address, part in zip(self._futures, self._addresses, self._parts, strict=True)
+            for i in range(len(part))
+        ]
 
     def _workers(self):
         """Addresses of the workers, and their numbers of threads."""
@@ -109,7 +113,7 @@ class ClusterCorpus:
         import dask
 
         part = self._parts[shard]
-        read = [dask.delayed(read_block)(self._sources[b], int(b), self.n_features) for b in part]
+        read = [dask.delayed(Corpus.of_block)(self._sources[b], int(b), self.n_features) for b in part]
         where = {"workers": [address], "allow_other_workers": True}
         blocks = self.client.compute(read, **where)
         return self.client.submit(Shard, int(part[0]), *blocks, actor=True, pure=False, **where)
@@ -175,3 +179,7 @@ class ClusterCorpus:
             if actor is not None:
                 actor.end()
         self._futures = [None] * len(self.actors)
+
+
+def _result_of(actor, block, name):
+    return actor.result(block, name).result()

@@ -21,23 +21,6 @@ from sklda._inference.sampling.point_estimates import add_estimates
 from sklda._kernels import _tokens
 
 
-def read_block(block, number, n_features):
-    """A block of X as a `Corpus`.
-
-    Raises
-    ------
-    ValueError
-        See `Corpus.from_counts`; the message names the block.
-    """
-    try:
-        corpus = Corpus.from_counts(block)
-    except ValueError as error:
-        raise ValueError(f"block {number} of X: {error}") from error
-    if corpus.n_features != n_features:
-        raise ValueError(f"block {number} of X has {corpus.n_features} features, and X has {n_features}.")
-    return corpus
-
-
 class Shard(Tree):
     """Consecutive blocks of documents of a chain.
 

@@ -1,0 +1,54 @@
+"""Dask arrays of counts, block by block. Dask is imported by the caller, or not at all."""
+
+import sys
+
+import numpy as np
+
+
+def is_dask(X):
+    """Whether X is a Dask array."""
+    array = sys.modules.get("dask.array")
+    return array is not None and isinstance(X, array.Array)
+
+
+def blocks_of(X):
+    """The blocks of documents of a Dask array, a list of Delayed; each has all columns.
+
+    Raises
+    ------
+    ValueError
+        If X is not a matrix, or its number of columns is not known.
+    """
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got a Dask array of {X.ndim}.")
+    if np.isnan(X.shape[1]):
+        raise ValueError(
+            "X is a Dask array with an unknown number of columns. Give this number when you make the array, as in "
+            "dask.array.from_delayed(block, shape=(numpy.nan, n_features), dtype=int)."
+        )
+    return list((X if X.numblocks[1] == 1 else X.rechunk({1: -1})).to_delayed()[:, 0])
+
+
+def by_block(function, model, X, n_columns):
+    """A Dask array that has ``function(model, block)`` for the blocks of X. Nothing is computed.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a row or a number for each document.
+    model : object
+        It is sent to each worker once.
+    X : dask.array.Array
+    n_columns : int or None
+        None: `function` returns a number for each document.
+    """
+    import dask
+    import dask.array as da
+
+    model, columns = dask.delayed(model, traverse=False), () if n_columns is None else (n_columns,)
+    function = dask.delayed(function)
+    results = [
+        da.from_delayed(function(model, block), (size, *columns), np.float64)
+        for block, size in zip(blocks_of(X), X.chunks[0], strict=True)
+    ]
+    return da.concatenate(results)
