@@ -88,25 +88,26 @@ class ClusterCorpus:
         """Make the actors that do not exist, and connect all of them anew."""
         while True:
             workers = self._workers()
-            lost = [i for i, address in enumerate(self._addresses) if address not in workers]
+            lost = [i for i in range(len(self.actors)) if self._is_lost(i, workers)]
             for i in lost:
-                self.actors[i] = self._addresses[i] = None
+                self.actors[i] = self._futures[i] = self._addresses[i] = None
             try:
-                futures = {}
                 for i in lost:
                     # The worker with the fewest actors.
-                    address = min(workers, key=self._addresses.count)
-                    futures[i], self._addresses[i] = self._read(i, address), address
-                for i, future in futures.items():
-                    self._futures[i], self.actors[i] = future, self._wait(future, workers)
-                    self._addresses[i] = self.client.who_has(future)[future.key][0]
+                    self._addresses[i] = min(workers, key=self._addresses.count)
+                    self._futures[i] = self._read(i, self._addresses[i])
+                for i in lost:
+                    self.actors[i] = self._wait(self._futures[i], workers)
+                    self._addresses[i] = self.client.who_has(self._futures[i])[self._futures[i].key][0]
                 self._epoch += 1
-                threads = [max(workers[own] // self._addresses.count(own), 1) for own in self._addresses]
+                n_threads = self.client.nthreads()
+                threads = [max(n_threads.get(own, 1) // self._addresses.count(own), 1) for own in self._addresses]
                 places = [(self._epoch, i, self.actors, n) for i, n in enumerate(threads)]
                 self.call("join", by_shard=places)
                 return
             except WorkerLost:
-                self._addresses = [None if self.actors[i] is None else a for i, a in enumerate(self._addresses)]
+                pairs = zip(self.actors, self._futures, strict=True)
+                self._futures = [None if actor is None else future for actor, future in pairs]
 
     def _read(self, shard, address):
         """The future of an actor that reads its blocks."""
@@ -142,20 +143,21 @@ class ClusterCorpus:
             If a worker was lost. `make_actors` replaces it.
         """
         firsts = by_shard or [()] * len(self.actors)
-        calls = [
-            getattr(actor, method)(*first, *arguments) for actor, first in zip(self.actors, firsts, strict=True)
-        ]
-        return self._answers(calls)
+        return self._answers(method, [(*first, *arguments) for first in firsts])
 
     def call_first(self, method):
         """The result of a method of the first actor."""
-        return self._answers([getattr(self.actors[0], method)()])[0]
+        return self._answers(method, [()])[0]
 
-    def _answers(self, calls):
-        pending, results, checked = dict(enumerate(calls)), {}, time.monotonic()
-        while pending:
-            time.sleep(_POLL)
+    def _answers(self, method, arguments):
+        """The results of a method of the first actors, with the arguments of each."""
+        pending, results, checked = None, {}, time.monotonic()
+        while pending is None or pending:
             try:
+                if pending is None:
+                    calls = [getattr(a, method)(*each) for a, each in zip(self.actors, arguments, strict=False)]
+                    pending = dict(enumerate(calls))
+                time.sleep(_POLL)
                 for i in [i for i, each in pending.items() if each.done()]:
                     results[i] = pending.pop(i).result()
             except Exception:
@@ -167,11 +169,16 @@ class ClusterCorpus:
             if time.monotonic() > checked + _CHECK:
                 self._check_workers()
                 checked = time.monotonic()
-        return [results[i] for i in range(len(calls))]
+        return [results[i] for i in range(len(arguments))]
 
     def _check_workers(self):
-        if not set(self._addresses) <= set(self.client.nthreads()):
+        if any(self._is_lost(i, self.client.nthreads()) for i in range(len(self.actors))):
             raise WorkerLost
+
+    def _is_lost(self, shard, workers):
+        """Whether there is no actor for a shard, given the present workers."""
+        future = self._futures[shard]
+        return self._addresses[shard] not in workers or future is None or future.status in ("error", "lost")
 
     def end_work(self):
         """End the work of all workers, after an error or an interrupt."""

@@ -79,7 +79,7 @@ class Shard(Tree):
 
     async def begin(self, first_document, first_token, frequencies, priors, key, stream):
         """Give every token a random topic; it depends on `key` and on the number of the token only."""
-        topics = await self.in_thread(_random_topics, self.corpus.words, first_token, unpacked(*priors), key)
+        topics = await self.in_thread(random_topics, self.corpus.words, first_token, unpacked(*priors), key)
         self.draws = {}
         await self._set_up(first_document, frequencies, priors, ChainState(topics, stream))
 
@@ -167,6 +167,11 @@ class Shard(Tree):
 
     async def word_histogram(self):
         return await self.in_thread(self.chain.word_histogram)
+
+    async def sent(self):
+        """Bytes of the changes that this worker sent in the last sweep."""
+        own, total = (results[max(results)].result().nbytes for results in (self._subtotals, self._totals))
+        return own * (self.index > 0) + total * len(self._children)
 
     async def stream(self):
         """The seed of the next sweep."""
@@ -303,7 +308,7 @@ class _Means:
         return theta
 
 
-def _random_topics(words, first, priors, key):
+def random_topics(words, first, priors, key):
     """Topics of tokens: uniform, or if each topic has a separate eta, proportional to the prior mean of phi_kv."""
     K = priors.n_components
     topics = np.empty(len(words), np.int32)
