@@ -1,0 +1,45 @@
+"""A small Dask cluster, and Dask arrays of sparse blocks."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+
+@pytest.fixture(scope="package")
+def processes():
+    """A client of a cluster of two processes."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="package")
+def three():
+    """A client of a cluster of three processes with two threads each."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(3, threads_per_worker=2, dashboard_address=":0", silence_logs=50) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def blocks():
+    """A function that makes a Dask array of sparse blocks from a matrix; its blocks can have unknown lengths."""
+    dask = pytest.importorskip("dask")
+    da = pytest.importorskip("dask.array")
+
+    def blocks(X, n_blocks, known=True):
+        X = sp.csr_matrix(X)
+        edges = np.linspace(0, X.shape[0], n_blocks + 1).astype(int)
+        parts = [
+            da.from_delayed(dask.delayed(X[a:b]), (b - a if known else np.nan, X.shape[1]), X.dtype)
+            for a, b in zip(edges[:-1], edges[1:], strict=True)
+        ]
+        return da.concatenate(parts)
+
+    return blocks
