@@ -9,10 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from sklda._inference.counts import LARGEST_COUNT, read_counts
+from sklda._inference.counts import LARGEST_COUNT, read_counts, row_blocks
 from sklda._inference.dask_arrays import blocks_of, is_dask
 from sklda._inference.parallel import Aligned
 from sklda._kernels import _tokens
+
+# Entries of a block of rows: a larger X is read in blocks, so that an X on disk does not need its size in memory.
+_LARGE = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +59,21 @@ class Corpus(Aligned):
         if is_dask(X):
             blocks = blocks_of(X)
             return cls.joined([cls.of_block(each.compute(), i, X.shape[1], validate) for i, each in enumerate(blocks)])
-        X = read_counts(X, validate)
+        if sp.issparse(X) and X.format == "csr" and len(X.indices) > _LARGE:
+            return cls.joined([cls._read(part, validate, first) for first, part in row_blocks(X, _LARGE)])
+        return cls._read(X, validate)
+
+    @classmethod
+    def _read(cls, X, validate, first_row=0):
+        X = read_counts(X, validate, first_row)
         counts = X.data.astype(np.int64, copy=False)
         # `reduceat` gives an element, and not zero, for an empty document.
         offsets, filled = np.zeros(X.shape[0] + 1, np.int64), X.indptr[:-1] < X.indptr[1:]
         offsets[1:][filled] = np.add.reduceat(counts, X.indptr[:-1][filled]) if len(counts) else 0
         np.cumsum(offsets, out=offsets)
         if offsets[-1] > LARGEST_COUNT:
-            totals = {"document": np.diff(offsets), "word": np.bincount(X.indices, weights=counts)}
-            for kind, n_tokens in totals.items():
-                if n_tokens.max() > LARGEST_COUNT:
-                    raise ValueError(
-                        f"X has {n_tokens.max():.0f} tokens of {kind} {n_tokens.argmax()}, more than {LARGEST_COUNT}."
-                    )
+            _check_largest("document", np.diff(offsets), first_row)
+            _check_largest("word", np.bincount(X.indices, weights=counts))
         words = np.repeat(X.indices.astype(np.int32, copy=False), counts)
         return cls(words, offsets, X.shape[1])
 
@@ -148,7 +153,11 @@ class Corpus(Aligned):
     def joined(cls, parts):
         """The documents of several corpora, in order."""
         words = np.concatenate([part.words for part in parts])
-        return cls(words, np.cumsum(np.concatenate([[0], *(part.lengths for part in parts)])), parts[0].n_features)
+        offsets = np.cumsum(np.concatenate([[0], *(part.lengths for part in parts)]))
+        joined = cls(words, offsets, parts[0].n_features)
+        if joined.n_tokens > LARGEST_COUNT:
+            _check_largest("word", joined.word_frequencies)
+        return joined
 
     def take(self, documents):
         """The corpus of some documents, in the order of their indices."""
@@ -178,6 +187,14 @@ class Corpus(Aligned):
             edges = np.searchsorted(self.offsets, marks, side="right") - 1
         edges = np.unique(np.concatenate([[0], edges, [self.n_documents]]))
         return list(itertools.pairwise(edges.tolist()))
+
+
+def _check_largest(kind, n_tokens, first=0):
+    """Refuse a word or a document with too many tokens."""
+    if n_tokens.max(initial=0) > LARGEST_COUNT:
+        raise ValueError(
+            f"X has {n_tokens.max():.0f} tokens of {kind} {first + n_tokens.argmax()}, more than {LARGEST_COUNT}."
+        )
 
 
 def count_tokens(values, n_values):

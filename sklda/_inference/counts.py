@@ -1,5 +1,7 @@
 """Validation of document-term matrices, and their conversion to CSR."""
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
@@ -8,7 +10,7 @@ from sklearn.utils import check_array
 LARGEST_COUNT = 2**31 - 1
 
 
-def read_counts(X, validate=check_array):
+def read_counts(X, validate=check_array, first_row=0):
     """Check a matrix of word counts and convert it to CSR.
 
     Parameters
@@ -17,6 +19,8 @@ def read_counts(X, validate=check_array):
         Non-negative whole numbers of any dtype. X is not changed.
     validate : callable, default=check_array
         `sklearn.utils.check_array`, or a function with the same options.
+    first_row : int, default=0
+        The number of the first row in error messages.
 
     Returns
     -------
@@ -33,19 +37,16 @@ def read_counts(X, validate=check_array):
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    counts = X.data
+    counts, refuse = X.data, partial(_refuse, X, first_row)
     if counts.dtype.kind not in "iub":
-        _refuse(X, ~np.isfinite(counts), "is not a count. Replace NaN and infinite values, or drop their documents")
-    _refuse(X, counts < 0, "is negative. Negative values in data passed to a topic model: it takes word counts")
+        refuse(~np.isfinite(counts), "is not a count. Replace NaN and infinite values, or drop their documents")
+    refuse(counts < 0, "is negative. Negative values in data passed to a topic model: it takes word counts")
     if counts.dtype.kind not in "iub":
-        _refuse(
-            X,
+        refuse(
             counts != np.floor(counts),
             "is not a whole number: a topic model takes word counts. Use CountVectorizer rather than TfidfVectorizer",
         )
-    _refuse(
-        X, counts > LARGEST_COUNT, f"is too large: no word and no document may have more than {LARGEST_COUNT} tokens"
-    )
+    refuse(counts > LARGEST_COUNT, f"is too large: no word and no document may have more than {LARGEST_COUNT} tokens")
     return X
 
 
@@ -133,6 +134,19 @@ def read_sparse(X, name):
         ) from error
 
 
+def row_blocks(X, n_entries):
+    """Blocks of rows of a CSR matrix with about `n_entries` entries, and the number of their first row.
+
+    A block is a copy, so that an X on disk is never in memory as a whole.
+    """
+    step = max(int(n_entries * X.shape[0] / max(X.nnz, 1)), 1)
+    for first in range(0, X.shape[0], step):
+        bounds = np.asarray(X.indptr[first : first + step + 1])
+        own = slice(int(bounds[0]), int(bounds[-1]))
+        parts = np.array(X.data[own]), np.array(X.indices[own]), bounds - bounds[0]
+        yield first, type(X)(parts, shape=(len(bounds) - 1, X.shape[1]))
+
+
 def _readable(X):
     """X as CSR, after checks that the conversion reads no memory outside its arrays. It may share memory with X."""
     kind, shape = type(X), X.shape
@@ -210,9 +224,9 @@ def _holds_texts(X):
     return any(isinstance(each, (str, bytes)) for value in nested for each in value)
 
 
-def _refuse(X, bad, why):
+def _refuse(X, first_row, bad, why):
     """Raise a ValueError that names the first entry of the CSR matrix X where `bad` is True."""
     if bad.any():
         i = int(np.argmax(bad))
         row = int(np.searchsorted(X.indptr, i, side="right")) - 1
-        raise ValueError(f"X[{row}, {X.indices[i]}] = {X.data[i]} {why}.")
+        raise ValueError(f"X[{first_row + row}, {X.indices[i]}] = {X.data[i]} {why}.")

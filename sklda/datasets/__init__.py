@@ -1,8 +1,17 @@
 """Corpora for examples and tests, drawn from a model or bundled with the package, and those of other samplers."""
 
+from sklda.datasets._counts import load_counts, save_counts
 from sklda.datasets._docstrings import load_docstrings
 from sklda.datasets._states import read_mallet_state
 from sklda.datasets._synthetic import make_compound_lda_corpus, make_lda_corpus
 from sklda.datasets._tokens import count_tokens
 
-__all__ = ["count_tokens", "load_docstrings", "make_compound_lda_corpus", "make_lda_corpus", "read_mallet_state"]
+__all__ = [
+    "count_tokens",
+    "load_counts",
+    "load_docstrings",
+    "make_compound_lda_corpus",
+    "make_lda_corpus",
+    "read_mallet_state",
+    "save_counts",
+]

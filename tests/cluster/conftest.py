@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def processes():
     """A client of a cluster of two processes."""
     distributed = pytest.importorskip("distributed")
@@ -16,7 +16,7 @@ def processes():
         yield client
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def three():
     """A client of a cluster of three processes with two threads each."""
     distributed = pytest.importorskip("distributed")

@@ -32,8 +32,8 @@ class ClusterCorpus:
     """
 
     def __init__(self, X, client):
-        self.client, self.n_features = client, int(X.shape[1])
-        self._sources = blocks_of(X)
+        self.client, self._sources = client, blocks_of(X)
+        self.n_features = int(X.shape[1])
         n_shards = min(len(self._workers()), len(self._sources))
         self._parts = np.array_split(np.arange(len(self._sources)), n_shards)
         self._futures, self.actors, self._addresses = ([None] * n_shards for _ in range(3))

@@ -1,0 +1,249 @@
+"""Counts of words in a folder: written and read in chunks, and used from there without a copy in memory."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils import Bunch
+
+from sklda._inference.counts import LARGEST_COUNT, read_counts, row_blocks
+from sklda._inference.dask_arrays import blocks_of, is_dask
+from sklda._inference.types import Counts
+
+_FORMAT = 1
+# The files of a folder, and their types.
+_TYPES = {"lengths": "<i4", "words": "<i4", "counts": "<i4"}
+# Entries of a chunk of a matrix.
+_CHUNK = 2**22
+
+
+def save_counts(
+    path: str | os.PathLike[str],
+    X: Counts | Iterable[str],
+    *,
+    vectorizer: Any = None,
+    feature_names: ArrayLike | None = None,
+    batch_size: int = 10_000,
+    verbose: int = 0,
+) -> None:
+    """Write word counts, or the counts of the words of texts, to a folder.
+
+    The corpus can be larger than the memory: chunks of documents are written one after the other. The folder has three
+    arrays of little-endian 32-bit integers, without a header: ``lengths.i4`` has the number of entries of every
+    document, ``words.i4`` the columns of all entries, document by document and in ascending order within a document,
+    and ``counts.i4`` their counts. ``counts.json`` has the shape, the names of the columns, and for each chunk its
+    numbers of documents and entries and the CRC-32 of its part of the three files. It is written last, so a folder
+    without it is not complete.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The folder. It is made if it does not exist; an existing one must be empty.
+    X : array-like, sparse matrix or Dask array of shape (n_documents, n_features), or iterable of str
+        Word counts; or texts, which `vectorizer` counts.
+    vectorizer : object, default=None
+        A fitted vectorizer with ``transform``, such as `CountVectorizer` or `HashingVectorizer` with
+        ``alternate_sign=False, norm=None``. Texts need it.
+    feature_names : array-like of shape (n_features,), default=None
+        Words of the columns. None: those of `vectorizer`, if it has ``get_feature_names_out``.
+    batch_size : int, default=10,000
+        Number of texts that are counted together.
+    verbose : int, default=0
+        1 prints a line with the number of documents so far, about every ten seconds.
+
+    Raises
+    ------
+    ValueError
+        If X is not a matrix of counts, if there is no document, or if the folder is not empty.
+    TypeError
+        If X holds texts and there is no vectorizer.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklda.datasets import load_counts, save_counts
+    >>> texts = ["apple banana apple", "banana cherry"]
+    >>> vectorizer = CountVectorizer().fit(texts)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_counts(folder, texts, vectorizer=vectorizer)
+    ...     print(load_counts(folder).data.toarray())
+    [[2 1 0]
+     [0 1 1]]
+    """
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise ValueError(f"the folder {folder} is not empty: give another one, or delete its files.")
+    if feature_names is None and hasattr(vectorizer, "get_feature_names_out"):
+        feature_names = vectorizer.get_feature_names_out()
+    names = None if feature_names is None else [str(name) for name in np.asarray(feature_names)]
+    chunks, n_features, begin, said = [], None, time.perf_counter(), time.perf_counter()
+    files = {name: open(folder / f"{name}.i4", "wb") for name in _TYPES}
+    try:
+        for first, part in _parts(X, vectorizer, batch_size):
+            counts = read_counts(part, first_row=first)
+            if n_features is not None and counts.shape[1] != n_features:
+                raise ValueError(
+                    f"documents from {first} on have {counts.shape[1]} columns, those before {n_features}."
+                )
+            n_features = counts.shape[1]
+            chunks.append(_write(counts, files))
+            if verbose and time.perf_counter() > said + 10:
+                said = time.perf_counter()
+                print(f"[save_counts] {first + counts.shape[0]} documents, {said - begin:.0f} s", flush=True)
+        for file in files.values():
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        for file in files.values():
+            file.close()
+    if not sum(chunk["n_documents"] for chunk in chunks):
+        raise ValueError("there is no document to save.")
+    if names is not None and len(names) != n_features:
+        raise ValueError(f"feature_names has {len(names)} names, and the documents have {n_features} columns.")
+    described = {"format": _FORMAT, "n_features": n_features, "feature_names": names, "chunks": chunks}
+    (folder / "counts.json.part").write_text(json.dumps(described))
+    os.replace(folder / "counts.json.part", folder / "counts.json")
+
+
+def _parts(X, vectorizer, batch_size) -> Iterator[tuple[int, Any]]:
+    """Matrices of some documents each, and the number of their first document."""
+    if vectorizer is not None:
+        first, texts = 0, iter(X)
+        while batch := list(itertools.islice(texts, batch_size)):
+            yield first, vectorizer.transform(batch)
+            first += len(batch)
+    elif is_dask(X):
+        first = 0
+        for block in blocks_of(X):
+            part = block.compute()
+            if part.shape[0]:
+                yield first, part
+                first += part.shape[0]
+    elif sp.issparse(X) and X.format == "csr":
+        yield from row_blocks(X, _CHUNK)
+    elif not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
+        raise TypeError(
+            f"X is a {type(X).__name__}, and no matrix of counts: give a vectorizer that counts the words of texts."
+        )
+    else:
+        yield 0, X
+
+
+def _write(counts, files):
+    """Write one chunk; its entry in the description."""
+    parts = {"lengths": np.diff(counts.indptr), "words": counts.indices, "counts": counts.data}
+    if counts.data.max(initial=0) > LARGEST_COUNT:
+        raise ValueError(f"a count is larger than {LARGEST_COUNT}.")
+    checks = {}
+    for name, values in parts.items():
+        written = values.astype(_TYPES[name]).tobytes()
+        files[name].write(written)
+        checks[name] = zlib.crc32(written)
+    return {"n_documents": int(counts.shape[0]), "n_entries": int(counts.nnz), "crc32": checks}
+
+
+def load_counts(path: str | os.PathLike[str], *, check: bool = True, as_dask: bool = False) -> Bunch:
+    """Read a folder that `save_counts` wrote.
+
+    The matrix is on disk: its arrays are of type `numpy.memmap`, and estimators read it in blocks of documents. Its
+    memory is only that of the tokens, 8 bytes each, in the estimator.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The folder.
+    check : bool, default=True
+        Whether all chunks are read and compared with their CRC-32.
+    as_dask : bool, default=False
+        Whether ``data`` is a Dask array with a block for each chunk. Needs Dask. On a cluster, the workers read the
+        blocks, so all of them need the folder at this path.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``data``: csr_matrix of shape (n_documents, n_features), int32, or a Dask array of such blocks;
+        ``feature_names``: ndarray of shape (n_features,), or None.
+
+    Raises
+    ------
+    ValueError
+        If the folder is not complete, was written by a later version, or was changed.
+    """
+    folder = Path(path)
+    if not (folder / "counts.json").is_file():
+        raise ValueError(
+            f"the folder {folder} has no counts.json: it is not complete, or save_counts did not write it."
+        )
+    described = json.loads((folder / "counts.json").read_text())
+    if described.get("format") != _FORMAT:
+        raise ValueError(f"the folder {folder} has format {described.get('format')}; this version reads {_FORMAT}.")
+    chunks = described["chunks"]
+    edges = {
+        "lengths": np.cumsum([0] + [chunk["n_documents"] for chunk in chunks]),
+        "words": np.cumsum([0] + [chunk["n_entries"] for chunk in chunks]),
+    }
+    edges["counts"] = edges["words"]
+    arrays = {name: _mapped(folder / f"{name}.i4", _TYPES[name], int(edges[name][-1])) for name in _TYPES}
+    if check:
+        for i, chunk in enumerate(chunks):
+            for name, values in arrays.items():
+                if zlib.crc32(values[edges[name][i] : edges[name][i + 1]].tobytes()) != chunk["crc32"][name]:
+                    raise ValueError(f"{folder / name}.i4 was changed: chunk {i} has another CRC-32. Write it again.")
+    names = described["feature_names"]
+    if as_dask:
+        data = _as_dask(folder, arrays, edges, described["n_features"])
+    else:
+        indptr = np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)])
+        data = _matrix(arrays["counts"], arrays["words"], indptr, described["n_features"])
+    return Bunch(data=data, feature_names=None if names is None else np.array(names, dtype=object))
+
+
+def _mapped(path, dtype, size):
+    """An array on disk, after a check of its size."""
+    found = path.stat().st_size if path.is_file() else -1
+    if found != size * 4:
+        raise ValueError(f"{path} has {max(found, 0)} bytes; {size * 4} are needed. Write the folder again.")
+    return np.memmap(path, dtype, "r", shape=size) if size else np.empty(0, dtype)
+
+
+def _matrix(counts, words, indptr, n_features):
+    return sp.csr_matrix((counts, words, indptr), shape=(len(indptr) - 1, n_features), copy=False)
+
+
+def _as_dask(folder, arrays, edges, n_features):
+    """A Dask array of the chunks, which are read where they are needed."""
+    import dask
+    import dask.array as da
+
+    blocks = [
+        da.from_delayed(
+            dask.delayed(_chunk)(
+                str(folder), edges["lengths"][i : i + 2].tolist(), edges["words"][i : i + 2].tolist(), n_features
+            ),
+            (int(edges["lengths"][i + 1] - edges["lengths"][i]), n_features),
+            np.int32,
+        )
+        for i in range(len(edges["lengths"]) - 1)
+    ]
+    return da.concatenate(blocks)
+
+
+def _chunk(folder, documents, entries, n_features):
+    """The documents and the entries between two numbers, from the files of a folder."""
+    parts = {}
+    for name, (first, last) in (("lengths", documents), ("words", entries), ("counts", entries)):
+        parts[name] = np.fromfile(Path(folder) / f"{name}.i4", _TYPES[name], last - first, offset=4 * first)
+    indptr = np.concatenate([[0], np.cumsum(parts["lengths"], dtype=np.int64)])
+    return _matrix(parts["counts"], parts["words"], indptr, n_features)

@@ -1,0 +1,210 @@
+"""Dask arrays as X: fits on a cluster, fits without one, and lazy results."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sklda import CompoundLDA, GibbsLDA
+from sklda._dask import client_of_cluster
+from sklda.datasets import load_docstrings
+from sklda.inspection import top_words, topic_table
+from sklda.metrics import neg_ais_perplexity_scorer
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+
+def gibbs(**parameters):
+    return GibbsLDA(4, max_iter=30, random_state=0, **parameters)
+
+
+@pytest.fixture
+def no_cluster(monkeypatch):
+    """Other tests have clusters in this process."""
+    monkeypatch.setattr("sklda._gibbs.client_of_cluster", lambda: None)
+
+
+@pytest.fixture(scope="module")
+def fitted(processes, counts, blocks):
+    return gibbs(snapshot_every=10).fit(blocks(counts, 5))
+
+
+def test_a_fit_on_a_cluster(fitted, counts, processes):
+    assert fitted.sampler_ == "partially_collapsed"
+    assert fitted.n_features_in_ == counts.shape[1]
+    n_tokens = counts.sum()
+    for name, shape in (("doc_topic_", (150, 4)), ("doc_topic_std_", (150, 4)), ("topic_assignments_", (n_tokens,))):
+        assert isinstance(getattr(fitted, name), da.Array)
+        assert getattr(fitted, name).compute().shape == shape
+    theta = fitted.doc_topic_.compute()
+    np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
+    assert fitted.snapshots_.shape == (3, 4, 60)
+    assert fitted.snapshot_sweeps_.tolist() == [10, 20, 30]
+    assert len(fitted.topic_share_) == len(fitted.doc_topic_prior_) == 4
+    assert fitted.diagnostics_["log_joint"].n_effective > 0
+    last = np.bincount(fitted.topic_assignments_.compute(), minlength=4) / n_tokens
+    np.testing.assert_allclose(last, fitted.topic_share_, atol=0.1)
+
+
+def test_learnt_priors_are_those_of_the_same_chain_in_memory(fitted, counts, processes, blocks):
+    """Priors that are given change the draws; those that are learnt come from the counts of all documents."""
+    again = gibbs(snapshot_every=10).fit(blocks(counts, 2))
+    np.testing.assert_array_equal(fitted.doc_topic_prior_, again.doc_topic_prior_)
+    assert fitted.topic_word_prior_ == again.topic_word_prior_
+    np.testing.assert_allclose(fitted.components_, again.components_, rtol=1e-6)
+    assert not np.allclose(fitted.doc_topic_prior_, 0.25)
+
+
+def test_transform_and_scores_are_lazy_and_equal(fitted, counts, blocks, processes):
+    X = blocks(counts, 4)
+    theta, scores = fitted.transform(X), fitted.score_samples(X)
+    assert isinstance(theta, da.Array)
+    assert isinstance(scores, da.Array)
+    np.testing.assert_array_equal(theta.compute(), fitted.transform(counts))
+    np.testing.assert_array_equal(scores.compute(), fitted.score_samples(counts))
+    assert fitted.transform(X, normalize=False).compute()[0].sum() == pytest.approx(fitted.doc_topic_prior_.sum())
+    assert fitted.score(X) == fitted.score(counts)
+    assert fitted.perplexity(X) == fitted.perplexity(counts)
+    assert neg_ais_perplexity_scorer(fitted, X) == neg_ais_perplexity_scorer(fitted, counts)
+
+
+def test_blocks_of_unknown_length_and_empty_blocks(counts, blocks, processes):
+    X = da.concatenate([blocks(counts, 3, known=False), blocks(counts[:0], 1, known=False)])
+    lda = gibbs().fit(X)
+    np.testing.assert_array_equal(lda.components_, gibbs().fit(blocks(counts, 3)).components_)
+    assert lda.transform(X).compute().shape == (150, 4)
+    assert lda.doc_topic_.shape == (150, 4)
+
+
+def test_blocks_of_columns(counts, processes):
+    X = da.from_array(np.asarray(counts.todense()), chunks=(50, 20))
+    np.testing.assert_array_equal(gibbs().fit(X).components_, gibbs().fit(X.rechunk((50, 60))).components_)
+
+
+def test_a_saved_estimator_has_no_arrays_of_the_cluster(fitted, counts):
+    loaded = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(loaded.transform(counts), fitted.transform(counts))
+    with pytest.raises(AttributeError, match="doc_topic_.*was a Dask array when the estimator was saved"):
+        loaded.doc_topic_
+
+
+@pytest.mark.parametrize("sampler", ["collapsed", "grouped"])
+def test_without_a_cluster_blocks_are_read_into_memory(counts, blocks, sampler, no_cluster):
+    lda = gibbs(sampler=sampler).fit(blocks(counts, 4, known=False))
+    same = gibbs(sampler=sampler).fit(counts)
+    np.testing.assert_array_equal(lda.components_, same.components_)
+    np.testing.assert_array_equal(lda.doc_topic_, same.doc_topic_)
+
+
+def test_other_estimators_read_a_dask_array(counts, blocks):
+    groups = np.arange(150) % 2
+    lda = CompoundLDA(3, max_iter=10, random_state=0)
+    np.testing.assert_array_equal(
+        lda.fit(blocks(counts, 4), collections=groups).components_, lda.fit(counts, collections=groups).components_
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"sampler": "grouped"}, "sampler='grouped' is not possible if X is a Dask array on a cluster"),
+        ({"init": "prune"}, "init='prune' is not possible"),
+        ({"init": np.zeros(3, int)}, "init=array.* is not possible"),
+        ({"n_chains": 2}, "n_chains=2 is not possible"),
+        ({"burn_in": 30}, "burn_in=30 leaves none of 30 sweeps"),
+    ],
+)
+def test_parameters_that_a_cluster_does_not_have(counts, blocks, processes, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        gibbs(**parameters).fit(blocks(counts, 2))
+
+
+@pytest.mark.parametrize("on_cluster", [False, True])
+def test_bad_counts_name_their_block(counts, blocks, processes, on_cluster, monkeypatch):
+    if not on_cluster:
+        monkeypatch.setattr("sklda._gibbs.client_of_cluster", lambda: None)
+    bad = counts.astype(float).tolil()
+    bad[80, 7] = -1
+    with pytest.raises(ValueError, match=r"block 1 of X: X\[5, 7\] = -1.0 is negative"):
+        gibbs().fit(blocks(bad, 2))
+    with pytest.raises(ValueError, match="no token at all"):
+        gibbs().fit(blocks(counts * 0, 2))
+    short = da.from_delayed(dask.delayed(sp.csr_matrix((3, 5), dtype=int)), (3, 6), int)
+    with pytest.raises(ValueError, match="block 0 of X has 5 columns, and X has 6"):
+        gibbs().fit(short)
+
+
+def test_arrays_of_a_wrong_shape(counts):
+    with pytest.raises(ValueError, match="two dimensions"):
+        gibbs().fit(da.ones(5, chunks=2))
+    unknown = da.from_delayed(dask.delayed(counts), (150, np.nan), int)
+    with pytest.raises(ValueError, match="unknown number of columns"):
+        gibbs().fit(unknown)
+
+
+def test_another_fit_of_a_warm_start_is_refused(counts, blocks, processes):
+    lda = gibbs(warm_start=True).fit(blocks(counts, 2))
+    with pytest.raises(ValueError, match="warm_start=True cannot continue"):
+        lda.fit(blocks(counts, 2))
+
+
+def test_the_client_is_that_of_the_caller(processes):
+    assert client_of_cluster() is processes
+
+
+def test_an_interrupt_ends_the_work_of_the_workers(counts, blocks, processes):
+    class Interrupt:
+        def setup(self, estimator, context):
+            self.n = 0
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.n += 1
+            if self.n == 5:
+                raise KeyboardInterrupt
+
+    pytest.importorskip("sklearn.callback")
+    lda = gibbs().set_callbacks(Interrupt())
+    with pytest.raises(KeyboardInterrupt):
+        lda.fit(blocks(counts, 2))
+    assert not hasattr(lda, "components_")
+    # The workers are free for another fit.
+    assert gibbs().fit(blocks(counts, 2)).n_iter_ == 30
+
+
+@pytest.mark.parametrize("hashing", [False, True])
+def test_from_texts_to_a_table_of_topics(processes, hashing):
+    bag = pytest.importorskip("dask.bag")
+    texts = _texts()
+    if hashing:
+        vectorizer = HashingVectorizer(n_features=500, alternate_sign=False, norm=None)
+        names = None
+    else:
+        vectorizer = CountVectorizer(max_features=400).fit(texts)
+        names = vectorizer.get_feature_names_out()
+    n_columns = len(names) if names is not None else 500
+    partitions = bag.from_sequence(texts, npartitions=4).to_delayed()
+    X = da.concatenate(
+        [da.from_delayed(dask.delayed(vectorizer.transform)(part), (np.nan, n_columns), float) for part in partitions]
+    )
+    lda = gibbs().fit(X)
+    assert len(top_words(lda, 5, feature_names=names)) == 4
+    assert len(topic_table(lda, feature_names=names)) == 4 * 10
+    theta = lda.transform(X).compute()
+    assert theta.shape == (len(texts), 4)
+    assert make_pipeline(vectorizer, lda).transform(texts[:3]).shape == (3, 4)
+
+
+def _texts():
+    data = load_docstrings()
+    names, X = np.asarray(data.feature_names), data.data.tocsr()[:120]
+    return [" ".join(np.repeat(names[row.indices], row.data.astype(int))) for row in X]
