@@ -16,8 +16,8 @@ class ClusterChain:
     and the documents given phi, with theta integrated out. Every worker draws the same phi. The draws depend neither on
     the workers nor on the division of X into blocks.
 
-    If a worker is lost, its blocks are read again, and all workers repeat the sweeps since the last saved state with the
-    same random numbers. So the draws are those of a chain that has lost no worker.
+    If a worker is lost, its blocks are read again, and all workers repeat the sweeps since the last saved state with
+    the same random numbers. So the draws are those of a chain that has lost no worker.
 
     Parameters
     ----------

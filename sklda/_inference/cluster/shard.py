@@ -189,7 +189,7 @@ class Shard(Tree):
         self.draws = {sweep: topics for sweep, topics in self.draws.items() if sweep in sweeps}
 
     async def means(self, priors, method):
-        """See `posterior_means`. The first shard returns the topics and the shares of the topics, the others nothing."""
+        """See `posterior_means`. The first shard returns the topics and their shares, the others nothing."""
         self._take(priors)
         return await self._interruptible(self._means(method))
 

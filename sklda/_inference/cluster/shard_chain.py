@@ -133,7 +133,7 @@ class ShardChain(PartiallyCollapsedChain):
         return [float(sum(each)) for each in np.split(parts, cuts)]
 
     def log_words_of(self, index, n_shards):
-        """The part of log p(w | z, eta) that one of the workers computes, a list with a number for each block of words."""
+        """The part of log p(w | z, eta) of one worker, a list with a number for each block of words."""
         tasks = ((self.priors, *block) for block in np.array_split(self._word_blocks, n_shards)[index])
         parts = run_tasks(self._team, self.rows.log_words, tasks)
         if index == 0:
