@@ -6,7 +6,7 @@ folder imports only from the folders above it in this list, and from the modules
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
                                           _collapsed_variational  _covariate
                      of several fits     _consensus  _consensus_fits
-                     their fits          _fitting  _chain_results
+                     their fits          _fitting  _chain_results  _dask
                      their progress      _callbacks
                      their saved states  _persistence
                      their topics        _topic_names  _merging
@@ -26,10 +26,10 @@ folder imports only from the folders above it in this list, and from the modules
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
                                          _collections  _convergence  _topic_count  _topic_counts
                                          _marginal_likelihood  _posterior_expectation
-      datasets       corpora             _docstrings  _states  _synthetic  _tokens
+      datasets       corpora             _docstrings  _states  _synthetic  _tokens  _counts
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
-      _inference     corpora             corpus  counts  arguments
+      _inference     corpora             corpus  counts  arguments  dask_arrays
                      priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
                      execution           random  parallel  warn
                      annotations         types
@@ -41,6 +41,7 @@ folder imports only from the folders above it in this list, and from the modules
                      first states        initialisation  annealed_start
                      priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  kept_draws  draws  matching
+        cluster      a chain on Dask     chain  actors  shard  shard_chain  tree
         variational  CVB0                batch  passes  stream  fixed_topics
                      in common           word_blocks  prior_learning
         held_out     theta               fold_in  token_topics

@@ -94,9 +94,7 @@ def save_counts(
         for first, part in _parts(X, vectorizer, batch_size):
             counts = read_counts(part, first_row=first)
             if n_features is not None and counts.shape[1] != n_features:
-                raise ValueError(
-                    f"documents from {first} on have {counts.shape[1]} columns, those before {n_features}."
-                )
+                raise ValueError(f"document {first} has {counts.shape[1]} columns, those before it {n_features}.")
             n_features = counts.shape[1]
             chunks.append(_write(counts, files))
             if verbose and time.perf_counter() > said + 10:
@@ -131,7 +129,7 @@ def _parts(X, vectorizer, batch_size) -> Iterator[tuple[int, Any]]:
             if part.shape[0]:
                 yield first, part
                 first += part.shape[0]
-    elif sp.issparse(X) and X.format == "csr":
+    elif isinstance(X, (sp.csr_matrix, sp.csr_array)):
         yield from row_blocks(X, _CHUNK)
     elif not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
         raise TypeError(
@@ -180,12 +178,21 @@ def load_counts(path: str | os.PathLike[str], *, check: bool = True, as_dask: bo
     ------
     ValueError
         If the folder is not complete, was written by a later version, or was changed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from sklda.datasets import load_counts, save_counts
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_counts(folder, np.array([[2, 1, 0], [0, 1, 1]]), feature_names=["apple", "banana", "cherry"])
+    ...     corpus = load_counts(folder)
+    ...     print(corpus.data.sum(), corpus.feature_names)
+    5 ['apple' 'banana' 'cherry']
     """
     folder = Path(path)
     if not (folder / "counts.json").is_file():
-        raise ValueError(
-            f"the folder {folder} has no counts.json: it is not complete, or save_counts did not write it."
-        )
+        raise ValueError(f"the folder {folder} has no counts.json: save_counts has not written all of it.")
     described = json.loads((folder / "counts.json").read_text())
     if described.get("format") != _FORMAT:
         raise ValueError(f"the folder {folder} has format {described.get('format')}; this version reads {_FORMAT}.")

@@ -1,5 +1,7 @@
 """A small Dask cluster, and Dask arrays of sparse blocks."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -38,7 +40,7 @@ def blocks():
         edges = np.linspace(0, X.shape[0], n_blocks + 1).astype(int)
         parts = [
             da.from_delayed(dask.delayed(X[a:b]), (b - a if known else np.nan, X.shape[1]), X.dtype)
-            for a, b in zip(edges[:-1], edges[1:], strict=True)
+            for a, b in itertools.pairwise(edges)
         ]
         return da.concatenate(parts)
 

@@ -88,8 +88,8 @@ def test_blocks_of_columns(counts, processes):
 def test_a_saved_estimator_has_no_arrays_of_the_cluster(fitted, counts):
     loaded = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(loaded.transform(counts), fitted.transform(counts))
-    with pytest.raises(AttributeError, match="doc_topic_.*was a Dask array when the estimator was saved"):
-        loaded.doc_topic_
+    with pytest.raises(AttributeError, match="was a Dask array when the estimator was saved"):
+        _ = loaded.doc_topic_
 
 
 @pytest.mark.parametrize("sampler", ["collapsed", "grouped"])

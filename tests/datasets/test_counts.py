@@ -110,12 +110,12 @@ def test_a_changed_file_is_found(counts, tmp_path, name, small_chunks):
     with pytest.raises(ValueError, match=f"{name}.i4 was changed: chunk"):
         load_counts(tmp_path)
     path.write_bytes(content[:-1])
-    with pytest.raises(ValueError, match="bytes; .* are needed"):
+    with pytest.raises(ValueError, match=r"bytes; .* are needed"):
         load_counts(tmp_path, check=False)
 
 
 def test_bad_folders(counts, tmp_path):
-    with pytest.raises(ValueError, match="has no counts.json"):
+    with pytest.raises(ValueError, match=r"has no counts\.json"):
         load_counts(tmp_path)
     save_counts(tmp_path, counts)
     with pytest.raises(ValueError, match="is not empty"):
