@@ -12,7 +12,7 @@ def processes():
     """A client of a cluster of two processes."""
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -23,7 +23,7 @@ def three():
     """A client of a cluster of three processes with two threads each."""
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(3, threads_per_worker=2, dashboard_address=":0", silence_logs=50) as cluster,
+        distributed.LocalCluster(n_workers=3, threads_per_worker=2, dashboard_address=":0", silence_logs=50) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

@@ -133,7 +133,7 @@ def test_a_lost_worker_changes_no_draw(X, blocks, saved_at, tmp_path):
     topics = random_topics(corpus.words, 0, priors, random.key(random.child(SEED, 0)))
     local = run(PartiallyCollapsedChain(corpus, priors, ChainState(topics, random.stream(random.child(SEED, 1)))))
     with (
-        distributed.LocalCluster(3, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         distributed.Client(cluster) as client,
     ):
         chain = started(X, priors, client, blocks)

@@ -7,7 +7,6 @@ from sklearn.base import clone
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._inference.sampling.choice import SAMPLERS
-from sklda._inference.sampling.threaded import ThreadedChain
 from sklda.metrics import (
     compare_topic_models,
     held_out_curve,
@@ -64,14 +63,6 @@ def fitted(counts):
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_chains(on_dask, counts, sampler):
     assert on_dask(lambda: results(make(sampler, n_chains=3).fit(counts)))
-
-
-@pytest.mark.parametrize("sampler", [sampler for sampler in SAMPLERS if sampler != "collapsed"])
-@pytest.mark.parametrize("alpha", [0.1, [0.1, 0.2, 0.3, 2]])
-def test_blocks_of_one_chain(on_dask, counts, sampler, alpha, monkeypatch):
-    # Here 29 blocks of documents, on the cluster eight.
-    monkeypatch.setattr(ThreadedChain, "block_tokens", 100)
-    assert on_dask(lambda: results(make(sampler, doc_topic_prior=alpha).fit(counts)))
 
 
 def test_transform_and_scores(on_dask, fitted, counts):

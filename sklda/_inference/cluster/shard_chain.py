@@ -84,7 +84,7 @@ class ShardChain(PartiallyCollapsedChain):
     def _set_up(self, topics):
         super()._set_up(topics)
         # No block of tasks crosses an edge of the blocks of X.
-        self._tasks = self._blocks = [
+        self._blocks = [
             (first + a, first + b)
             for first, last in zip(self._edges[:-1], self._edges[1:], strict=True)
             for a, b in self.corpus.part(first, last).blocks(n_tokens=self.block_tokens)

@@ -1,17 +1,12 @@
 """Chains that draw the topics phi given z. Given phi, documents are independent, so blocks of them run in parallel."""
 
 import numpy as np
-from joblib import effective_n_jobs
-from joblib.parallel import get_active_backend
-from sklearn.utils.parallel import Parallel
 
 from sklda._inference import random
-from sklda._inference.parallel import NEVER_STOP, in_other_process, results_of
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.threaded import ThreadedChain, run_tasks
 from sklda._kernels import LANES, STRIDE, _dirichlet, _tokens
 
-# Number of blocks for each process. With more blocks, sending tasks to processes, milliseconds each, takes too long.
-_BLOCKS_PER_PROCESS = 4
 # phi is stored with this factor, so that products with it do not underflow in single precision.
 _FACTOR = 2.0**60
 
@@ -20,8 +15,7 @@ class BlockChain(ThreadedChain):
     """A `GibbsChain` whose sweep draws phi from its Dirichlet distributions given z, and then documents in blocks.
 
     The target is p(z | w, alpha, eta), as for every `GibbsChain`. Draws depend only on the state, neither on `n_jobs`
-    nor on the size of the blocks. Subclasses define `_sweep_block`. If blocks run in other processes or on other
-    machines, these receive tokens, topics and phi, and return topics.
+    nor on the size of the blocks. Subclasses define `_sweep_block`.
 
     Attributes
     ----------
@@ -32,27 +26,6 @@ class BlockChain(ThreadedChain):
     """
 
     first_document = 0
-
-    def _set_up(self, topics):
-        super()._set_up(topics)
-        # `_processes` is a joblib.Parallel that runs blocks in other processes; None: blocks run in threads.
-        self._tasks, self._processes = self._blocks, None
-
-    def with_workers(self, n_jobs, work):
-        backend, _ = get_active_backend(prefer="threads")
-        if getattr(backend, "supports_sharedmem", False):
-            return super().with_workers(n_jobs, work)
-
-        def with_processes(stop):
-            n_tokens = self.corpus.n_tokens // (_BLOCKS_PER_PROCESS * effective_n_jobs(n_jobs))
-            with Parallel(n_jobs=n_jobs) as self._processes:
-                self._tasks = self.corpus.blocks(n_tokens=max(n_tokens, self.block_tokens))
-                return work(stop)
-
-        try:
-            return super().with_workers(n_jobs, with_processes)
-        finally:
-            self._tasks, self._processes = self._blocks, None
 
     def sweep(self, stop=NEVER_STOP):
         """Draw phi, then every token once. ``stop()`` is called between blocks."""
@@ -65,18 +38,15 @@ class BlockChain(ThreadedChain):
         seed = np.random.SeedSequence(self.stream.tolist())
         word_key, doc_key, *stream = seed.generate_state(6, np.uint64)
         tasks = self._block_tasks(doc_key, self._draw_topics(word_key, random.child(seed, 0)), stop)
-        if self._processes:
-            new = results_of(self._processes, (in_other_process(self._sweep_block, *task) for task in tasks))
-        else:
-            new = run_tasks(self._team, self._sweep_block, tasks)
+        new = run_tasks(self._team, self._sweep_block, tasks)
         self.stream, offsets = np.array(stream, np.uint64), self.corpus.offsets
-        owned = (slice(offsets[first], offsets[last]) for first, last in self._tasks)
+        owned = (slice(offsets[first], offsets[last]) for first, last in self._blocks)
         return zip(owned, new, strict=True)
 
     def _block_tasks(self, key, phi, stop):
         """The arguments of `_sweep_block`, block by block."""
         offsets, prior = self.corpus.offsets, self.priors.doc
-        for first, last in self._tasks:
+        for first, last in self._blocks:
             stop()
             yield (
                 self.corpus.words[offsets[first] : offsets[last]],
@@ -99,10 +69,8 @@ class BlockChain(ThreadedChain):
             Cumulative sums over topics of alpha_k times `word_topic`; empty if documents do not share alpha.
         """
         priors = self.priors
-        # A new array in every sweep: joblib identifies arrays that it has sent to processes by their id.
         word_topic = np.empty(self.rows.arrays[0].shape, np.float32)
         sums = np.empty((len(self._word_blocks), priors.n_components))
-        # In threads only: sending rows of phi to other processes would take longer than drawing them.
         run_tasks(
             self._team,
             _dirichlet.draw_words,
