@@ -90,9 +90,9 @@ class CheckpointMixin:
         (checkpoint,) = checkpoints
         folder = Path(checkpoint.path)
         _make(folder, self, corpus, (data["y"], metadata), checkpoint.every)
-        return self._fit_in(folder, corpus, data, metadata, checkpoint.every)
+        return self._fit_in(folder, corpus, data, metadata, checkpoint.every, is_new=True)
 
-    def _fit_in(self, folder, corpus, data, metadata, every):
+    def _fit_in(self, folder, corpus, data, metadata, every, is_new=False):
         """Fit with the journal in a folder."""
         kept = journal.Journal(folder, corpus, every)
         try:
@@ -102,7 +102,7 @@ class CheckpointMixin:
         except Exception:
             kept.close()
             # Errors at the beginning, such as those of parameters, leave nothing to continue.
-            if not kept.n_saved:
+            if is_new and kept.empty:
                 journal.remove(folder)
             raise
         finally:

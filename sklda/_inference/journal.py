@@ -146,9 +146,8 @@ class Journal:
 
     Attributes
     ----------
-    n_saved : int
-        Results and states in the folder, without seeds.
     ended_early : bool
+        Whether nothing is recorded any more.
     """
 
     def __init__(self, folder, corpus, every):
@@ -160,7 +159,7 @@ class Journal:
         # Unbuffered, because a buffer would be written again when the file is closed after an error.
         self._results = open(self._file, "r+b", buffering=0)
         self._places = _places(self._results)
-        self.n_saved = len(self._places) + len(self._chain_files())
+        self._has_results = bool(self._places)
         self._records, self._syncs = Pace(0), Pace(every)
 
     def result(self, name, work, found=None, *, always=False):
@@ -183,12 +182,17 @@ class Journal:
             self._record(call, name, result, always)
         return result
 
+    @property
+    def empty(self):
+        """Whether nothing would be lost with the folder: it has neither results, except seeds, nor states."""
+        return not self._has_results and not self._chain_files()
+
     def seed(self, draw):
-        """A seed that cannot be drawn again: ``draw()``, or the one in the journal."""
-        n_saved = self.n_saved
-        seed = self.result("seed", lambda _: draw(), always=True)
-        self.n_saved = n_saved
-        return seed
+        """See the function `seed`."""
+        had_results = self._has_results
+        drawn = self.result("seed", lambda _: draw(), always=True)
+        self._has_results = had_results
+        return drawn
 
     def saver(self, index):
         """The `ChainSaver` of chain `index` in the present call."""
@@ -231,7 +235,7 @@ class Journal:
             self._cut(end)
             raise
         else:
-            self.n_saved += 1
+            self._has_results = True
             for file in files:
                 file.unlink(missing_ok=True)
 
