@@ -22,6 +22,11 @@ from sklda.callbacks import Checkpoint, check_samples
 # Attributes that scikit-learn gives to estimators with callbacks.
 _OF_CALLBACKS = ("_skl_callbacks", "_callback_fit_ctx", "_skl_callbacks_to_teardown", "_parent_callback_ctx")
 
+_COPIES = (
+    "{0} fits copies of its estimator, and a Checkpoint saves a single fit: take it away from the estimator with "
+    "set_callbacks() before the fit of {0}."
+)
+
 
 class CheckpointMixin:
     """Estimators whose fits can be saved by a `Checkpoint`, and continued."""
@@ -60,13 +65,13 @@ class CheckpointMixin:
         UserWarning
             If a file is damaged. Then an earlier state is used.
         """
-        folder, corpus = Path(path), Corpus.from_counts(X)
+        folder, corpus = Path(path).absolute(), Corpus.from_counts(X)
         facts = _facts(folder, cls, corpus)
         estimator, y, metadata = journal.read_value(folder, corpus)
         if not isinstance(estimator, cls):
             raise ValueError(f"{folder} is the checkpoint of another {facts['estimator']}.")
         _check_feature_names(estimator, X, reset=False)
-        estimator.set_callbacks(Checkpoint(path, every=facts["every"]), *callbacks)
+        estimator.set_callbacks(Checkpoint(path, every=facts["every"]), *callbacks)  # type: ignore[attr-defined]
         return estimator._continue(folder, corpus, {"X": X, "y": y}, metadata, facts)
 
     @all_or_nothing
@@ -88,7 +93,7 @@ class CheckpointMixin:
         check_samples(self)
         _check_not_in_a_search(self)
         (checkpoint,) = checkpoints
-        folder = Path(checkpoint.path)
+        folder = Path(checkpoint.path).absolute()
         _make(folder, self, corpus, (data["y"], metadata), checkpoint.every)
         return self._fit_in(folder, corpus, data, metadata, checkpoint.every, is_new=True)
 
@@ -138,9 +143,10 @@ def _make(folder, estimator, corpus, given, every):
     except OSError:
         raise
     except Exception as error:
+        journal.remove(folder)
         raise TypeError(
-            f"the {name} or the arguments of its fit cannot be pickled, so they cannot be saved: {error}. Functions must "
-            "be defined at the top level of a module."
+            f"the {name} or the arguments of its fit cannot be pickled, so they cannot be saved: {error}. Functions "
+            "must be defined at the top level of a module."
         ) from error
 
 
@@ -181,12 +187,15 @@ def _names_of_subclasses(cls):
 
 
 def _check_not_in_a_search(estimator):
-    """Refuse fits of a search, which would share the folder. The last step of a pipeline has it for itself."""
+    """Refuse fits of a search. The last step of a pipeline has the folder for itself."""
     context = getattr(estimator, "_parent_callback_ctx", None)
     while context is not None:
         if context.estimator_name != "Pipeline":
-            raise ValueError(
-                f"{context.estimator_name} fits copies of an estimator, and a Checkpoint saves one fit: call "
-                f"{context.estimator_name} without it, then fit an estimator with the best parameters with it."
-            )
+            raise ValueError(_COPIES.format(context.estimator_name))
         context = context.parent
+
+
+def refuse_copies(estimator, owner):
+    """Refuse an estimator with a Checkpoint, because its copies would share the folder."""
+    if any(isinstance(each, Checkpoint) for each in getattr(estimator, "_skl_callbacks", ())):
+        raise ValueError(_COPIES.format(type(owner).__name__))

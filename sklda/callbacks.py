@@ -25,9 +25,9 @@ class Checkpoint:
     Parameters
     ----------
     path : str or os.PathLike
-        The folder. `fit` makes it. It must not exist, or be empty, or have the checkpoint of a fit that has ended, which
-        is replaced. Chains in other processes or on other machines save their states themselves, so these must reach
-        the folder.
+        The folder. `fit` makes it. If there is one, it must be empty, or have the checkpoint of a fit that has ended,
+        which is replaced. Chains in other processes or on other machines save their states themselves, so these must
+        reach the folder.
     every : float, default=60.0
         Seconds between two saves of a chain. It becomes longer if saving would take more than 2 % of the time.
 

@@ -5,9 +5,9 @@ A fit is a function of its estimator, data and seed, and nearly all its work is 
 A call whose result is in the journal returns it, a chain in the middle of its sweeps continues from its last state, and
 everything else is computed again.
 
-The folder has these files. All but the first line of ``header`` are frames: numbers, length and checksum, then a pickle.
+The folder has these files of frames (see `frames`):
 
-- ``header``: a line of JSON, then what the fit needs to begin again
+- ``header``: a line of JSON, then a frame of what the fit needs to begin again
 - ``results``: the results of calls, one frame after the other
 - ``chain-<i>.0``, ``chain-<i>.1``: the last two states of chain i in the present call of `run_chains`
 - ``fitted``: in place of the results, when the fit has ended
@@ -15,29 +15,19 @@ The folder has these files. All but the first line of ``header`` are frames: num
 
 import json
 import os
-import pickle
-import struct
 import time
-import zlib
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
+from sklda._inference.frames import Damaged, check, dump, load, place_new, write
 from sklda._inference.warn import warn
 
 # Largest share of the time that saving takes: the next save waits until the last one was no more than this.
 SHARE = 0.02
 # The form of the files. Raise it if a fit makes other calls, or if saved objects change.
 FORMAT = 1
-# Of a frame: a mark, the number of the call, the number of the state, the bytes of the pickle, and their CRC-32.
-_HEAD, _MARK = struct.Struct("<8sQQQI"), b"sklda\0\xffj"
-# Bytes whose checksum is computed together.
-_BLOCK = 2**20
 
 _ACTIVE = ContextVar("journal", default=None)
-
-
-class Damaged(ValueError):
-    """A file does not have a whole frame."""
 
 
 def recorded(name, work, found=None):
@@ -86,19 +76,19 @@ def create(folder, facts, value, same_corpus):
     ----------
     folder : pathlib.Path
     facts : dict
-        What can be read before the value is unpickled. The number of the form is added.
+        Facts that are read before the value is unpickled. The number of the form is added.
     value : object
         What the fit needs to begin again.
     same_corpus : (type, str)
         See `ChainSaver`.
     """
     line = json.dumps({"format": FORMAT, **facts}).encode() + b"\n"
-    write(folder / "header", (0, 0), value, same_corpus, line)
+    write(folder / "header", (0, 0), value, same_corpus, line, place_new)
 
 
 def read_facts(folder):
     """The facts of a header, with the number of its form. A ValueError says that there is none."""
-    with suppress(OSError, ValueError), open(folder / "header", "rb") as file:
+    with suppress(OSError, ValueError, Damaged), open(folder / "header", "rb") as file:
         facts = json.loads(file.readline())
         if facts["format"] != FORMAT:
             return facts
@@ -119,13 +109,16 @@ def read_fitted(folder, corpus):
     if not path.exists():
         return None
     with open(path, "rb") as file:
-        check(file)
+        try:
+            check(file)
+        except Damaged:
+            raise ValueError(f"{path} is damaged: delete the folder, and fit again.") from None
     return load(path, corpus)
 
 
 def remove(folder):
     """Remove the files of a journal, and the folder if it has no others."""
-    for pattern in ("header", "results", "fitted*", "chain-*"):
+    for pattern in ("header*", "results", "fitted*", "chain-*"):
         for file in folder.glob(pattern):
             file.unlink()
     with suppress(OSError):
@@ -327,100 +320,8 @@ class Pace:
         self._next = end + max(self.every, (end - self._begin) / SHARE)
 
 
-# Files
-
-
-class _Pickler(pickle.Pickler):
-    same_corpus = None, ""
-
-    def persistent_id(self, value):
-        kind, fingerprint = self.same_corpus
-        return "corpus" if type(value) is kind and value.fingerprint == fingerprint else None
-
-
-class _Unpickler(pickle.Unpickler):
-    corpus = None
-
-    def persistent_load(self, name):
-        return self.corpus
-
-
-class _Body:
-    """Writes the bytes of a pickle, and counts them."""
-
-    def __init__(self, file):
-        self.file, self.length, self.checksum = file, 0, 0
-
-    def write(self, data):
-        left = pickle.PickleBuffer(data).raw()
-        self.length, self.checksum = self.length + len(left), zlib.crc32(left, self.checksum)
-        # The system may write less than it is given.
-        while len(left):
-            left = left[self.file.write(left) :]
-
-
-def dump(file, numbers, value, same_corpus):
-    """Append a frame to an unbuffered file. The bytes go to the file directly, so arrays are not copied."""
-    begin, body = file.tell(), _Body(file)
-    file.write(bytes(_HEAD.size))
-    pickler = _Pickler(body, protocol=5)
-    pickler.same_corpus = same_corpus
-    pickler.dump(value)
-    file.seek(begin)
-    file.write(_HEAD.pack(_MARK, *numbers, body.length, body.checksum))
-
-
-def check(file):
-    """Read a frame; return its numbers, or raise `Damaged`. Afterwards the file is at the end of the frame."""
-    head = file.read(_HEAD.size)
-    if len(head) < _HEAD.size:
-        raise Damaged
-    mark, call, number, left, expected = _HEAD.unpack(head)
-    checksum = 0
-    while mark == _MARK and left and (block := file.read(min(left, _BLOCK))):
-        left, checksum = left - len(block), zlib.crc32(block, checksum)
-    if mark != _MARK or left or checksum != expected:
-        raise Damaged
-    return call, number
-
-
-def load(path, corpus, place=0):
-    """The value of the frame at a place of a file. It must be whole."""
-    with open(path, "rb") as file:
-        file.seek(place + _HEAD.size)
-        unpickler = _Unpickler(file)
-        unpickler.corpus = corpus
-        return unpickler.load()
-
-
-def write(path, numbers, value, same_corpus, first_line=None):
-    """Write a file with one frame, as a whole or not at all. With a first line, the file must not exist."""
-    beside = path.with_name(path.name + ".new") if first_line is None else path
-    with open(beside, "wb" if first_line is None else "xb", buffering=0) as file:
-        try:
-            file.write(first_line or b"")
-            dump(file, numbers, value, same_corpus)
-            os.fsync(file.fileno())
-        except BaseException:
-            with suppress(OSError):
-                beside.unlink()
-            raise
-    os.replace(beside, path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder):
-    # Not possible on Windows.
-    with suppress(OSError):
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
-
-
 def _places(file):
-    """Where the frame of each call begins. What follows the last whole frame is cut off, with a warning."""
+    """Where the frame of each call begins. The rest after the last whole frame is cut off, with a warning."""
     places, end, size = {}, 0, os.fstat(file.fileno()).st_size
     with suppress(Damaged):
         while end < size:

@@ -250,7 +250,9 @@ def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):
     """
     if n_jobs is not None and not isinstance(n_jobs, Integral):
         raise TypeError(f"n_jobs must be an int or None, got {n_jobs!r}.")
-    return recorded(function.__name__, lambda _: _results(function, tasks, n_jobs, always_in_threads))
+    # A partial has no name.
+    name = getattr(function, "func", function).__name__
+    return recorded(name, lambda _: _results(function, tasks, n_jobs, always_in_threads))
 
 
 def _results(function, tasks, n_jobs, always_in_threads):

@@ -1,11 +1,12 @@
 """Fits that are interrupted at a given save."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 
-from sklda._inference import journal
+from sklda._inference import frames, journal
 from sklda.callbacks import Checkpoint
 from sklda.datasets import make_lda_corpus
 
@@ -28,13 +29,13 @@ def saves(monkeypatch):
     counter = Saves()
     monkeypatch.setattr(journal, "SHARE", np.inf)
     monkeypatch.setattr(journal.os, "fsync", lambda file: None)
-    monkeypatch.setattr(journal, "_Body", counter.body)
+    monkeypatch.setattr(frames, "_Body", counter.body)
     return counter
 
 
 class Saves:
     def __init__(self):
-        self.n, self.interrupted, self.error, self._body = 0, None, Interrupted, journal._Body
+        self.n, self.interrupted, self.error, self._body = 0, None, Interrupted, frames._Body
 
     def body(self, file):
         self.n += 1
@@ -71,7 +72,7 @@ def check(saves, same_fit, corpus, tmp_path):
             begun = prepare(make()).set_callbacks(Checkpoint(folder, every=0))
             # Save 2 is the first after the header: an error in it leaves nothing to continue.
             at = point if point > 1 else max(int(point * n_saves), 3)
-            saves.interrupt(at, lambda: begun.fit(X, *data, **metadata))
+            saves.interrupt(at, partial(begun.fit, X, *data, **metadata))
             resumed = type(begun).resume(folder, X)
             assert same_fit(resumed.set_callbacks(), whole)
             # Its result was pickled.
