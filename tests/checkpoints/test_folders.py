@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA
 from sklda._inference import frames, journal
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.callbacks import Checkpoint
 
 
@@ -228,6 +229,21 @@ class End:
     def on_fit_task_end(self, estimator, context):
         self.left -= context.task_name == "sweep"
         return self.left == 0
+
+
+def test_parts_of_a_chain(saves, folder, corpus, monkeypatch, whole, same_fit):
+    """A chain whose state is elsewhere saves it beside the file of the chain."""
+
+    def save_parts(chain, folder, name):
+        (folder / f"part of {name}").write_text(str(chain.n_sweeps))
+
+    monkeypatch.setattr(GibbsChain, "save_parts", save_parts, raising=False)
+    saves.interrupt(20, lambda: saved_in(folder).fit(corpus))
+    parts = {file.name: int(file.read_text()) for file in folder.glob("part of *")}
+    # The save that was interrupted is in place of one of them.
+    assert sorted(parts) == ["part of chain-0.0", "part of chain-0.1"]
+    assert abs(np.subtract(*parts.values())) == 1
+    assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), whole)
 
 
 # Damage
