@@ -7,7 +7,10 @@ import argparse
 import os
 import tempfile
 import time
+import warnings
 from pathlib import Path
+
+from sklearn.exceptions import ConvergenceWarning
 
 from sklda import GibbsLDA, TopicCountLDA
 from sklda._inference import journal
@@ -16,35 +19,29 @@ from sklda.datasets import load_docstrings, make_lda_corpus
 
 
 class Pace(journal.Pace):
-    """Counts the saves and their seconds."""
+    """Counts the saves, their seconds, and the bytes of the largest state of a chain."""
 
-    saves = []
+    saves, folder, largest = [], None, 0
 
     def __exit__(self, *error):
         self.saves.append(time.monotonic() - self._begin)
+        sizes = [file.stat().st_size for file in self.folder.glob("fit/chain-?.?")]
+        Pace.largest = max(sizes, default=self.largest)
         super().__exit__(*error)
 
 
 def measure(name, lda, X, every):
     """Fit with checkpoints in a new folder, and print a line."""
     with tempfile.TemporaryDirectory() as folder:
-        Pace.saves, largest, begin = [], [0], time.monotonic()
-        sizes = journal.ChainSaver.save
-
-        def save(self, chain, state, *, now=False):
-            sizes(self, chain, state, now=now)
-            largest[0] = max(largest[0], *(file.stat().st_size for file in Path(folder).glob("fit/chain-?.?")), 0)
-
-        journal.ChainSaver.save = save
+        Pace.saves, Pace.folder, Pace.largest, begin = [], Path(folder), 0, time.monotonic()
         lda.set_callbacks(Checkpoint(os.path.join(folder, "fit"), every=every)).fit(X)
-        journal.ChainSaver.save = sizes
         seconds = time.monotonic() - begin
         fitted = os.path.getsize(os.path.join(folder, "fit", "fitted"))
     saving = sum(Pace.saves)
     longest = max(Pace.saves, default=0)
     print(
         f"{name:34} {every:6g} {seconds:8.1f} {len(Pace.saves):6} {saving:8.2f} {saving / seconds:8.2%} {longest:9.3f}"
-        f" {largest[0] / 1e6:9.1f} {fitted / 1e6:9.1f}",
+        f" {Pace.largest / 1e6:9.1f} {fitted / 1e6:9.1f}",
         flush=True,
     )
 
@@ -55,6 +52,7 @@ def main():
     parser.add_argument("--sweeps", type=int, default=80)
     options = parser.parse_args()
     journal.Pace = Pace
+    warnings.simplefilter("ignore", ConvergenceWarning)
     print(f"{'fit':34} {'every':>6} {'seconds':>8} {'saves':>6} {'saving':>8} {'share':>8} {'longest':>9}", end="")
     print(f" {'state MB':>9} {'fitted MB':>9}")
     X = make_lda_corpus(options.tokens // 150, 20_000, 50, doc_length=150, random_state=0).data

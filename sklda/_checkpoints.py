@@ -120,7 +120,8 @@ def _make(folder, estimator, corpus, given, every):
     name = type(estimator).__name__
     if folder.is_dir() and (folder / "fitted").exists():
         journal.remove(folder)
-    elif folder.is_dir() and any(folder.iterdir()):
+    # A process may have been killed before its header was in its place.
+    elif folder.is_dir() and any(file.suffix != ".new" for file in folder.iterdir()):
         if not (folder / "header").exists():
             raise ValueError(f"{folder} has files that are no checkpoint: give a new or an empty folder.")
         raise ValueError(_unfinished(folder, name))

@@ -29,7 +29,7 @@ class Checkpoint:
         which is replaced. Chains in other processes or on other machines save their states themselves, so these must
         reach the folder.
     every : float, default=60.0
-        Seconds between two saves of a chain. It becomes longer if saving would take more than 2 % of the time.
+        Seconds between two saves of a chain. It becomes longer if saving would take more than 1 % of the time.
 
     Warns
     -----

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import pickle
-import shutil
 
 import numpy as np
 import pytest
@@ -30,8 +29,6 @@ def fit(case, folder, corpus):
     if (folder / "header").exists():
         type(lda).resume(folder, corpus)
     else:
-        # A process may have been killed before its header was in its place.
-        shutil.rmtree(folder, ignore_errors=True)
         lda.set_callbacks(Checkpoint(folder, every=0)).fit(corpus)
 
 
