@@ -22,6 +22,12 @@ from contextvars import ContextVar
 from sklda._inference.frames import Damaged, check, dump, load, place_new, write
 from sklda._inference.warn import warn
 
+try:
+    import fcntl
+except ImportError:
+    # Windows. Two processes that resume the same fit are not kept apart there.
+    fcntl = None  # type: ignore[assignment]
+
 # Largest share of the time that saving takes: the next save waits until the last one was no more than this. The saves
 # at the end of a fit come on top; benchmarks/bench_checkpoints.py has both.
 SHARE = 0.01
@@ -148,6 +154,9 @@ class Journal:
         self.folder, self.corpus, self.every = folder, corpus, every
         self.same_corpus = type(corpus), corpus.fingerprint
         self.n_calls, self.ended_early = 0, False
+        # Not `results`: the lock would end when that is closed after it was read.
+        self._header = open(folder / "header", "r+b")
+        _lock(self._header, folder)
         self._file = folder / "results"
         self._file.touch()
         # Unbuffered, because a buffer would be written again when the file is closed after an error.
@@ -202,12 +211,14 @@ class Journal:
             # Users' objects among the attributes can raise any error.
             _warn(self.folder, error)
             return
-        self.close()
+        self._results.close()
         for file in (self._file, *self._chain_files()):
             file.unlink(missing_ok=True)
 
     def close(self):
+        """Close the files. Afterwards another process may use the folder."""
         self._results.close()
+        self._header.close()
 
     def _record(self, call, name, result, always):
         files = self._chain_files()
@@ -319,6 +330,22 @@ class Pace:
     def __exit__(self, *error):
         end = time.monotonic()
         self._next = end + max(self.every, (end - self._begin) / SHARE)
+
+
+def _lock(file, folder):
+    """Lock a file until it is closed or the process ends, in whatever way."""
+    if fcntl is None:
+        return
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        file.close()
+        raise ValueError(
+            f"{folder} is in use: another process fits or resumes there. Wait for it, or end it."
+        ) from None
+    except OSError:
+        # A file system without locks.
+        pass
 
 
 def _places(file):

@@ -2,12 +2,16 @@
 
 import multiprocessing
 import pickle
+import time
+from functools import partial
 
 import numpy as np
 import pytest
 from checkpoint_cases import covariate, empirical_bayes, gibbs, topic_count
 
+from sklda import GibbsLDA
 from sklda._inference import journal
+from sklda._inference.corpus import Corpus
 from sklda.callbacks import Checkpoint
 
 # A fork is faster; where there is none, a new interpreter does.
@@ -47,3 +51,30 @@ def test_kill(case, corpus, same_fit, tmp_path):
     whole = CASES[case]().fit(corpus)
     resumed = type(whole).resume(folder, corpus)
     assert same_fit(resumed.set_callbacks(), pickle.loads(pickle.dumps(whole)))
+
+
+def hold(folder, corpus, ready):
+    """Have the folder until the end of the process."""
+    held = journal.Journal(folder, Corpus.from_counts(corpus), 1)
+    ready.set()
+    time.sleep(60)
+    held.close()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_two_processes(saves, corpus, tmp_path):
+    """One of them waits for the other. Windows has no such locks."""
+    folder = tmp_path / "fit"
+    saves.interrupt(20, partial(CASES["collapsed"]().set_callbacks(Checkpoint(folder, every=0)).fit, corpus))
+    ready = CONTEXT.Event()
+    process = CONTEXT.Process(target=hold, args=(folder, corpus, ready))
+    process.start()
+    try:
+        assert ready.wait(30)
+        if journal.fcntl is not None:
+            with pytest.raises(ValueError, match="is in use: another process"):
+                GibbsLDA.resume(folder, corpus)
+    finally:
+        process.kill()
+        process.join()
+    GibbsLDA.resume(folder, corpus)
