@@ -53,7 +53,9 @@ def test_a_model_as_init(check, corpus):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"learn_priors": "symmetric"},
+        # Several M-steps before and after the interruption.
+        {"max_iter": 120},
+        {"learn_priors": "symmetric", "max_iter": 120},
         {"learn_priors": False},
         {"doc_topic_prior": [0.1, 0.2, 0.3]},
         {"topic_word_prior": 0.1, "burn_in": 7},
