@@ -7,8 +7,8 @@ folder imports only from the folders above it in this list, and from the modules
                                           _collapsed_variational  _covariate
                      of several fits     _consensus  _consensus_fits
                      their fits          _fitting  _chain_results  _dask
-                     their progress      _callbacks
-                     their saved states  _persistence
+                     their progress      _callbacks  callbacks
+                     their saved states  _persistence  _checkpoints
                      their topics        _topic_names  _merging
                      collections         _collections  _labels
                      covariates          _design  _covariate_methods
@@ -31,7 +31,7 @@ folder imports only from the folders above it in this list, and from the modules
     ---------------------------------------------------------------------------------------------------------------------
       _inference     corpora             corpus  counts  arguments  dask_arrays
                      priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
-                     execution           random  parallel  warn
+                     execution           random  parallel  journal  frames  warn
                      annotations         types
                      convergence         diagnostics
                      of topics           distances  consensus  composition
@@ -73,7 +73,7 @@ attributes.
 
 from importlib.metadata import version
 
-from sklda import datasets, inspection, metrics
+from sklda import callbacks, datasets, inspection, metrics
 from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
 from sklda._consensus import ConsensusTopics
@@ -95,6 +95,7 @@ __all__ = [
     "GibbsLDA",
     "LabeledLDA",
     "TopicCountLDA",
+    "callbacks",
     "datasets",
     "inspection",
     "merge_topics",

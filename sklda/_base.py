@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
+from sklda._checkpoints import CheckpointMixin
 from sklda._fitting import all_or_nothing
 from sklda._inference import random
 from sklda._inference.arguments import check_components, check_weights
@@ -31,7 +32,7 @@ from sklda._persistence import SavedMixin
 from sklda._topic_names import TopicNamesMixin
 
 
-class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
+class BaseLDA(CheckpointMixin, SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
     """Base class of the estimators. Subclasses define `_fit`."""
 
     _parameter_constraints = {
@@ -86,7 +87,10 @@ class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixi
         """The work of `fit`. `metadata`, such as the collections of the documents, is passed to `_fit`."""
         self._validate_params()
         corpus = self._training_corpus(X)
-        fitted = self._fit(corpus, {"X": X, "y": y}, **metadata)
+        return self._take(self._fit_and_save(corpus, {"X": X, "y": y}, metadata))
+
+    def _take(self, fitted):
+        """Replace the fitted attributes."""
         # The attributes of an earlier fit are deleted. The names of all of them end with an underscore.
         kept = "n_features_in_", "feature_names_in_"
         for name in [name for name in vars(self) if name.endswith("_") and name not in kept]:
@@ -114,6 +118,11 @@ class BaseLDA(SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixi
                     f"{way} continues a fit with {name}={reprlib.repr(value)}, but {name} is now "
                     f"{reprlib.repr(getattr(self, name))}. {instead} to begin again."
                 )
+
+    @classmethod
+    def _read(cls, X):
+        """The corpus of `fit`, without checks of the names of its columns."""
+        return Corpus.from_counts(X)
 
     def _training_corpus(self, X):
         """The corpus of `fit`."""

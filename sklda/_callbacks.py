@@ -4,7 +4,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from sklda._inference import journal
 from sklda._inference.types import Method
+from sklda.callbacks import Checkpoint
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -24,6 +26,16 @@ except ImportError:
             return False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
+        def set_callbacks(self, *callbacks):
+            """Set the callbacks of the estimator: a `sklda.callbacks.Checkpoint`, or none."""
+            for callback in callbacks:
+                if not isinstance(callback, Checkpoint):
+                    raise TypeError(
+                        f"{callback!r} is not a Checkpoint: other callbacks need scikit-learn 1.9 or a later version."
+                    )
+            self._skl_callbacks = list(callbacks)
+            return self
+
         def _init_callback_context(self, **kwargs):
             return _NoContext()
 
@@ -84,7 +96,8 @@ class Progress:
 
     @property
     def _has_callbacks(self):
-        return bool(getattr(self.root, "_callbacks", True))
+        # A checkpoint does not need to hear of tasks.
+        return any(not isinstance(each, Checkpoint) for each in self.root._callbacks)
 
     @property
     def listens(self):
@@ -101,10 +114,17 @@ class Progress:
         self._print_sweep(index, chain)
         return self._end(self.sweeps[index], [chain])
 
+    def resumed(self, index, n_sweeps):
+        """The first sweeps of chain `index` come from a checkpoint."""
+        self.n_done[index] += n_sweeps
+        self.say(f"chain {index + 1} of {self.n_chains} continues after sweep {self.n_done[index]} of {self.n_sweeps}")
+
     def stage(self, text):
         """A stage has ended; `text` describes it. Returns whether a callback asks to stop the fit."""
         self.say(text)
-        stop = self.current_stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
+        # What callbacks compute does not belong to the fit.
+        with journal.active(None):
+            stop = self.current_stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
         if not stop:
             self._begin_stage()
         return stop
@@ -122,18 +142,20 @@ class Progress:
         self._end(self.root, result)
 
     def _begin(self, context):
-        context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        with journal.active(None):
+            context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
         return context
 
     def _begin_stage(self):
         self.current_stage = self._begin(self.root.subcontext(task_name="stage"))
 
     def _end(self, context, result):
-        return context.call_on_fit_task_end(
-            estimator=self.estimator,
-            **self.data,
-            reconstruction_attributes=lambda: self.fitted_attributes(result),
-        )
+        with journal.active(None):
+            return context.call_on_fit_task_end(
+                estimator=self.estimator,
+                **self.data,
+                reconstruction_attributes=lambda: self.fitted_attributes(result),
+            )
 
     def _print_sweep(self, index, chain):
         done, total, verbose = self.n_done[index], self.n_sweeps, self.estimator.verbose

@@ -150,6 +150,7 @@ class CollapsedVariationalLDA(BaseLDA):
     2
     """
 
+    _samples = False
     _needed = dict.fromkeys(
         ("doc_topic_", "bound_", "perplexity_trace_", "n_iter_"), "belongs to the documents of fit, not to partial_fit"
     )
@@ -239,8 +240,7 @@ class CollapsedVariationalLDA(BaseLDA):
     def _fitted(self, model, seed, trace):
         """The fitted attributes after passes over a corpus."""
         theta = proportions(model, self.n_jobs)
-        position = model.position(self.batch_size)
-        return self._topics(model.counts, model.priors, position) | {
+        return self._topics(model.counts, model.priors, model.position(self.batch_size)) | {
             "doc_topic_": theta,
             "bound_": perplexity(model.corpus, theta, topics(model)),
             "perplexity_trace_": np.array(trace),

@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routi
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sklda._checkpoints import refuse_copies
 from sklda._consensus_fits import (
     draws_from_fits,
     fingerprint,
@@ -192,6 +193,7 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
         self._validate_params()
         if self.estimator is not None and get_tags(self.estimator).target_tags.required:
             raise TypeError(f"{type(self.estimator).__name__} needs labels, so it has no topics to find again.")
+        refuse_copies(self.estimator, self)
         counts = self._counts(X, reset=True)
         lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
         if not lengths.any():

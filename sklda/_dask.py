@@ -10,7 +10,6 @@ from sklearn.utils.validation import validate_data
 from sklda._callbacks import Progress, described
 from sklda._chain_results import total_variance
 from sklda._inference import random
-from sklda._inference.cluster.actors import ClusterCorpus
 from sklda._inference.cluster.chain import ClusterChain
 from sklda._inference.diagnostics import diagnose
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
@@ -34,10 +33,8 @@ def client_of_cluster():
     return None if client.asynchronous else client
 
 
-def cluster_corpus(estimator, X, client):
-    """The corpus of a Dask array on the workers of a cluster."""
-    corpus = ClusterCorpus(X, client)
-    # It stores the number of features.
+def with_features(estimator, corpus):
+    """The corpus, whose number of features is stored in the estimator. A Dask array has no names of columns."""
     validate_data(estimator, csr_array((1, corpus.n_features)), accept_sparse=True, reset=True)
     return corpus
 

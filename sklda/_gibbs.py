@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
-from sklda._dask import client_of_cluster, cluster_corpus, fit_on_cluster
+from sklda._dask import client_of_cluster, fit_on_cluster, with_features
 from sklda._fitting import prior_attributes
 from sklda._inference import random
 from sklda._inference.cluster.actors import ClusterCorpus
@@ -385,9 +385,15 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         results.warn_of_disagreement()
         return known | self._attributes(results)
 
-    def _training_corpus(self, X):
+    @classmethod
+    def _read(cls, X):
         client = client_of_cluster() if is_dask(X) else None
-        return super()._training_corpus(X) if client is None else self._with_tokens(cluster_corpus(self, X, client))
+        return super()._read(X) if client is None else ClusterCorpus(X, client)
+
+    def _training_corpus(self, X):
+        if not is_dask(X) or client_of_cluster() is None:
+            return super()._training_corpus(X)
+        return self._with_tokens(with_features(self, self._read(X)))
 
     def _continues(self):
         """Whether `fit` continues the chains of the previous fit."""

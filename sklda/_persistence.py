@@ -10,16 +10,20 @@ _FORMAT = _OLDEST = 2
 _ON_WORKERS = "was a Dask array when the estimator was saved; save its values with `to_zarr` or `compute`"
 
 
+def without_dask(state):
+    """The attributes of a fit without those that are Dask arrays, and why these are missing."""
+    left = {name: _ON_WORKERS for name, value in state.items() if is_dask(value)}
+    if not left:
+        return state
+    kept = {name: value for name, value in state.items() if name not in left}
+    return kept | {"_dropped_": state.get("_dropped_", {}) | left}
+
+
 class SavedMixin:
     """Estimators whose saved states name their version, so that a version that cannot load one says so."""
 
     def __getstate__(self):
-        state = super().__getstate__() | {"_saved_by": [_FORMAT, version("sklda")]}
-        left = {name: _ON_WORKERS for name, value in state.items() if is_dask(value)}
-        if left:
-            kept = {name: value for name, value in state.items() if name not in left}
-            state = kept | {"_dropped_": state.get("_dropped_", {}) | left}
-        return state
+        return without_dask(super().__getstate__()) | {"_saved_by": [_FORMAT, version("sklda")]}
 
     def __setstate__(self, state):
         saved, name = dict(state), type(self).__name__

@@ -16,7 +16,7 @@ from sklda._base import BaseLDA
 from sklda._callbacks import Progress
 from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._fitting import prior_attributes
-from sklda._inference import random
+from sklda._inference import journal, random
 from sklda._inference.evidence.estimates import METHODS, UNBIASED
 from sklda._inference.sampling import point_estimates
 from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
@@ -286,6 +286,7 @@ sampler_
         try:
             return posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
         except KeyboardInterrupt:
+            journal.end_early()
             return posterior.chains(corpus, 1, self.n_jobs)
 
     def _prior_attributes(self, draws):

@@ -14,7 +14,7 @@ MODULES = [sklda.__name__] + [
 ]
 PUBLIC = [
     getattr(module, name)
-    for module in (sklda, sklda.metrics, sklda.inspection, sklda.datasets)
+    for module in (sklda, sklda.callbacks, sklda.metrics, sklda.inspection, sklda.datasets)
     for name in module.__all__
 ]
 

@@ -3,6 +3,7 @@
 import gzip
 import pickle
 import re
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -55,9 +56,11 @@ def test_no_documented_type_is_superfluous():
 
 
 def with_callbacks():
-    """A fit with a callback of scikit-learn."""
-    callback = pytest.importorskip("sklearn.callback").ProgressBar()
-    return sklda.GibbsLDA(2, max_iter=2, random_state=0).set_callbacks(callback).fit([[1, 2], [2, 0]])
+    """A fit with a callback of scikit-learn, and one of sklda."""
+    lda = sklda.GibbsLDA(2, max_iter=2, random_state=0)
+    with tempfile.TemporaryDirectory() as folder:
+        callbacks = pytest.importorskip("sklearn.callback").ProgressBar(), sklda.callbacks.Checkpoint(folder)
+        return lda.set_callbacks(*callbacks).fit([[1, 2], [2, 0]])
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:rich")

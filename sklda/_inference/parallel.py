@@ -19,6 +19,8 @@ from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 
+from sklda._inference.journal import recorded
+
 # Seconds between two checks of the flag: an interrupt is noticed after at most this time.
 _FLAG_INTERVAL = 0.05
 # Seconds between two checks whether the worker threads have ended.
@@ -248,6 +250,13 @@ def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):
     """
     if n_jobs is not None and not isinstance(n_jobs, Integral):
         raise TypeError(f"n_jobs must be an int or None, got {n_jobs!r}.")
+    # A partial has no name.
+    name = getattr(function, "func", function).__name__
+    return recorded(name, lambda _: _results(function, tasks, n_jobs, always_in_threads))
+
+
+def _results(function, tasks, n_jobs, always_in_threads):
+    """`in_parallel`, without the journal."""
     backend, n_default = get_active_backend(prefer="threads")
     if not getattr(backend, "supports_sharedmem", False):
         tasks = (in_other_process(function, *task, NEVER_STOP) for task in tasks)

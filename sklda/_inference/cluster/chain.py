@@ -52,6 +52,12 @@ class ClusterChain:
             places = [(each,) for each in first(corpus.block_documents)]
             self._call(method, corpus.word_frequencies, *arguments, by_shard=places)
 
+    def _begin_again(self):
+        """Bring the workers from the last saved state to the present one."""
+        self._begin()
+        for method, arguments in self._done:
+            self._call(method, *arguments)
+
     def _call(self, method, *arguments, by_shard=None):
         return self.corpus.call(method, *arguments, by_shard=by_shard)
 
@@ -62,9 +68,7 @@ class ClusterChain:
             try:
                 if lost:
                     self.corpus.make_actors()
-                    self._begin()
-                    for method, arguments in self._done:
-                        self._call(method, *arguments)
+                    self._begin_again()
                     lost = False
                 return work()
             except WorkerLost:
@@ -149,8 +153,13 @@ class ClusterChain:
         """Topics, (n_components, n_features) float32, and the shares of topics in each draw that was used."""
         return self._recovering(lambda: self._call("means", packed(self.priors), method))[0]
 
-    def save(self, name):
-        """Write the state of the workers to files that begin with `name`. After the loss of a worker it is read."""
+    def save_parts(self, folder, name):
+        """Write the state of the workers to files in a folder. After the loss of a worker it is read from there."""
+        name = str(folder / name)
         self._recovering(lambda: self._call("save", name))
         stream = self._recovering(lambda: self.corpus.call_first("stream"))
         self._beginning, self._done = ("begin_at", (packed(self._sent), stream, self.n_sweeps, name)), []
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._recovering(self._begin_again)

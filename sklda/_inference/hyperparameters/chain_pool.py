@@ -162,6 +162,9 @@ class _Renumbered:
     def before(self, index):
         self.listener.before(self.numbers[index])
 
+    def resumed(self, index, n_sweeps):
+        self.listener.resumed(self.numbers[index], n_sweeps)
+
     def after(self, index, chain):
         stop = self.listener.after(self.numbers[index], chain)
         if stop:

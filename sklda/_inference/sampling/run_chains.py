@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklda._inference.journal import recorded
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing, annealed_sweep
 from sklda._inference.sampling.prior_learning import PriorLearning
@@ -77,42 +78,99 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
         depend on it.
     listener : object, default=None
         ``listener.before(index)`` is called before every sweep of chain `index`, and ``listener.after(index, chain)``
-        after it. If the latter returns True, this chain ends.
+        after it. If the latter returns True, this chain ends. ``listener.resumed(index, n_sweeps)`` is called if the
+        first sweeps of a chain come from a journal.
     schedule : Schedule, default=None
         None: only the sweeps and their trace.
 
     Returns
     -------
     list of GibbsChain
-        The chains after their sweeps. With the processes of a joblib backend they are not the objects that were passed.
+        The chains after their sweeps. With the processes of a joblib backend, or with a journal, they are not the
+        objects that were passed.
     """
-    if len(chains) == 1:
-        chain = chains[0]
-        return [chain.with_workers(n_jobs, lambda stop: _run(0, chain, n_sweeps, listener, schedule, stop))]
-    tasks = [(index, chain, n_sweeps, listener, schedule) for index, chain in enumerate(chains)]
-    # With one chain at a time, the listener is called in the caller's thread, which some callbacks need.
-    return in_parallel(_run, tasks, n_jobs, always_in_threads=False)
 
-
-def _run(index, chain, n_sweeps, listener, schedule, stop):
-    if listener is None and schedule is None:
-        chain.trace += chain.sweeps(n_sweeps, stop)
-        return chain
-    recorder = _Recorder(chain, n_sweeps, schedule) if schedule is not None else None
-    for _ in range(n_sweeps):
+    def found(results):
         if listener is not None:
-            listener.before(index)
+            for index, (result, chain) in enumerate(zip(results, chains, strict=True)):
+                listener.resumed(index, result.n_sweeps - chain.n_sweeps)
+
+    def work(journal):
+        savers = [None if journal is None else journal.saver(index) for index in range(len(chains))]
+        tasks = [
+            (index, chain, n_sweeps, listener, schedule, saver)
+            for index, (chain, saver) in enumerate(zip(chains, savers, strict=True))
+        ]
+        if len(chains) == 1:
+            run = _Run.begin(*tasks[0])
+            return [run.chain.with_workers(n_jobs, lambda stop: run.go(listener, savers[0], stop))]
+        # With one chain at a time, the listener is called in the caller's thread, which some callbacks need.
+        return in_parallel(_run, tasks, n_jobs, always_in_threads=False)
+
+    return recorded("run_chains", work, found)
+
+
+def _run(index, chain, n_sweeps, listener, schedule, saver, stop):
+    return _Run.begin(index, chain, n_sweeps, listener, schedule, saver).go(listener, saver, stop)
+
+
+class _Run:
+    """A chain during its sweeps: the state that a journal saves.
+
+    Attributes
+    ----------
+    index : int
+        Number of the chain.
+    chain : GibbsChain
+    recorder : _Recorder or None
+    n_left : int
+        Number of sweeps that are left.
+    """
+
+    def __init__(self, index, chain, n_sweeps, recorder):
+        self.index, self.chain, self.n_left, self.recorder = index, chain, n_sweeps, recorder
+
+    @classmethod
+    def begin(cls, index, chain, n_sweeps, listener, schedule, saver):
+        """The run of a chain; at its last state in the journal, if there is one."""
+        run = None if saver is None else saver.load(chain.corpus)
+        if run is None:
+            return cls(index, chain, n_sweeps, None if schedule is None else _Recorder(chain, n_sweeps, schedule))
+        if listener is not None:
+            listener.resumed(index, run.chain.n_sweeps - chain.n_sweeps)
+        return run
+
+    def go(self, listener, saver, stop):
+        """Make the sweeps that are left, and return the chain."""
+        chain, recorder = self.chain, self.recorder
+        while self.n_left:
+            if listener is None and recorder is None:
+                chain.trace += chain.sweeps(1, stop)
+                ends = False
+            else:
+                ends = self._sweep(listener, stop)
+            self.n_left = 0 if ends else self.n_left - 1
+            if saver is not None:
+                # A listener that ends a chain may not do so again.
+                saver.save(chain, self, now=ends)
+        if recorder is not None:
+            recorder.end()
+        return chain
+
+    def _sweep(self, listener, stop):
+        """Sweep once; return whether the chain ends."""
+        chain, recorder = self.chain, self.recorder
+        if listener is not None:
+            listener.before(self.index)
         (chain if recorder is None else recorder).sweep(stop)
         stop()
         if recorder is None:
             chain.record()
         else:
             recorder.after_sweep()
-        if (listener is not None and listener.after(index, chain)) or (recorder is not None and recorder.converged()):
-            break
-    if recorder is not None:
-        recorder.end()
-    return chain
+        if listener is not None and listener.after(self.index, chain):
+            return True
+        return recorder is not None and recorder.converged()
 
 
 class _Recorder:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import softmax
 
-from sklda._inference import random
+from sklda._inference import journal, random
 from sklda._inference.evidence.bennett import sweeps_of_start
 from sklda._inference.parallel import in_parallel
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
@@ -99,6 +99,7 @@ class Scan:
         except KeyboardInterrupt:
             if not self.by_count:
                 raise
+            journal.end_early()
             unfinished = "the fit was interrupted"
         return self._result(unfinished)
 

@@ -1,0 +1,202 @@
+"""Checkpoints of fits: which folders they may use, and how a fit continues from one."""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+from sklearn.utils.validation import _check_feature_names
+
+from sklda._callbacks import with_callbacks
+from sklda._fitting import all_or_nothing
+from sklda._persistence import without_dask
+from sklda._inference import journal
+from sklda._inference.types import Counts
+from sklda.callbacks import Checkpoint, check_samples
+
+# Attributes that scikit-learn gives to estimators with callbacks.
+_OF_CALLBACKS = ("_skl_callbacks", "_callback_fit_ctx", "_skl_callbacks_to_teardown", "_parent_callback_ctx")
+
+_COPIES = (
+    "{0} fits copies of its estimator, and a Checkpoint saves a single fit: take it away from the estimator with "
+    "set_callbacks() before the fit of {0}."
+)
+
+
+class CheckpointMixin:
+    """Estimators whose fits can be saved by a `Checkpoint`, and continued."""
+
+    # Whether the fit has chains.
+    _samples = True
+
+    @classmethod
+    def resume(cls, path: str | os.PathLike[str], X: Counts, *, callbacks: Sequence[Any] = ()) -> Self:
+        """Continue a fit from its checkpoint, to the planned end.
+
+        The parameters, y and the metadata of the fit are those of the checkpoint. The fit goes on saving there.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The folder of a `sklda.callbacks.Checkpoint`. Its files are pickles, which can run code when they are
+            loaded: resume only from folders that you trust.
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            The X of the fit.
+        callbacks : sequence of callbacks, default=()
+            More callbacks, which are not saved. They hear only of what is still to do.
+
+        Returns
+        -------
+        estimator
+            The fitted estimator, with the same draws as without the interruption. If the fit had ended, its result.
+
+        Raises
+        ------
+        ValueError
+            If the folder has no checkpoint, or one of another X, of another estimator or of another version of sklda.
+
+        Warns
+        -----
+        UserWarning
+            If a file is damaged. Then an earlier state is used.
+        """
+        folder, corpus = Path(path).absolute(), cls._read(X)
+        facts = _facts(folder, cls, corpus)
+        estimator, y, metadata = journal.read_value(folder, corpus)
+        if not isinstance(estimator, cls):
+            raise ValueError(f"{folder} is the checkpoint of another {facts['estimator']}.")
+        _check_feature_names(estimator, X, reset=False)
+        estimator.set_callbacks(Checkpoint(path, every=facts["every"]), *callbacks)  # type: ignore[attr-defined]
+        return estimator._continue(folder, corpus, {"X": X, "y": y}, metadata, facts)
+
+    @all_or_nothing
+    @with_callbacks
+    def _continue(self, folder, corpus, data, metadata, facts):
+        if (fitted := journal.read_fitted(folder, corpus)) is None:
+            if self.verbose:
+                print(f"[{type(self).__name__}] continues the fit of {facts['begun']} in {folder}", flush=True)
+            fitted = self._fit_in(folder, corpus, data, metadata, facts["every"])
+        return self._take(fitted)
+
+    def _fit_and_save(self, corpus, data, metadata):
+        """``_fit(corpus, data, **metadata)``, with checkpoints if the estimator has the callback."""
+        checkpoints = [each for each in getattr(self, "_skl_callbacks", ()) if isinstance(each, Checkpoint)]
+        if not checkpoints:
+            return self._fit(corpus, data, **metadata)
+        if len(checkpoints) > 1:
+            raise ValueError(f"an estimator can have one Checkpoint, not {len(checkpoints)}.")
+        check_samples(self)
+        _check_not_in_a_search(self)
+        (checkpoint,) = checkpoints
+        folder = Path(checkpoint.path).absolute()
+        _make(folder, self, corpus, (data["y"], metadata), checkpoint.every)
+        return self._fit_in(folder, corpus, data, metadata, checkpoint.every, is_new=True)
+
+    def _fit_in(self, folder, corpus, data, metadata, every, is_new=False):
+        """Fit with the journal in a folder."""
+        kept = journal.Journal(folder, corpus, every)
+        try:
+            with journal.active(kept):
+                fitted = self._fit(corpus, data, **metadata)
+            kept.finish(without_dask(fitted))
+        except Exception:
+            kept.close()
+            # Errors at the beginning, such as those of parameters, leave nothing to continue.
+            if is_new and kept.empty:
+                journal.remove(folder)
+            raise
+        finally:
+            kept.close()
+        return fitted
+
+
+def _make(folder, estimator, corpus, given, every):
+    """Begin a checkpoint in a folder, in place of one of a fit that has ended."""
+    name = type(estimator).__name__
+    if folder.is_dir() and (folder / "fitted").exists():
+        journal.remove(folder)
+    # A process may have been killed before its header was in its place.
+    elif folder.is_dir() and any(file.suffix != ".new" for file in folder.iterdir()):
+        if not (folder / "header").exists():
+            raise ValueError(f"{folder} has files that are no checkpoint: give a new or an empty folder.")
+        raise ValueError(_unfinished(folder, name))
+    folder.mkdir(parents=True, exist_ok=True)
+    bare = copy.copy(estimator)
+    for attribute in _OF_CALLBACKS:
+        vars(bare).pop(attribute, None)
+    facts = {
+        "sklda": version("sklda"),
+        "estimator": name,
+        "every": every,
+        "shape": [corpus.n_documents, corpus.n_features],
+        "fingerprint": corpus.fingerprint,
+        "begun": time.strftime("%Y-%m-%d %H:%M:%S"),
+    }
+    try:
+        journal.create(folder, facts, (bare, *given), (type(corpus), corpus.fingerprint))
+    except FileExistsError:
+        raise ValueError(_unfinished(folder, name)) from None
+    except OSError:
+        raise
+    except Exception as error:
+        journal.remove(folder)
+        raise TypeError(
+            f"the {name} or the arguments of its fit cannot be pickled, so they cannot be saved: {error}. Functions "
+            "must be defined at the top level of a module."
+        ) from error
+
+
+def _unfinished(folder, name):
+    return (
+        f"{folder} has the checkpoint of a fit that has not ended. If the fit does not run any more, continue it with "
+        f"{name}.resume({os.fspath(folder)!r}, X), or delete the folder to begin again."
+    )
+
+
+def _facts(folder, cls, corpus):
+    """The facts of the checkpoint in a folder, if it can be continued with this class and corpus."""
+    try:
+        facts = journal.read_facts(folder)
+    except ValueError:
+        raise ValueError(
+            f"{folder} has no checkpoint that can be read: give the folder of a Checkpoint, or fit again."
+        ) from None
+    if facts["format"] != journal.FORMAT:
+        raise ValueError(
+            f"the checkpoint {folder} was made by sklda {facts['sklda']}, and sklda {version('sklda')} cannot continue "
+            f"it: continue it with sklda {facts['sklda']}, or fit again."
+        )
+    if facts["estimator"] != cls.__name__ and facts["estimator"] not in _names_of_subclasses(cls):
+        name = facts["estimator"]
+        raise ValueError(f"{folder} is the checkpoint of a {name}: continue it with {name}.resume.")
+    shape = [corpus.n_documents, corpus.n_features]
+    if facts["shape"] != shape or facts["fingerprint"] != corpus.fingerprint:
+        raise ValueError(
+            f"{folder} is the checkpoint of a fit on another X, of shape {tuple(facts['shape'])}; this X has shape "
+            f"{tuple(shape)}. Give the X of the fit."
+        )
+    return facts
+
+
+def _names_of_subclasses(cls):
+    return {name for each in cls.__subclasses__() for name in (each.__name__, *_names_of_subclasses(each))}
+
+
+def _check_not_in_a_search(estimator):
+    """Refuse fits of a search. The last step of a pipeline has the folder for itself."""
+    context = getattr(estimator, "_parent_callback_ctx", None)
+    while context is not None:
+        if context.estimator_name != "Pipeline":
+            raise ValueError(_COPIES.format(context.estimator_name))
+        context = context.parent
+
+
+def refuse_copies(estimator, owner):
+    """Refuse an estimator with a Checkpoint, because its copies would share the folder."""
+    if any(isinstance(each, Checkpoint) for each in getattr(estimator, "_skl_callbacks", ())):
+        raise ValueError(_COPIES.format(type(owner).__name__))

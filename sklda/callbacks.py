@@ -1,0 +1,91 @@
+"""Callbacks for the estimators: checkpoints of long fits."""
+
+from __future__ import annotations
+
+import os
+from numbers import Real
+from typing import Any
+
+from sklearn.utils import check_scalar
+
+__all__ = ["Checkpoint"]
+
+
+class Checkpoint:
+    """Saves a fit while it runs, so that it can be continued after the process was killed.
+
+    Give it to an estimator that samples, with ``set_callbacks``. After an interruption,
+    ``type(estimator).resume(path, X)`` continues the fit to its planned end. The draws are the same, bit for bit, as
+    without the interruption.
+
+    The folder has the results of the parts of the fit that have ended, and the last two states of the chains. It does
+    not have X. Files are pickles: load only those that you trust. When the fit has ended, the folder has the fitted
+    attributes.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The folder. `fit` makes it. If there is one, it must be empty, or have the checkpoint of a fit that has ended,
+        which is replaced. Chains in other processes or on other machines save their states themselves, so these must
+        reach the folder.
+    every : float, default=60.0
+        Seconds between two saves of a chain. It becomes longer if saving would take more than 1 % of the time.
+
+    Warns
+    -----
+    UserWarning
+        If a state cannot be saved, for example because the disk is full. The fit continues, and the last checkpoint
+        stays.
+
+    See Also
+    --------
+    sklda.GibbsLDA.resume : Continues the fit.
+
+    Notes
+    -----
+    A resumed fit needs the versions of sklda, NumPy and SciPy of the first one, and the same kind of processor. Other
+    callbacks are not saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklda import GibbsLDA
+    >>> from sklda.callbacks import Checkpoint
+    >>> from sklda.datasets import make_lda_corpus
+    >>> X = make_lda_corpus(20, 50, 3, random_state=0).data
+    >>> folder = tempfile.mkdtemp()
+    >>> lda = GibbsLDA(3, max_iter=50, random_state=0).set_callbacks(Checkpoint(folder, every=30)).fit(X)
+    >>> again = GibbsLDA.resume(folder, X)
+    >>> bool((again.topic_assignments_ == lda.topic_assignments_).all())
+    True
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, every: float = 60.0) -> None:
+        self.path = os.fspath(path)
+        self.every = float(check_scalar(every, "every", Real, min_val=0))
+
+    def __repr__(self) -> str:
+        return f"Checkpoint({self.path!r}, every={self.every:g})"
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Refuse estimators that do not sample. Called by `fit`."""
+        check_samples(estimator)
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Do nothing. Called by `fit`."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Do nothing. Called by `fit`."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        """Do nothing. Called by `fit`."""
+        return False
+
+
+def check_samples(estimator):
+    """Raise a TypeError if the fit of an estimator has no chains to save."""
+    if not getattr(estimator, "_samples", False) or getattr(estimator, "method", None) == "variational":
+        raise TypeError(
+            f"Checkpoint saves chains of Gibbs sampling, and this {type(estimator).__name__} has none: take the "
+            "callback away with set_callbacks(), or give it to an estimator that samples, such as GibbsLDA."
+        )

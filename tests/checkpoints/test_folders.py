@@ -1,0 +1,391 @@
+"""Which folders are accepted, what a damaged file and a full disk do, and what is refused."""
+
+import contextlib
+import errno
+import importlib.util
+import json
+import pickle
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checkpoint_cases import gibbs, topic_count
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA
+from sklda._inference import frames, journal
+from sklda._inference.sampling.collapsed import GibbsChain
+from sklda.callbacks import Checkpoint
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "deep" / "fit"
+
+
+@pytest.fixture
+def whole(corpus):
+    return gibbs()().fit(corpus)
+
+
+def saved_in(folder, make=None):
+    return (make or gibbs())().set_callbacks(Checkpoint(folder, every=0))
+
+
+@pytest.fixture
+def interrupted(saves, folder, corpus):
+    """A folder with a fit that was interrupted in sweep 24."""
+    saves.interrupt(26, lambda: saved_in(folder).fit(corpus))
+    return folder
+
+
+def files(folder):
+    return sorted(file.name for file in folder.iterdir())
+
+
+def copied(folder, name, X):
+    other = folder.with_name(name)
+    shutil.copytree(folder, other)
+    return GibbsLDA.resume(other, X).set_callbacks()
+
+
+# Folders
+
+
+def test_files(interrupted, corpus):
+    assert files(interrupted) == ["chain-0.0", "chain-0.1", "header", "results"]
+    GibbsLDA.resume(interrupted, corpus)
+    assert files(interrupted) == ["fitted", "header"]
+
+
+def test_files_do_not_have_the_corpus(interrupted, corpus):
+    words = np.repeat(corpus.indices, corpus.data).astype(np.int32)
+    for file in interrupted.iterdir():
+        assert words[:50].tobytes() not in file.read_bytes()
+
+
+def test_an_unfinished_fit_is_not_replaced(interrupted, corpus, whole, same_fit):
+    with pytest.raises(ValueError, match=r"has not ended.*GibbsLDA\.resume\('.*fit', X\), or delete the folder"):
+        saved_in(interrupted).fit(corpus)
+    assert same_fit(GibbsLDA.resume(interrupted, corpus).set_callbacks(), whole)
+
+
+def test_a_fit_that_has_ended_is_replaced(folder, corpus, same_fit):
+    saved_in(folder).fit(corpus)
+    other = saved_in(folder, gibbs(random_state=1)).fit(corpus)
+    assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), pickle.loads(pickle.dumps(other.set_callbacks())))
+
+
+def test_other_files_are_left_alone(folder, corpus):
+    folder.mkdir(parents=True)
+    (folder / "thesis.tex").write_text("theorem")
+    with pytest.raises(ValueError, match="no checkpoint: give a new or an empty folder"):
+        saved_in(folder).fit(corpus)
+    assert files(folder) == ["thesis.tex"]
+
+
+def test_a_file_in_place_of_the_folder(tmp_path, corpus):
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        saved_in(tmp_path / "file").fit(corpus)
+
+
+def test_an_error_at_the_beginning_leaves_nothing(folder, corpus):
+    with pytest.raises(ValueError, match="burn_in"):
+        saved_in(folder, gibbs(burn_in=100)).fit(corpus)
+    assert not folder.exists()
+
+
+def test_a_fit_that_cannot_be_pickled(folder, corpus):
+    lda = saved_in(folder, gibbs(init=Local(corpus)))
+    with pytest.raises(TypeError, match="GibbsLDA or the arguments of its fit cannot be pickled"):
+        lda.fit(corpus)
+    assert not folder.exists()
+
+
+class Local:
+    """A model that cannot be pickled."""
+
+    def __init__(self, X):
+        self.components_, self.made = np.ones((3, X.shape[1])), lambda: None
+
+    def transform(self, X):
+        return np.full((X.shape[0], 3), 1 / 3)
+
+
+# Resume
+
+
+def test_another_corpus(interrupted, corpus):
+    other = corpus.toarray()
+    other[5, :2] = other[5, 1::-1] + 1
+    for X, words in ((other, "another X"), (other[:20], r"\(40, 30\); this X has shape \(20, 30\)")):
+        with pytest.raises(ValueError, match=words):
+            GibbsLDA.resume(interrupted, X)
+
+
+@pytest.mark.parametrize(
+    "kind", [np.asarray, lambda X: X.tocoo(), lambda X: X.astype(float)], ids=["dense", "coo", "float"]
+)
+def test_the_same_corpus_in_another_form(interrupted, corpus, whole, same_fit, kind):
+    X = kind(corpus.toarray() if kind is np.asarray else corpus)
+    assert same_fit(GibbsLDA.resume(interrupted, X).set_callbacks(), whole)
+
+
+def test_names_of_words(saves, folder, corpus):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(corpus.toarray(), columns=[f"word {v}" for v in range(corpus.shape[1])])
+    saves.interrupt(20, lambda: saved_in(folder).fit(X))
+    with pytest.raises(ValueError, match="feature names"):
+        GibbsLDA.resume(folder, X.rename(columns=str.upper))
+    assert GibbsLDA.resume(folder, X).feature_names_in_[2] == "word 2"
+
+
+def test_another_class(interrupted, corpus):
+    with pytest.raises(ValueError, match=r"checkpoint of a GibbsLDA: continue it with GibbsLDA\.resume"):
+        CompoundLDA.resume(interrupted, corpus)
+
+
+def test_no_checkpoint(tmp_path, corpus):
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(ValueError, match="has no checkpoint that can be read"):
+            GibbsLDA.resume(path, corpus)
+
+
+def test_another_version(interrupted, corpus):
+    line, rest = (interrupted / "header").read_bytes().split(b"\n", 1)
+    facts = json.loads(line) | {"format": 0, "sklda": "0.0.1"}
+    (interrupted / "header").write_bytes(json.dumps(facts).encode() + b"\n" + rest[:-7])
+    with pytest.raises(ValueError, match=r"made by sklda 0\.0\.1, .* cannot continue it"):
+        GibbsLDA.resume(interrupted, corpus)
+
+
+def test_another_order_of_calls(interrupted, corpus):
+    """As from a changed version with the same format."""
+    shutil.copy(interrupted / "results", interrupted / "chain-7.0")
+    with open(interrupted / "results", "r+b", buffering=0) as file:
+        file.truncate(0)
+        frames.dump(file, (0, 0), ("another", None), (None, ""))
+    with pytest.raises(ValueError, match="is of another fit: its call 0 is another, and not _initialise"):
+        GibbsLDA.resume(interrupted, corpus)
+
+
+def test_verbose(interrupted, saves, folder, corpus, capsys):
+    shutil.rmtree(folder)
+    saves.interrupt(26, lambda: saved_in(folder, gibbs(verbose=1)).fit(corpus))
+    capsys.readouterr()
+    GibbsLDA.resume(folder, corpus)
+    first, second, third, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("[GibbsLDA] continues the fit of 20")
+    assert second.startswith("[GibbsLDA] chain 1 of 1 continues after sweep 23 of 40, ")
+    assert "sweep 24 of 40" in third
+
+
+def test_ctrl_c(saves, folder, corpus, whole, same_fit):
+    lda = saved_in(folder)
+    saves.interrupt(12, lambda: lda.fit(corpus), KeyboardInterrupt)
+    assert not hasattr(lda, "components_")
+    assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), whole)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("at", [3, 5], ids=["in the runs", "in the last sweeps"])
+def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, at):
+    whole = topic_count()().fit(corpus)
+    saves.interrupted, saves.error = at, KeyboardInterrupt
+    lda = saved_in(folder, topic_count()).fit(corpus)
+    assert lda.n_sweeps_ < whole.n_sweeps_
+    assert "fitted" not in files(folder)
+    assert same_fit(TopicCountLDA.resume(folder, corpus).set_callbacks(), whole)
+
+
+def test_a_callback_that_ends_a_chain(saves, folder, corpus, same_fit):
+    """The callback is not there when the fit continues, but the chain has ended."""
+    pytest.importorskip("sklearn.callback")
+    make = gibbs(n_chains=2)
+    ended = make().set_callbacks(End(9)).fit(corpus)
+    begun = make().set_callbacks(Checkpoint(folder, every=0), End(9))
+    saves.interrupt(20, lambda: begun.fit(corpus))
+    assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), ended.set_callbacks())
+
+
+class End:
+    """Ends the first chain after a number of tasks."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def setup(self, estimator, context):
+        pass
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator, context):
+        self.left -= context.task_name == "sweep"
+        return self.left == 0
+
+
+def test_parts_of_a_chain(saves, folder, corpus, monkeypatch, whole, same_fit):
+    """A chain whose state is elsewhere saves it beside the file of the chain."""
+
+    def save_parts(chain, folder, name):
+        (folder / f"part of {name}").write_text(str(chain.n_sweeps))
+
+    monkeypatch.setattr(GibbsChain, "save_parts", save_parts, raising=False)
+    saves.interrupt(20, lambda: saved_in(folder).fit(corpus))
+    parts = {file.name: int(file.read_text()) for file in folder.glob("part of *")}
+    # The save that was interrupted is in place of one of them.
+    assert sorted(parts) == ["part of chain-0.0", "part of chain-0.1"]
+    assert abs(np.subtract(*parts.values())) == 1
+    assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), whole)
+
+
+# Damage
+
+
+def test_a_truncated_state(interrupted, corpus, whole, same_fit):
+    """The one before is used; without both, the chain begins again."""
+    newest, before = sorted(interrupted.glob("chain-*"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
+    with open(newest, "r+b") as file:
+        file.truncate(newest.stat().st_size // 2)
+    with pytest.warns(UserWarning, match=rf"{newest.name} in the checkpoint .* continues from {before.name}"):
+        assert same_fit(copied(interrupted, "one", corpus), whole)
+    before.write_bytes(before.read_bytes()[:-1] + b"?")
+    with pytest.warns(UserWarning, match="cannot be read: the chain begins again"):
+        assert same_fit(copied(interrupted, "both", corpus), whole)
+
+
+@pytest.mark.parametrize("change", [lambda data: data[:-20], lambda data: data + b"\x00" * 5, lambda data: data[:3]])
+def test_truncated_results(interrupted, corpus, whole, same_fit, change):
+    file = interrupted / "results"
+    file.write_bytes(change(file.read_bytes()))
+    with pytest.warns(UserWarning, match=r"the last \d+ bytes of .*results are damaged"):
+        assert same_fit(GibbsLDA.resume(interrupted, corpus).set_callbacks(), whole)
+
+
+@pytest.mark.parametrize("name", ["header", "fitted"])
+def test_other_damaged_files(folder, corpus, name):
+    saved_in(folder).fit(corpus)
+    (folder / name).write_bytes((folder / name).read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"no checkpoint that can be read|fitted is damaged"):
+        GibbsLDA.resume(folder, corpus)
+
+
+@contextlib.contextmanager
+def full_disk(monkeypatch, n_bytes):
+    """No file can grow beyond a size."""
+    if sys.platform == "win32":
+        monkeypatch.setattr(frames._Body, "write", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+        yield
+        return
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("from_sweep", [1, 15])
+def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep):
+    pytest.importorskip("sklearn.callback")
+    monkeypatch.setattr(journal, "SHARE", np.inf)
+    disk = contextlib.ExitStack()
+    lda = gibbs()().set_callbacks(
+        Checkpoint(folder, every=0), AtSweep(from_sweep, lambda: disk.enter_context(full_disk(monkeypatch, 3000)))
+    )
+    with disk, pytest.warns(UserWarning, match="could not be saved .* The fit continues"):
+        lda.fit(corpus)
+    assert same_fit(lda.set_callbacks(), whole)
+    assert "fitted" not in files(folder)
+    assert not [name for name in files(folder) if name.endswith("new")]
+    assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), whole)
+
+
+class AtSweep(End):
+    def __init__(self, after, do):
+        super().__init__(after)
+        self.do = do
+
+    def on_fit_task_end(self, estimator, context):
+        if super().on_fit_task_end(estimator, context):
+            self.do()
+
+
+# Refused
+
+
+@pytest.mark.parametrize(
+    "estimator", [CollapsedVariationalLDA(3), CompoundLDA(3, method="variational")], ids=["cvb0", "variational EM"]
+)
+def test_estimators_without_chains(estimator, corpus, folder):
+    with pytest.raises(TypeError, match=rf"this {type(estimator).__name__} has none: take the callback away"):
+        estimator.set_callbacks(Checkpoint(folder)).fit(corpus)
+    assert not folder.exists()
+
+
+def test_estimators_of_others(folder):
+    pytest.importorskip("sklearn.callback")
+    with pytest.raises(TypeError, match="this LogisticRegression has none"):
+        Checkpoint(folder).setup(LogisticRegression(), None)
+
+
+def test_searches(corpus, folder):
+    pytest.importorskip("sklearn.callback")
+    search = GridSearchCV(saved_in(folder), {"n_components": [2, 3]}, cv=2, error_score="raise")
+    with pytest.raises(ValueError, match="GridSearchCV fits copies of its estimator"):
+        search.fit(corpus)
+    with pytest.raises(ValueError, match="ConsensusTopics fits copies of its estimator"):
+        ConsensusTopics(saved_in(folder), n_fits=2).fit(corpus)
+    assert not folder.exists()
+
+
+def test_pipelines(saves, folder, same_fit):
+    texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"] * 5
+    whole = make_pipeline(CountVectorizer(), gibbs()()).fit(texts)
+    pipeline = make_pipeline(CountVectorizer(), saved_in(folder))
+    saves.interrupt(20, lambda: pipeline.fit(texts))
+    resumed = GibbsLDA.resume(folder, whole[0].transform(texts))
+    assert same_fit(resumed.set_callbacks(), whole[-1])
+
+
+def test_two_checkpoints(corpus, folder):
+    with pytest.raises(ValueError, match="one Checkpoint, not 2"):
+        gibbs()().set_callbacks(Checkpoint(folder), Checkpoint(folder)).fit(corpus)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [({"path": 3}, TypeError), ({"path": "a", "every": -1}, ValueError), ({"path": "a", "every": "1"}, TypeError)],
+)
+def test_arguments(arguments, error):
+    with pytest.raises(error):
+        Checkpoint(**arguments)
+
+
+def test_clones_and_pickles_keep_the_checkpoint(folder):
+    lda = saved_in(folder)
+    assert str(folder) in repr(pickle.loads(pickle.dumps(lda))._skl_callbacks)
+    clone(lda)
+
+
+def test_older_versions_of_scikit_learn(monkeypatch):
+    """Without `sklearn.callback`, estimators accept a Checkpoint and nothing else."""
+    monkeypatch.setitem(sys.modules, "sklearn.callback", None)
+    path = Path(sys.modules["sklda._callbacks"].__file__)
+    spec = importlib.util.spec_from_file_location("sklda._callbacks_of_older_versions", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    estimator = module.CallbackSupportMixin().set_callbacks(Checkpoint("folder"))
+    assert estimator._skl_callbacks[0].path == "folder"
+    assert estimator.set_callbacks()._skl_callbacks == []
+    with pytest.raises(TypeError, match=r"End.* is not a Checkpoint: other callbacks need scikit-learn 1\.9"):
+        estimator.set_callbacks(End(1))

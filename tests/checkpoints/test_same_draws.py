@@ -1,0 +1,133 @@
+"""A resumed fit has the same results as one without an interruption, bit for bit, for every estimator."""
+
+import joblib
+import numpy as np
+import pytest
+from checkpoint_cases import compound, covariate, empirical_bayes, gibbs, labeled, topic_count
+
+from sklda import GibbsLDA
+from sklda._inference.sampling import choice
+from sklda.callbacks import Checkpoint
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("sampler", choice.SAMPLERS)
+def test_samplers(check, sampler, n_jobs):
+    check(gibbs(sampler=sampler, n_chains=1, n_jobs=n_jobs))
+
+
+@pytest.mark.parametrize("sampler", ["collapsed", "partitioned"])
+def test_sparse_samplers(check, monkeypatch, sampler):
+    monkeypatch.setattr(choice, "_LEAST_PARTITIONED", 2)
+    monkeypatch.setitem(choice.COSTS, "sparse", (0, 0, 0, 0, 0))
+    check(gibbs(sampler=sampler))
+
+
+def test_chains_in_threads(check):
+    check(gibbs(n_chains=3, n_jobs=2))
+
+
+@pytest.mark.parametrize("n_chains", [1, 2])
+def test_processes(check, n_chains):
+    with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+        # The saves of a chain in another process count on from those before it.
+        check(gibbs(n_chains=n_chains, max_iter=20), points=(8 + 11 * (n_chains - 1),))
+
+
+@pytest.mark.parametrize("init", ["random", "sequential", "prune"])
+def test_inits(check, init):
+    check(gibbs(init=init))
+
+
+def test_search(check):
+    check(gibbs(init="search", learn_priors=False, max_iter=10, n_chains=2, n_jobs=2), points=(0.5,))
+
+
+def test_a_model_as_init(check, corpus):
+    model = GibbsLDA(3, max_iter=5, random_state=0).fit(corpus)
+    check(gibbs(init=model), points=(0.5,))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        # Several M-steps before and after the interruption.
+        {"max_iter": 120},
+        {"learn_priors": "symmetric", "max_iter": 120},
+        {"learn_priors": False},
+        {"doc_topic_prior": [0.1, 0.2, 0.3]},
+        {"topic_word_prior": 0.1, "burn_in": 7},
+        {"seed_words": {0: [1, 2], 1: [5]}},
+        {"snapshot_every": 7},
+        {"tol": 0.05, "max_iter": 400, "init": "random"},
+        {"point_estimate": "cgs", "draw_every": 3},
+    ],
+    ids=lambda parameters: ", ".join(parameters),
+)
+def test_parameters(check, parameters):
+    check(gibbs(**parameters))
+
+
+def test_warm_start(check, corpus):
+    check(
+        gibbs(warm_start=True, n_chains=2),
+        prepare=lambda lda: lda.fit(corpus).set_params(max_iter=15),
+    )
+
+
+def test_generators_as_random_state(check):
+    for kind in (np.random.default_rng, np.random.RandomState):
+        check(lambda kind=kind: GibbsLDA(3, max_iter=10, random_state=kind(1)), points=(0.5,))
+
+
+@pytest.mark.parametrize("method", ["augmented", "langevin"])
+def test_compound(check, corpus, method):
+    check(compound(method=method), collections=np.arange(corpus.shape[0]) % 3)
+
+
+def test_covariate(check, corpus):
+    check(covariate(), covariates=np.linspace(-1, 1, corpus.shape[0])[:, None])
+
+
+@pytest.mark.parametrize("label_prior", ["frequency", "dependency"])
+def test_labeled(check, corpus, label_prior):
+    labels = np.arange(corpus.shape[0] * 4).reshape(-1, 4) % 3 == 0
+    check(labeled(label_prior=label_prior, n_shared=1), labels.astype(int), points=(0.6,))
+
+
+@pytest.mark.parametrize("method", ["skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"])
+def test_empirical_bayes(check, method):
+    check(empirical_bayes(method=method), points=(0.5,))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_topic_count(check, n_jobs):
+    check(topic_count(n_jobs=n_jobs), points=(4, 0.6))
+
+
+@pytest.mark.parametrize("parameters", [{"learn_priors": True}, {"method": "pmmh", "n_proposals": 20}], ids=str)
+def test_other_topic_counts(check, parameters):
+    check(topic_count(**parameters), points=(0.4,))
+
+
+def test_no_random_state(saves, corpus, same_fit, tmp_path):
+    """The seed comes from the checkpoint: two fits that continue from the same folder are the same."""
+    lda = gibbs(random_state=None)().set_callbacks(Checkpoint(tmp_path / "a", every=0))
+    saves.interrupt(10, lambda: lda.fit(corpus))
+    (tmp_path / "b").mkdir()
+    for file in (tmp_path / "a").iterdir():
+        (tmp_path / "b" / file.name).write_bytes(file.read_bytes())
+    saves.interrupt(10, lambda: GibbsLDA.resume(tmp_path / "a", corpus))
+    found = [GibbsLDA.resume(tmp_path / name, corpus).set_callbacks() for name in "ab"]
+    assert same_fit(*found)
+
+
+def test_several_interruptions(saves, corpus, same_fit, tmp_path):
+    lda = gibbs(n_chains=2, n_jobs=2)().set_callbacks(Checkpoint(tmp_path / "a", every=0))
+    saves.interrupt(9, lambda: lda.fit(corpus))
+    for _ in range(4):
+        saves.interrupt(13, lambda: GibbsLDA.resume(tmp_path / "a", corpus))
+    resumed = GibbsLDA.resume(tmp_path / "a", corpus).set_callbacks()
+    assert same_fit(resumed, gibbs(n_chains=2)().fit(corpus))
