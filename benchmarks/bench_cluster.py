@@ -67,7 +67,9 @@ def in_threads(X, priors, seed, n_threads, n_sweeps):
 def on_cluster(X, priors, seed, n_processes, threads, n_sweeps):
     """Seconds a sweep on a cluster, its log joint, bytes through the caller and cells that changed in a sweep."""
     with (
-        LocalCluster(n_workers=n_processes, threads_per_worker=threads, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(
+            n_workers=n_processes, threads_per_worker=threads, dashboard_address=None, silence_logs=50
+        ) as cluster,
         Client(cluster) as client,
     ):
         begin = time.perf_counter()

@@ -14,9 +14,9 @@ from sklearn.utils.validation import _check_feature_names
 
 from sklda._callbacks import with_callbacks
 from sklda._fitting import all_or_nothing
-from sklda._persistence import without_dask
 from sklda._inference import journal
 from sklda._inference.types import Counts
+from sklda._persistence import without_dask
 from sklda.callbacks import Checkpoint, check_samples
 
 # Attributes that scikit-learn gives to estimators with callbacks.

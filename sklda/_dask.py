@@ -59,7 +59,7 @@ def fit_on_cluster(estimator, corpus, data):
     kept = estimator.n_draws, estimator.draw_every, estimator.snapshot_every
     schedule = Schedule(*kept, estimator.tol, learning, annealing, estimator.burn_in)
     chains = [ClusterChain(corpus, priors, random.child(seed, 0, 0))]
-    run_chains(chains, estimator.max_iter, n_jobs=estimator.n_jobs, listener=progress, schedule=schedule)
+    chains = run_chains(chains, estimator.max_iter, n_jobs=estimator.n_jobs, listener=progress, schedule=schedule)
     progress.end(chains)
     return fitted(chains)
 

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA
 from sklda._dask import client_of_cluster
+from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings
 from sklda.inspection import top_words, topic_table
 from sklda.metrics import neg_ais_perplexity_scorer
@@ -208,3 +209,48 @@ def _texts():
     data = load_docstrings()
     names, X = np.asarray(data.feature_names), data.data.tocsr()[:120]
     return [" ".join(np.repeat(names[row.indices], row.data.astype(int))) for row in X]
+
+
+class _Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("n_sweeps", [3, 17, 29])
+def test_a_fit_on_a_cluster_continues_from_its_checkpoint(fitted, counts, blocks, processes, n_sweeps, tmp_path):
+    X, folder = blocks(counts, 5), tmp_path / "checkpoint"
+    lda = gibbs(snapshot_every=10)
+    lda.set_callbacks(Checkpoint(folder, every=0), _Interruption(n_sweeps))
+    with pytest.raises(_Killed):
+        lda.fit(X)
+    with pytest.raises(ValueError, match="another X"):
+        GibbsLDA.resume(folder, blocks(counts[:, ::-1], 5))
+    again = GibbsLDA.resume(folder, X)
+    np.testing.assert_array_equal(again.topic_assignments_.compute(), fitted.topic_assignments_.compute())
+    np.testing.assert_array_equal(again.components_, fitted.components_)
+    np.testing.assert_array_equal(again.log_joint_trace_, fitted.log_joint_trace_)
+    # The fit has ended, and its folder has what can be saved.
+    finished = GibbsLDA.resume(folder, X)
+    np.testing.assert_array_equal(finished.components_, fitted.components_)
+    with pytest.raises(AttributeError, match="was a Dask array"):
+        _ = finished.doc_topic_
+
+
+class _Interruption:
+    """A callback that raises an error after some sweeps."""
+
+    def __init__(self, n_sweeps):
+        self.left = n_sweeps
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        self.left -= context.task_name == "sweep"
+        if self.left == 0:
+            raise _Killed
