@@ -122,7 +122,7 @@ class Progress:
     def stage(self, text):
         """A stage has ended; `text` describes it. Returns whether a callback asks to stop the fit."""
         self.say(text)
-        # What callbacks compute does not belong to the fit.
+        # The calls of callbacks do not belong to the fit.
         with journal.active(None):
             stop = self.current_stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
         if not stop:
