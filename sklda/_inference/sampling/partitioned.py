@@ -54,7 +54,7 @@ class PartitionedChain(ThreadedChain):
         )
         # Each array has one row more than the kernel uses, so that two threads never write to the same cache line.
         self._scratch_by_thread = [
-            aligned_zeros((W, n, width), dtype) for n, dtype in ((6, np.double), (3, np.float32), (3, np.int32))
+            aligned_zeros((W, n * width), dtype) for n, dtype in ((6, np.double), (3, np.float32), (2, np.int32))
         ]
         self.acceptance_rate = np.nan
 
