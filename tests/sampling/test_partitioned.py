@@ -19,6 +19,12 @@ ALARM = 1e-5
 SHARED = [name for name in PRIORS if name != "alpha per document"]
 
 
+@pytest.fixture(autouse=True)
+def four_workers(monkeypatch):
+    """As in a large corpus."""
+    monkeypatch.setattr(partitioned, "_LEAST_WORKERS", 4)
+
+
 class ListsPartitioned(WordMajorPartitionedChain):
     """All documents are lists."""
 

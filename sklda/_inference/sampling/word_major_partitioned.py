@@ -77,6 +77,10 @@ class WordMajorPartitionedChain(PartitionedChain):
             longest = max(longest, int(np.diff(result[-1]).max()))
         return result, longest
 
+    def _n_opened(self):
+        """Words, in place of documents."""
+        return np.count_nonzero(self.corpus.word_frequencies)
+
     def _kernel(self):
         return _word_major_partitioned.run
 
