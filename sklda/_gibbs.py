@@ -114,8 +114,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of chains at a time; with a single chain and a sampler other than ``"collapsed"``, of workers or blocks
         of documents. In `transform`: number of blocks of 64 documents. Results do not depend on it.
     verbose : int, default=0
-        1 prints about ten lines for each chain, 2 a line for each sweep. Both say when `n_jobs` has no effect on one chain
-        of a large corpus.
+        1 prints about ten lines for each chain, 2 a line for each sweep. Both say when one chain of a large
+        corpus uses one core only.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the results of `fit` and of `transform` after it are reproducible.
 
@@ -387,9 +387,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
     def _advise(self, corpus):
         if self.sampler == "collapsed" and corpus.n_tokens >= 2 * TOKENS_PER_WORKER:
-            print(
-                f'[{type(self).__name__}] one chain of this sampler uses one core; sampler="partitioned" uses several'
-            )
+            print(f'[{type(self).__name__}] one chain uses one core here; sampler="partitioned" uses several')
 
     def _continues(self):
         """Whether `fit` continues the chains of the previous fit."""
