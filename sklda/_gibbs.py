@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
@@ -24,6 +25,7 @@ from sklda._inference.modes.initialisation import INITS, initialise_chains, star
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.partitioned import TOKENS_PER_WORKER
 from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, continued_priors, kind_of_learning, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
@@ -62,7 +64,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     sampler : {"collapsed", "partitioned", "grouped", "partially_collapsed"}, default="collapsed"
         All samplers have the posterior as their target. ``"collapsed"``: tokens are drawn one after the other from
         their exact full conditionals, with theta and phi integrated out. ``"partitioned"``: the collapsed sampler with
-        four to eight workers. At any time, workers draw tokens of different documents and different words. They share
+        two to eight workers. At any time, workers draw tokens of different documents and different words. They share
         the totals of topics; a Metropolis-Hastings step corrects for this. ``"partially_collapsed"``: phi is drawn
         given z; then the tokens of each document are drawn one after the other, with theta integrated out.
         ``"grouped"``: phi and theta are drawn given z; then all tokens are drawn given phi and theta. The last two can
@@ -115,7 +117,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of chains at a time; with a single chain and a sampler other than ``"collapsed"``, of workers or blocks
         of documents. In `transform`: number of blocks of 64 documents. Results do not depend on it.
     verbose : int, default=0
-        1 prints about ten lines for each chain, 2 a line for each sweep.
+        1 prints about ten lines for each chain, 2 a line for each sweep. Both say when one chain of a large
+        corpus uses one core only.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the results of `fit` and of `transform` after it are reproducible.
 
@@ -374,6 +377,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         if n_snapshots and self.verbose:
             size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
+        if self.verbose and len(chains) == 1 and effective_n_jobs(self.n_jobs) > 1:
+            self._advise(corpus)
         progress = Progress(self, data, fitted, len(chains), self.max_iter, annealing.n_sweeps)
         kept = self.n_draws, self.draw_every, self.snapshot_every
         schedule = Schedule(*kept, self.tol, learning, annealing, self.burn_in)
@@ -394,6 +399,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         if not is_dask(X) or client_of_cluster() is None:
             return super()._training_corpus(X)
         return self._with_tokens(with_features(self, self._read(X)))
+
+    def _advise(self, corpus):
+        if self.sampler == "collapsed" and corpus.n_tokens >= 2 * TOKENS_PER_WORKER:
+            print(f'[{type(self).__name__}] one chain uses one core here; sampler="partitioned" uses several')
 
     def _continues(self):
         """Whether `fit` continues the chains of the previous fit."""

@@ -152,16 +152,17 @@ static inline int vector_level(void)
 static inline int vector_level(void) { return 0; }
 #endif
 
-/* Draw n tokens of the open document once each: the tokens first, first + step, ... A token may have no topic yet, -1. */
+/* Draw n tokens of the open document once each: the tokens first, first + step, ... A token may have no topic yet, -1.
+ * The tokens of the next document probably begin at `next`: rows are fetched ahead. */
 static void draw_tokens(const dense_state *s, const int32_t *words, int64_t n_words, int64_t first, int64_t n,
-                        int64_t step, int32_t *topics)
+                        int64_t step, int64_t next, int32_t *topics)
 {
     if (s->vectors >= 2)
-        sweep_tokens_512(s, words, n_words, first, n, step, topics);
+        sweep_tokens_512(s, words, n_words, first, n, step, next, topics);
     else if (s->vectors == 1)
-        sweep_tokens_wide(s, words, n_words, first, n, step, topics);
+        sweep_tokens_wide(s, words, n_words, first, n, step, next, topics);
     else
-        sweep_tokens(s, words, n_words, first, n, step, topics);
+        sweep_tokens(s, words, n_words, first, n, step, next, topics);
 }
 
 #endif

@@ -1,6 +1,6 @@
 """Draw tokens from their full conditionals with dense weights, and update all counts (see _collapsed.pyx)."""
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 cdef extern from "_dense.h" nogil:
     ctypedef struct Dense "dense_state":
@@ -23,7 +23,7 @@ cdef extern from "_dense.h" nogil:
     int vector_level()
     void draw_tokens(
         const Dense* dense, const int32_t* words, int64_t n_words, int64_t first, int64_t n, int64_t step,
-        int32_t* topics)
+        int64_t next, int32_t* topics)
 
 
 cdef inline void set_rows(
@@ -82,7 +82,7 @@ cdef inline void sweep_document(
     cdef int64_t n = offsets[d + 1] - offsets[d]
     if n > 0:
         open_document(dense, alpha, &topics[offsets[d]], n)
-        draw_tokens(dense, &words[0], words.shape[0], offsets[d], n, 1, &topics[0])
+        draw_tokens(dense, &words[0], words.shape[0], offsets[d], n, 1, offsets[d + 1], &topics[0])
     else:
         memset(dense.counts, 0, dense.P * sizeof(int32_t))
 
@@ -91,3 +91,23 @@ cdef inline void store_totals(const Dense* dense, int64_t[::1] topic_totals) noe
     cdef int64_t k
     for k in range(dense.K):
         topic_totals[k] = <int64_t>dense.totals[k]
+
+
+cdef inline void change_count(const Dense* dense, int64_t v, int64_t k, int32_t step) noexcept nogil:
+    """Add `step` to m_kv."""
+    if dense.place != NULL and dense.place[v] >= 0:
+        dense.long_rows[dense.place[v] * dense.P + k] += step
+    else:
+        dense.rows[v * dense.P + k] += step
+
+
+cdef inline void copy_row(const Dense* dense, int64_t v, int32_t* counts) noexcept nogil:
+    """Set `counts` to the row of word v, padding included (P,)."""
+    cdef:
+        int64_t k
+        const uint16_t* shorts = dense.rows + v * dense.P
+    if dense.place != NULL and dense.place[v] >= 0:
+        memcpy(counts, dense.long_rows + dense.place[v] * dense.P, dense.P * sizeof(int32_t))
+    else:
+        for k in range(dense.P):
+            counts[k] = shorts[k]

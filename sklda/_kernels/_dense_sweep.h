@@ -32,14 +32,15 @@ TARGET static inline void FOR_SET(shift)(const dense_state *s, uint16_t *shorts,
 }
 
 TARGET static void FOR_SET(sweep_tokens)(const dense_state *own, const int32_t *restrict words, int64_t n_words,
-                                         int64_t first, int64_t n, int64_t step, int32_t *restrict topics)
+                                         int64_t first, int64_t n, int64_t step, int64_t next,
+                                         int32_t *restrict topics)
 {
     const dense_state s = *own;
     lane_sums passed = {0};
     uint64_t state[4];
     memcpy(state, s.state, sizeof state);
     for (int64_t count = 0, i = first; count < n; count++, i += step) {
-        int64_t ahead = i + 2 * step, word = words[i];
+        int64_t word = words[i], beyond = count + 2 - n, ahead = beyond < 0 ? i + 2 * step : next + beyond * step;
         int32_t t = topics[i], new, *longs = long_row(&s, word);
         uint16_t *shorts = s.rows + word * s.P;
         const float *prior = s.topic_prior ? s.topic_prior + word * s.P : NULL;

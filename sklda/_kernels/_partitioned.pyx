@@ -14,16 +14,29 @@ Metropolis-Hastings proposal. It is accepted with the probability that the ratio
 undone.
 """
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from sklda._kernels._count_rows cimport change_count
-from sklda._kernels._dense cimport Dense, draw_tokens, open_document, set_rows, set_scratch, weigh_topics
-from sklda._kernels._barrier cimport BARRIER, wait_for_all
-from sklda._kernels._partition_steps cimport Steps, accept_step, begin_step, begin_worker, log_rise
-from sklda._kernels._xoshiro cimport seed_state, uniform
+from sklda._kernels._barrier cimport BARRIER
+from sklda._kernels._dense cimport Dense, change_count, draw_tokens, open_document, set_rows, weigh_topics
+from sklda._kernels._partition_steps cimport Turn, run_turn, set_turn
+from sklda._kernels._xoshiro cimport uniform
 
 # Length of the array of a barrier.
 BARRIER_SIZE = BARRIER
+
+
+cdef struct Tokens:
+    Dense dense
+    const int32_t* words        # (N,)
+    int64_t N
+    const int64_t* cuts         # (D, W + 1)
+    int64_t W
+    int64_t turn
+    const double* alpha         # (1 or D, K)
+    int64_t alpha_step          # from the alpha of a document to that of the next one
+    int32_t* topics             # (N,)
+    int32_t* kept               # topics before the step (W, longest)
+    int64_t longest             # most tokens of a step
 
 
 def run(
@@ -44,131 +57,104 @@ def run(
     uint64_t key,                          # IN: seed of the generator that accepts or rejects steps
     int64_t[::1] accepted,                 # OUT (1,): number of accepted steps
     int vectors,                           # IN: which vectors to use; the draws are the same
-    int32_t[:, :, ::1] shared_before,      # SCRATCH (2, W, K): a_ik before this step and before the next
-    int32_t[:, :, ::1] shared_after,       # SCRATCH (2, W, K): a_ik after it
-    double[:, ::1] shared_rise,            # SCRATCH (2, W): the worker's term of the log acceptance ratio
+    int32_t[:, :, ::1] shared_before,      # SCRATCH (2, W, K)
+    int32_t[:, :, ::1] shared_after,       # SCRATCH (2, W, K)
+    double[:, ::1] shared_rises,           # SCRATCH (2, W)
     int32_t[:, ::1] shared_kept,           # SCRATCH (W, most tokens of a step): topics before the step
     int32_t[::1] barrier,                  # SCRATCH (BARRIER_SIZE,): zeros
     const int32_t[::1] stop,               # IN (1,): another thread may set it; if not zero, end
     int32_t n_threads,                     # IN: threads that run this at once; they share all arguments above
     int32_t thread,                        # IN: this thread does the work of workers i with i % n_threads == thread
-    double[:, ::1] own_doubles,            # SCRATCH (5, P): this and the following belong to this thread
-    float[:, ::1] own_floats,              # SCRATCH (2, P)
-    int32_t[:, ::1] own_counts,            # SCRATCH (2, P)
+    double[::1] own_doubles,               # SCRATCH (5 P,): this and the following belong to this thread
+    float[::1] own_floats,                 # SCRATCH (2 P,)
+    int32_t[::1] own_counts,               # SCRATCH (P,)
 ):
     cdef:
-        int64_t K = topic_totals.shape[0], W = edges.shape[0], n_steps = edges.shape[1] - 1
-        int64_t k, worker, s, n_accepted = 0
-        int32_t* now = &own_counts[1, 0]       # a_ik
-        uint64_t[4] common, state
-        Dense dense
-        Steps steps
+        int64_t K = topic_totals.shape[0], P = rows.shape[1], n_accepted
+        Tokens tokens
+        Turn steps
+        Dense* dense = &tokens.dense
 
     if words.shape[0] == 0:
         return
-    set_rows(&dense, rows, long_rows, place, K, vectors)
-    set_scratch(&dense, own_doubles, own_floats, own_counts[0])
+    set_turn(
+        &steps, edges, prior_totals, streams, shared_before, shared_after, shared_rises, barrier, stop, n_threads,
+        thread, &own_doubles[0], P,
+    )
+    set_rows(dense, rows, long_rows, place, K, vectors)
     dense.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     dense.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
-    steps.W, steps.K, steps.prior_totals = W, K, &prior_totals[0]
-    steps.total, steps.rest, steps.share = &own_doubles[2, 0], &own_doubles[3, 0], &own_doubles[4, 0]
-    dense.prior_totals, dense.state = steps.share, state
+    dense.prior_totals, dense.state = steps.share, steps.state
+    dense.totals, dense.running = steps.seen, &own_doubles[4 * P]
+    dense.scale, dense.inverse, dense.counts = &own_floats[0], &own_floats[P], &own_counts[0]
+    tokens.words, tokens.N, tokens.cuts, tokens.W, tokens.turn = &words[0], words.shape[0], &cuts[0, 0], steps.W, turn
+    tokens.alpha, tokens.alpha_step = &doc_prior[0, 0], K if doc_prior.shape[0] > 1 else 0
+    tokens.topics, tokens.kept, tokens.longest = &topics[0], &shared_kept[0, 0], shared_kept.shape[1]
     with nogil:
-        seed_state(key, common)
-        for k in range(K):
-            steps.total[k] = topic_totals[k]
-        for worker in range(W):
-            if worker % n_threads != thread:
-                continue
-            count_step(
-                cuts, edges[worker, 0], edges[worker, 1], (worker + turn) % W, topics, &shared_before[0, worker, 0], K,
-            )
-        if not wait_for_all(&barrier[0], n_threads, &stop[0]):
-            n_steps = 0
-        for s in range(n_steps):
-            begin_step(&steps, &shared_before[s & 1, 0, 0])
-            for worker in range(W):
-                if worker % n_threads != thread:
-                    continue
-                begin_worker(&steps, &shared_before[s & 1, worker, 0], now, dense.totals)
-                memcpy(state, &streams[worker, 0], sizeof(state))
-                sweep_step(
-                    &dense, words, cuts, edges[worker, s], edges[worker, s + 1], (worker + turn) % W, doc_prior, topics,
-                    &shared_kept[worker, 0],
-                )
-                for k in range(K):
-                    now[k] = <int32_t>(dense.totals[k] - steps.rest[k])
-                shared_rise[s & 1, worker] = log_rise(&steps, &shared_before[s & 1, worker, 0], now)
-                memcpy(&shared_after[s & 1, worker, 0], now, K * sizeof(int32_t))
-                memcpy(&streams[worker, 0], state, sizeof(state))
-                if s + 1 < n_steps:
-                    count_step(
-                        cuts, edges[worker, s + 1], edges[worker, s + 2], (worker + turn) % W, topics,
-                        &shared_before[1 - (s & 1), worker, 0], K,
-                    )
-            if not wait_for_all(&barrier[0], n_threads, &stop[0]):
-                break
-            if accept_step(&steps, &shared_rise[s & 1, 0], &shared_after[s & 1, 0, 0], common):
-                n_accepted += 1
-            else:
-                for worker in range(W):
-                    if worker % n_threads != thread:
-                        continue
-                    undo_step(
-                        rows, long_rows, place, words, cuts, edges[worker, s], edges[worker, s + 1],
-                        (worker + turn) % W, topics, &shared_kept[worker, 0],
-                    )
-        if thread == 0:
-            accepted[0] = n_accepted
-            for k in range(K):
-                topic_totals[k] = <int64_t>steps.total[k]
+        n_accepted = run_turn(&steps, &tokens, count_step, sweep_step, undo_step, topic_totals, key)
+    if thread == 0:
+        accepted[0] = n_accepted
 
 
-cdef void count_step(
-    const int64_t[:, ::1] cuts, int64_t first, int64_t last, int64_t part, const int32_t[::1] topics,
-    int32_t* counts, int64_t K,
-) noexcept nogil:
+cdef const int64_t* part_of(const Tokens* tokens, int64_t worker, int64_t d) noexcept nogil:
+    """The first token of document d in the part of the vocabulary that the worker draws, and the end."""
+    return tokens.cuts + d * (tokens.W + 1) + (worker + tokens.turn) % tokens.W
+
+
+cdef void count_step(void* given, int64_t worker, int64_t first, int64_t last, int32_t* counts) noexcept nogil:
     """Count the topics of the tokens of a step."""
-    cdef int64_t d, i
-    memset(counts, 0, K * sizeof(int32_t))
+    cdef:
+        Tokens* tokens = <Tokens*>given
+        int64_t d, i
+        const int64_t* part
     for d in range(first, last):
-        for i in range(cuts[d, part], cuts[d, part + 1]):
-            counts[topics[i]] += 1
+        part = part_of(tokens, worker, d)
+        for i in range(part[0], part[1]):
+            counts[tokens.topics[i]] += 1
 
 
-cdef void sweep_step(
-    Dense* dense, const int32_t[::1] words, const int64_t[:, ::1] cuts, int64_t first, int64_t last, int64_t part,
-    const double[:, ::1] doc_prior, int32_t[::1] topics, int32_t* kept,
-) noexcept nogil:
+cdef void sweep_step(void* given, int64_t worker, int64_t first, int64_t last) noexcept nogil:
     """Draw each token of a step once. `kept` gets the topics before the step."""
     cdef:
-        int64_t d, i, n, step = 1 if uniform(dense.state) < 0.5 else -1, W = cuts.shape[1] - 1
+        Tokens* tokens = <Tokens*>given
+        int64_t d, n, step = 1 if uniform(tokens.dense.state) < 0.5 else -1, next
+        int32_t* kept = tokens.kept + worker * tokens.longest
+        const int64_t* cuts
+        const int64_t* part
     for d in range(first, last):
-        n = cuts[d, part + 1] - cuts[d, part]
-        memcpy(kept, &topics[0] + cuts[d, part], n * sizeof(int32_t))
+        part = part_of(tokens, worker, d)
+        n = part[1] - part[0]
+        memcpy(kept, tokens.topics + part[0], n * sizeof(int32_t))
         kept += n
-    weigh_topics(dense)
+    weigh_topics(&tokens.dense)
     d = first if step > 0 else last - 1
     while first <= d < last:
-        open_document(
-            dense, &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0], &topics[0] + cuts[d, 0], cuts[d, W] - cuts[d, 0]
-        )
-        n = cuts[d, part + 1] - cuts[d, part]
-        i = cuts[d, part] if step > 0 else cuts[d, part + 1] - 1
-        draw_tokens(dense, &words[0], words.shape[0], i, n, step, &topics[0])
+        cuts, part = tokens.cuts + d * (tokens.W + 1), part_of(tokens, worker, d)
+        n = part[1] - part[0]
+        if n > 0:
+            # The last document of a step has no next one: its own first token is as good.
+            next = part_of(tokens, worker, d + step if first <= d + step < last else d)[0 if step > 0 else 1]
+            open_document(
+                &tokens.dense, tokens.alpha + d * tokens.alpha_step, tokens.topics + cuts[0], cuts[tokens.W] - cuts[0]
+            )
+            draw_tokens(
+                &tokens.dense, tokens.words, tokens.N, part[0] if step > 0 else part[1] - 1, n, step,
+                next if step > 0 else next - 1, tokens.topics,
+            )
         d += step
 
 
-cdef void undo_step(
-    uint16_t[:, ::1] rows, int32_t[:, ::1] long_rows, const int32_t[::1] place, const int32_t[::1] words,
-    const int64_t[:, ::1] cuts, int64_t first, int64_t last, int64_t part,
-    int32_t[::1] topics, const int32_t* kept,
-) noexcept nogil:
+cdef void undo_step(void* given, int64_t worker, int64_t first, int64_t last) noexcept nogil:
     """Give the tokens of a rejected step their topics before it, which are in `kept`."""
-    cdef int64_t d, i
+    cdef:
+        Tokens* tokens = <Tokens*>given
+        int64_t d, i
+        const int32_t* kept = tokens.kept + worker * tokens.longest
+        const int64_t* part
     for d in range(first, last):
-        for i in range(cuts[d, part], cuts[d, part + 1]):
-            change_count(rows, long_rows, place, words[i], topics[i], -1)
-            change_count(rows, long_rows, place, words[i], kept[0], 1)
-            topics[i] = kept[0]
+        part = part_of(tokens, worker, d)
+        for i in range(part[0], part[1]):
+            change_count(&tokens.dense, tokens.words[i], tokens.topics[i], -1)
+            change_count(&tokens.dense, tokens.words[i], kept[0], 1)
+            tokens.topics[i] = kept[0]
             kept += 1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sklda import GibbsLDA
+from sklda import GibbsLDA, _gibbs
 from sklda._inference.sampling.annealed_start import Annealing
 
 
@@ -276,3 +276,15 @@ def test_callbacks_of_a_meta_estimator(callback, counts):
     )
     search.set_callbacks(recorder).fit(counts)
     assert sum(event[1] == "sweep" for event in recorder.events if event[0] == "end") == 8
+
+
+def test_verbose_says_that_one_chain_of_a_large_corpus_uses_one_core(counts, capsys, monkeypatch):
+    monkeypatch.setattr(_gibbs, "TOKENS_PER_WORKER", int(counts.sum()) // 2)
+
+    def says(**parameters):
+        make(**{"verbose": 1, "max_iter": 2, "n_jobs": 2} | parameters).fit(counts)
+        return 'sampler="partitioned"' in capsys.readouterr().out
+
+    assert says()
+    for other in ({"n_jobs": 1}, {"n_chains": 2}, {"sampler": "partitioned"}, {"verbose": 0}):
+        assert not says(**other)

@@ -14,10 +14,11 @@ from sklda._inference.sampling.grouped import GroupedChain
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.prior_path import PriorPath
+from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
 from sklda._kernels import _collapsed
 
 V = 40
-CHAINS = [GibbsChain, PartitionedChain, GroupedChain, PartiallyCollapsedChain]
+CHAINS = [GibbsChain, PartitionedChain, WordMajorPartitionedChain, GroupedChain, PartiallyCollapsedChain]
 
 
 @pytest.fixture

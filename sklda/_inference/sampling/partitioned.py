@@ -8,8 +8,11 @@ from sklda._inference.sampling.count_rows import aligned_zeros
 from sklda._inference.sampling.threaded import ThreadedChain, run_tasks
 from sklda._kernels import _partitioned
 
-# Number of workers: one for each `_TOKENS_PER_WORKER` tokens, within these bounds.
-_LEAST_WORKERS, _MOST_WORKERS, _TOKENS_PER_WORKER = 4, 8, 2**21
+# Number of workers: one for each `TOKENS_PER_WORKER` tokens, within these bounds. Up to two million tokens, two workers
+# reject fewer steps than four and open a document half as often.
+_LEAST_WORKERS, _MOST_WORKERS, TOKENS_PER_WORKER = 2, 8, 2**20
+# Fewer workers if each would draw fewer tokens than this of a document in a turn: to open it takes as long as a few.
+_LEAST_PART = 32
 # Number of tokens in a step of one worker, as a multiple of the square root of the number of tokens of the corpus.
 # Longer steps need fewer barriers between threads, but are rejected more often.
 _STEP = 1.0
@@ -37,7 +40,8 @@ class PartitionedChain(ThreadedChain):
     def _set_up(self, topics):
         super()._set_up(topics)
         corpus, K, width = self.corpus, self.priors.n_components, self._width
-        W = self._n_workers = int(np.clip(corpus.n_tokens // _TOKENS_PER_WORKER, _LEAST_WORKERS, _MOST_WORKERS))
+        most = min(corpus.n_tokens // TOKENS_PER_WORKER, corpus.n_tokens // max(_LEAST_PART * self._n_opened(), 1))
+        W = self._n_workers = int(np.clip(most, _LEAST_WORKERS, _MOST_WORKERS))
         self._word_cuts = _cut(corpus.word_frequencies, W)
         self._doc_cuts = _cut(corpus.lengths, W)
         part = np.searchsorted(self._word_cuts[1:-1], corpus.words, side="right")
@@ -54,9 +58,13 @@ class PartitionedChain(ThreadedChain):
         )
         # Each array has one row more than the kernel uses, so that two threads never write to the same cache line.
         self._scratch_by_thread = [
-            aligned_zeros((W, n, width), dtype) for n, dtype in ((6, np.double), (3, np.float32), (3, np.int32))
+            aligned_zeros((W, n * width), dtype) for n, dtype in ((6, np.double), (3, np.float32), (2, np.int32))
         ]
         self.acceptance_rate = np.nan
+
+    def _n_opened(self):
+        """The number of documents that a turn opens."""
+        return np.count_nonzero(self.corpus.lengths)
 
     def _kernel(self):
         return _partitioned.run

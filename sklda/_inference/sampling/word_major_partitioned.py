@@ -4,7 +4,7 @@ import numpy as np
 
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling import partitioned
-from sklda._inference.sampling.count_rows import CountRows, aligned_zeros
+from sklda._inference.sampling.count_rows import aligned_zeros
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.word_major import WordMajorChain, lay_out
 from sklda._kernels import LANES, _histograms, _word_layout, _word_major, _word_major_partitioned
@@ -55,15 +55,10 @@ class WordMajorPartitionedChain(PartitionedChain):
         n_doubles = 4 * P + n_spans * (LANES + 1) + max(longest, P // LANES)
         # Each array is longer than the kernel needs, so that two threads never write to the same line of the cache.
         self._scratch_by_thread = [
-            [aligned_zeros(n + LANES, np.float32) for n in [4 * P + longest * LANES] * W],
             np.empty((W, n_doubles + LANES)),
+            [aligned_zeros(4 * P + (longest + 1) * LANES, np.float32) for _ in range(W)],
             np.empty((W, P + LANES), np.int32),
         ]
-
-    def recount(self):
-        self.topic_totals[:] = 0
-        # The kernel reads rows of 32 bits.
-        self.rows = CountRows.of(self.corpus, self.topics, self._width, self.topic_totals, largest=-1)
 
     def _parts(self):
         """For each worker its first document, the end of its documents, and the slice of its tokens."""
@@ -82,6 +77,10 @@ class WordMajorPartitionedChain(PartitionedChain):
             longest = max(longest, int(np.diff(result[-1]).max()))
         return result, longest
 
+    def _n_opened(self):
+        """Words, in place of documents."""
+        return np.count_nonzero(self.corpus.word_frequencies)
+
     def _kernel(self):
         return _word_major_partitioned.run
 
@@ -97,7 +96,7 @@ class WordMajorPartitionedChain(PartitionedChain):
             priors.totals,
             self._topics,
             *self._lists,
-            self.rows.arrays[1],
+            *self.rows.arrays,
         )
 
     def sweep(self, stop=NEVER_STOP):
