@@ -99,6 +99,12 @@ class Corpus(Aligned):
         return histogram
 
     @cached_property
+    def distinct_lengths(self):
+        """The different lengths of documents that are not empty, and how many documents have each, int64."""
+        lengths = np.flatnonzero(self.length_histogram)
+        return lengths, self.length_histogram[lengths]
+
+    @cached_property
     def word_frequencies(self):
         """Number of tokens of every word, int64 (n_features,)."""
         return count_tokens(self.words, self.n_features)
