@@ -292,12 +292,11 @@ class GibbsChain:
         if self._n_larger is not None and len(priors.doc) == 1:
             # The histogram of the last sweep takes no pass over the tokens.
             numbers, larger = self._histogram
-            counts = numbers, larger[:, : self._n_larger].copy()
-            return log_joint.doc_totals(corpus, priors) + _log_joint.histogram(*counts, priors.doc[0], 1)
+            larger = larger[:, : self._n_larger].copy()
+            return log_joint.of_topics(corpus, priors, _log_joint.histogram(numbers, larger, priors.doc[0], 1))
         cells = log_joint.cell_priors(priors.doc, corpus.n_tokens)
-        return log_joint.doc_totals(corpus, priors) + _log_joint.tokens(
-            corpus.offsets, self.topics, priors.n_components, *cells, self._counts
-        )
+        cells = _log_joint.tokens(corpus.offsets, self.topics, priors.n_components, *cells, self._counts)
+        return log_joint.of_topics(corpus, priors, cells)
 
     def log_words(self):
         """log p(w | z, eta)."""

@@ -42,12 +42,14 @@ def word_priors(priors, n_tokens, words=slice(None)):
     return cell_priors(prior, n_tokens)
 
 
-def doc_totals(corpus, priors):
-    """The part of log p(z | alpha) that does not depend on z."""
+def of_topics(corpus, priors, cells):
+    """log p(z | alpha) from the sum over its cells. With one topic it is zero, without the rounding errors."""
+    if priors.n_components == 1:
+        return 0.0
     totals = priors.doc.sum(axis=1)
     if len(totals) == 1:
-        return -_log_joint.totals(totals, *corpus.distinct_lengths)
-    return -_log_joint.totals(totals, corpus.lengths, ONE_EACH)
+        return cells - _log_joint.totals(totals, *corpus.distinct_lengths)
+    return cells - _log_joint.totals(totals, corpus.lengths, ONE_EACH)
 
 
 def word_totals(topic_totals, priors):

@@ -52,7 +52,7 @@ class ThreadedChain(GibbsChain):
             (offsets[first : last + 1], self.topics, prior[first:last] if len(prior) > 1 else prior)
             for first, last in self._blocks
         )
-        return log_joint.doc_totals(self.corpus, self.priors) + sum(run_tasks(self._team, _log_topics, tasks))
+        return log_joint.of_topics(self.corpus, self.priors, sum(run_tasks(self._team, _log_topics, tasks)))
 
     def log_words(self):
         """log p(w | z, eta)."""

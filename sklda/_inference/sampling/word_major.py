@@ -215,7 +215,8 @@ class WordMajorChain(GibbsChain):
 def log_topics(corpus, priors, begins, entries, sizes):
     """log p(z | alpha), from the arrays of `lay_out`."""
     cells = log_joint.cell_priors(priors.doc, corpus.n_tokens)
-    return log_joint.doc_totals(corpus, priors) + _log_joint.lists(begins, entries, sizes, priors.n_components, *cells)
+    cells = _log_joint.lists(begins, entries, sizes, priors.n_components, *cells)
+    return log_joint.of_topics(corpus, priors, cells)
 
 
 def lay_out(corpus, n_components, topics, least_for_row, added=None):
