@@ -23,7 +23,7 @@ from sklda._inference.warn import warn
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
 # after the burn-in R-hat is unreliable.
 _LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
-# Topics for which one more sweep allows one more draw in the means. From 100 to 1,000 topics, the expected counts of a
+# Topics for which one more sweep allows one more draw in the means. With 500 and 1,000 topics, the expected counts of a
 # draw take about as long as n_components / 150 sweeps, on documents of 100 tokens.
 _TOPICS_EACH = 12
 
