@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +35,10 @@ from threadpoolctl import threadpool_limits
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings, make_lda_corpus
 
-PARTS = ("rate", "joint", "memory", "transform", "scaling")
+PARTS = ("rate", "fits", "joint", "memory", "transform", "scaling")
+# Sweeps of a whole fit, and documents and words of its corpus of 900,000 tokens.
+FIT_SWEEPS = {20: 200, 100: 150, 500: 60, 1000: 30}
+FIT_CORPUS = 6_000, 12_000
 MEMORY_SWEEPS = 3
 
 
@@ -109,6 +112,42 @@ def show_rate(corpus, n_topics, figures):
         )
     header = ["library", "M tokens / CPU s", "range", "M tokens / s", "sklda : it"]
     table(f"{corpus}, K = {n_topics}: tokens per second, one thread", header, rows)
+
+
+# --- whole fits -------------------------------------------------------------------------------------------------------
+
+
+def whole_fits(X, n_topics, options):
+    """CPU seconds of whole fits from random topics: sweeps, log joint of each of them, and estimates.
+
+    The documents of tomotopy are added to its model before the clock starts.
+    """
+    import tomotopy  # noqa: F401  so that its import is not timed
+
+    n, seconds = FIT_SWEEPS[n_topics], {"tomotopy": [], "one draw": [], "default averaging": [], "default fit": []}
+    given = {"max_iter": n, "random_state": options.seed}
+    settings = {
+        "one draw": {"init": "random", "n_draws": 1},
+        "default averaging": {"init": "random"},
+        "default fit": {},
+    }
+    for _ in range(options.repeats):
+        peer = PEERS["tomotopy"](X, n_topics, options.seed)
+        with stopwatch() as taken:
+            peer.sweep(n)
+        seconds["tomotopy"].append(taken["cpu"])
+        for name, setting in settings.items():
+            with stopwatch() as taken:
+                gibbs(n_topics, **given, **setting).fit(X)
+            seconds[name].append(taken["cpu"])
+    return seconds
+
+
+def show_whole_fits(n_topics, seconds):
+    rows = [
+        [name, f"{np.median(taken):.2f}", f"{ratio(seconds['tomotopy'], taken):.2f}"] for name, taken in seconds.items()
+    ]
+    table(f"K = {n_topics}, {FIT_SWEEPS[n_topics]} sweeps: whole fits", ["fit", "CPU s", "tomotopy : it"], rows)
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -266,6 +305,7 @@ def parse():
     add = parser.add_argument
     add("--parts", nargs="+", choices=PARTS, default=PARTS, help="parts to run (default: all)")
     add("--topics", nargs="+", type=int, default=[20, 100, 500, 1000, 2000], help="K of the rates")
+    add("--fit-topics", nargs="+", type=int, choices=list(FIT_SWEEPS), default=list(FIT_SWEEPS), help="K of whole fits")
     add("--joint-topics", nargs="+", type=int, default=[100], help="K of the curves (default: 100)")
     add("--same-seconds", action="store_true", help="same seconds for all corpora (default: by number of tokens)")
     add("--plot", type=Path, metavar="FILE", help="plot the curves to FILE; corpus and K are added to its name")
@@ -311,15 +351,23 @@ def main():
     corpora |= {path.parent.name + "/" + path.name: read_ldac(path) for path in options.ldac}
 
     packages = ("sklda", "numpy", "scipy", "scikit-learn", "tomotopy", "lda")
+    installed = {each.name for each in distributions()}
     record = {
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
-        "versions": {package: version(package) for package in packages},
+        "versions": {package: version(package) for package in packages if package in installed},
         "corpora": {name: describe(X) for name, X in corpora.items()},
         **{part: {} for part in options.parts},
     }
     say(record["machine"] + ";", ", ".join(f"{package} {v}" for package, v in record["versions"].items()))
     for name, line in record["corpora"].items():
         say(f"{name}: {line}")
+
+    if "fits" in options.parts:
+        X = synthetic(*FIT_CORPUS)
+        say(f"whole fits: {describe(X)}")
+        for n_topics in options.fit_topics:
+            record["fits"][f"K={n_topics}"] = seconds = whole_fits(X, n_topics, options)
+            show_whole_fits(n_topics, seconds)
 
     n_largest = max(X.sum() for X in corpora.values())
     for corpus, X in corpora.items():

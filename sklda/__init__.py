@@ -37,7 +37,7 @@ folder imports only from the folders above it in this list, and from the modules
                      of topics           distances  consensus  composition
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed
-                     in common           threaded  blocked  count_rows  choice  run_chains
+                     in common           threaded  blocked  count_rows  log_joint  choice  run_chains
                      first states        initialisation  annealed_start
                      priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  kept_draws  draws  matching

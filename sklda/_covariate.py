@@ -66,6 +66,8 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
         byte for each token and draw, two bytes with more than 256 topics.
+        With ``"cgs_p"``, at most one draw is averaged for every ``n_components / 12`` sweeps: with many topics, the
+        averages of a short fit would take longer than a tenth of it.
     draw_every : int, default=10
         Number of sweeps between two draws.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"

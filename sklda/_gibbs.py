@@ -96,6 +96,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. They come from the
         sweeps after the burn-in. A chain takes one byte for each token and draw, two bytes with more than 256 topics.
+        With ``"cgs_p"``, at most one draw is averaged for every ``n_components / 12`` sweeps: with many topics, the
+        averages of a short fit would take longer than a tenth of it.
     draw_every : int, default=10
         Number of sweeps between two draws.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -138,8 +140,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         deviation contains the differences between matched topics of the chains. That of one chain is often far too
         small, because a chain stays in one mode.
     n_draws_ : int
-        Number of draws that were averaged. It is smaller than `n_draws` if a chain had fewer draws, or if topics
-        exchanged their names: then only the draws after that are used.
+        Number of draws that were averaged. It is smaller than `n_draws` if a chain had fewer draws, if there are many
+        topics for the number of sweeps, or if topics exchanged their names: then only the draws after that are used.
     doc_topic_prior_, topic_word_prior_ : float or ndarray
         alpha and eta, learnt or given.
     topic_assignments_ : ndarray of shape (n_tokens,), int32

@@ -127,6 +127,11 @@ class Corpus(Aligned):
         return histogram
 
     @cached_property
+    def distinct_lengths(self):
+        """See `distinct`."""
+        return distinct(self.length_histogram)
+
+    @cached_property
     def word_frequencies(self):
         """Number of tokens of every word, int64 (n_features,)."""
         return count_tokens(self.words, self.n_features)
@@ -195,6 +200,12 @@ def _check_largest(kind, n_tokens, first=0):
         raise ValueError(
             f"X has {n_tokens.max():.0f} tokens of {kind} {first + n_tokens.argmax()}, more than {LARGEST_COUNT}."
         )
+
+
+def distinct(length_histogram):
+    """The different lengths of documents that are not empty, and how many documents have each, int64."""
+    lengths = np.flatnonzero(length_histogram)
+    return lengths, length_histogram[lengths]
 
 
 def count_tokens(values, n_values):

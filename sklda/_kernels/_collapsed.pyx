@@ -8,6 +8,7 @@ where the counts exclude the token itself.
 """
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
+from sklda._kernels._cell_histogram cimport Histogram, add_document, open_histogram
 from sklda._kernels._dense cimport (
     Dense, set_rows, set_scratch, store_totals, sweep_document, vector_level, weigh_topics,
 )
@@ -36,14 +37,19 @@ def sweep(
     double[:, ::1] scratch_doubles,        # SCRATCH (2, P)
     float[:, ::1] scratch_floats,          # SCRATCH (2, P)
     int32_t[::1] scratch_counts,           # SCRATCH (P,)
+    int64_t[:, ::1] histogram,             # IN/OUT (K, W): [k, n] gains the d with n_dk = n, for 0 < n < W
+    int32_t[:, ::1] larger,                # IN/OUT (2, at least N / W): gains k and n_dk of every n_dk >= W
+    int64_t n_larger,                      # IN: the number of those that are already there
 ):
+    """Sweep the documents; return the new number of counts in `larger`."""
     cdef:
         int64_t d, j, k
         bint prior_per_doc = doc_prior.shape[0] > 1
         Dense dense
+        Histogram h
 
     if words.shape[0] == 0:
-        return
+        return n_larger
     set_rows(&dense, rows, long_rows, place, topic_totals.shape[0], vectors)
     set_scratch(&dense, scratch_doubles, scratch_floats, scratch_counts)
     dense.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
@@ -53,7 +59,12 @@ def sweep(
         for k in range(dense.K):
             dense.totals[k] = topic_totals[k]
         weigh_topics(&dense)
+        h = open_histogram(histogram, larger)
+        h.n_larger = n_larger
         for j in range(order.shape[0]):
             d = order[j]
             sweep_document(&dense, &doc_prior[d if prior_per_doc else 0, 0], words, offsets, d, topics)
+            if offsets[d] < offsets[d + 1]:
+                add_document(&h, dense.counts, dense.K, &topics[offsets[d]], offsets[d + 1] - offsets[d])
         store_totals(&dense, topic_totals)
+    return h.n_larger

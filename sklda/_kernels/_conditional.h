@@ -51,15 +51,4 @@ static inline double weights_own(const int32_t *restrict counts, const double *r
     return add_parts(parts);
 }
 
-/* a[k] += weights[k] * share, b[k] += weights[k] * share */
-static inline void add_to_both(const double *restrict weights, double share, int64_t n, double *restrict a,
-                               double *restrict b)
-{
-    for (int64_t k = 0; k < n; k++) {
-        double x = weights[k] * share;
-        a[k] += x;
-        b[k] += x;
-    }
-}
-
 #endif

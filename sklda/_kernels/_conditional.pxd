@@ -8,7 +8,6 @@ cdef extern from "_conditional.h" nogil:
                           const double* inverse, int64_t n, double* weights)
     double weights_own(const int32_t* counts, const double* alpha, const int32_t* row, const float* eta,
                        const double* inverse, int64_t n, double* weights)
-    void add_to_both(const double* weights, double share, int64_t n, double* a, double* b)
 
 
 cdef struct Conditional:

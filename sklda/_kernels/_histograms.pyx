@@ -5,6 +5,7 @@ Zeros are not counted, because they contribute nothing.
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.string cimport memset
 
+from sklda._kernels._cell_histogram cimport Histogram, add_count, add_document, open_histogram
 from sklda._kernels._lists cimport COUNT, TOPIC, row_count
 from sklda._kernels._lanes cimport LANES
 
@@ -17,31 +18,33 @@ ctypedef fused count_t:
 def documents(
     const int64_t[::1] offsets,           # IN (D + 1,)
     const int32_t[::1] topics,            # IN (N,)
+    int64_t K,                            # IN
     int64_t[:, ::1] histogram,            # IN/OUT (1 or K, W): [k, n] gains the d with n_dk = n, for 0 < n < W
     int32_t[:, ::1] larger,               # OUT (2, at least N / W): k and n_dk of every n_dk >= W
     int32_t[::1] scratch_counts,          # SCRATCH (at least K,)
 ):
     """Add the documents to the histogram; return the largest n_dk in it, and how many are larger."""
     cdef:
-        int64_t d, i, largest = 0, n_larger = 0
-        int32_t t
-        bint by_topic = histogram.shape[0] > 1
+        int64_t d, i
         int32_t* counts = &scratch_counts[0]
+        Histogram h
     with nogil:
+        h = open_histogram(histogram, larger)
         memset(counts, 0, scratch_counts.shape[0] * sizeof(int32_t))
         for d in range(offsets.shape[0] - 1):
+            if offsets[d] == offsets[d + 1]:
+                continue
             for i in range(offsets[d], offsets[d + 1]):
                 counts[topics[i]] += 1
-            for i in range(offsets[d], offsets[d + 1]):
-                t = topics[i]
-                if counts[t] >= histogram.shape[1]:
-                    larger[0, n_larger], larger[1, n_larger] = t, counts[t]
-                    n_larger += 1
-                elif counts[t] > 0:
-                    histogram[t if by_topic else 0, counts[t]] += 1
-                    largest = max(largest, counts[t])
-                counts[t] = 0
-    return largest, n_larger
+            add_document(&h, counts, K, &topics[offsets[d]], offsets[d + 1] - offsets[d])
+        clear_zeros(&h, histogram)
+    return h.largest, h.n_larger
+
+
+cdef inline void clear_zeros(Histogram* h, int64_t[:, ::1] histogram) noexcept nogil:
+    cdef int64_t k
+    for k in range(histogram.shape[0]):
+        histogram[k, 0] = 0
 
 
 def words(
@@ -66,24 +69,22 @@ def document_lists(
 ):
     """As `documents`, from lists and rows."""
     cdef:
-        int64_t d, j, k, count, largest = 0, n_larger = 0
+        int64_t d, j
         const uint32_t* entry_list
-        bint by_topic = histogram.shape[0] > 1
+        Histogram h
     with nogil:
+        h = open_histogram(histogram, larger)
         for d in range(sizes.shape[0]):
             if sizes[d] == 0:
                 continue
             entry_list = &entries[<int64_t>begins[d] * LANES]
             for j in range(sizes[d] if sizes[d] > 0 else K):
-                k = TOPIC(entry_list[j]) if sizes[d] > 0 else j
-                count = COUNT(entry_list[j]) if sizes[d] > 0 else row_count(entry_list, sizes[d], j)
-                if count >= histogram.shape[1]:
-                    larger[0, n_larger], larger[1, n_larger] = k, count
-                    n_larger += 1
-                elif count > 0:
-                    histogram[k if by_topic else 0, count] += 1
-                    largest = max(largest, count)
-    return largest, n_larger
+                if sizes[d] > 0:
+                    add_count(&h, TOPIC(entry_list[j]), COUNT(entry_list[j]))
+                else:
+                    add_count(&h, j, row_count(entry_list, sizes[d], j))
+        clear_zeros(&h, histogram)
+    return h.largest, h.n_larger
 
 
 def word_lists(

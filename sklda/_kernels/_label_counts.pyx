@@ -1,10 +1,5 @@
-"""Counts of the pairs of a word and a topic that can occur (see _labeled.pyx), and log p(w, z | alpha, eta)."""
-from libc.math cimport log
+"""Counts of the pairs of a word and a topic that can occur (see _labeled.pyx)."""
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
-
-from sklda._kernels._document cimport rescale
-from sklda._kernels._log_gamma cimport log_gamma_ratio
 
 
 def find_places(
@@ -60,64 +55,3 @@ def count(
                     at += n
                 pair_counts[places[at + choices[i]]] += 1
                 totals[open_topics[open_offsets[d] + choices[i]]] += 1
-
-
-def documents(
-    const int64_t[::1] offsets,           # IN (D + 1,)
-    const int64_t[::1] open_offsets,      # IN (D + 1,)
-    const int32_t[::1] open_topics,       # IN: the open topics of every document
-    const double[::1] alpha,              # IN (K,)
-    const int32_t[::1] choices,           # IN (N,): which open topic of its document each token has
-    int32_t[::1] scratch_counts,          # SCRATCH (most open topics,)
-):
-    """log p(z | alpha)."""
-    cdef:
-        int64_t d, i, j, n
-        double total, result = 0, product = 1
-        int32_t own
-    with nogil:
-        for d in range(offsets.shape[0] - 1):
-            n = open_offsets[d + 1] - open_offsets[d]
-            if n < 2 or offsets[d + 1] == offsets[d]:
-                # With one open topic the probability is 1.
-                continue
-            total = 0
-            for j in range(open_offsets[d], open_offsets[d + 1]):
-                total += alpha[open_topics[j]]
-            memset(&scratch_counts[0], 0, n * sizeof(int32_t))
-            for i in range(offsets[d], offsets[d + 1]):
-                own = choices[i]
-                product = rescale(
-                    product * (alpha[open_topics[open_offsets[d] + own]] + scratch_counts[own]), &result
-                )
-                scratch_counts[own] += 1
-            result -= log_gamma_ratio(total, offsets[d + 1] - offsets[d])
-    return result + log(product)
-
-
-def words(
-    const int64_t[::1] pair_offsets,      # IN (V + 1,)
-    const int32_t[::1] pair_counts,       # IN: m_kv
-    const int64_t[::1] totals,            # IN (K,): m_k
-    const double[::1] word_prior,         # IN (V,): eta when topics share it; empty otherwise
-    const double[::1] place_prior,        # IN: eta of every pair when topics have different ones; empty otherwise
-    const double[::1] prior_totals,       # IN (K,): sum of eta over words
-):
-    """log p(w | z, eta)."""
-    cdef:
-        int64_t v, at, k
-        int32_t m
-        double eta = 0, result = 0, product = 1
-        bint own = place_prior.shape[0] > 0
-    with nogil:
-        for v in range(pair_offsets.shape[0] - 1):
-            if not own:
-                eta = word_prior[v]
-            for at in range(pair_offsets[v], pair_offsets[v + 1]):
-                if own:
-                    eta = place_prior[at]
-                for m in range(pair_counts[at]):
-                    product = rescale(product * (eta + m), &result)
-        for k in range(totals.shape[0]):
-            result -= log_gamma_ratio(prior_totals[k], totals[k])
-    return result + log(product)

@@ -1,12 +1,8 @@
-"""The layout of ``_word_major``: tokens sorted by word, the topic counts of documents as lists, and the log joint."""
-from libc.math cimport log
+"""The layout of ``_word_major``: tokens sorted by word, and the topic counts of documents as lists."""
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
-from libc.string cimport memset
 
-from sklda._kernels._document cimport rescale
 from sklda._kernels._lanes cimport LANES
-from sklda._kernels._lists cimport COUNT, TOPIC, list_find, list_put, row_add, row_count
-from sklda._kernels._log_gamma cimport log_gamma_ratio
+from sklda._kernels._lists cimport list_find, list_put, row_add
 
 
 def arrange(
@@ -124,68 +120,3 @@ def sort(
                 entry_list[j] = entry
                 if excess_list != NULL:
                     excess_list[j] = kept
-
-
-def log_topics(
-    const int64_t[::1] offsets,      # IN (D + 1,)
-    const double[:, ::1] doc_prior,  # IN (1 or D, K): alpha
-    const int32_t[::1] begins,       # IN (D,)
-    const uint32_t[::1] entries,     # IN (E,)
-    const int32_t[::1] sizes,        # IN (D,)
-):
-    """log p(z | alpha)."""
-    cdef:
-        double prior_total = 0, result = 0, product = 1
-        int64_t d, j, k, n, c, count, row = 0
-        bint prior_per_doc = doc_prior.shape[0] > 1
-        const uint32_t* entry_list
-    with nogil:
-        for d in range(sizes.shape[0]):
-            if d == 0 or prior_per_doc:
-                row = d
-                prior_total = 0
-                for k in range(doc_prior.shape[1]):
-                    prior_total += doc_prior[row, k]
-            if offsets[d + 1] == offsets[d]:
-                continue
-            entry_list = &entries[<int64_t>begins[d] * LANES]
-            n = sizes[d] if sizes[d] >= 0 else doc_prior.shape[1]
-            for j in range(n):
-                k = TOPIC(entry_list[j]) if sizes[d] >= 0 else j
-                count = COUNT(entry_list[j]) if sizes[d] >= 0 else row_count(entry_list, sizes[d], j)
-                for c in range(count):
-                    product = rescale(product * (doc_prior[row, k] + c), &result)
-            result -= log_gamma_ratio(prior_total, offsets[d + 1] - offsets[d])
-    return result + log(product)
-
-
-def log_words(
-    const int64_t[::1] word_offsets,     # IN (V + 1,)
-    const uint16_t[::1] topics,          # IN (N,): z, word by word
-    const double[::1] word_prior,        # IN (V,): eta when topics share it; empty otherwise
-    const float[:, ::1] topic_prior,     # IN (V, P): eta when each topic has its own; empty otherwise
-    const double[::1] prior_totals,      # IN (K,): sum of eta over words
-    const int64_t[::1] topic_totals,     # IN (K,): m_k
-    int32_t[::1] scratch_counts,         # SCRATCH (at least K,)
-):
-    """log p(w | z, eta)."""
-    cdef:
-        int64_t K = topic_totals.shape[0], v, i, k
-        double result = 0, product = 1, eta = 0
-        bint own = topic_prior.shape[0] > 0
-        int32_t* counts = &scratch_counts[0]
-    with nogil:
-        memset(counts, 0, K * sizeof(int32_t))
-        for v in range(word_offsets.shape[0] - 1):
-            if not own:
-                eta = word_prior[v]
-            for i in range(word_offsets[v], word_offsets[v + 1]):
-                if own:
-                    eta = topic_prior[v, topics[i]]
-                product = rescale(product * (eta + counts[topics[i]]), &result)
-                counts[topics[i]] += 1
-            for i in range(word_offsets[v], word_offsets[v + 1]):
-                counts[topics[i]] = 0
-        for k in range(K):
-            result -= log_gamma_ratio(prior_totals[k], topic_totals[k])
-    return result + log(product)

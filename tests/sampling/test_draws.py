@@ -35,7 +35,7 @@ def independent_draws(truth, n, seed=0):
 @pytest.fixture
 def any_names(monkeypatch):
     """Draws of tiny corpora are averaged although topics switch names: that is what the enumeration does, too."""
-    monkeypatch.setattr("sklda._inference.sampling.draws._have_same_names", lambda *arguments: True)
+    monkeypatch.setattr("sklda._inference.sampling.draws.same_names", lambda *arguments: True)
 
 
 @pytest.mark.parametrize("alpha, eta", [(0.4, 0.3), (np.array([0.2, 0.9]), np.array([[0.1, 5, 9, 2], [7, 2, 3, 1.1]]))])

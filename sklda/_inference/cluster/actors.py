@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from sklda._inference.cluster.shard import Shard
-from sklda._inference.corpus import Corpus
+from sklda._inference.corpus import Corpus, distinct
 from sklda._inference.dask_arrays import blocks_of
 
 # Seconds between two checks whether the workers are there, and seconds to wait for a worker if there is none.
@@ -49,6 +49,7 @@ class ClusterCorpus:
         self.word_frequencies = frequencies
         self.length_histogram = lengths
         self.length_histogram[0] = 0
+        self.distinct_lengths = distinct(lengths)
         self.block_documents, self.block_tokens = np.array([fact[:2] for fact in self._facts]).T
         self.n_documents, self.n_tokens = int(self.block_documents.sum()), int(self.block_tokens.sum())
 

@@ -6,6 +6,7 @@ from sklda._inference import random
 from sklda._inference.cluster.actors import WorkerLost
 from sklda._inference.cluster.shard import packed
 from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.sampling import log_joint
 from sklda._inference.warn import warn
 
 
@@ -112,7 +113,8 @@ class ClusterChain:
         if priors is not None:
             self._change("take", priors)
         found = self._recovering(lambda: self._call("log_joint"))
-        log_topics = sum(part for topics, _ in found for part in topics)
+        cells = sum(part for topics, _ in found for part in topics)
+        log_topics = log_joint.of_topics(self.corpus, self.priors, cells)
         log_words = sum(part for _, words in found for part in words)
         self.trace.append(log_topics + log_words)
         self.label_free.append((log_topics, float(((self.topic_totals / self.corpus.n_tokens) ** 2).sum())))

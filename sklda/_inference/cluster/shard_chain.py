@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference.parallel import with_team
+from sklda._inference.sampling import log_joint
 from sklda._inference.sampling.count_rows import CountRows
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._inference.sampling.threaded import run_tasks
-from sklda._kernels import _log_joint, _tokens
+from sklda._kernels import _tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +127,7 @@ class ShardChain(PartiallyCollapsedChain):
         self.topic_totals += np.bincount(topics, cells.values, minlength=self._width)[:K].astype(np.int64)
 
     def log_topics_of_blocks(self):
-        """log p(z | alpha) of these documents, a list with a number for each block of X."""
+        """The sums of log p(z | alpha) over the topics of documents, a list with a number for each block of X."""
         parts = super()._log_topics_of_blocks()
         starts = [first for first, _ in self._blocks]
         cuts = np.searchsorted(starts, self._edges[1:-1])
@@ -137,5 +138,5 @@ class ShardChain(PartiallyCollapsedChain):
         tasks = ((self.priors, *block) for block in np.array_split(self._word_blocks, n_shards)[index])
         parts = run_tasks(self._team, self.rows.log_words, tasks)
         if index == 0:
-            parts.append(_log_joint.totals(self.topic_totals, self.priors.totals))
+            parts.append(log_joint.word_totals(self.topic_totals, self.priors))
         return [float(part) for part in parts]

@@ -6,8 +6,9 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.sampling import log_joint
 from sklda._inference.sampling.collapsed import BLOCK_WEIGHTS
-from sklda._kernels import _label_counts, _labeled
+from sklda._kernels import _label_counts, _labeled, _log_joint
 
 
 @dataclass(frozen=True)
@@ -198,16 +199,22 @@ class LabelChain:
     def log_topics(self):
         """log p(z | alpha)."""
         opened = self.open_topics
-        return _label_counts.documents(
-            self.corpus.offsets, opened.offsets, opened.topics, self.priors.doc, self.choices, self._scratch[1]
-        )
+        # A document without open topics has tokens, too: with one topic of any prior they add nothing.
+        prior = np.append(self.priors.doc[opened.topics], 1.0)
+        totals = np.add.reduceat(prior, opened.offsets)[:-1]
+        cells = *log_joint.flat(prior), opened.offsets[:-1], 1, np.empty((0, 0))
+        return _log_joint.tokens(
+            self.corpus.offsets, self.choices, len(self._scratch[1]), *cells, self._scratch[1]
+        ) - _log_joint.totals(totals, self.corpus.lengths, log_joint.ONE_EACH)
 
     def log_words(self):
         """log p(w | z, eta)."""
         offsets, priors = self.open_topics.pair_offsets, self.priors
-        return _label_counts.words(
-            offsets, self.pair_counts, self.topic_totals, priors.word, priors.pair, priors.totals
-        )
+        if len(priors.pair):
+            cells = *log_joint.flat(priors.pair), offsets[:-1], 1, np.empty((0, 0))
+        else:
+            cells = log_joint.cell_priors(priors.word[:, None], self.corpus.n_tokens)
+        return log_joint.word_totals(self.topic_totals, priors) + _log_joint.rows(offsets, self.pair_counts, *cells)
 
     def _shares(self):
         """Share of the tokens with topics in each topic."""

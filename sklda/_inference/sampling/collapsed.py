@@ -7,6 +7,7 @@ from scipy.sparse import coo_array, csr_array
 
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.sampling import log_joint
 from sklda._inference.sampling.count_rows import CountRows, aligned_zeros
 from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._kernels import _collapsed, _histograms, _log_joint, _prior_path, _tokens
@@ -16,6 +17,8 @@ BLOCK_WEIGHTS = 2**27
 # The largest width of a row of topics for which vectors of 256 bits are faster than those of 512 bits, as measured. The
 # draws are the same.
 _NARROW = 256
+# Counts of a topic in a document up to which a sweep keeps their histogram; the others are kept one by one.
+_SMALL_COUNTS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +112,15 @@ class GibbsChain:
         self._order = np.arange(corpus.n_documents)
         self._vectors = min(_collapsed.vectors(), 1 if width <= _NARROW else 2)
         self._counts = np.empty(width, np.int32)
+        # n_dk after a sweep: how often each small count occurs in each topic, and the larger counts, of which there are
+        # `_n_larger`; None if z has changed since.
+        n_small = min(len(corpus.length_histogram), _SMALL_COUNTS)
+        self._histogram = np.zeros((K, n_small), np.int64), np.empty((2, corpus.n_tokens // n_small), np.int32)
         self._scratch = aligned_zeros((2, width), np.float64), aligned_zeros((2, width), np.float32), self._counts
 
     def recount(self):
         """Compute m_kv and m_k from z."""
-        self.topic_totals[:] = 0
+        self._n_larger, self.topic_totals[:] = None, 0
         self.rows = CountRows.of(self.corpus, self.topics, self._width, self.topic_totals)
 
     @property
@@ -167,9 +174,11 @@ class GibbsChain:
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token once from its full conditional. ``stop()`` is called between blocks of documents."""
+        numbers, larger = self._histogram
+        numbers[:], n_larger, self._n_larger = 0, 0, None
         for first, last in self._blocks:
             stop()
-            _collapsed.sweep(
+            n_larger = _collapsed.sweep(
                 self.corpus.words,
                 self.corpus.offsets,
                 self._order[first:last],
@@ -183,7 +192,11 @@ class GibbsChain:
                 self.stream,
                 self._vectors,
                 *self._scratch,
+                numbers,
+                larger,
+                n_larger,
             )
+        self._n_larger = n_larger
         self.n_sweeps += 1
 
     def sweeps(self, n_sweeps, stop=NEVER_STOP):
@@ -244,7 +257,7 @@ class GibbsChain:
                 stop.flag,
             )
         stop()
-        self.priors = path.priors_at(positions[-1])
+        self.priors, self._n_larger = path.priors_at(positions[-1]), None
         self.n_sweeps += len(positions) - 1
         return log_weight
 
@@ -275,11 +288,19 @@ class GibbsChain:
 
     def log_topics(self):
         """log p(z | alpha)."""
-        return _log_joint.documents(self.corpus.offsets, self.topics, self.priors.doc, self._counts)
+        priors, corpus = self.priors, self.corpus
+        if self._n_larger is not None and len(priors.doc) == 1:
+            # The histogram of the last sweep takes no pass over the tokens.
+            numbers, larger = self._histogram
+            larger = larger[:, : self._n_larger].copy()
+            return log_joint.of_topics(corpus, priors, _log_joint.histogram(numbers, larger, priors.doc[0], 1))
+        cells = log_joint.cell_priors(priors.doc, corpus.n_tokens)
+        cells = _log_joint.tokens(corpus.offsets, self.topics, priors.n_components, *cells, self._counts)
+        return log_joint.of_topics(corpus, priors, cells)
 
     def log_words(self):
         """log p(w | z, eta)."""
-        return self.rows.log_words(self.priors) + _log_joint.totals(self.topic_totals, self.priors.totals)
+        return self.rows.log_words(self.priors) + log_joint.word_totals(self.topic_totals, self.priors)
 
     def add_doc_topic_counts(self, counts):
         """Add n_dk to the float64 array `counts` (n_documents, n_components)."""
@@ -312,7 +333,9 @@ class GibbsChain:
 
     def _count_documents(self, histogram, larger):
         """Add the documents to `histogram` and `larger`; return the largest n_dk there and the number of others."""
-        return _histograms.documents(self.corpus.offsets, self.topics, histogram, larger, self._counts)
+        return _histograms.documents(
+            self.corpus.offsets, self.topics, self.priors.n_components, histogram, larger, self._counts
+        )
 
     def word_histogram(self):
         """How often each count m_kv > 0 occurs, int64 (largest m_kv + 1,)."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sklda._inference.sampling import log_joint
 from sklda._kernels import _histograms, _log_joint, _tokens
 
 # The largest number in 16 bits.
@@ -80,12 +81,12 @@ class CountRows:
         """The part of log p(w | z, eta) of the words from `first` to `last` - 1, without the totals of the topics."""
         short, long, _ = self.arrays
         words = slice(first, len(short) if last is None else last)
-        result = _log_joint.words(short[words], priors.n_components, priors.word[words], priors.topic[words])
-        places = np.searchsorted(self.long_words, [words.start, words.stop])
-        if places[0] < places[1]:
-            words = self.long_words[slice(*places)]
-            eta, topic = (prior[words] if len(prior) else prior for prior in (priors.word, priors.topic))
-            result += _log_joint.words(long[slice(*places)], priors.n_components, eta, topic)
+        places = slice(*np.searchsorted(self.long_words, [words.start, words.stop]))
+        result = 0.0
+        for rows, of in ((short[words], words), (long[places], self.long_words[places])):
+            if len(rows):
+                offsets, counts = np.arange(len(rows) + 1) * rows.shape[1], rows.reshape(-1)
+                result += _log_joint.rows(offsets, counts, *log_joint.word_priors(priors, rows.size, of))
         return result
 
     def histogram(self):

@@ -64,9 +64,11 @@ def posterior_means(corpus, draws, method, stop=NEVER_STOP):
     for i in reversed(range(len(draws))):
         stop()
         topics = draws.topics[i]
-        if later is not None and not _have_same_names(corpus, K, topics, later, stop):
-            break
-        later = topics
+        if len(draws) > 1:
+            counts = _word_topic_counts(corpus, K, topics, stop)
+            if later is not None and not same_names(counts, later, stop):
+                break
+            later = counts
         shares.append(count_tokens(topics, K) / corpus.n_tokens)
         add_estimates(corpus, draws.priors_at(i), topics, doc_topic, topic_word, method, stop)
     doc_topic /= len(shares)
@@ -77,13 +79,13 @@ def posterior_means(corpus, draws, method, stop=NEVER_STOP):
     return PosteriorMeans(topic_word, doc_topic, np.array(shares[::-1]))
 
 
-def _have_same_names(corpus, n_components, before, after, stop):
-    """`same_names` for the topics of all tokens, without dense counts of all words at once."""
+def _word_topic_counts(corpus, n_components, topics, stop):
+    """m_kv, csr_array (n_features, n_components), without dense counts of all words at once."""
     blocks = []
     for block in word_blocks(corpus, n_components):
         stop()
-        blocks.append([csr_array(block.counts(z, n_components)[:, :n_components]) for z in (before, after)])
-    return same_names(*(vstack(counts, "csr") for counts in zip(*blocks, strict=True)), stop)
+        blocks.append(csr_array(block.counts(topics, n_components)[:, :n_components]))
+    return vstack(blocks, "csr")
 
 
 def doc_topic_std(corpus, draws):

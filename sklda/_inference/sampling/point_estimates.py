@@ -68,7 +68,7 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
     """
     K = priors.n_components
     totals = count_tokens(topics, K) if all_counts is None else all_counts.sum(axis=0, dtype=np.int64)[:K]
-    scratch = np.empty((4, K)), np.empty(K, np.int32)
+    scratch = np.empty((3, K)), np.empty(K, np.int32)
     parts = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K)
     if method == "cgs":
         for first, last in parts:
@@ -80,6 +80,9 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
             continue
         counts = block.counts(topics, K) if all_counts is None else all_counts[block.features]
         words, own = np.zeros((len(counts), K)), block.of_tokens(topics)
+        of_words = priors.word[block.features], priors.topic[block.features], priors.totals, counts, totals
+        weights = np.empty(words.shape, np.float32)
+        _point_estimates.weigh_words(*of_words, scratch[0][0], weights)
         for first, last in parts:
             stop()
             _point_estimates.expected_counts(
@@ -88,11 +91,8 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
                 own,
                 *_of_documents(corpus, topics, first, last),
                 priors.doc[first:last] if len(priors.doc) > 1 else priors.doc,
-                priors.word[block.features],
-                priors.topic[block.features],
-                priors.totals,
-                counts,
-                totals,
+                *of_words,
+                weights,
                 doc_topic[first:last],
                 words,
                 *scratch,

@@ -4,6 +4,7 @@ import numpy as np
 from joblib import cpu_count, effective_n_jobs
 
 from sklda._inference.parallel import NEVER_STOP, with_team
+from sklda._inference.sampling import log_joint
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._kernels import _log_joint
 
@@ -46,9 +47,10 @@ class ThreadedChain(GibbsChain):
 
     def log_topics(self):
         """log p(z | alpha)."""
-        return sum(self._log_topics_of_blocks())
+        return log_joint.of_topics(self.corpus, self.priors, sum(self._log_topics_of_blocks()))
 
     def _log_topics_of_blocks(self):
+        """The sums of log p(z | alpha) over the topics of documents, block by block, without the totals."""
         offsets, prior = self.corpus.offsets, self.priors.doc
         tasks = (
             (offsets[first : last + 1], self.topics, prior[first:last] if len(prior) > 1 else prior)
@@ -60,7 +62,7 @@ class ThreadedChain(GibbsChain):
         """log p(w | z, eta)."""
         tasks = ((self.priors, *block) for block in self._word_blocks)
         parts = run_tasks(self._team, self.rows.log_words, tasks)
-        return sum(parts) + _log_joint.totals(self.topic_totals, self.priors.totals)
+        return sum(parts) + log_joint.word_totals(self.topic_totals, self.priors)
 
 
 def run_tasks(team, function, tasks):
@@ -69,4 +71,5 @@ def run_tasks(team, function, tasks):
 
 
 def _log_topics(offsets, topics, doc_prior):
-    return _log_joint.documents(offsets, topics, doc_prior, np.empty(doc_prior.shape[1], np.int32))
+    K, n_tokens = doc_prior.shape[1], int(offsets[-1] - offsets[0])
+    return _log_joint.tokens(offsets, topics, K, *log_joint.cell_priors(doc_prior, n_tokens), np.empty(K, np.int32))

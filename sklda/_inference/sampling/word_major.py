@@ -6,9 +6,10 @@ import numpy as np
 
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import padded
+from sklda._inference.sampling import log_joint
 from sklda._inference.sampling.collapsed import GibbsChain, checked_topics
 from sklda._inference.sampling.count_rows import aligned_zeros
-from sklda._kernels import LANES, _histograms, _tokens, _word_layout, _word_major, _word_major_path
+from sklda._kernels import LANES, _histograms, _log_joint, _tokens, _word_layout, _word_major, _word_major_path
 
 # Topics, and their counts in the list of a document, are stored in 16 bits.
 _LARGEST = 2**16 - 1
@@ -180,19 +181,13 @@ class WordMajorChain(GibbsChain):
 
     def log_topics(self):
         """log p(z | alpha)."""
-        lists = self._begins, self._entries, self._sizes
-        return _word_layout.log_topics(self.corpus.offsets, self.priors.doc, *lists)
+        return log_topics(self.corpus, self.priors, self._begins, self._entries, self._sizes)
 
     def log_words(self):
         """log p(w | z, eta)."""
-        return _word_layout.log_words(
-            self._word_offsets,
-            self._topics,
-            self.priors.word,
-            self.priors.topic,
-            self.priors.totals,
-            self.topic_totals,
-            self._scratch[2],
+        K, cells = self.priors.n_components, log_joint.word_priors(self.priors, self.corpus.n_tokens)
+        return log_joint.word_totals(self.topic_totals, self.priors) + _log_joint.tokens(
+            self._word_offsets, self._topics, K, *cells, self._scratch[2]
         )
 
     def _count_documents(self, histogram, larger):
@@ -215,6 +210,13 @@ class WordMajorChain(GibbsChain):
         counts = np.zeros((self.corpus.n_features, padded(self.priors.n_components)), np.int32)
         _tokens.count_topics(self.corpus.words, self.topics, counts, np.zeros_like(self.topic_totals))
         return counts
+
+
+def log_topics(corpus, priors, begins, entries, sizes):
+    """log p(z | alpha), from the arrays of `lay_out`."""
+    cells = log_joint.cell_priors(priors.doc, corpus.n_tokens)
+    cells = _log_joint.lists(begins, entries, sizes, priors.n_components, *cells)
+    return log_joint.of_topics(corpus, priors, cells)
 
 
 def lay_out(corpus, n_components, topics, least_for_row, added=None):

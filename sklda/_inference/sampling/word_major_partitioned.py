@@ -6,7 +6,7 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling import partitioned
 from sklda._inference.sampling.count_rows import aligned_zeros
 from sklda._inference.sampling.partitioned import PartitionedChain
-from sklda._inference.sampling.word_major import WordMajorChain, lay_out
+from sklda._inference.sampling.word_major import WordMajorChain, lay_out, log_topics
 from sklda._kernels import LANES, _histograms, _word_layout, _word_major, _word_major_partitioned
 
 
@@ -107,7 +107,7 @@ class WordMajorPartitionedChain(PartitionedChain):
     def log_topics(self):
         """log p(z | alpha)."""
         begins, entries, _, sizes = self._lists
-        return _word_layout.log_topics(self.corpus.offsets, self.priors.doc, begins, entries, sizes)
+        return log_topics(self.corpus, self.priors, begins, entries, sizes)
 
     def _count_documents(self, histogram, larger):
         begins, entries, _, sizes = self._lists
