@@ -65,7 +65,7 @@ class CheckpointMixin:
         UserWarning
             If a file is damaged. Then an earlier state is used.
         """
-        folder, corpus = Path(path).absolute(), cls._read(X)
+        folder, corpus = Path(path).absolute(), cls._read(X)  # type: ignore[attr-defined]
         facts = _facts(folder, cls, corpus)
         estimator, y, metadata = journal.read_value(folder, corpus)
         if not isinstance(estimator, cls):

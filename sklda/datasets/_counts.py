@@ -41,9 +41,9 @@ def save_counts(
     The corpus can be larger than the memory: chunks of documents are written one after the other. The folder has three
     arrays of little-endian 32-bit integers, without a header. ``lengths.i4`` has the number of entries of every
     document. ``words.i4`` has the columns of all entries, document by document and in ascending order within a
-    document. ``counts.i4`` has their counts. ``counts.json`` has the shape, the names of the columns, and for each chunk its
-    numbers of documents and entries and the CRC-32 of its part of the three files. It is written last, so a folder
-    without it is not complete.
+    document. ``counts.i4`` has their counts. ``counts.json`` has the shape and the names of the
+    columns. For each chunk, it has the numbers of documents and entries, and the CRC-32 of its part of the three files.
+    It is written last, so a folder without it is not complete.
 
     Parameters
     ----------
