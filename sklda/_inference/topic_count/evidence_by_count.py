@@ -15,8 +15,6 @@ LITTLE = 2.0
 _MIDDLE_ERROR = 0.25
 # The variance of the mean of the better half of n normal values, times n, over their own: 1.36 for n = 2 and for many.
 _HALF = 1.36
-# Degrees of freedom of a variance between chains, from which on the chains at other numbers of topics are not needed.
-_ENOUGH_FREEDOM = 2
 # The variance of the better half of many normal values over that of all.
 _VARIANCE_OF_HALF = 1 - 2 / np.pi
 
@@ -91,10 +89,10 @@ class EvidenceTable:
     def of(cls, by_count):
         """The table of a dict of `CountEvidence` by number of topics, all with runs.
 
-        Two chains do not tell a variance, so neighbouring numbers of topics share theirs. If forward runs vary little,
-        the value is the log of their mean, which is unbiased whatever the modes of the chains. Otherwise it is that of
-        the runs in both directions as far as the runs explain the differences between chains. As far as they do not, it
-        is the mean of the better half of the chains, because worse modes say nothing of p(w).
+        Two chains do not tell a variance, so numbers of topics share theirs with two on either side. If forward runs
+        vary little, the value is the log of their mean, which is unbiased whatever the modes of the chains. Otherwise
+        it is that of the runs in both directions as far as the runs explain the differences between chains. As far as
+        they do not, it is the mean of the better half of the chains, because worse modes say nothing of p(w).
         """
         counts = sorted(by_count)
         known = [by_count[T] for T in counts]
@@ -123,10 +121,10 @@ class EvidenceTable:
 
 
 def _pooled(counts, values, *, by_better_half=False):
-    """The variance of the values at each number of topics, and its degrees of freedom.
+    """The variance of the values at each number of topics and two on either side, and its degrees of freedom.
 
-    If these are few, the values of both neighbours are used as well. With `by_better_half`, the worse half of four
-    values or more does not count: it says how bad modes can be, but not where the best is.
+    With `by_better_half`, the worse half of four values or more does not count: it says how bad modes can be, but not
+    where the best is.
     """
     rows = []
     for T, each in zip(counts, values, strict=True):
@@ -135,8 +133,6 @@ def _pooled(counts, values, *, by_better_half=False):
         part = np.sort(each)[n // 2 :] if halved else each
         rows.append((part.var() * len(part) / (_VARIANCE_OF_HALF if halved else 1), len(part) - 1 if T > 1 else 0))
     squares, freedom = np.array(rows).T
-    near = [
-        slice(i, i + 1) if each >= _ENOUGH_FREEDOM else slice(max(i - 1, 0), i + 2) for i, each in enumerate(freedom)
-    ]
+    near = [slice(max(i - 2, 0), i + 3) for i in range(len(counts))]
     squares, freedom = np.array([(squares[each].sum(), freedom[each].sum()) for each in near]).T
     return squares / np.maximum(freedom, 1), freedom

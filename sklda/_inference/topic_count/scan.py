@@ -21,14 +21,15 @@ from sklda._inference.topic_count.posterior import (
 from sklda._inference.topic_count.runs import learn_chain, run_chain
 
 # The first runs take at most this share of all sweeps.
-_FIRST_SHARE = 1 / 8
+_FIRST_SHARE = 1 / 10
 # The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
 # is below this share of it, if that is more than one topic.
-_LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.15
-# A T without runs is impossible if its log posterior is below the best by as many nats, and as many standard errors.
-_HOPELESS, _ERRORS = 10.0, 3
+_LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.2
+# A T without runs is impossible if its log posterior is below the best by as many standard errors, or nats if that is
+# more.
+_HOPELESS = 5.0
 # No T has runs that is more than this many times the largest with runs; the first ones are this far apart.
-_REACH = 2
+_REACH = 4
 # Draws over the errors, by which the simulation error of a probability is at most .016.
 _DRAWS = 1000
 
@@ -110,7 +111,7 @@ class Scan:
         share = _FIRST_SHARE * self.budget.limit
         apart = np.geomspace(counts[0], min(counts[-1], _REACH**2 * counts[0]), 3)
         first = sorted({int(counts[np.abs(counts - T).argmin()]) for T in apart})
-        while n_sweeps > 2 and self.budget.cost(self._sweeps(dict.fromkeys(first, n_sweeps))) > share:
+        while n_sweeps > 2 and self._sweeps(dict.fromkeys(first, n_sweeps)) > share:
             n_sweeps //= 2
         while len(first) > 1 and not self.budget.allows(self._sweeps(dict.fromkeys(first, n_sweeps))):
             first.pop()
@@ -124,10 +125,9 @@ class Scan:
         mean = probability @ counts
         share, precise = _LARGEST_SHARE * mean.mean(), probability.std(axis=0).max() <= _LARGEST_ERROR
         if precise or mean.std() <= share >= 1:
-            # The curve may be less smooth than it seems: at the mode, and next to it and the interval, there are runs.
-            mean = probability.mean(axis=0)
-            mode, (low, high) = np.argmax(mean), np.searchsorted(counts, credible_interval(counts, mean))
-            near = np.clip([mode - 1, mode, mode + 1, low - 1, low, high, high + 1], 0, len(counts) - 1)
+            # The curve may be less smooth than it seems: at the mode and next to it there are runs.
+            mode = np.argmax(probability.mean(axis=0))
+            near = np.clip([mode - 1, mode, mode + 1], 0, len(counts) - 1)
             return {T: self._length(T) for T in np.unique(counts[near]).tolist() if T not in self.by_count}
         # By linear regression of p(T | w) on the evidence at T, new runs there explain this part of its variance.
         table = EvidenceTable.of(self.by_count)
@@ -146,49 +146,43 @@ class Scan:
             return self.by_count[self._nearest(T)].n_sweeps
         known, table = self.by_count[T], EvidenceTable.of(self.by_count)
         here = np.searchsorted(table.counts, T)
-        too_short = table.by_runs[here] > max(LITTLE, table.by_chains[here])
+        too_short = table.by_runs[here] > max(LITTLE, table.by_chains.mean())
         return 2 * known.n_sweeps if self.settings.annealed and too_short else known.n_sweeps
 
     def _nearest(self, T):
         return min(self.by_count, key=lambda known: abs(np.log(known / T)))
 
     def _draws(self):
-        """Possible numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts)."""
+        """Possible numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts).
+
+        Those of log p(w | T) are without the common error, which more runs of the same length do not reduce.
+        """
         table = EvidenceTable.of(self.by_count)
         log_prior = self.prior.up_to(max(LARGEST, _REACH * int(table.counts[-1])))
         posterior = table.value + np.array([log_prior[T] for T in table.counts.tolist()])
         best = np.argmax(posterior)
         # The evidence falls beyond its mode: it is not larger than that of a T with runs, and its errors.
         errors = np.hypot(table.std, table.std[best]) + np.abs(table.common - table.common[best])
-        highest = table.value + _ERRORS * errors
+        highest = table.value + _HOPELESS * np.maximum(errors, 1)
         bound = {
             T: highest[(table.counts > table.counts[best]) & (table.counts < T)].min(initial=np.inf) for T in log_prior
         }
         counts = np.array(
-            [
-                T
-                for T, p in sorted(log_prior.items())
-                if T in self.by_count or p + bound[T] > posterior[best] - _HOPELESS
-            ]
+            [T for T, p in sorted(log_prior.items()) if T in self.by_count or p + bound[T] > posterior[best]]
         )
         curves = draw_curves(counts, np.searchsorted(counts, table.counts), table.value, table.std, _DRAWS)
-        common = np.random.default_rng(0).standard_normal((_DRAWS, 1))
-        curves += common * np.interp(counts, table.counts, table.common)
-        return counts, curves, softmax(curves + np.array([log_prior[T] for T in counts.tolist()]), axis=1)
+        common = np.random.default_rng(0).standard_normal((_DRAWS, 1)) * np.interp(counts, table.counts, table.common)
+        return counts, curves, softmax(curves + common + np.array([log_prior[T] for T in counts.tolist()]), axis=1)
 
     # Runs
 
     def _sweeps(self, lengths):
-        """Sweeps of a round, by number of topics."""
+        """Sweeps of a round with runs of these lengths by number of topics."""
         learning = self.rule.learning_sweeps
-        return {
-            T: self.n_chains
-            * (
-                self.settings.sweeps_of_chain(n)
-                + bool(learning and T not in self.rules) * (sweeps_of_start(n) + learning)
-            )
+        return self.n_chains * sum(
+            self.settings.sweeps_of_chain(n) + bool(learning and T not in self.rules) * (sweeps_of_start(n) + learning)
             for T, n in lengths.items()
-        }
+        )
 
     def _round(self, lengths):
         """New chains and their runs, of these lengths by number of topics."""
@@ -227,7 +221,7 @@ class Scan:
     # Results
 
     def _cost_in_words(self):
-        first, limit = sum(self._sweeps(self.first).values()), self.budget.limit
+        first, limit = self._sweeps(self.first), self.budget.limit
         sweep = seconds_of_sweep(self.corpus, self.rule(max(self.first)))
         return (
             f"{self.corpus.n_tokens} tokens; the first runs take {first} sweeps, about {first * sweep:.2g} s; "
