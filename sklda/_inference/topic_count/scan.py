@@ -23,7 +23,7 @@ from sklda._inference.topic_count.runs import learn_chain, run_chain
 # The first runs take at most this share of all sweeps.
 _FIRST_SHARE = 1 / 10
 # The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
-# is below this share of it, if that is more than one topic.
+# is below this share of it, if that is more than two topics.
 _LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.2
 # A T without runs is impossible if its log posterior is below the best by as many standard errors, or nats if that is
 # more.
@@ -124,7 +124,7 @@ class Scan:
         counts, curves, probability = self._draws()
         mean = probability @ counts
         share, precise = _LARGEST_SHARE * mean.mean(), probability.std(axis=0).max() <= _LARGEST_ERROR
-        if precise or mean.std() <= share >= 1:
+        if precise or mean.std() <= share >= 2:
             # The curve may be less smooth than it seems: at the mode and next to it there are runs.
             mode = np.argmax(probability.mean(axis=0))
             near = np.clip([mode - 1, mode, mode + 1], 0, len(counts) - 1)
