@@ -69,7 +69,7 @@ def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, *, from_prior):
 
     By a guide: the guide is that of a chain that `anneal` has made, over as many sweeps as a run has, and backward runs
     begin at the state of this chain. A guide of fewer sweeps is narrower than the part of the posterior that a run can
-    reach: on 500 tokens, with 20 sweeps, backward runs were below forward ones, and both 1.5 nats too low.
+    reach. With 20 sweeps on 500 tokens, backward runs were below forward ones, and both 1.5 nats too low.
     From the prior: a backward run begins where the forward run has ended.
 
     Parameters
