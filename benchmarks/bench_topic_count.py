@@ -25,9 +25,8 @@ from threadpoolctl import threadpool_limits
 from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.evidence import bennett
 from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.topic_count import cost, count_prior, curve, evidence_by_count, scan
+from sklda._inference.topic_count import cost, count_prior, curve, evidence_by_count, runs, scan
 from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
 from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.runs import Settings, run_chain
@@ -40,9 +39,11 @@ CONSTANTS = [
     (scan, "_HOPELESS"),
     (scan, "_REACH"),
     (scan, "_DRAWS"),
-    (bennett, "_START_FACTOR"),
+    (runs, "_START_SHARE"),
     (evidence_by_count, "LITTLE"),
     (evidence_by_count, "_MIDDLE_ERROR"),
+    (evidence_by_count, "_FREEDOM_OF_NEIGHBOURS"),
+    (evidence_by_count, "_MUCH_WORSE"),
     (curve, "_VARIANCES"),
     (cost, "_ROOT_SWEEPS"),
     (cost, "_LEAST_TOKENS"),

@@ -89,9 +89,9 @@ default=None
         because the evidence of different T is compared, so there is no ``"asymmetric"``. True is the same as
         ``"symmetric"``.
     n_temperatures : int, default=300
-        Sweeps of the first annealing runs; fewer if these would take more than a tenth of `max_sweeps`. The chains
-        before them have 300 annealed sweeps, but at most four times as many as a run; and then as many as a run, whose
-        mean counts are the guide of the runs. A scan makes longer runs as above.
+        Sweeps of the first annealing runs; fewer if these would take more than a fifteenth of `max_sweeps`. The chains
+        before them have as many annealed sweeps as a run, and at least half of `n_temperatures`; and then as many as a
+        run, whose mean counts are the guide of the runs. A scan makes longer runs as above.
     n_runs : int, default=None
         Annealing runs from each chain, in either direction. None: 1, or 2 with ``method="pmmh"``.
     n_chains : int, default=2

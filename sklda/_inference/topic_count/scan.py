@@ -4,7 +4,6 @@ import numpy as np
 from scipy.special import softmax
 
 from sklda._inference import random
-from sklda._inference.evidence.bennett import sweeps_of_start
 from sklda._inference.parallel import in_parallel
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._inference.topic_count.count_prior import LARGEST
@@ -20,8 +19,8 @@ from sklda._inference.topic_count.posterior import (
 )
 from sklda._inference.topic_count.runs import learn_chain, run_chain
 
-# The first runs take at most this share of all sweeps.
-_FIRST_SHARE = 1 / 10
+# The first runs take at most this share of all sweeps, in addition to the chains before them.
+_FIRST_SHARE = 1 / 15
 # The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
 # is below this share of it, if that is more than two topics.
 _LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.2
@@ -108,10 +107,11 @@ class Scan:
     def _first_runs(self):
         """Lengths of the first runs, by number of topics: as in the settings, or as the budget allows."""
         counts, n_sweeps = np.array(sorted(self.prior.up_to(LARGEST))), self.settings.n_sweeps
-        share = _FIRST_SHARE * self.budget.limit
         apart = np.geomspace(counts[0], min(counts[-1], _REACH**2 * counts[0]), 3)
         first = sorted({int(counts[np.abs(counts - T).argmin()]) for T in apart})
-        while n_sweeps > 2 and self._sweeps(dict.fromkeys(first, n_sweeps)) > share:
+        # The guides have as many sweeps as the runs in one direction.
+        n_runs = len(first) * self.n_chains * (2 * self.settings.n_runs + 1)
+        while n_sweeps > 2 and n_runs * n_sweeps > _FIRST_SHARE * self.budget.limit:
             n_sweeps //= 2
         while len(first) > 1 and not self.budget.allows(self._sweeps(dict.fromkeys(first, n_sweeps))):
             first.pop()
@@ -124,9 +124,9 @@ class Scan:
         counts, curves, probability = self._draws()
         mean = probability @ counts
         share, precise = _LARGEST_SHARE * mean.mean(), probability.std(axis=0).max() <= _LARGEST_ERROR
-        if precise or mean.std() <= share >= 2:
+        mode = np.argmax(probability.mean(axis=0))
+        if (precise or mean.std() <= share >= 2) and counts[mode] <= max(self.by_count):
             # The curve may be less smooth than it seems: at the mode and next to it there are runs.
-            mode = np.argmax(probability.mean(axis=0))
             near = np.clip([mode - 1, mode, mode + 1], 0, len(counts) - 1)
             return {T: self._length(T) for T in np.unique(counts[near]).tolist() if T not in self.by_count}
         # By linear regression of p(T | w) on the evidence at T, new runs there explain this part of its variance.
@@ -180,7 +180,8 @@ class Scan:
         """Sweeps of a round with runs of these lengths by number of topics."""
         learning = self.rule.learning_sweeps
         return self.n_chains * sum(
-            self.settings.sweeps_of_chain(n) + bool(learning and T not in self.rules) * (sweeps_of_start(n) + learning)
+            self.settings.sweeps_of_chain(n)
+            + bool(learning and T not in self.rules) * (self.settings.start(n) + learning)
             for T, n in lengths.items()
         )
 
@@ -212,7 +213,8 @@ class Scan:
             return
         chains = [(T, c) for T in lengths for c in range(self.n_chains)]
         tasks = [
-            (self.corpus, starts[T], T, sweeps_of_start(lengths[T]), random.child(seeds[T], 0, c)) for T, c in chains
+            (self.corpus, starts[T], T, self.settings.start(lengths[T]), random.child(seeds[T], 0, c))
+            for T, c in chains
         ]
         found = in_parallel(learn_chain, tasks, self.n_jobs)
         for T in lengths:
