@@ -126,9 +126,8 @@ class Scan:
         share, precise = _LARGEST_SHARE * mean.mean(), probability.std(axis=0).max() <= _LARGEST_ERROR
         mode = np.argmax(probability.mean(axis=0))
         if (precise or mean.std() <= share >= 2) and counts[mode] <= max(self.by_count):
-            # The curve may be less smooth than it seems: at the mode and next to it there are runs.
             near = np.clip([mode - 1, mode, mode + 1], 0, len(counts) - 1)
-            return {T: self._length(T) for T in np.unique(counts[near]).tolist() if T not in self.by_count}
+            return {T: self._length(T) for T in np.unique(counts[near]).tolist() if self._unknown(T, int(counts[mode]))}
         # By linear regression of p(T | w) on the evidence at T, new runs there explain this part of its variance.
         table = EvidenceTable.of(self.by_count)
         noise = np.interp(counts, table.counts, table.by_runs + table.by_chains) / self.n_chains
@@ -139,6 +138,15 @@ class Scan:
         explained[(counts > _REACH * table.counts[-1]) & (np.arange(len(counts)) > largest + 1)] = 0
         T = int(counts[np.argmax(explained)])
         return {T: self._length(T)}
+
+    def _unknown(self, T, mode):
+        """Whether only the curve says that T is less likely than the mode. It may be less smooth than it seems."""
+        if T not in self.by_count or mode not in self.by_count:
+            return T not in self.by_count
+        table = EvidenceTable.of(self.by_count)
+        here, best = np.searchsorted(table.counts, [T, mode])
+        highest = table.value[here] + _HOPELESS * table.std[here]
+        return highest > table.value[best] and table.std[here] > _HOPELESS * max(table.std[best], 1)
 
     def _length(self, T):
         """The length of the next runs at T: as the last ones, or twice that; or as at the nearest T."""
