@@ -53,7 +53,7 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
     4. The next runs are made at the T whose value would reduce the variance of p(T | w) most. They are twice as long
        as the last ones at T if these vary by more than 2 nats squared, and by more than chains at all T do.
     5. This ends when each p(T | w) is known to 0.05, or a mean of T above ten to 20 %, with runs at the mode and beside
-       it; or when `max_sweeps` is spent.
+       it that tell without the curve. It also ends when `max_sweeps` is spent.
 
     The topics are those of chains at the most likely T.
 
