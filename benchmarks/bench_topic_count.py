@@ -25,9 +25,8 @@ from threadpoolctl import threadpool_limits
 from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.evidence import bennett
 from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.topic_count import cost, count_prior, curve, evidence_by_count, scan
+from sklda._inference.topic_count import cost, count_prior, curve, evidence_by_count, runs, scan
 from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
 from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.runs import Settings, run_chain
@@ -38,19 +37,16 @@ CONSTANTS = [
     (scan, "_LARGEST_ERROR"),
     (scan, "_LARGEST_SHARE"),
     (scan, "_HOPELESS"),
-    (scan, "_ERRORS"),
     (scan, "_REACH"),
     (scan, "_DRAWS"),
-    (bennett, "_START_FACTOR"),
+    (runs, "_START_SHARE"),
     (evidence_by_count, "LITTLE"),
     (evidence_by_count, "_MIDDLE_ERROR"),
-    (evidence_by_count, "_ENOUGH_FREEDOM"),
+    (evidence_by_count, "_FREEDOM_OF_NEIGHBOURS"),
+    (evidence_by_count, "_MUCH_WORSE"),
     (curve, "_VARIANCES"),
-    (curve, "_FLAT"),
-    (cost, "_DRAWN_TOKENS"),
-    (cost, "_LEAST"),
-    (cost, "_MOST"),
-    (cost, "_FIXED"),
+    (cost, "_ROOT_SWEEPS"),
+    (cost, "_LEAST_TOKENS"),
     (count_prior, "LARGEST"),
 ]
 

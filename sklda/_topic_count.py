@@ -31,10 +31,9 @@ from sklda.metrics._evidence import COMPARATOR
 
 # Runs of an estimate of ``method="pmmh"``.
 _PMMH_RUNS = 2
-# Warnings are given for: a posterior probability with a larger standard error than this;
-_LARGE_ERROR = 0.1
-# a larger posterior probability than this at the end of the range;
-_LARGE_AT_END = 0.1
+# Warnings are given for: a posterior probability with a larger standard error than this, or a larger one at the end of
+# the range;
+_LARGE = 0.1
 # a chain of ``method="pmmh"`` that stays for more proposals than this, and for more than this share of them.
 _LONG_STAY, _LONG_STAY_SHARE = 50, 1 / 5
 
@@ -48,13 +47,13 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
     1. Runs at T: `n_chains` new chains are annealed. From each, one run goes forward and one backward. If the forward
        weights vary little, log p(w | T) is the log of their mean; otherwise Bennett's acceptance ratio makes one value
        of both directions. Its error comes from the spread between runs and between chains.
-    2. The first runs are at three T, each about twice the one before.
+    2. The first runs are at three T, each about four times the one before.
     3. log p(w | T) over all T is a smooth curve through these values, and falls beyond a T that is far below the mode.
        Draws of the curve are draws of p(T | w).
     4. The next runs are made at the T whose value would reduce the variance of p(T | w) most. They are twice as long
-       as the last ones at T if these vary by more than 2 nats squared, and by more than the chains.
-    5. This ends when each p(T | w) is known to 0.05, or the mean of T to 15 %, with runs at the mode, beside it and
-       beside the interval; or when `max_sweeps` is spent.
+       as the last ones at T if these vary by more than 2 nats squared, and by more than chains at all T do.
+    5. This ends when each p(T | w) is known to 0.05, or a mean of T above ten to 20 %, with runs at the mode and beside
+       it that tell without the curve. It also ends when `max_sweeps` is spent.
 
     The topics are those of chains at the most likely T.
 
@@ -90,9 +89,9 @@ default=None
         because the evidence of different T is compared, so there is no ``"asymmetric"``. True is the same as
         ``"symmetric"``.
     n_temperatures : int, default=300
-        Sweeps of the first annealing runs; fewer if these would take more than an eighth of `max_sweeps`. The chains
-        before them have 300 annealed sweeps, but at most eight times as many as a run. A scan makes longer runs as
-        above.
+        Sweeps of the first annealing runs; fewer if these would take more than a fifteenth of `max_sweeps`. The chains
+        before them have as many annealed sweeps as a run, and at least half of `n_temperatures`; and then as many as a
+        run, whose mean counts are the guide of the runs. A scan makes longer runs as above.
     n_runs : int, default=None
         Annealing runs from each chain, in either direction. None: 1, or 2 with ``method="pmmh"``.
     n_chains : int, default=2
@@ -102,8 +101,8 @@ default=None
     max_sweeps : int, default=None
         The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
         annealing in both directions, and the last ones. If it does not allow the next runs, the fit ends with the
-        results so far and a warning. None: 3e9 divided by the number of tokens, but from 20,000 to 150,000; a sweep
-        with T topics then counts as (T + 40) / 60. ``method="pmmh"`` does not use it.
+        results so far and a warning. None: 1.2e7 divided by the root of the number of tokens, or by 100 if that is
+        more: 120,000 for 10,000 tokens, 12,000 for a million. ``method="pmmh"`` does not use it.
     n_proposals : int, default=1000
         Proposals of ``method="pmmh"``.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -357,17 +356,17 @@ sampler_
                 "Its standard errors are larger than after a whole fit.",
                 ConvergenceWarning,
             )
-        imprecise = posterior.std > _LARGE_ERROR
+        imprecise = posterior.std > _LARGE
         if imprecise.any():
             T = posterior.counts[imprecise]
             warn(
-                f"p(T | w) has a standard error above {_LARGE_ERROR} at {len(T)} numbers of topics from {T[0]} to "
+                f"p(T | w) has a standard error above {_LARGE} at {len(T)} numbers of topics from {T[0]} to "
                 f"{T[-1]}: the data do not decide between them, or max_sweeps, n_temperatures or n_chains are too "
                 f"small. Report topic_count_interval_, {posterior.interval}, rather than n_components_.",
                 ConvergenceWarning,
             )
         counts, at_end = posterior.counts, posterior.probability[-1]
-        if len(counts) > 1 and at_end > _LARGE_AT_END and prior.cut_off_at(int(counts[-1])):
+        if len(counts) > 1 and at_end > _LARGE and prior.cut_off_at(int(counts[-1])):
             warn(
                 f"p(T | w) is {at_end:.2g} at the end of the range, {counts[-1]} topics: "
                 "larger numbers may be more likely. Raise max_components.",

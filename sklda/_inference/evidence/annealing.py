@@ -13,8 +13,6 @@ from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.prior_path import PriorPath
 from sklda._kernels import _independent
 
-# The guide: the mean counts of this many sweeps.
-GUIDE_SWEEPS = 20
 # Guided path: the strength c, a factor of the guide's counts, falls from the first value to one over the tokens of the
 # median topic, but not outside these bounds. Measured on simulated corpora of 2,400 to 600,000 tokens: with these ends
 # the bias of the logarithm is 2 to 4.5 nats x K (D + V) / n_temperatures.
@@ -47,7 +45,7 @@ class Guide(Aligned):
     priors: Priors
 
     @classmethod
-    def from_chain(cls, chain, n_sweeps=GUIDE_SWEEPS, stop=NEVER_STOP):
+    def from_chain(cls, chain, n_sweeps=20, stop=NEVER_STOP):
         """Mean counts over the next `n_sweeps` sweeps of a chain."""
         priors = chain.priors
         doc = np.zeros((chain.corpus.n_documents, priors.n_components))

@@ -170,7 +170,9 @@ def runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, st
     seeds = [random.child(seed, r) for r in range(len(temperatures))]
     if method in ANNEALED:
         guided = method == "guided_ais"
-        source, anneal = (Guide.from_chain(chain, stop=stop), guided_ais) if guided else (priors, prior_ais)
+        # A guide of fewer sweeps is narrower than what a run can reach: weights are lower, by more with more topics.
+        n_guide = max(temperatures)
+        source, anneal = (Guide.from_chain(chain, n_guide, stop), guided_ais) if guided else (priors, prior_ais)
         runs = [anneal(corpus, source, n, own, stop) for n, own in zip(temperatures, seeds, strict=True)]
         log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]
         label_error = max(run.label_error for run in runs)

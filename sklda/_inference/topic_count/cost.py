@@ -5,10 +5,9 @@ import time
 from sklda._inference import random
 from sklda._inference.sampling.choice import chain_class
 
-# Sweeps by default, with 20 topics: those that draw this many tokens, but at least and at most these.
-_DRAWN_TOKENS, _LEAST, _MOST = 3 * 10**9, 20_000, 150_000
-# A sweep with T topics takes as long as T plus this number of terms of the sums over topics.
-_FIXED = 40
+# Sweeps by default: this, divided by the root of the number of tokens, or of the second number if that is larger. So
+# four times the tokens have half the sweeps and take twice the time.
+_ROOT_SWEEPS, _LEAST_TOKENS = 1.2e7, 10_000
 
 
 class BudgetSpent(Exception):
@@ -29,45 +28,39 @@ class Budget:
     Attributes
     ----------
     limit : int
-        Sweeps in all; if `max_sweeps` is None, with 20 topics, and more or fewer with other numbers.
+        Sweeps in all.
     n_sweeps : int
         Sweeps so far, all chains together.
     """
 
     def __init__(self, corpus, max_sweeps, last):
-        self._given, self.limit, self.n_sweeps, self._spent = max_sweeps is not None, max_sweeps, 0, 0.0
+        self.limit, self.n_sweeps = max_sweeps, 0
         if max_sweeps is None:
-            self.limit = min(max(_DRAWN_TOKENS // max(corpus.n_tokens, 1), _LEAST), _MOST)
+            self.limit = int(_ROOT_SWEEPS / max(corpus.n_tokens, _LEAST_TOKENS) ** 0.5)
         self._last = max(min(last, self.limit // 5), 1)
 
-    def cost(self, sweeps):
-        """The cost of sweeps, a dict by number of topics, as a part of `limit`."""
-        return sum(n if self._given else n * (T + _FIXED) / (20 + _FIXED) for T, n in sweeps.items())
+    def allows(self, n_sweeps):
+        """Whether as many sweeps leave enough for the end."""
+        return self.n_sweeps + n_sweeps + self._last <= self.limit
 
-    def allows(self, sweeps):
-        """Whether these sweeps, a dict by number of topics, leave enough for the end."""
-        return self._spent + self.cost(sweeps) + self._last <= self.limit
-
-    def check(self, sweeps):
-        """Raise a ValueError if the budget does not allow these sweeps at the start."""
-        if not self.allows(sweeps):
+    def check(self, n_sweeps):
+        """Raise a ValueError if the budget does not allow as many sweeps at the start."""
+        if not self.allows(n_sweeps):
             raise ValueError(
                 f"max_sweeps={self.limit} is too small: the first runs and the last sweeps take at least "
-                f"{sum(sweeps.values()) + self._last} sweeps. Give max_sweeps=None, or thousands of sweeps."
+                f"{n_sweeps + self._last} sweeps. Give max_sweeps=None, or thousands of sweeps."
             )
 
-    def take(self, sweeps):
-        """Count sweeps, a dict by number of topics, that are to be made now.
+    def take(self, n_sweeps):
+        """Count sweeps that are to be made now.
 
         Raises
         ------
         BudgetSpent
         """
-        if not self.allows(sweeps):
-            needed = sum(sweeps.values())
-            raise BudgetSpent(f"the {self.limit} sweeps of max_sweeps do not suffice for the next {needed}")
-        self._spent += self.cost(sweeps)
-        self.n_sweeps += sum(sweeps.values())
+        if not self.allows(n_sweeps):
+            raise BudgetSpent(f"the {self.limit} sweeps of max_sweeps do not suffice for the next {n_sweeps}")
+        self.n_sweeps += n_sweeps
 
     def last(self, n_chains):
         """Last sweeps of each of this many chains."""

@@ -6,8 +6,6 @@ from scipy.special import softmax
 # The curve's variance is drawn by its likelihood from these, relative to that with which its slope changes, over the
 # whole width, by as much as the values differ.
 _VARIANCES = np.geomspace(0.1, 100, 9)
-# Standard deviation of the curve's line, relative to the range of the values: so large that it says nothing.
-_FLAT = 10.0
 
 
 def draw_curves(counts, at, values, stds, n_draws, seed=0):
@@ -37,9 +35,10 @@ def draw_curves(counts, at, values, stds, n_draws, seed=0):
     low, high = np.minimum(x[:, None], x), np.maximum(x[:, None], x)
     wiener = (low**2 * (3 * high - low)) / (6 * width**3)
     wiener += 1e-9 * max(wiener.max(), 1e-9) * np.eye(len(x))
-    line = np.stack([np.ones(len(x)), x / width], axis=1) * _FLAT * range_
     centre, noise = values.mean(), np.diag(np.maximum(stds, 1e-6 * range_) ** 2)
     scales, solved = _VARIANCES * range_**2, []
+    # The line has the largest variance: so large that it says nothing.
+    line = np.stack([np.ones(len(x)), x / width], axis=1) * np.sqrt(scales[-1])
     for scale in scales:
         to_all = scale * wiener[at] + line[at] @ line.T
         factor = np.linalg.cholesky(to_all[:, at] + noise)

@@ -4,7 +4,6 @@ import numpy as np
 from scipy.special import softmax
 
 from sklda._inference import journal, random
-from sklda._inference.evidence.bennett import sweeps_of_start
 from sklda._inference.parallel import in_parallel
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._inference.topic_count.count_prior import LARGEST
@@ -20,15 +19,16 @@ from sklda._inference.topic_count.posterior import (
 )
 from sklda._inference.topic_count.runs import learn_chain, run_chain
 
-# The first runs take at most this share of all sweeps.
-_FIRST_SHARE = 1 / 8
+# The first runs take at most this share of all sweeps, in addition to the chains before them.
+_FIRST_SHARE = 1 / 15
 # The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
-# is below this share of it, if that is more than one topic.
-_LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.15
-# A T without runs is impossible if its log posterior is below the best by as many nats, and as many standard errors.
-_HOPELESS, _ERRORS = 10.0, 3
+# is below this share of it, if that is more than two topics.
+_LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.2
+# A T without runs is impossible if its log posterior is below the best by as many standard errors, or nats if that is
+# more.
+_HOPELESS = 5.0
 # No T has runs that is more than this many times the largest with runs; the first ones are this far apart.
-_REACH = 2
+_REACH = 4
 # Draws over the errors, by which the simulation error of a probability is at most .016.
 _DRAWS = 1000
 
@@ -108,10 +108,11 @@ class Scan:
     def _first_runs(self):
         """Lengths of the first runs, by number of topics: as in the settings, or as the budget allows."""
         counts, n_sweeps = np.array(sorted(self.prior.up_to(LARGEST))), self.settings.n_sweeps
-        share = _FIRST_SHARE * self.budget.limit
         apart = np.geomspace(counts[0], min(counts[-1], _REACH**2 * counts[0]), 3)
         first = sorted({int(counts[np.abs(counts - T).argmin()]) for T in apart})
-        while n_sweeps > 2 and self.budget.cost(self._sweeps(dict.fromkeys(first, n_sweeps))) > share:
+        # The guides have as many sweeps as the runs in one direction.
+        n_runs = len(first) * self.n_chains * (2 * self.settings.n_runs + 1)
+        while n_sweeps > 2 and n_runs * n_sweeps > _FIRST_SHARE * self.budget.limit:
             n_sweeps //= 2
         while len(first) > 1 and not self.budget.allows(self._sweeps(dict.fromkeys(first, n_sweeps))):
             first.pop()
@@ -124,12 +125,10 @@ class Scan:
         counts, curves, probability = self._draws()
         mean = probability @ counts
         share, precise = _LARGEST_SHARE * mean.mean(), probability.std(axis=0).max() <= _LARGEST_ERROR
-        if precise or mean.std() <= share >= 1:
-            # The curve may be less smooth than it seems: at the mode, and next to it and the interval, there are runs.
-            mean = probability.mean(axis=0)
-            mode, (low, high) = np.argmax(mean), np.searchsorted(counts, credible_interval(counts, mean))
-            near = np.clip([mode - 1, mode, mode + 1, low - 1, low, high, high + 1], 0, len(counts) - 1)
-            return {T: self._length(T) for T in np.unique(counts[near]).tolist() if T not in self.by_count}
+        mode = np.argmax(probability.mean(axis=0))
+        if (precise or mean.std() <= share >= 2) and counts[mode] <= max(self.by_count):
+            near = np.clip([mode - 1, mode, mode + 1], 0, len(counts) - 1)
+            return {T: self._length(T) for T in np.unique(counts[near]).tolist() if self._unknown(T, int(counts[mode]))}
         # By linear regression of p(T | w) on the evidence at T, new runs there explain this part of its variance.
         table = EvidenceTable.of(self.by_count)
         noise = np.interp(counts, table.counts, table.by_runs + table.by_chains) / self.n_chains
@@ -141,55 +140,59 @@ class Scan:
         T = int(counts[np.argmax(explained)])
         return {T: self._length(T)}
 
+    def _unknown(self, T, mode):
+        """Whether only the curve says that T is less likely than the mode. It may be less smooth than it seems."""
+        if T not in self.by_count or mode not in self.by_count:
+            return T not in self.by_count
+        table = EvidenceTable.of(self.by_count)
+        here, best = np.searchsorted(table.counts, [T, mode])
+        highest = table.value[here] + _HOPELESS * table.std[here]
+        return highest > table.value[best] and table.std[here] > _HOPELESS * max(table.std[best], 1)
+
     def _length(self, T):
         """The length of the next runs at T: as the last ones, or twice that; or as at the nearest T."""
         if T not in self.by_count:
             return self.by_count[self._nearest(T)].n_sweeps
         known, table = self.by_count[T], EvidenceTable.of(self.by_count)
         here = np.searchsorted(table.counts, T)
-        too_short = table.by_runs[here] > max(LITTLE, table.by_chains[here])
+        too_short = table.by_runs[here] > max(LITTLE, table.by_chains.mean())
         return 2 * known.n_sweeps if self.settings.annealed and too_short else known.n_sweeps
 
     def _nearest(self, T):
         return min(self.by_count, key=lambda known: abs(np.log(known / T)))
 
     def _draws(self):
-        """Possible numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts)."""
+        """Possible numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts).
+
+        Those of log p(w | T) are without the common error, which more runs of the same length do not reduce.
+        """
         table = EvidenceTable.of(self.by_count)
         log_prior = self.prior.up_to(max(LARGEST, _REACH * int(table.counts[-1])))
         posterior = table.value + np.array([log_prior[T] for T in table.counts.tolist()])
         best = np.argmax(posterior)
         # The evidence falls beyond its mode: it is not larger than that of a T with runs, and its errors.
         errors = np.hypot(table.std, table.std[best]) + np.abs(table.common - table.common[best])
-        highest = table.value + _ERRORS * errors
+        highest = table.value + _HOPELESS * np.maximum(errors, 1)
         bound = {
             T: highest[(table.counts > table.counts[best]) & (table.counts < T)].min(initial=np.inf) for T in log_prior
         }
         counts = np.array(
-            [
-                T
-                for T, p in sorted(log_prior.items())
-                if T in self.by_count or p + bound[T] > posterior[best] - _HOPELESS
-            ]
+            [T for T, p in sorted(log_prior.items()) if T in self.by_count or p + bound[T] > posterior[best]]
         )
         curves = draw_curves(counts, np.searchsorted(counts, table.counts), table.value, table.std, _DRAWS)
-        common = np.random.default_rng(0).standard_normal((_DRAWS, 1))
-        curves += common * np.interp(counts, table.counts, table.common)
-        return counts, curves, softmax(curves + np.array([log_prior[T] for T in counts.tolist()]), axis=1)
+        common = np.random.default_rng(0).standard_normal((_DRAWS, 1)) * np.interp(counts, table.counts, table.common)
+        return counts, curves, softmax(curves + common + np.array([log_prior[T] for T in counts.tolist()]), axis=1)
 
     # Runs
 
     def _sweeps(self, lengths):
-        """Sweeps of a round, by number of topics."""
+        """Sweeps of a round with runs of these lengths by number of topics."""
         learning = self.rule.learning_sweeps
-        return {
-            T: self.n_chains
-            * (
-                self.settings.sweeps_of_chain(n)
-                + bool(learning and T not in self.rules) * (sweeps_of_start(n) + learning)
-            )
+        return self.n_chains * sum(
+            self.settings.sweeps_of_chain(n)
+            + bool(learning and T not in self.rules) * (self.settings.start(n) + learning)
             for T, n in lengths.items()
-        }
+        )
 
     def _round(self, lengths):
         """New chains and their runs, of these lengths by number of topics."""
@@ -219,7 +222,8 @@ class Scan:
             return
         chains = [(T, c) for T in lengths for c in range(self.n_chains)]
         tasks = [
-            (self.corpus, starts[T], T, sweeps_of_start(lengths[T]), random.child(seeds[T], 0, c)) for T, c in chains
+            (self.corpus, starts[T], T, self.settings.start(lengths[T]), random.child(seeds[T], 0, c))
+            for T, c in chains
         ]
         found = in_parallel(learn_chain, tasks, self.n_jobs)
         for T in lengths:
@@ -228,7 +232,7 @@ class Scan:
     # Results
 
     def _cost_in_words(self):
-        first, limit = sum(self._sweeps(self.first).values()), self.budget.limit
+        first, limit = self._sweeps(self.first), self.budget.limit
         sweep = seconds_of_sweep(self.corpus, self.rule(max(self.first)))
         return (
             f"{self.corpus.n_tokens} tokens; the first runs take {first} sweeps, about {first * sweep:.2g} s; "
