@@ -46,7 +46,7 @@ CONSTANTS = [
     (modes, "_SEARCH_SWEEPS"),
     (modes, "_RUNS"),
     (modes, "_TEMPERATURES"),
-    (modes, "_ERRORS"),
+    (modes, "_APART"),
     (settings, "FINE_ENOUGH"),
     (marginal_likelihood, "FEWEST_DRAWS"),
     (batch_means, "_BELOW_TRUE"),
