@@ -143,9 +143,9 @@ def test_a_mode_that_one_search_found_is_named(monkeypatch):
 
 
 def test_searches_end_when_two_have_found_the_best_mode(monkeypatch):
-    beginning, pool = searches_that_find([[2], [2, 0], [0, 2]], monkeypatch)
+    beginning, pool = searches_that_find([[2], [2, 0], [0, 2], [0]], monkeypatch)
     assert {alone_in(chain) for chain in pool.chains} <= {0, 1}
-    assert (np.diff(beginning.log_evidence) < 0).all()
+    assert (np.diff(beginning.log_evidence) <= 0).all()
     # The last mode is the third kind alone.
     assert np.ptp(beginning.log_evidence) > 100
 

@@ -2,9 +2,10 @@
 
 Chains start annealed and learn h by Gibbs-EM. The posterior of z has modes that chains do not leave, and each has its
 own maximum of m(h). So on small corpora a search between modes begins from each chain, one after the other, until two
-of them have found the best mode. Draws are of one mode if they differ in no more tokens than two draws of a chain. On
-larger corpora a search would cost too much, and where most tokens change their topic in every sweep it has nothing to
-find: chains continue where they are.
+of them have found the best evidence. Other draws of a search are weighed too if they differ in more tokens than two
+draws of a chain, because a mode of the same evidence can have another maximum. On larger corpora a search would cost
+too much, and where most tokens change their topic in every sweep it has nothing to find: chains continue where they
+are.
 """
 
 from dataclasses import dataclass, field
@@ -37,9 +38,11 @@ _MOST_CHANGED = 1 / 3
 _SEARCH_SWEEPS = 10_000
 # A mode is weighed by this many runs of this many temperatures.
 _RUNS, _TEMPERATURES = 3, 400
-# Draws are of different modes if they differ in this many times the tokens of two draws of a chain. Measured on C-1,
-# C-4 and C-5: 0.9 to 1.1 within a mode, 2.2 to 5 between modes.
+# Draws are of clearly different modes if they differ in this many times the tokens of two draws of a chain. On C-1, C-4
+# and C-5 it is 0.9 to 1.1 within a mode, 2.2 to 5 between modes; C-2 has modes that differ less.
 _APART = 1.5
+# Searches have found the same evidence if it differs by at most this many standard errors.
+_ERRORS = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +117,7 @@ def _can_weigh(pool):
 
 
 class _Modes:
-    """Different modes of z. Each is weighed by annealing at the h that Gibbs-EM learns in it.
+    """Modes of z. Each is weighed by annealing at the h that Gibbs-EM learns in it.
 
     Attributes
     ----------
@@ -136,14 +139,13 @@ class _Modes:
     def std(self):
         return float(np.sqrt(np.mean([each.std**2 for each in self.evidence])))
 
-    def add(self, topics, priors, most, what):
-        """The number of the mode of a draw, which is weighed if it is new; None if there are `most` modes already."""
-        pool, n = self.pool, len(self.chains)
-        for number, (chain, moved) in enumerate(zip(self.chains, self.moved, strict=True)):
-            if differing(topics, chain.topics, priors.n_components) <= _APART * moved:
-                return number
-        if n >= most:
-            return None
+    def add(self, topics, priors, most, what, even_if_known=False):
+        """Weigh the mode of a draw, unless it is known, or there are `most` modes already."""
+        pool, n, K = self.pool, len(self.chains), priors.n_components
+        known = zip(self.chains, self.moved, strict=True)
+        is_known = any(differing(topics, chain.topics, K) <= _APART * moved for chain, moved in known)
+        if n >= most or (is_known and not even_if_known):
+            return
         kind, state = chain_class("collapsed", pool.corpus, priors), ChainState(topics, self.stream(n, 0))
         (chain,) = run_chains([_learning(kind(pool.corpus, priors, state))], _LEARNING)
         alpha, eta = np.exp(chain.learnt()).tolist()
@@ -152,7 +154,6 @@ class _Modes:
         self.chains.append(chain)
         self.moved.append(differing(topics, chain.topics, priors.n_components))
         pool.say(f"{what}, mode {n + 1}: log evidence {self.values[n]:.1f} at {alpha:.4g}, {eta:.4g}")
-        return n
 
     def stream(self, *key):
         return random.stream(random.child(self.seed, *key))
@@ -174,23 +175,25 @@ def _search(pool, beginning, seed):
     weighing = 2 * (_LEARNING + _RUNS * _TEMPERATURES)
     budget = min(2 * pool.left // 3 - weighing, _SEARCH_SWEEPS)
     options = {"n_jobs": pool.n_jobs, "max_sweeps": budget, "weigh": False}
-    modes, log_h, found = _Modes(pool, random.child(seed, pool.n_chains)), beginning.log_h, []
+    modes, log_h, firsts = _Modes(pool, random.child(seed, pool.n_chains)), beginning.log_h, []
     for c, chain in enumerate(pool.chains):
         priors = Priors.make(*np.exp(log_h).tolist(), *pool.priors.shape)
         kept = improve_modes(pool.corpus, priors, [chain.topics], seed=random.child(seed, c), **options)
         if not np.isfinite(kept[0].log_evidence):
             return beginning
-        found.append([modes.add(mode.topics, priors, 2 * (c + 1), f"search {c + 1}") for mode in kept])
-        best = int(np.argmax(modes.values))
-        log_h, n_best = modes.chains[best].learnt(), sum(best in each for each in found)
+        firsts.append(len(modes.chains))
+        for j, mode in enumerate(kept):
+            modes.add(mode.topics, priors, 2 * (c + 1), f"search {c + 1}", even_if_known=j == 0)
+        log_h, behind = modes.chains[np.argmax(modes.values)].learnt(), modes.values.max() - modes.values[firsts]
+        n_best = int((behind <= _ERRORS * np.sqrt(2) * modes.std).sum())
         if n_best > 1:
             break
     for c, chain in enumerate(pool.chains):
         modes.add(chain.topics, chain.priors, 2 * pool.n_chains, f"chain {c + 1}")
     pool.left -= budget + weighing
-    if n_best == 1 and pool.n_chains > 1:
+    if n_best < 2 <= pool.n_chains:
         warn(
-            f"Only one of {len(found)} searches found the best mode of the topic assignments; others may be better. "
+            f"Only one of {len(firsts)} searches found the best mode of the topic assignments; others may be better. "
             "Compare several seeds, or search longer (max_iter).",
             ConvergenceWarning,
         )
