@@ -46,6 +46,7 @@ CONSTANTS = [
     (modes, "_SEARCH_SWEEPS"),
     (modes, "_RUNS"),
     (modes, "_TEMPERATURES"),
+    (modes, "_APART"),
     (modes, "_ERRORS"),
     (settings, "FINE_ENOUGH"),
     (marginal_likelihood, "FEWEST_DRAWS"),

@@ -133,9 +133,10 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     r_hat_, ess_ : ndarray of shape (2,)
         Split R-hat and effective number of draws. They are those of the derivatives of log p(w, z | h) with respect to
         log alpha and log eta at the maximum. On a grid they are those of the means of log alpha and log eta given z.
-    mode_log_evidence_ : ndarray of shape (n_searches,)
-        log p(w | h) of the modes that the searches found, each at the h learnt in it, in nats: the mean logarithm of
-        annealed runs, somewhat too low for all modes. Empty if there was no search.
+    mode_log_evidence_ : ndarray of shape (n_modes,)
+        log p(w | h) of the modes that searches and chains found, the best first, in nats. Each is at the h
+        learnt in the mode. It is the mean logarithm of annealed runs, somewhat too low for all modes. Empty if there
+        was no search.
     mode_log_evidence_std_ : float
         Standard error of one of these; NaN if there are none.
     components_ : ndarray of shape (n_components, n_features)

@@ -12,9 +12,10 @@ from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.mixtures import Mixture
-from sklda._inference.hyperparameters.modes import begin, probabilities, resolve
+from sklda._inference.hyperparameters.modes import begin, differing, probabilities, resolve
 from sklda._inference.hyperparameters.settings import Settings
 from sklda._inference.hyperparameters.skeleton import Visits, find_maximum
+from sklda._inference.modes.search import Mode
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
@@ -124,19 +125,36 @@ def test_searches_find_the_best_modes():
     assert {alone_in(chain) for chain in pool.chains} <= {0, 1}
 
 
+def searches_that_find(found, monkeypatch):
+    """Searches that find the given modes, one list for each of them."""
+    kinds = iter(found)
+
+    def improve_modes(*args, **options):
+        return [Mode(in_mode(alone, 0).topics, 0.0) for alone in next(kinds)]
+
+    monkeypatch.setattr("sklda._inference.hyperparameters.modes.improve_modes", improve_modes)
+    pool = make_pool(20_000)
+    return begin(pool, SEED), pool
+
+
 def test_a_mode_that_one_search_found_is_named(monkeypatch):
-    # Of the modes of four searches, and of the four starts.
-    evidence = iter([0.0, -50.0, -60.0, -70.0, -80.0, -80.0, -80.0, -80.0])
-
-    class Found:
-        std = 1.0
-
-        def __init__(self):
-            self.value = np.array([next(evidence)])
-
-    monkeypatch.setattr("sklda._inference.hyperparameters.modes.mode_evidence", lambda *args: Found())
     with pytest.warns(ConvergenceWarning, match="Only one of 4 searches"):
-        begin(make_pool(20_000), SEED)
+        searches_that_find([[0], [2], [2], [2]], monkeypatch)
+
+
+def test_searches_end_when_two_have_found_the_best_mode(monkeypatch):
+    beginning, pool = searches_that_find([[2], [2, 0], [0, 2], [0]], monkeypatch)
+    assert {alone_in(chain) for chain in pool.chains} <= {0, 1}
+    assert (np.diff(beginning.log_evidence) <= 0).all()
+    # The last mode is the third kind alone.
+    assert np.ptp(beginning.log_evidence) > 100
+
+
+def test_draws_are_compared_without_the_names_of_topics():
+    a = np.array([0, 0, 1, 1, 2, 2, 2, 2])
+    assert differing(a, (a + 1) % 3, 3) == 0
+    assert differing(a, np.array([2, 0, 1, 1, 0, 0, 0, 2]), 3) == 1 / 4
+    assert differing(a, np.zeros(8, int), 3) == 1 / 2
 
 
 def test_visits_are_as_long_as_they_should_be():

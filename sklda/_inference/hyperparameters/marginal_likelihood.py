@@ -14,8 +14,8 @@ from sklda._inference.hyperparameters.mixtures import Mixture
 
 # With fewer effective draws, the error of an estimate is not known.
 FEWEST_DRAWS = 10.0
-# Size of arrays over draws and values of h: 32 MB each.
-_AT_A_TIME = 2**22
+# Entries of large temporary arrays: 32 MB each.
+AT_A_TIME = 2**22
 
 
 class _Surface:
@@ -179,7 +179,7 @@ class Curve(_Surface):
 
     def _slices(self, n):
         """Parts of n values of h, so that arrays over the draws are not too large."""
-        step = max(_AT_A_TIME // max(len(self.draws), 1), 1)
+        step = max(AT_A_TIME // max(len(self.draws), 1), 1)
         return [slice(start, start + step) for start in range(0, n, step)]
 
 

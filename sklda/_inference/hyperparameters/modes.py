@@ -2,13 +2,16 @@
 
 Chains start annealed and learn h by Gibbs-EM. The posterior of z has modes that chains do not leave, and each has its
 own maximum of m(h). So on small corpora a search between modes begins from each chain, one after the other, until two
-of them have found the best mode. On larger corpora a search would cost too much, and where most tokens change their
-topic in every sweep it has nothing to find: chains continue where they are.
+of them have found the best evidence. Other draws of a search are weighed too if they differ in more tokens than two
+draws of a chain, because a mode of the same evidence can have another maximum. On larger corpora a search would cost
+too much, and where most tokens change their topic in every sweep it has nothing to find: chains continue where they
+are.
 """
 
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
@@ -21,6 +24,8 @@ from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS, anneal
+from sklda._inference.sampling.choice import chain_class
+from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 from sklda._inference.sampling.run_chains import run_chains
 from sklda._inference.warn import warn
@@ -33,7 +38,10 @@ _MOST_CHANGED = 1 / 3
 _SEARCH_SWEEPS = 10_000
 # A mode is weighed by this many runs of this many temperatures.
 _RUNS, _TEMPERATURES = 3, 400
-# Searches have found the same mode if their evidence differs by at most this many standard errors.
+# Draws are of clearly different modes if they differ in this many times the tokens of two draws of a chain. On C-1, C-4
+# and C-5 it is 0.9 to 1.1 within a mode, 2.2 to 5 between modes; C-2 has modes that differ less.
+_APART = 1.5
+# Searches have found the same evidence if it differs by at most this many standard errors.
 _ERRORS = 2.5
 
 
@@ -44,9 +52,9 @@ class Beginning:
     Attributes
     ----------
     log_h : ndarray of shape (2,)
-    log_evidence : ndarray of shape (n_searches,)
-        log p(w | h) of the modes found, each at the h learnt in it, in the order of the searches, in nats; empty if
-        there was no search.
+    log_evidence : ndarray of shape (n_modes,)
+        log p(w | h) of the modes found, each at the h learnt in it, the best first, in nats; empty if there was no
+        search.
     log_evidence_std : float
         Standard error of a value.
     """
@@ -108,54 +116,91 @@ def _can_weigh(pool):
     return can_tell_modes_apart(pool.corpus, pool.priors.n_components, _TEMPERATURES // 2)
 
 
+class _Modes:
+    """Modes of z. Each is weighed by annealing at the h that Gibbs-EM learns in it.
+
+    Attributes
+    ----------
+    chains : list of EMChain
+        One in each mode.
+    moved : list of float
+        The share of the tokens in which two draws of it differ.
+    evidence : list of ModeEvidence
+    """
+
+    def __init__(self, pool, seed):
+        self.pool, self.seed, self.chains, self.moved, self.evidence = pool, seed, [], [], []
+
+    @property
+    def values(self):
+        return np.array([each.value[0] for each in self.evidence])
+
+    @property
+    def std(self):
+        return float(np.sqrt(np.mean([each.std**2 for each in self.evidence])))
+
+    def add(self, topics, priors, most, what, even_if_known=False):
+        """Weigh the mode of a draw, unless it is known, or there are `most` modes already."""
+        pool, n, K = self.pool, len(self.chains), priors.n_components
+        known = zip(self.chains, self.moved, strict=True)
+        is_known = any(differing(topics, chain.topics, K) <= _APART * moved for chain, moved in known)
+        if n >= most or (is_known and not even_if_known):
+            return
+        kind, state = chain_class("collapsed", pool.corpus, priors), ChainState(topics, self.stream(n, 0))
+        (chain,) = run_chains([_learning(kind(pool.corpus, priors, state))], _LEARNING)
+        alpha, eta = np.exp(chain.learnt()).tolist()
+        key, at = random.child(self.seed, n, 1), Priors.make(alpha, eta, *priors.shape)
+        self.evidence.append(mode_evidence([chain], at, _TEMPERATURES, _RUNS, key, pool.n_jobs))
+        self.chains.append(chain)
+        self.moved.append(differing(topics, chain.topics, priors.n_components))
+        pool.say(f"{what}, mode {n + 1}: log evidence {self.values[n]:.1f} at {alpha:.4g}, {eta:.4g}")
+
+    def stream(self, *key):
+        return random.stream(random.child(self.seed, *key))
+
+
+def differing(a, b, n_components):
+    """The share of the tokens with different topics in two draws, (n_tokens,), whose topics are matched."""
+    pairs = np.bincount(a.astype(np.int64) * n_components + b, minlength=n_components**2)
+    overlaps = pairs.reshape(n_components, n_components)
+    return 1 - overlaps[linear_sum_assignment(overlaps, maximize=True)].sum() / max(len(a), 1)
+
+
 def _search(pool, beginning, seed):
     """Search from one chain after the other, and let the chains continue in the best modes.
 
-    Each mode found is weighed at the h that Gibbs-EM learns in it, and the next search is at the h of the best mode.
-    The chains at the start are modes as well.
+    The next search is at the h of the best mode. The chains at the start are modes as well. At most two new modes are
+    weighed for each chain.
     """
-    # Of a mode that is found, and of the start.
-    weighing = _LEARNING + 2 * _RUNS * _TEMPERATURES
-    budget, shape = min(2 * pool.left // 3 - weighing, _SEARCH_SWEEPS), pool.priors.shape
+    weighing = 2 * (_LEARNING + _RUNS * _TEMPERATURES)
+    budget = min(2 * pool.left // 3 - weighing, _SEARCH_SWEEPS)
     options = {"n_jobs": pool.n_jobs, "max_sweeps": budget, "weigh": False}
-    modes, values, stds, log_h = [], [], [], beginning.log_h
-
-    def weigh(mode, what):
-        alpha, eta = np.exp(mode.learnt()).tolist()
-        key = random.child(seed, len(modes), 1)
-        found = mode_evidence([mode], Priors.make(alpha, eta, *shape), _TEMPERATURES, _RUNS, key, pool.n_jobs)
-        modes.append(mode)
-        values.append(found.value[0])
-        stds.append(found.std)
-        pool.say(f"{what}: log evidence {values[-1]:.1f} at {alpha:.4g}, {eta:.4g}")
-        return float(np.sqrt(np.mean(np.square(stds))))
-
+    modes, log_h, firsts = _Modes(pool, random.child(seed, pool.n_chains)), beginning.log_h, []
     for c, chain in enumerate(pool.chains):
-        priors = Priors.make(*np.exp(log_h).tolist(), *shape)
-        (mode,) = improve_modes(pool.corpus, priors, [chain.topics], seed=random.child(seed, c), **options)
-        if not np.isfinite(mode.log_evidence):
+        priors = Priors.make(*np.exp(log_h).tolist(), *pool.priors.shape)
+        kept = improve_modes(pool.corpus, priors, [chain.topics], seed=random.child(seed, c), **options)
+        if not np.isfinite(kept[0].log_evidence):
             return beginning
-        own = pool.unrecorded(chain, mode.topics)
-        own.priors = priors
-        std = weigh(run_chains([_learning(own)], _LEARNING)[0], f"search {c + 1}")
-        log_h = modes[int(np.argmax(values))].learnt()
-        n_best = int((max(values) - np.array(values) <= _ERRORS * np.sqrt(2) * std).sum())
+        firsts.append(len(modes.chains))
+        for j, mode in enumerate(kept):
+            modes.add(mode.topics, priors, 2 * (c + 1), f"search {c + 1}", even_if_known=j == 0)
+        log_h, behind = modes.chains[np.argmax(modes.values)].learnt(), modes.values.max() - modes.values[firsts]
+        n_best = int((behind <= _ERRORS * np.sqrt(2) * modes.std).sum())
         if n_best > 1:
             break
-    n_searches = len(modes)
     for c, chain in enumerate(pool.chains):
-        std = weigh(chain, f"chain {c + 1}")
+        modes.add(chain.topics, chain.priors, 2 * pool.n_chains, f"chain {c + 1}")
     pool.left -= budget + weighing
-    if n_best == 1 and n_searches > 1:
+    if n_best < 2 <= pool.n_chains:
         warn(
-            f"Only one of {n_searches} searches found the best mode of the topic assignments; others may be better. "
+            f"Only one of {len(firsts)} searches found the best mode of the topic assignments; others may be better. "
             "Compare several seeds, or search longer (max_iter).",
             ConvergenceWarning,
         )
-    shares = probabilities(np.array(values), std)
-    kept = [modes[c] for c in np.argsort(-shares, kind="stable") if shares[c] > 0]
+    shares = probabilities(modes.values, modes.std)
+    kept = [modes.chains[m] for m in np.argsort(-shares, kind="stable") if shares[m] > 0]
     pool.chains = [pool.unrecorded(chain, kept[c % len(kept)].topics) for c, chain in enumerate(pool.chains)]
-    return Beginning(np.median([mode.learnt() for mode in kept], axis=0), np.array(values[:n_searches]), std)
+    return Beginning(np.median([mode.learnt() for mode in kept], axis=0), -np.sort(-modes.values), modes.std)
 
 
 def resolve(pool, found, reserved, seed):

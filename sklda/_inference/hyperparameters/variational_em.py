@@ -9,12 +9,10 @@ from scipy.sparse import csr_array
 from scipy.special import digamma, logsumexp
 
 from sklda._inference.dirichlet import dirichlet_log_density
+from sklda._inference.hyperparameters.marginal_likelihood import AT_A_TIME
 from sklda._inference.newton import newton_on_log
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.rising import log_gamma_ratio
-
-# Size of arrays over pairs of document and word and over topics: 32 MB each.
-_AT_A_TIME = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +134,7 @@ def _expected_counts(X, log_theta, log_phi, stop):
     """Counts of topics by document and by word, and the sum over tokens of log sum_k exp(log theta + log phi)."""
     K = log_theta.shape[1]
     doc_counts, word_counts, log_words = np.zeros_like(log_theta), np.zeros((X.shape[1], K)), 0.0
-    pairs = max(_AT_A_TIME // K, 1)
+    pairs = max(AT_A_TIME // K, 1)
     edges = np.unique(np.searchsorted(X.indptr, np.arange(0, X.nnz + pairs, pairs), side="right") - 1)
     for first, last in itertools.pairwise(edges):
         stop()

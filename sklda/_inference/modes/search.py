@@ -89,7 +89,7 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
         were over the whole corpus. A temperature of annealing counts as one sweep, though it takes about twice the
         time. None: 10,000; on corpora of more than 100,000 tokens as many as draw 10^9 tokens, but at least 4,000.
     weigh : bool, default=True
-        Whether the modes are weighed at the end. Otherwise only the best one is returned, with its score.
+        Whether the modes are weighed at the end. Otherwise all modes that were kept are returned, with their scores.
     stop : Stop, default=None
         For a search inside a task of `in_parallel`: the flag of that task. The proposals are then made one after the
         other in the calling thread, and the search ends with `Stopped` when the flag is up.
@@ -97,7 +97,8 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     Returns
     -------
     list of Mode
-        One for each state, the best first. A start that is left behind ends in the best mode.
+        One for each state, the best first. A start that is left behind ends in the best mode. Without `weigh`, all
+        modes that were kept; several of them may be draws from one mode.
 
     Raises
     ------
@@ -138,8 +139,8 @@ class _Search:
             since = 0 if now > best + _RISE else since + 1
             best, number = max(best, now), number + 1
         if not self.weigh:
-            best = max(modes, key=lambda mode: mode.score)
-            return [Mode(best.topics.astype(np.int32), best.score)]
+            modes.sort(key=lambda mode: -mode.score)
+            return [Mode(mode.topics.astype(np.int32), mode.score) for mode in modes]
         return self._weighed(modes, number)[: len(topics)]
 
     def _pay(self, cost):
