@@ -38,7 +38,7 @@ _MOST_CHANGED = 1 / 3
 _SEARCH_SWEEPS = 10_000
 # A mode is weighed by this many runs of this many temperatures.
 _RUNS, _TEMPERATURES = 3, 400
-# Draws are of clearly different modes if they differ in this many times the tokens of two draws of a chain. On C-1, C-4
+# Draws are of clearly different modes if they differ in this many times the tokens of two draws of a chain. On C-1
 # and C-5 it is 0.9 to 1.1 within a mode, 2.2 to 5 between modes; C-2 has modes that differ less.
 _APART = 1.5
 # Searches have found the same evidence if it differs by at most this many standard errors.
