@@ -1,31 +1,33 @@
 """A small Dask cluster, and Dask arrays of sparse blocks."""
 
 import itertools
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 
+@contextmanager
+def client_of(n_workers, n_threads):
+    """A client of a cluster of processes."""
+    distributed = pytest.importorskip("distributed")
+    options = {"threads_per_worker": n_threads, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=n_workers, **options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
 @pytest.fixture(scope="module")
 def processes():
     """A client of a cluster of two processes."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with client_of(2, 1) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def three():
     """A client of a cluster of three processes with two threads each."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=3, threads_per_worker=2, dashboard_address=":0", silence_logs=50) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with client_of(3, 2) as client:
         yield client
 
 
