@@ -111,7 +111,7 @@ def save_counts(
     if names is not None and len(names) != n_features:
         raise ValueError(f"feature_names has {len(names)} names, and the documents have {n_features} columns.")
     described = {"format": _FORMAT, "n_features": n_features, "feature_names": names, "chunks": chunks}
-    (folder / "counts.json.part").write_text(json.dumps(described))
+    (folder / "counts.json.part").write_text(json.dumps(described), encoding="utf-8")
     os.replace(folder / "counts.json.part", folder / "counts.json")
 
 
@@ -193,10 +193,7 @@ def load_counts(path: str | os.PathLike[str], *, check: bool = True, as_dask: bo
     folder = Path(path)
     if not (folder / "counts.json").is_file():
         raise ValueError(f"the folder {folder} has no counts.json: save_counts has not written all of it.")
-    described = json.loads((folder / "counts.json").read_text())
-    if described.get("format") != _FORMAT:
-        raise ValueError(f"the folder {folder} has format {described.get('format')}; this version reads {_FORMAT}.")
-    chunks = described["chunks"]
+    chunks, n_features, names = _described(folder)
     edges = {
         "lengths": np.cumsum([0] + [chunk["n_documents"] for chunk in chunks]),
         "words": np.cumsum([0] + [chunk["n_entries"] for chunk in chunks]),
@@ -208,13 +205,32 @@ def load_counts(path: str | os.PathLike[str], *, check: bool = True, as_dask: bo
             for name, values in arrays.items():
                 if zlib.crc32(values[edges[name][i] : edges[name][i + 1]].tobytes()) != chunk["crc32"][name]:
                     raise ValueError(f"{folder / name}.i4 was changed: chunk {i} has another CRC-32. Write it again.")
-    names = described["feature_names"]
     if as_dask:
-        data = _as_dask(folder, arrays, edges, described["n_features"])
+        data = _as_dask(folder, arrays, edges, n_features)
     else:
         indptr = np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)])
-        data = _matrix(arrays["counts"], arrays["words"], indptr, described["n_features"])
+        if arrays["lengths"].min(initial=0) < 0 or indptr[-1] != len(arrays["words"]):
+            raise ValueError(f"{folder / 'lengths'}.i4 was changed: its sum is not the number of entries.")
+        data = _matrix(arrays["counts"], arrays["words"], indptr, n_features)
     return Bunch(data=data, feature_names=None if names is None else np.array(names, dtype=object))
+
+
+def _described(folder):
+    """The chunks, the number of columns and their names, from the description of a folder."""
+    try:
+        described = json.loads((folder / "counts.json").read_text(encoding="utf-8"))
+        if (form := described["format"]) == _FORMAT:
+            chunks, n_features, names = described["chunks"], described["n_features"], described["feature_names"]
+            numbers = [n_features, *(chunk[key] for chunk in chunks for key in ("n_documents", "n_entries"))]
+            checks = [chunk["crc32"][name] for chunk in chunks for name in _TYPES]
+            sized = names is None or len(names) == n_features
+            if chunks and sized and all(type(n) is int and 0 <= n <= LARGEST_COUNT for n in numbers) and len(checks):
+                return chunks, n_features, names
+    except (AttributeError, KeyError, TypeError, ValueError):
+        form = _FORMAT
+    if form != _FORMAT:
+        raise ValueError(f"the folder {folder} has format {form}; this version reads {_FORMAT}.")
+    raise ValueError(f"{folder / 'counts.json'} was changed: write the folder again.")
 
 
 def _mapped(path, dtype, size):

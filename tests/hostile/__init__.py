@@ -20,7 +20,7 @@ from hostile import (
 )
 from hostile.session import Session, Violation
 from hostile.values import Draw
-from sklda import datasets, inspection, metrics
+from sklda import callbacks, datasets, inspection, metrics
 
 __all__ = ["CASES", "Session", "Violation", "case", "never_called"]
 
@@ -62,5 +62,5 @@ def case(seed, number):
 
 def never_called(called):
     """The public functions and classes that are not among the names of calls."""
-    public = {name for module in (sklda, datasets, inspection, metrics) for name in module.__all__}
-    return sorted(public - {"datasets", "inspection", "metrics"} - {name.split(".")[0] for name in called})
+    public = {name for module in (sklda, callbacks, datasets, inspection, metrics) for name in module.__all__}
+    return sorted(public - {"callbacks", "datasets", "inspection", "metrics"} - {name.split(".")[0] for name in called})

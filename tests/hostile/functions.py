@@ -8,7 +8,7 @@ import numpy as np
 from hostile.corpora import draw_counts
 from hostile.estimators import EVIDENCE, INITS
 from hostile.session import ESTIMATED
-from sklda import ConsensusTopics, GibbsLDA, datasets, metrics, point_estimates
+from sklda import ConsensusTopics, GibbsLDA, callbacks, datasets, metrics, point_estimates
 
 HELD_OUT = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
 
@@ -336,6 +336,47 @@ def state_file(draw, session):
         session.require(found.topic_assignments.max() < found.n_components, "topics are in range")
 
 
+def folders(draw, session):
+    """Counts in a folder, of which some bytes are replaced, removed or added."""
+    X = draw_counts(draw)
+    with tempfile.TemporaryDirectory() as name:
+        session.call(datasets.save_counts, name, X.given, refuse=_wrong(X))
+        files = sorted(Path(name).iterdir())
+        changed = bool(files) and draw.chance(0.5)
+        if changed:
+            path = draw.pick(files)
+            content = bytearray(path.read_bytes())
+            place = draw.whole(0, max(len(content) - 1, 0))
+            content[place : place + draw.pick([0, 1])] = draw.pick([b"", b"1", b"\xff", b"\x00", b"-"])
+            path.write_bytes(bytes(content))
+        check = draw.chance(0.5)
+        found = session.call(datasets.load_counts, name, check=check)
+        if found is None:
+            return
+        lda = session.call(GibbsLDA(2, max_iter=1, random_state=0).fit, found.data)
+        if not changed and X.clean is not None:
+            session.require((found.data.toarray() == X.clean).all(), "what was written is read")
+            session.require(lda is not None or not X.clean.sum(), "counts that were read can be fitted")
+
+
+def checkpoints(draw, session):
+    """A fit with a checkpoint whose files have some bytes replaced, and the fit that continues from it."""
+    X = draw_counts(draw)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "checkpoint")
+        estimator = GibbsLDA(draw.pick([1, 2, 5]), max_iter=draw.pick([1, 3]), random_state=0)
+        checkpoint = session.call(callbacks.Checkpoint, folder, every=draw.option(0, 60.0, 1e9))
+        if checkpoint is None:
+            return
+        fitted = session.call(estimator.set_callbacks(checkpoint).fit, X.given, refuse=X.refuse)
+        if fitted is None:
+            return
+        again = session.call(GibbsLDA.resume, folder, X.given)
+        session.require(again is not None, "a fit that has ended can be loaded")
+        same = again is not None and (again.topic_assignments_ == fitted.topic_assignments_).all()
+        session.require(same, "its draws are the same")
+
+
 def consensus(draw, session):
     """Several fits of a small model, and their topics matched."""
     X = draw_counts(draw)
@@ -372,6 +413,8 @@ CASES = {
     "predictive_perplexity": predictive,
     "simulated corpora": simulate,
     "token lists": token_lists,
+    "folders of counts": folders,
+    "checkpoints": checkpoints,
     "state files": state_file,
 }
 
