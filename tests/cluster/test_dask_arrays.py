@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import CompoundLDA, GibbsLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA
 from sklda._dask import client_of_cluster
 from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings
@@ -71,6 +71,24 @@ def test_transform_and_scores_are_lazy_and_equal(fitted, counts, blocks, process
     assert fitted.score(X) == fitted.score(counts)
     assert fitted.perplexity(X) == fitted.perplexity(counts)
     assert neg_ais_perplexity_scorer(fitted, X) == neg_ais_perplexity_scorer(fitted, counts)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "metadata", "lazy"),
+    [
+        (CollapsedVariationalLDA(2, max_iter=3), {}, True),
+        (EmpiricalBayesLDA(2, max_iter=100, n_tuning=4), {}, True),
+        (CompoundLDA(2, max_iter=3), {"collections": np.arange(150) % 2}, False),
+        (CovariateLDA(2, max_iter=3), {"covariates": np.arange(150.0)}, False),
+        (LabeledLDA(max_iter=3), {"y": np.arange(150) % 2}, False),
+    ],
+)
+def test_which_estimators_transform_lazily(counts, blocks, processes, estimator, metadata, lazy):
+    lda = estimator.set_params(random_state=0).fit(counts, **metadata)
+    theta = lda.transform(blocks(counts, 3))
+    assert isinstance(theta, da.Array if lazy else np.ndarray)
+    np.testing.assert_array_equal(np.asarray(theta), lda.transform(counts))
 
 
 def test_blocks_of_unknown_length_and_empty_blocks(counts, blocks, processes):
