@@ -5,7 +5,6 @@ Before each move it adds log f_(r + 1)(z) - log f_r(z) to its log weight (Neal 2
 """
 from libc.math cimport fabs, log, pow
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
 
 from sklda._kernels._document cimport (
     Document, clear, count, draw, log_topics, log_words, open_block, open_document, sweep,
