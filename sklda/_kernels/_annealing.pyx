@@ -13,6 +13,9 @@ from sklda._kernels._barrier cimport load
 from sklda._kernels._soft_counts cimport TOGETHER, SoftCounts, find_soft_counts, set_scratch, set_words
 from sklda._kernels._xoshiro cimport seed_state
 
+# Rows of scratch_float in `guided`.
+GUIDE_ROWS = 4 + TOGETHER
+
 
 def guided(
     const int32_t[::1] words,             # IN (N,): rows of word_topic; every word has a topic of positive weight
@@ -27,7 +30,7 @@ def guided(
     double[::1] log_weights,              # OUT (D,): log of an unbiased estimate of sum_z f_0(z)
     float[:, ::1] scratch_own,            # SCRATCH (most distinct words of a document, P)
     int32_t[:, ::1] scratch_words,        # SCRATCH (2, most distinct words)
-    float[:, ::1] scratch_float,          # SCRATCH (4 + TOGETHER, P)
+    float[:, ::1] scratch_float,          # SCRATCH (GUIDE_ROWS, P)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[:, ::1] scratch_double,        # SCRATCH (3, P)
     const int32_t[::1] stop,              # IN (1,): another thread may set it; if not zero, end

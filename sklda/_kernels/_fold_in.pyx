@@ -13,6 +13,9 @@ from sklda._kernels._lanes cimport choose_lane, lane_products, lane_table, tabul
 from sklda._kernels._soft_counts cimport TOGETHER, SoftCounts, find_soft_counts, set_scratch, set_words
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
+# Rows of scratch_float.
+FLOAT_ROWS = 7 + TOGETHER
+
 
 cdef void draw_start(Document* doc, const SoftCounts* soft, const float* ones) noexcept nogil:
     """Draw the topic of every token from the distribution of its word; -1 if it is zero."""
@@ -55,7 +58,7 @@ def fold_in(
     double[:, ::1] expected_counts,      # OUT (D, K): mean over CVB0 and sweeps of the estimate of n_dk
     int32_t[:, ::1] scratch_tokens,      # SCRATCH (3, longest document)
     float[:, ::1] scratch_own,           # SCRATCH (most runs of a word in a document, P)
-    float[:, ::1] scratch_float,         # SCRATCH (11, P)
+    float[:, ::1] scratch_float,         # SCRATCH (FLOAT_ROWS, P)
     int32_t[::1] scratch_counts,         # SCRATCH (P,)
     double[::1] scratch_lane,            # SCRATCH (P // LANES,)
     const int32_t[::1] stop,             # IN (1,): another thread may set it; if not zero, end

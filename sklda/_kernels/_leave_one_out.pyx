@@ -15,6 +15,9 @@ from sklda._kernels._lanes cimport LANES, choose_lane, lane_sums_own, lane_table
 from sklda._kernels._soft_counts cimport TOGETHER, SoftCounts, find_soft_counts, set_scratch, set_words
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
+# Rows of scratch_float besides two for each distinct word.
+GUIDE_ROWS = 4 + TOGETHER
+
 
 cdef struct Urn:
     int64_t n, K, P
@@ -170,7 +173,7 @@ def evidence(
                                           #     if backward, and z_d is drawn from p(z_d | rest), of 1 / p
     int32_t[:, ::1] scratch_int,          # SCRATCH (4, longest document)
     double[:, ::1] scratch_base,          # SCRATCH (most distinct words of a document, P)
-    float[:, ::1] scratch_float,          # SCRATCH (2 * most distinct words + 4 + TOGETHER, P)
+    float[:, ::1] scratch_float,          # SCRATCH (2 * most distinct words + GUIDE_ROWS, P)
     int32_t[:, ::1] scratch_counts,       # SCRATCH (most distinct words + 1, P)
     double[:, ::1] scratch_double,        # SCRATCH (5, P)
     uint64_t[::1] stream,                 # SCRATCH (4,)

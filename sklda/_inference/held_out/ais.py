@@ -68,7 +68,7 @@ def guided_state(block, stop, *, n_temperatures):
             state.log_weights,
             block.floats(block.most_distinct),
             np.empty((2, block.most_distinct), np.int32),
-            block.floats(8),
+            block.floats(_annealing.GUIDE_ROWS),
             block.counts(),
             block.doubles(3),
             stop.flag,

@@ -96,7 +96,7 @@ def _fold_in_block(rows, offsets, keys, block, word_topic, scale, doc_topic_prio
         result,
         np.empty((3, longest), np.int32),
         np.empty((_most_distinct(rows, offsets), width), np.float32),
-        np.empty((11, width), np.float32),
+        np.empty((_fold_in.FLOAT_ROWS, width), np.float32),
         np.empty(width, np.int32),
         np.empty(width // LANES),
         stop.flag,

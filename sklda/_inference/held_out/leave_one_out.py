@@ -24,6 +24,7 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _leave_one_out
+from sklda._kernels._leave_one_out import GUIDE_ROWS
 
 # CVB0 iterations that make the guide, and its strength at the first and the last temperature.
 _GUIDE_ITERATIONS, _FIRST_STRENGTH, _LAST_STRENGTH = 10, 10.0, 0.01
@@ -229,7 +230,7 @@ def _anneal(chain, d, corpus, piece, strengths, key, backward):
         log_weight,
         np.empty((4, length), np.int32),
         np.empty((length, width)),
-        np.empty((2 * length + 8, width), np.float32),
+        np.empty((2 * length + GUIDE_ROWS, width), np.float32),
         np.empty((length + 1, width), np.int32),
         np.empty((5, width)),
         np.empty(4, np.uint64),
