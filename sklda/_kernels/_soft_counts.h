@@ -21,10 +21,12 @@ ALWAYS_INLINE float weigh_word(const float *restrict own, const float *restrict 
             weights[j + l] = (rest + prior[j + l]) * row[j + l];
             acc[l] += weights[j + l];
         }
-    for (int half = LANES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++)
-            acc[l] += acc[l + half];
-    return acc[0];
+    /* Loops of fixed length, which compilers unroll. */
+    for (int l = 0; l < 8; l++)
+        acc[l] += acc[l + 8];
+    for (int l = 0; l < 4; l++)
+        acc[l] += acc[l + 4];
+    return acc[0] + acc[2] + (acc[1] + acc[3]);
 }
 
 /* Replace own by weights * factor, and move `count` tokens in `expected` accordingly. */
