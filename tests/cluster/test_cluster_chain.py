@@ -104,9 +104,9 @@ def test_the_draws_are_those_of_a_chain_in_one_process(X, local, processes, bloc
         np.testing.assert_array_equal(*found)
 
 
-def test_workers_threads_and_blocks_do_not_matter(X, local, three, blocks):
+def test_workers_threads_and_blocks_do_not_matter(X, local, processes, blocks):
     for n_blocks in (1, 4):
-        chain = run(ClusterChain(ClusterCorpus(blocks(X, n_blocks), three), priors_of(local.name), SEED))
+        chain = run(ClusterChain(ClusterCorpus(blocks(X, n_blocks), processes), priors_of(local.name), SEED))
         assert (topics_of(chain) == local.topics).all()
         np.testing.assert_allclose(chain.trace, local.trace, rtol=1e-12)
 
@@ -127,30 +127,28 @@ def test_means_over_draws(X, local, processes, blocks, method):
         np.testing.assert_allclose(found, values, rtol=1e-5)
 
 
-@pytest.mark.parametrize("saved_at", [None, 3])
-def test_a_lost_worker_changes_no_draw(X, blocks, saved_at, tmp_path):
+def test_a_lost_worker_changes_no_draw(X, blocks, killable, tmp_path):
     corpus, priors = Corpus.from_counts(X), priors_of("shared")
     topics = random_topics(corpus.words, 0, priors, random.key(random.child(SEED, 0)))
     local = run(PartiallyCollapsedChain(corpus, priors, ChainState(topics, random.stream(random.child(SEED, 1)))))
-    with (
-        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        chain = started(X, priors, client, blocks)
+    for saved_at in (None, 3):
+        chain = started(X, priors, killable, blocks)
 
-        def disturb(sweep):
+        def disturb(sweep, chain=chain, saved_at=saved_at):
             if sweep == saved_at:
                 chain.save_parts(tmp_path, "state")
             if sweep == 5:
-                os.kill(client.run(os.getpid)[chain.corpus._addresses[1]], signal.SIGKILL)
+                os.kill(killable.run(os.getpid)[chain.corpus._addresses[1]], signal.SIGKILL)
 
-        first = 0 if saved_at is None else saved_at
-        with pytest.warns(UserWarning, match=f"A worker was lost after sweep 5.* after sweep {first} are repeated"):
+        with pytest.warns(
+            UserWarning, match=f"A worker was lost after sweep 5.* after sweep {saved_at or 0} are repeated"
+        ):
             run(chain, disturb)
         assert (topics_of(chain) == local.topics).all()
         np.testing.assert_allclose(chain.trace, local.trace, rtol=1e-12)
         chain.means("cgs_p")
         assert len(chain.draws) == N_DRAWS
+        killable.wait_for_workers(2)
 
 
 def test_a_lost_change_is_noticed(X, processes, blocks, patched):
