@@ -3,14 +3,15 @@
 import os
 import pickle
 import signal
+import time
 
 import numpy as np
 import pytest
 
 from sklda._inference import random
-from sklda._inference.cluster.actors import ClusterCorpus
+from sklda._inference.cluster.actors import ClusterCorpus, _result_of
 from sklda._inference.cluster.chain import ClusterChain
-from sklda._inference.cluster.shard import random_topics
+from sklda._inference.cluster.shard import Shard, random_topics
 from sklda._inference.cluster.shard_chain import Cells, ShardChain
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import MStep
@@ -20,6 +21,7 @@ from sklda._inference.sampling.draws import doc_topic_std, posterior_means
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 
 distributed = pytest.importorskip("distributed")
+Actor = distributed.Actor
 K, N_SWEEPS, N_DRAWS = 5, 8, 3
 SEED = np.random.SeedSequence(3)
 PRIORS = {
@@ -184,6 +186,29 @@ def test_an_error_on_a_worker_reaches_the_caller(X, processes, blocks, patched):
     patched(ShardChain, "sweep", fail)
     with pytest.raises(ZeroDivisionError, match="in a sweep"):
         chain.sweep()
+
+
+def test_a_result_that_nobody_wants_holds_no_thread(processes):
+    """As if an actor were released while a task calls it, because a fitted estimator was deleted."""
+
+    def call_a_lost_actor():
+        worker = distributed.get_worker()
+        return _result_of(Actor(Shard, worker.address, "lost", worker), 0, "doc_topic")
+
+    def n_threads_at_work():
+        return sum(processes.run(lambda dask_worker: len(dask_worker.active_threads)).values())
+
+    def wait_for(n):
+        begin = time.monotonic()
+        while n_threads_at_work() != n:
+            assert time.monotonic() < begin + 30
+            time.sleep(0.05)
+
+    future = processes.submit(call_a_lost_actor, pure=False)
+    wait_for(1)
+    assert not future.done()
+    future.release()
+    wait_for(0)
 
 
 def test_bytes_through_the_caller_do_not_grow_with_the_corpus(processes, blocks):
