@@ -226,10 +226,10 @@ def errors_of_50_seeds():
     (exact,) = [row[2] for row in table if row[:2] == (0.1, 0.1)]
     z = []
     for seed in range(50):
-        pool = make_pool(*model, seed, n_tuning=20, max_iter=250)
+        pool = make_pool(*model, seed, n_tuning=20, max_iter=120)
         grid = pool.new_grid(REGION)
         pool.initialise(pool.seed, 9)
-        for stage, n_sweeps in enumerate((20, 250)):
+        for stage, n_sweeps in enumerate((20, 120)):
             pool.temper(grid, stage)
             pool.sweep(n_sweeps)
         value, std = current_curve(pool).log_ratio(0.1, 0.1, (1.0, 1.0))
