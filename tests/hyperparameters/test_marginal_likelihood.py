@@ -161,7 +161,7 @@ def largest_z(table, *curves):
 )
 def test_log_ratios_are_exact_within_their_errors(surface, method):
     *model, table = SURFACES[surface]
-    runs = [run(*model, method=method, seed=seed, n_tuning=60, max_iter=800) for seed in range(3)]
+    runs = [run(*model, method=method, seed=seed, n_tuning=60, max_iter=500) for seed in range(3)]
     assert largest_z(table, *(found.curve for found in runs)) < ALARM
     for found in runs:
         assert found.occupancy.sum() == pytest.approx(1)
@@ -181,7 +181,7 @@ def test_log_ratios_are_exact_within_their_errors(surface, method):
 )
 def test_the_papers_options_give_the_same_surface(options):
     *model, table = SURFACES[1]
-    assert largest_z(table, run(*model, method="serial_tempering", max_iter=4000, **options).curve) < ALARM
+    assert largest_z(table, run(*model, method="serial_tempering", max_iter=2000, **options).curve) < ALARM
 
 
 def test_the_component_estimator():
