@@ -62,12 +62,15 @@ class Beginning:
         Standard error of a value.
     shares : ndarray of shape (n_chains,) or None
         Probabilities of the modes in which the chains begin; None without a search.
+    several_modes : bool
+        Whether the chains begin in different modes.
     """
 
     log_h: np.ndarray
     log_evidence: np.ndarray = field(default_factory=lambda: np.empty(0))
     log_evidence_std: float = np.nan
     shares: np.ndarray | None = None
+    several_modes: bool = False
 
 
 def begin(pool, seed):
@@ -244,7 +247,7 @@ def _search(pool, beginning, seed):
     kept = [modes.known[m].chain for m in at]
     pool.chains = [pool.unrecorded(*both) for both in zip(pool.chains, [each.topics for each in kept], strict=True)]
     log_h = np.median([modes.known[m].chain.learnt() for m in order], axis=0)
-    return Beginning(log_h, -np.sort(-modes.values), modes.std, shares[at] / np.bincount(at)[at])
+    return Beginning(log_h, -np.sort(-modes.values), modes.std, shares[at] / np.bincount(at)[at], len(order) > 1)
 
 
 def resolve(pool, found, reserved, shares, seed):

@@ -164,7 +164,7 @@ class Skeleton:
         return [each - means[own] for each, own in zip(scores, self.at, strict=True)]
 
 
-def find_maximum(pool, log_h, reserved, tol):
+def find_maximum(pool, log_h, reserved, tol, several_modes=False):
     """Rounds until the maximum is precise, or until only `reserved` sweeps of every chain are left.
 
     Parameters
@@ -175,6 +175,8 @@ def find_maximum(pool, log_h, reserved, tol):
     reserved : int
     tol : float
         See `Settings`. Infinite: one round is enough if the maximum lies within its box.
+    several_modes : bool
+        Whether chains are known to be in different modes, so that more sweeps than those of a long round do not help.
 
     Returns
     -------
@@ -191,12 +193,13 @@ def find_maximum(pool, log_h, reserved, tol):
         visits, region = _round(pool, centre, deviations, max(min(n_draws, most), 1), left)
         rounds = [*rounds, visits]
         found, is_long = Skeleton.of(rounds, region), n_draws > _FIRST_DRAWS
+        one_mode = found.agree and not several_modes
         _say(pool, found)
         if tol > 0 and no_topics(pool, found.maximum.log_h):
             return found
         # With five moves behind, log m has no maximum between points.
         moves = n_moves < 5 and bool((np.abs(found.maximum.log_h - centre) > _STEPS[0] * deviations).any())
-        if pool.all_ended or (not moves and _enough(found, tol, is_long)):
+        if pool.all_ended or (not moves and _enough(found, tol, is_long, one_mode)):
             return found
         centre, n_moves = found.maximum.log_h, n_moves + moves
         if moves:
@@ -204,7 +207,7 @@ def find_maximum(pool, log_h, reserved, tol):
             continue
         # What the error needs, but at least half as many and at most four times the draws so far. The spread between
         # chains in different modes needs no more.
-        total, excess = len(found.at[0]) / n_points, found.maximum.excess_error(tol) if found.agree else 0.0
+        total, excess = len(found.at[0]) / n_points, found.maximum.excess_error(tol) if one_mode else 0.0
         needed = np.clip(excess**2, 1.5, 4) * total
         if is_long:
             n_draws = int(np.ceil(needed - total))
@@ -248,12 +251,12 @@ def _deviations(pool, centre, found):
     return np.minimum(1 / np.sqrt(np.maximum(curvature, 1e-300)), largest)
 
 
-def _enough(found, tol, is_long):
+def _enough(found, tol, is_long, one_mode):
     """Whether more sweeps are not needed, or do not help: chains that disagree in a long round stay in their modes."""
     if tol == 0:
         return False
-    precise = found.maximum.excess_error(tol) <= 1 and (found.agree or not np.isfinite(tol))
-    return precise or (is_long and not found.agree)
+    precise = found.maximum.excess_error(tol) <= 1 and (one_mode or not np.isfinite(tol))
+    return precise or (is_long and not one_mode)
 
 
 def no_topics(pool, log_h):
