@@ -3,9 +3,9 @@
 Chains start annealed and learn h by Gibbs-EM. The posterior of z has modes that chains do not leave, and each has its
 own maximum of m(h). So on small corpora a search between modes begins from each chain, one after the other, until two
 of them have found the best evidence. Other draws of a search are weighed too if they differ in more tokens than two
-draws of a chain, because a mode of the same evidence can have another maximum. On larger corpora a search would cost
-too much, and where most tokens change their topic in every sweep it has nothing to find: chains continue where they
-are.
+draws of a chain, because a mode of the same evidence can have another maximum. Chains continue in the modes that may be
+the best, and have their probabilities. On larger corpora a search would cost too much, and where most tokens change
+their topic in every sweep it has nothing to find: chains continue where they are.
 """
 
 from dataclasses import dataclass, field
