@@ -13,7 +13,13 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import diagnose
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
-from sklda._inference.sampling.draws import at_draws, doc_topic_std, posterior_means, sample_parameters
+from sklda._inference.sampling.draws import (
+    at_draws,
+    doc_topic_std,
+    posterior_means,
+    sample_parameters,
+    variance_of_draws,
+)
 from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.parameters import draw_doc_topic
@@ -190,7 +196,7 @@ class ChainResults:
             ],
         }
         shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders(), strict=True)]
-        means, variances = ([function(each, axis=0) for each in shares] for function in (np.mean, np.var))
+        means, variances = [each.mean(axis=0) for each in shares], [variance_of_draws(each) for each in shares]
         found |= {"topic_share_": means[self.best], "topic_share_std_": np.sqrt(total_variance(means, variances))}
         if self.matches:
             nearest = np.array([distances for _, distances in self.matches.values()])
