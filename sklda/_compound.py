@@ -15,8 +15,11 @@ from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults, total_variance
 from sklda._collections import CollectionLDA
+from sklda._hdp import NEEDED, hdp_attributes, warn_of_truncation
 from sklda._inference import random
 from sklda._inference.compound import driver
+from sklda._inference.compound.concentrations import Concentrations
+from sklda._inference.compound.hdp_chain import show_in_common
 from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import Hyperparameters, document_prior
 from sklda._inference.priors import Priors
@@ -35,6 +38,8 @@ _SETTINGS = (
     "collection_topic_prior",
     "doc_concentration",
     "topic_word_prior",
+    "topic_concentration",
+    "collection_concentration",
     "method",
     "learn_priors",
     "burn_in",
@@ -203,6 +208,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         **ChainAttributes._needed,
         "prior_trace_": "needs learn_priors, and a prior that is None",
         "acceptance_rate_": "needs method='langevin'",
+        **NEEDED,
         **dict.fromkeys(
             ("doc_topic_std_", "topic_share_std_", "n_draws_", "chains_", "traces_", "diagnostics_", "n_burn_in_"),
             "needs draws, and method='variational' makes none",
@@ -210,8 +216,11 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     }
     _parameter_constraints = {
         **{k: v for k, v in BaseLDA._parameter_constraints.items() if k != "doc_topic_prior"},
-        "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
-        "doc_concentration": [None, Interval(Real, 0, None, closed="neither")],
+        "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple, StrOptions({"hdp"})],
+        **dict.fromkeys(
+            ("doc_concentration", "topic_concentration", "collection_concentration"),
+            [None, Interval(Real, 0, None, closed="neither"), tuple],
+        ),
         "method": [StrOptions(set(METHODS))],
         "learn_priors": [StrOptions(set(KINDS)), "boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -227,9 +236,11 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         self,
         n_components: int = 10,
         *,
-        collection_topic_prior: ArrayLike = 1.0,
-        doc_concentration: float | None = None,
+        collection_topic_prior: float | tuple[float, float] | Literal["hdp"] = 1.0,
+        doc_concentration: float | tuple[float, float] | None = None,
         topic_word_prior: ArrayLike | None = None,
+        topic_concentration: float | tuple[float, float] | None = None,
+        collection_concentration: float | tuple[float, float] | None = None,
         method: Literal["augmented", "langevin", "variational"] = "augmented",
         learn_priors: Literal["asymmetric"] | bool = "asymmetric",
         max_iter: int = 500,
@@ -248,6 +259,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         self.collection_topic_prior = collection_topic_prior
         self.doc_concentration = doc_concentration
         self.topic_word_prior = topic_word_prior
+        self.topic_concentration = topic_concentration
+        self.collection_concentration = collection_concentration
         self.method = method
         self.learn_priors = learn_priors
         self.max_iter = max_iter
@@ -277,6 +290,14 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         continues = self.warm_start and hasattr(self, "_chain_states_")
         if continues:
             self._check_unchanged(corpus, labels, collections)
+        concentrations = Concentrations.of(
+            self.collection_topic_prior,
+            self.topic_word_prior,
+            len(labels),
+            topic_concentration=self.topic_concentration,
+            collection_concentration=self.collection_concentration,
+            doc_concentration=self.doc_concentration,
+        )
         hyperparameters = Hyperparameters.make(
             self.n_components,
             self.collection_topic_prior,
@@ -284,6 +305,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
             self.topic_word_prior,
             kind_of_learning(self.learn_priors),
             corpus.n_tokens,
+            concentrations,
         )
         model = Model.make(
             collections,
@@ -319,9 +341,16 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         progress.end(chains)
         if self.method == "variational":
             return fitted(chains)
-        results = ChainResults(self, chains)
+        results = self._results(chains)
         results.warn_of_disagreement()
+        if concentrations:
+            warn_of_truncation(chains, self.n_components)
         return attributes | self._fitted_attributes(chains, results)
+
+    def _results(self, chains):
+        if chains[0].model.concentrations:
+            show_in_common(chains)
+        return ChainResults(self, chains)
 
     def _sample_posterior(self, n_samples, seed):
         if self._model_.method != "variational":
@@ -346,9 +375,10 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
     def _prior_attributes(self, draws):
-        eta = self.topic_word_prior
+        # gamma of the HDP has one value for each draw.
+        gamma, eta = float(np.mean(draws.gamma)), self.topic_word_prior
         eta = np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0])
-        return {"doc_concentration_": draws.gamma, "topic_word_prior_": eta}
+        return {"doc_concentration_": gamma, "topic_word_prior_": eta}
 
     def _fitted_attributes(self, chains, results=None):
         """Attributes that describe the chains as they are now."""
@@ -357,7 +387,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
             chain = chains[found["best_chain_"]]
             found["collection_topic_"], found["collection_topic_std_"] = chain.mixtures()
         else:
-            results = ChainResults(self, chains) if results is None else results
+            results = self._results(chains) if results is None else results
             chain = chains[results.best]
             found = results.attributes() | _mixture_attributes(chains, results)
         model, mean = chain.model, found["collection_topic_"]
@@ -365,10 +395,12 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         found["corpus_topic_"] = weights @ mean / weights.sum()
         found |= {
             "collection_topic_prior_": chain.alpha_mean(),
-            "doc_topic_prior_": document_prior(chain.gamma, found["corpus_topic_"]),
             "_model_": model,
         }
-        if model.learns:
+        if model.concentrations:
+            found |= hdp_attributes(chains)
+        found["doc_topic_prior_"] = document_prior(found["doc_concentration_"], found["corpus_topic_"])
+        if model.changes_priors:
             found["prior_trace_"] = driver.prior_trace(chains)
         if self.method == "langevin":
             found["acceptance_rate_"] = chain.acceptance_rate()
@@ -394,7 +426,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
 def _mixture_attributes(chains, results):
     """Means, standard deviations and draws of the mixtures, with the topics of all chains in the same order."""
     ordered = [
-        ([each[:, order] for each in chain.mixtures()], [pi[:, order] for _, pi in chain.mixture_draws])
+        ([each[:, order] for each in chain.mixtures()], [pi[:, order] for pi in chain.shown_mixture_draws()])
         for chain, order in zip(chains, results.orders(), strict=True)
     ]
     means, stds = zip(*(moments for moments, _ in ordered), strict=True)
