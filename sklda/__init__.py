@@ -10,7 +10,7 @@ folder imports only from the folders above it in this list, and from the modules
                      their progress      _callbacks  callbacks
                      their saved states  _persistence  _checkpoints
                      their topics        _topic_names  _merging
-                     collections         _collections  _labels  _hdp
+                     collections         _collections  _labels  _compound_results
                      covariates          _design  _covariate_methods
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood

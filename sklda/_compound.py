@@ -13,9 +13,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
-from sklda._chain_results import ChainAttributes, ChainResults, total_variance
+from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._collections import CollectionLDA
-from sklda._hdp import NEEDED, hdp_attributes, warn_of_truncation
+from sklda._compound_results import (
+    NEEDED,
+    ascent_attributes,
+    hdp_attributes,
+    mixture_attributes,
+    warn_of_truncation,
+)
 from sklda._inference import random
 from sklda._inference.compound import driver
 from sklda._inference.compound.concentrations import Concentrations
@@ -27,7 +33,7 @@ from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, kind_of_learning
-from sklda._inference.sampling.run_chains import Schedule, best_chain, log_joint_traces
+from sklda._inference.sampling.run_chains import Schedule
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda._labels import encode, warn_of_many_collections
@@ -53,19 +59,31 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     topics. The topic proportions of its documents vary around this mixture: theta_d is Dirichlet(gamma pi_j), and pi_j
     is Dirichlet(alpha, ..., alpha). With one collection this is LDA with an asymmetric prior that is learnt.
 
+    With ``collection_topic_prior="hdp"`` the model is the hierarchical Dirichlet process (Teh et al. 2006), truncated at
+    `n_components` topics. The fit then has a posterior of the number of topics in use. The mixture of the corpus, pi_0,
+    is Dirichlet(a / n_components, ...), and pi_j is Dirichlet(b pi_0). With one collection, it is pi_0 itself.
+
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics, K.
-    collection_topic_prior : float or tuple (shape, rate), default=1.0
+        Number of topics, K. With ``"hdp"``, the largest number: take several times as many as are in use.
+    collection_topic_prior : float, tuple (shape, rate) or "hdp", default=1.0
         alpha, the Dirichlet parameter per topic of a collection's mixture. With a pair, alpha is drawn in every
         sweep, with a Gamma prior of this shape and rate that is cut off at 1e-6 and 1e6 (not with
-        ``method="variational"``).
-    doc_concentration : float, default=None
+        ``method="variational"``). ``"hdp"``: the hierarchical Dirichlet process, with ``method="augmented"``.
+    doc_concentration : float or tuple (shape, rate), default=None
         gamma, between 1e-6 and 1e12. With a larger value, documents are closer to the mixture of their collection. It
-        is the sum over topics of the Dirichlet parameter of theta. None: 1.0, the first value if it is learnt.
+        is the sum over topics of the Dirichlet parameter of theta. None: 1.0, the first value if it is learnt. With
+        ``"hdp"``, a pair is a Gamma prior, cut off at 1e-6 and 1e6, and gamma is drawn in every sweep; None is (1, 1).
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, or 0.1 with ``"hdp"``: the first
+        value if it is learnt. With ``"hdp"`` the topics share it.
+    topic_concentration : float or tuple (shape, rate), default=None
+        a, only with ``"hdp"``. With a larger value, more topics are in use. A number is between 1e-6 and 1e6 and stays
+        fixed; a pair is a Gamma prior, cut off at these values. None: (1, 0.1).
+    collection_concentration : float or tuple (shape, rate), default=None
+        b, only with ``"hdp"`` and several collections. With a larger value, their mixtures are more similar. As
+        `topic_concentration`.
     method : {"augmented", "langevin", "variational"}, default="augmented"
         - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1 of the paper).
         - ``"langevin"``: after every sweep, a Metropolis-adjusted Langevin step for each mixture (section 3.1.2, but in
@@ -74,9 +92,9 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     learn_priors : {"asymmetric"} or bool, default="asymmetric"
         Whether `doc_concentration` and `topic_word_prior` are learnt if they are None: by Gibbs-EM in the burn-in, or
         in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value that is
-        given stays fixed. The prior of theta, gamma pi_j, differs between topics, so there is no ``"symmetric"``. If X
-        has fewer than 1,000 tokens, nothing is learnt: eta and gamma / `n_components` are 0.1 if they are None. True is
-        the same as ``"asymmetric"``.
+        given stays fixed. With ``"hdp"`` this is for `topic_word_prior` alone. The prior of theta, gamma pi_j, differs
+        between topics, so there is no ``"symmetric"``. If X has fewer than 1,000 tokens, nothing is learnt: eta and
+        gamma / `n_components` are 0.1 if they are None. True is the same as ``"asymmetric"``.
     max_iter : int, default=500
         Sweeps over the corpus of each chain. With ``"variational"``, the largest number of iterations. With
         `warm_start`, the number of further ones.
@@ -127,15 +145,28 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
         collection.
     collection_topic_prior_ : float
-        alpha as given, or its posterior mean if it is drawn.
+        alpha as given, or its posterior mean if it is drawn. With ``"hdp"``, that of a / `n_components`.
+    topic_count_draws_ : ndarray of shape (n_sweeps,), int
+        Number of topics with at least one token after every sweep of the draws, chain by chain. This attribute and
+        those below up to `collection_concentration_` exist only with ``"hdp"``.
+    topic_count_mean_, topic_count_interval_ : float, tuple of (int, int)
+        Its posterior mean, and a credible interval of 0.95.
+    large_topic_count_draws_, large_topic_count_mean_, large_topic_count_interval_
+        The same for the number of the largest topics that together have 99 % of the tokens.
+    concentration_draws_ : dict of {str: ndarray of shape (n_sweeps,)}
+        ``"topic_concentration"``, ``"collection_concentration"`` with several collections, and
+        ``"doc_concentration"`` after the same sweeps.
+    topic_concentration_, collection_concentration_ : float
+        Posterior means of a and b, or the values that were given.
     doc_concentration_ : float
-        gamma, as given or learnt.
+        gamma, as given or learnt; with ``"hdp"`` its posterior mean.
     topic_word_prior_ : float or ndarray
         eta, as given or learnt.
     doc_topic_prior_ : ndarray of shape (n_components,)
         ``doc_concentration_ * corpus_topic_``.
     components_ : ndarray of shape (n_components, n_features), float32
-        Topic-word counts plus prior, means over draws.
+        Topic-word counts plus prior, means over draws. With ``"hdp"``, all attributes have the topics that occur in a
+        draw, sorted by their size at the end of the burn-in; the last topic stands for all that occur in none.
     topic_word_ : ndarray of shape (n_components, n_features)
         Topics as distributions over words: `components_` with rows that sum to one.
     doc_topic_ : ndarray of shape (n_documents, n_components), float32
@@ -185,7 +216,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
     UserWarning
-        If more than 10 collections are fractional numbers, or most of more than 10 have a single document.
+        If ``"hdp"`` has more than half of its topics in use. If more than 10 collections are fractional numbers, or
+        most of more than 10 have a single document.
 
     References
     ----------
@@ -193,6 +225,9 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
 
     Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
     parameter estimators for LDA. JMLR 18.
+
+    Teh, Jordan, Beal & Blei (2006). Hierarchical Dirichlet processes. Journal of the American Statistical Association
+    101.
 
     Examples
     --------
@@ -202,6 +237,14 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     >>> lda = CompoundLDA(3, max_iter=100, random_state=0).fit(corpus.data, collections=corpus.collections)
     >>> lda.collection_topic_.shape, lda.transform(corpus.data, collections=corpus.collections).shape
     ((2, 3), (60, 3))
+
+    The number of topics in use is unknown:
+
+    >>> hdp = CompoundLDA(40, collection_topic_prior="hdp", topic_word_prior=0.1, max_iter=200, random_state=0)
+    >>> hdp = hdp.fit(corpus.data)
+    >>> low, high = hdp.large_topic_count_interval_
+    >>> bool(low <= hdp.large_topic_count_mean_ <= high), hdp.topic_count_draws_.shape
+    (True, (60,))
     """
 
     _needed = {
@@ -217,10 +260,9 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     _parameter_constraints = {
         **{k: v for k, v in BaseLDA._parameter_constraints.items() if k != "doc_topic_prior"},
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple, StrOptions({"hdp"})],
-        **dict.fromkeys(
-            ("doc_concentration", "topic_concentration", "collection_concentration"),
-            [None, Interval(Real, 0, None, closed="neither"), tuple],
-        ),
+        "doc_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
+        "topic_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
+        "collection_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
         "method": [StrOptions(set(METHODS))],
         "learn_priors": [StrOptions(set(KINDS)), "boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -383,13 +425,13 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     def _fitted_attributes(self, chains, results=None):
         """Attributes that describe the chains as they are now."""
         if self.method == "variational":
-            found = self._ascent_attributes(chains)
+            found = ascent_attributes(chains)
             chain = chains[found["best_chain_"]]
             found["collection_topic_"], found["collection_topic_std_"] = chain.mixtures()
         else:
             results = self._results(chains) if results is None else results
             chain = chains[results.best]
-            found = results.attributes() | _mixture_attributes(chains, results)
+            found = results.attributes() | mixture_attributes(chains, results)
         model, mean = chain.model, found["collection_topic_"]
         weights = np.bincount(model.collections[chain.corpus.lengths > 0], minlength=len(mean))
         found["corpus_topic_"] = weights @ mean / weights.sum()
@@ -405,34 +447,3 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         if self.method == "langevin":
             found["acceptance_rate_"] = chain.acceptance_rate()
         return found
-
-    def _ascent_attributes(self, ascents):
-        """Topics and topic proportions of the best variational ascent."""
-        traces = log_joint_traces(ascents)
-        found = {"log_joint_trace_": traces, "n_iter_": traces.shape[1], "best_chain_": best_chain(ascents)}
-        best = ascents[found["best_chain_"]]
-        theta = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
-        found |= {
-            "components_": best.topic_word_parameter.copy(),
-            "doc_topic_": theta,
-            "topic_share_": best.corpus.lengths @ theta / best.corpus.n_tokens,
-            "doc_concentration_": best.gamma,
-            "_chain_states_": [each.state() for each in ascents],
-            "_fingerprint_": best.corpus.fingerprint,
-        }
-        return found if best.eta is None else found | {"topic_word_prior_": best.eta}
-
-
-def _mixture_attributes(chains, results):
-    """Means, standard deviations and draws of the mixtures, with the topics of all chains in the same order."""
-    ordered = [
-        ([each[:, order] for each in chain.mixtures()], [pi[:, order] for pi in chain.shown_mixture_draws()])
-        for chain, order in zip(chains, results.orders(), strict=True)
-    ]
-    means, stds = zip(*(moments for moments, _ in ordered), strict=True)
-    draws = [pi for _, each in ordered for pi in each]
-    return {
-        "collection_topic_": means[results.best],
-        "collection_topic_std_": np.sqrt(total_variance(means, np.square(stds))),
-        "collection_topic_draws_": np.array(draws).reshape(-1, *means[0].shape),
-    }

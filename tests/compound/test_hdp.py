@@ -218,9 +218,7 @@ def kept_p(labels, n_models=700, n_sweeps=4, K=20, V=5, eta=0.5):
         chain._set_doc_prior()
         for _ in range(n_sweeps):
             chain.sweep()
-        after.append(
-            statistics(chain.alpha * K, chain.b, chain.gamma, chain.log_base, chain.log_pi, chain.topics, w)
-        )
+        after.append(statistics(chain.alpha * K, chain.b, chain.gamma, chain.log_base, chain.log_pi, chain.topics, w))
         fresh.append(statistics(*draw_model(rng, labels, K, V, eta)))
     after, fresh = np.array(after).T, np.array(fresh).T
     p = [ks_2samp(x, y).pvalue for x, y in zip(after, fresh, strict=True)]

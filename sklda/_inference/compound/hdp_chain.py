@@ -56,9 +56,7 @@ class HDPState(CompoundState):
     def more_traces(self):
         values = np.reshape(self.records, (-1, len(RECORDED)))
         several = len(self.log_pi) > 1
-        return {
-            name: values[:, i] for i, name in enumerate(RECORDED) if several or name != "collection_concentration"
-        }
+        return {name: values[:, i] for i, name in enumerate(RECORDED) if several or name != "collection_concentration"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +83,8 @@ class HDPChain(CompoundChain):
     topics stay in them; every other token is drawn from its full conditional given that it is in a topic of the sweep.
     So the sweep keeps the distribution of z given the mixtures. Every topic can have a large share in a later sweep.
 
-    The topics are exchangeable, so their numbers can be changed: in the burn-in the topics with tokens have the first
-    numbers; at its end they are sorted by size; afterwards a topic keeps its number while it has tokens, and a new
+    The topics are exchangeable, so their numbers can be changed. In the burn-in the topics with tokens have the first
+    numbers, and at its end they are sorted by size. Afterwards a topic keeps its number while it has tokens, and a new
     topic takes the first number that is free.
 
     Parameters
