@@ -218,7 +218,7 @@ def main():
     parser.add_argument("--sweeps", type=int, default=500)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--warm-up", type=int, default=60)
+    parser.add_argument("--warm-up", type=int, default=200)
     parser.add_argument("--topic-count", action="store_true", help="also fit TopicCountLDA, which takes minutes")
     options = parser.parse_args()
     X = load_docstrings().data if options.ldac is None else read_ldac(options.ldac)

@@ -59,7 +59,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     topics. The topic proportions of its documents vary around this mixture: theta_d is Dirichlet(gamma pi_j), and pi_j
     is Dirichlet(alpha, ..., alpha). With one collection this is LDA with an asymmetric prior that is learnt.
 
-    With ``collection_topic_prior="hdp"`` the model is the hierarchical Dirichlet process (Teh et al. 2006), truncated at
+    With ``collection_topic_prior="hdp"`` the model is the hierarchical Dirichlet process (Teh et al. 2006) with at most
     `n_components` topics. The fit then has a posterior of the number of topics in use. The mixture of the corpus, pi_0,
     is Dirichlet(a / n_components, ...), and pi_j is Dirichlet(b pi_0). With one collection, it is pi_0 itself.
 
@@ -100,7 +100,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         `warm_start`, the number of further ones.
     burn_in : int, default=None
         Number of sweeps before the draws. gamma, eta and the size of Langevin steps change only in these. None: the
-        annealed sweeps at the start, as in `GibbsLDA`, and half of the others. Not used by ``"variational"``.
+        annealed sweeps at the start, as in `GibbsLDA`, and half of the others; with ``"hdp"`` there are none of the
+        first. Not used by ``"variational"``.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
         byte for each token and draw, two bytes with more than 256 topics. Not used by ``"variational"``.
@@ -244,7 +245,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     >>> hdp = hdp.fit(corpus.data)
     >>> low, high = hdp.large_topic_count_interval_
     >>> bool(low <= hdp.large_topic_count_mean_ <= high), hdp.topic_count_draws_.shape
-    (True, (60,))
+    (True, (100,))
     """
 
     _needed = {

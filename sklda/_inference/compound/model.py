@@ -76,7 +76,8 @@ class Model(Aligned):
             annealing, burn_in = earlier[0].annealing, earlier[0].burn_in
             burn_in_of(burn_in, max_iter + min(state.n_sweeps for state in earlier[1]))
         else:
-            annealing = Annealing.within(max_iter, burn_in)
+            # A chain of the HDP begins with all topics. Annealing would keep the topics alike that are not needed.
+            annealing = NOT_ANNEALED if hyperparameters.concentrations else Annealing.within(max_iter, burn_in)
             burn_in = burn_in_of(burn_in, max_iter, annealing.n_sweeps)
         return cls(
             collections,
