@@ -23,7 +23,7 @@ from sklda._inference.sampling.draws import (
 from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.parameters import draw_doc_topic
-from sklda._inference.sampling.run_chains import best_chain, traces_of
+from sklda._inference.sampling.run_chains import best_chain, more_traces_of, traces_of
 from sklda._inference.warn import warn
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
@@ -112,7 +112,7 @@ class ChainResults:
         self.states = [_compact(each) for each in chains]
         self.draws = [each.kept_draws() for each in chains]
         self.best = best_chain(self.states)
-        self.traces = traces_of(self.states)
+        self.traces = traces_of(self.states) | more_traces_of(self.states)
         self.n_burn_in = min(max(each.n_burn_in for each in chains), min(len(each.trace) for each in chains) - 1)
         self.diagnostics = diagnose(self.traces, self.n_burn_in)
 

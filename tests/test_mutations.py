@@ -20,6 +20,11 @@ MUTATIONS = {
         "test_sweeps_and_new_words_keep_the_joint_distribution": "test_geweke_finds_a_wrong_target",
         "test_the_bound_on_the_prior_is_not_felt": ITSELF,
     },
+    "compound/test_hdp.py": {
+        "test_all_states_have_their_probabilities": "test_a_wrong_step_changes_the_states",
+        "test_a_sweep_of_some_topics_keeps_the_distribution": "test_a_choice_of_topics_that_depends_on_z_is_found",
+        "test_sweeps_keep_draws_of_the_model": "test_a_wrong_step_moves_draws_of_the_model",
+    },
     "compound/test_priors.py": {"test_alpha_is_drawn_from_its_posterior": ITSELF},
     "covariates/test_chain.py": {
         "test_all_states_have_their_probabilities": "test_a_wrong_exposure_changes_the_states",
