@@ -47,6 +47,7 @@ CONSTANTS = [
     (modes, "_RUNS"),
     (modes, "_TEMPERATURES"),
     (modes, "_APART"),
+    (modes, "_LEARNT_ERROR"),
     (modes, "_ERRORS"),
     (settings, "FINE_ENOUGH"),
     (marginal_likelihood, "FEWEST_DRAWS"),
