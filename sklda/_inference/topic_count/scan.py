@@ -27,11 +27,8 @@ _LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.2
 # A T without runs is impossible if its log posterior is below the best by as many standard errors, or nats if that is
 # more.
 _HOPELESS = 5.0
-# The first T with runs are this many times apart. Later ones are at most half as many times the largest with runs.
+# No T has runs that is more than this many times the largest with runs; the first ones are this far apart.
 _REACH = 4
-# A new T between two with runs lies in this middle part of their distance, in logarithms. With 20 topics the evidence
-# has a bend: without this, each new T was one or two below the last, from 48 down to 20.
-_MIDDLE = 0.5
 # Draws over the errors, by which the simulation error of a probability is at most .016.
 _DRAWS = 1000
 
@@ -139,21 +136,9 @@ class Scan:
         covariance = (curves - curves.mean(axis=0)).T @ (probability - probability.mean(axis=0))[:, likely]
         explained = (covariance**2).sum(axis=1) / (curves.var(axis=0) + noise + 1e-9)
         largest = np.searchsorted(counts, table.counts[-1])
-        explained[(counts > _REACH / 2 * table.counts[-1]) & (np.arange(len(counts)) > largest + 1)] = 0
-        T = self._in_the_middle(int(counts[np.argmax(explained)]), counts)
+        explained[(counts > _REACH * table.counts[-1]) & (np.arange(len(counts)) > largest + 1)] = 0
+        T = int(counts[np.argmax(explained)])
         return {T: self._length(T)}
-
-    def _in_the_middle(self, T, counts):
-        """T if it has runs; otherwise the nearest of `counts` in the middle part between those with runs around it."""
-        known = np.array(sorted(self.by_count))
-        above = np.searchsorted(known, T)
-        if T in self.by_count or above in (0, len(known)):
-            return T
-        low, high = np.log(known[above - 1 : above + 1])
-        most = (high - low) * _MIDDLE / 2
-        aim = np.clip(np.log(T), (low + high) / 2 - most, (low + high) / 2 + most)
-        between = counts[(counts > known[above - 1]) & (counts < known[above])]
-        return int(between[np.abs(np.log(between) - aim).argmin()])
 
     def _unknown(self, T, mode):
         """Whether only the curve says that T is less likely than the mode. It may be less smooth than it seems."""
