@@ -55,7 +55,8 @@ def test_kernels_survive_words_without_a_topic():
     topics = scratch(n, i32)
     _annealing.guided(
         words, offsets, keys, word_topic, alpha, np.geomspace(10, 0.01, S)[None], 3, topics, streams, result,
-        scratch((2, P), f32), scratch((3, P), f32), scratch(P, i32), scratch((3, P)), np.zeros(1, i32),
+        scratch((2, P), f32), scratch((2, 2), i32), scratch((8, P), f32), scratch(P, i32), scratch((3, P)),
+        np.zeros(1, i32),
     )  # fmt: skip
     assert np.isneginf(result[0])
     assert topics.tolist()[2:] == [-1] * 3
@@ -185,8 +186,8 @@ POISONED = """
                 topics, streams, result = np.full(N, -1, i32), np.zeros((6, 4), u64), np.zeros(6)
                 _annealing.guided(
                     words, offsets, keys, word_topic, alpha, np.geomspace(10, 0.01, 4)[None], 3, topics, streams,
-                    result, np.empty((5, P), f32), np.empty((3, P), f32), np.empty(P, i32), np.empty((3, P)),
-                    np.zeros(1, i32),
+                    result, np.empty((5, P), f32), np.empty((2, 5), i32), np.empty((8, P), f32), np.empty(P, i32),
+                    np.empty((3, P)), np.zeros(1, i32),
                 )
                 check(topics, -1)
                 for geometric in (True, False):

@@ -5,33 +5,13 @@ Before each move it adds log f_(r + 1)(z) - log f_r(z) to its log weight (Neal 2
 """
 from libc.math cimport fabs, log, pow
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
 
 from sklda._kernels._document cimport (
     Document, clear, count, draw, log_topics, log_words, open_block, open_document, sweep,
 )
-from sklda._kernels._lanes cimport cvb0_word
 from sklda._kernels._barrier cimport load
+from sklda._kernels._soft_counts cimport TOGETHER, SoftCounts, find_soft_counts, set_scratch, set_words
 from sklda._kernels._xoshiro cimport seed_state
-
-
-cdef void expect(Document* doc, float* gamma, float* expected, int64_t n_iter) noexcept nogil:
-    """Expected topic counts by CVB0 (Asuncion et al. 2009); repeats of a word share a row of gamma."""
-    cdef int64_t i, j, s
-    cdef float* own
-    memset(expected, 0, doc.P * sizeof(float))
-    for s in range(n_iter + 1):
-        i = 0
-        own = gamma
-        while i < doc.n:
-            j = i + 1
-            while j < doc.n and doc.rows[j] == doc.rows[i]:
-                j += 1
-            if s == 0:
-                memset(own, 0, doc.P * sizeof(float))
-            cvb0_word(own, doc.base + doc.rows[i] * doc.P, expected, doc.proportions, <float>(j - i), doc.P)
-            own += doc.P
-            i = j
 
 
 def guided(
@@ -45,8 +25,9 @@ def guided(
     int32_t[::1] topics,                  # OUT (N,): z at the end of the path
     uint64_t[:, ::1] streams,             # OUT (D, 4): generators at the end
     double[::1] log_weights,              # OUT (D,): log of an unbiased estimate of sum_z f_0(z)
-    float[:, ::1] scratch_gamma,          # SCRATCH (most distinct words of a document, P)
-    float[:, ::1] scratch_float,          # SCRATCH (3, P)
+    float[:, ::1] scratch_own,            # SCRATCH (most distinct words of a document, P)
+    int32_t[:, ::1] scratch_words,        # SCRATCH (2, most distinct words)
+    float[:, ::1] scratch_float,          # SCRATCH (4 + TOGETHER, P)
     int32_t[::1] scratch_counts,          # SCRATCH (P,)
     double[:, ::1] scratch_double,        # SCRATCH (3, P)
     const int32_t[::1] stop,              # IN (1,): another thread may set it; if not zero, end
@@ -57,11 +38,12 @@ def guided(
         double a_total, log_weight
         double* guide = &scratch_double[0, 0]
         double* prior = &scratch_double[1, 0]
-        float* expected = &scratch_float[1, 0]
         const double* alpha
         Document doc
+        SoftCounts soft
 
     open_block(&doc, word_topic, doc_prior, scratch_counts, &scratch_float[0, 0], &scratch_double[2, 0])
+    set_scratch(&soft, &scratch_own[0, 0], &scratch_float[2, 0], doc.P, TOGETHER)
     with nogil:
         for d in range(offsets.shape[0] - 1):
             log_weights[d] = 0
@@ -70,10 +52,11 @@ def guided(
             alpha = doc.prior
             seed_state(keys[d], doc.state)
             clear(&doc)
-            expect(&doc, &scratch_gamma[0, 0], expected, n_guide)
+            set_words(&soft, &doc, &scratch_words[0, 0], &scratch_words[1, 0], &scratch_float[1, 0])
+            find_soft_counts(&soft, n_guide, 0, &stop[0])
             a_total = 0
             for k in range(doc.K):
-                guide[k] = expected[k] + alpha[k]
+                guide[k] = soft.expected[k] + alpha[k]
                 a_total += guide[k]
             # Tokens are independent in f_0: the proportions stay fixed.
             log_weight = 0

@@ -2,15 +2,13 @@
 
 The tokens of one word in one document have the same distribution. Its update does not count one of these tokens.
 """
-from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from sklda._kernels._barrier cimport load
-from sklda._kernels._cvb0 cimport (
-    add_scaled, cvb0_document, cvb0_first, cvb0_update, cvb0_update_wide, cvb0_word_wide,
-)
-from sklda._kernels._lanes cimport PREFETCH, cvb0_word, wider_vectors
+from sklda._kernels._cvb0 cimport add_scaled, cvb0_document, cvb0_update, cvb0_update_wide
+from sklda._kernels._lanes cimport PREFETCH, wider_vectors
+from sklda._kernels._soft_counts cimport SoftCounts, find_soft_counts, set_scratch
 
 
 def update_documents(
@@ -85,7 +83,7 @@ def update_documents(
 
 def infer_documents(
     const int32_t[::1] rows,            # IN (E,): the row of word_topic for every word of every document
-    const float[::1] repeats,           # IN (E,): their counts
+    const int32_t[::1] repeats,         # IN (E,): their counts
     const int64_t[::1] offsets,         # IN (D + 1,): of the documents in the words, from 0
     const float[::1] alpha,             # IN (P,): zero in the padding
     const float[:, ::1] word_topic,     # IN (W, P): phi by word, each row up to a factor, zero in the padding
@@ -94,47 +92,30 @@ def infer_documents(
     float[:, ::1] changes,              # IN/OUT (W, P) or empty: the expected counts m_kv of the documents are added
     double[:, ::1] doc_topic,           # OUT (D, K): n_dk
     float[:, ::1] own,                  # SCRATCH (distinct words of a document at most, P)
-    float[:, ::1] scratch,              # SCRATCH (2, P)
+    float[:, ::1] scratch,              # SCRATCH (3, P)
     const int32_t[::1] stop,            # IN (1,): another thread may set it; if not zero, end
 ):
-    """Expected topic counts of documents by CVB0 with fixed topics."""
+    """Expected topic counts of documents by CVB0 with fixed topics. Words are updated in turn."""
     cdef:
-        int64_t P = own.shape[1], K = doc_topic.shape[1], d, i, k, first, n, _s
-        bint wide = wider_vectors()
-        float* expected = &scratch[0, 0]
-        float* before = &scratch[1, 0]
-        double moved
+        int64_t P = own.shape[1], K = doc_topic.shape[1], d, i, k
+        SoftCounts soft
 
+    set_scratch(&soft, &own[0, 0], &scratch[0, 0], P, 1)
     with nogil:
         for d in range(offsets.shape[0] - 1):
-            first, n = offsets[d], offsets[d + 1] - offsets[d]
-            memset(expected, 0, P * sizeof(float))
-            for i in range(n):
-                cvb0_first(&own[i, 0], &word_topic[rows[first + i], 0], &alpha[0], expected, repeats[first + i], P)
-            for _s in range(n_updates):
-                for k in range(K):
-                    before[k] = expected[k]
-                for i in range(n):
-                    if load(&stop[0]):
-                        break
-                    if wide:
-                        cvb0_word_wide(
-                            &own[i, 0], &word_topic[rows[first + i], 0], expected, &alpha[0], repeats[first + i], P
-                        )
-                    else:
-                        cvb0_word(
-                            &own[i, 0], &word_topic[rows[first + i], 0], expected, &alpha[0], repeats[first + i], P
-                        )
-                moved = 0
-                for k in range(K):
-                    moved += fabs(<double>expected[k] - before[k])
-                if load(&stop[0]) or not moved >= tolerance * K:
-                    break
+            soft.n = offsets[d + 1] - offsets[d]
             for k in range(K):
-                doc_topic[d, k] = expected[k]
+                doc_topic[d, k] = 0
+            if soft.n == 0:
+                continue
+            soft.base, soft.prior = &word_topic[0, 0], &alpha[0]
+            soft.rows, soft.repeats = &rows[offsets[d]], &repeats[offsets[d]]
+            find_soft_counts(&soft, n_updates, tolerance * K, &stop[0])
+            for k in range(K):
+                doc_topic[d, k] = soft.expected[k]
             if changes.shape[0]:
-                for i in range(n):
-                    add_scaled(&changes[rows[first + i], 0], &own[i, 0], repeats[first + i], P)
+                for i in range(soft.n):
+                    add_scaled(&changes[soft.rows[i], 0], soft.own + i * P, soft.repeats[i], P)
 
 
 def take_rows(

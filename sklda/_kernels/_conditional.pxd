@@ -4,9 +4,7 @@ from libc.string cimport memset
 
 
 cdef extern from "_conditional.h" nogil:
-    double weights_shared(const int32_t* counts, const double* alpha, const int32_t* row, double eta,
-                          const double* inverse, int64_t n, double* weights)
-    double weights_own(const int32_t* counts, const double* alpha, const int32_t* row, const float* eta,
+    double conditional(const int32_t* counts, const double* alpha, const int32_t* row, double eta, const float* own,
                        const double* inverse, int64_t n, double* weights)
 
 
@@ -60,7 +58,6 @@ cdef inline void open_document(
 
 cdef inline double weigh(Conditional* c, int64_t v) noexcept nogil:
     """Compute the weights of the topics for word v, from all the counts; their sum."""
-    cdef const int32_t* row = c.rows + v * c.P
-    if c.topic_prior != NULL:
-        return weights_own(c.counts, c.alpha, row, c.topic_prior + v * c.P, c.inverse, c.K, c.weights)
-    return weights_shared(c.counts, c.alpha, row, c.word_prior[v], c.inverse, c.K, c.weights)
+    cdef const float* own = c.topic_prior + v * c.P if c.topic_prior != NULL else NULL
+    cdef double eta = c.word_prior[v] if own == NULL else 0
+    return conditional(c.counts, c.alpha, c.rows + v * c.P, eta, own, c.inverse, c.K, c.weights)

@@ -50,33 +50,13 @@ ALWAYS_INLINE void cvb0_update_by(float *restrict own, const float *restrict row
     }
 }
 
-static inline void cvb0_update(float *own, const float *row, float *change, const cvb0_document *document, float eta,
+ALWAYS_INLINE void cvb0_update(float *own, const float *row, float *change, const cvb0_document *document, float eta,
                                const float *etas, float repeats)
 {
     if (etas)
         cvb0_update_by(own, row, change, document, 0, etas, repeats);
     else
         cvb0_update_by(own, row, change, document, eta, 0, repeats);
-}
-
-/* The first distribution of a word if the topics are fixed: proportional to prior times row. */
-ALWAYS_INLINE void cvb0_first(float *restrict own, const float *restrict row, const float *restrict prior,
-                              float *restrict expected, float repeats, int64_t width)
-{
-    float acc[LANES] = {0};
-    float total = 0;
-    for (int64_t j = 0; j < width; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            own[j + l] = prior[j + l] * row[j + l];
-            acc[l] += own[j + l];
-        }
-    for (int l = 0; l < LANES; l++)
-        total += acc[l];
-    total = total >= FLT_MIN ? 1 / total : 0;
-    for (int64_t k = 0; k < width; k++) {
-        own[k] *= total;
-        expected[k] += repeats * own[k];
-    }
 }
 
 /* a[k] += share * b[k] */
@@ -88,23 +68,14 @@ ALWAYS_INLINE void add_scaled(float *restrict a, const float *restrict b, float 
 
 /* The same, bit for bit, with AVX2. */
 #if defined(WIDE_VECTORS)
-#define WIDE __attribute__((target("avx2"))) static
-WIDE void cvb0_update_wide(float *own, const float *row, float *change, const cvb0_document *document, float eta,
-                           const float *etas, float repeats)
+__attribute__((target("avx2"))) static void cvb0_update_wide(float *own, const float *row, float *change,
+                                                             const cvb0_document *document, float eta,
+                                                             const float *etas, float repeats)
 {
-    if (etas)
-        cvb0_update_by(own, row, change, document, 0, etas, repeats);
-    else
-        cvb0_update_by(own, row, change, document, eta, 0, repeats);
-}
-WIDE void cvb0_word_wide(float *own, const float *row, float *expected, const float *prior, float repeats,
-                         int64_t width)
-{
-    cvb0_word(own, row, expected, prior, repeats, width);
+    cvb0_update(own, row, change, document, eta, etas, repeats);
 }
 #else
 #define cvb0_update_wide cvb0_update
-#define cvb0_word_wide cvb0_word
 #endif
 
 #endif

@@ -14,7 +14,4 @@ cdef extern from "_cvb0.h" nogil:
     void cvb0_update_wide(
         float* own, const float* row, float* change, const cvb0_document* document, float eta, const float* etas,
         float repeats)
-    void cvb0_word_wide(float* own, const float* row, float* expected, const float* prior, float repeats, int64_t width)
-    void cvb0_first(
-        float* own, const float* row, const float* prior, float* expected, float repeats, int64_t width)
     void add_scaled(float* a, const float* b, float share, int64_t width)

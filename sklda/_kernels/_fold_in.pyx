@@ -9,8 +9,8 @@ from sklda._kernels._barrier cimport load
 from sklda._kernels._document cimport (
     Document, averaged_sweep, count, draw_in_lane, open_block, open_document, run_end, sweep,
 )
-from sklda._kernels._lanes cimport choose_lane, lane_products, lane_table, tabulate, wider_vectors
-from sklda._kernels._soft_counts cimport SoftCounts, set_soft_counts
+from sklda._kernels._lanes cimport choose_lane, lane_products, lane_table, tabulate
+from sklda._kernels._soft_counts cimport TOGETHER, SoftCounts, find_soft_counts, set_scratch, set_words
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
 
@@ -72,9 +72,7 @@ def fold_in(
         return
     scratch_float[3, :] = 1
     open_block(&doc, word_topic, doc_prior, scratch_counts, &scratch_float[0, 0], &scratch_lane[0])
-    soft.own, soft.rows, soft.repeats = &scratch_own[0, 0], &scratch_tokens[1, 0], &scratch_tokens[2, 0]
-    soft.expected, soft.prior, soft.before = &scratch_float[4, 0], &scratch_float[5, 0], &scratch_float[6, 0]
-    soft.weights, soft.wide = &scratch_float[7, 0], wider_vectors()
+    set_scratch(&soft, &scratch_own[0, 0], &scratch_float[5, 0], doc.P, TOGETHER)
     with nogil:
         for d in range(offsets.shape[0] - 1):
             for k in range(doc.K):
@@ -82,7 +80,8 @@ def fold_in(
             if not open_document(&doc, d, offsets, words, doc_prior, &scratch_tokens[0, 0], state, stop):
                 continue
             seed_state(keys[d], state)
-            set_soft_counts(&soft, &doc, n_updates, tolerance, &stop[0])
+            set_words(&soft, &doc, &scratch_tokens[1, 0], &scratch_tokens[2, 0], &scratch_float[4, 0])
+            find_soft_counts(&soft, n_updates, tolerance * doc.n, &stop[0])
             draw_start(&doc, &soft, ones)
             for s in range(n_sweeps):
                 if load(&stop[0]):

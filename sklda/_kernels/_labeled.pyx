@@ -22,7 +22,7 @@ cdef struct Open:
     const double* word_prior    # eta of a word when topics share it, else NULL
     const double* place_prior   # eta of a pair of word and topic, when topics have different ones, else NULL
     const double* inverse       # 1 / (m_k + sum of eta) (K,)
-    double* running             # scratch (n,)
+    double* weights             # of the open topics (n,)
 
 
 cdef inline void open_document(
@@ -48,7 +48,7 @@ cdef inline double eta_of(const Open* doc, int32_t word, int32_t place) noexcept
 cdef inline double weigh(
     const Open* doc, int32_t word, const int32_t* places, const int32_t* pair_counts,
 ) noexcept nogil:
-    """Running sums of the weights of the open topics, from the counts as they are; their total."""
+    """The weights of the open topics, from the counts as they are; their sum."""
     cdef:
         int64_t j
         double total = 0, eta = 0
@@ -57,9 +57,9 @@ cdef inline double weigh(
     for j in range(doc.n):
         if doc.place_prior != NULL:
             eta = doc.place_prior[places[j]]
-        total += ((doc.counts[j] + doc.alpha[doc.topics[j]]) * (pair_counts[places[j]] + eta)
-                  * doc.inverse[doc.topics[j]])
-        doc.running[j] = total
+        doc.weights[j] = ((doc.counts[j] + doc.alpha[doc.topics[j]]) * (pair_counts[places[j]] + eta)
+                          * doc.inverse[doc.topics[j]])
+        total += doc.weights[j]
     return total
 
 
@@ -89,12 +89,12 @@ def sweep(
         int32_t old, new
         const int32_t* at
         double* inverse = &scratch_double[0]
-        double u
+        double u, passed
         Open doc
 
     if words.shape[0] == 0 or places.shape[0] == 0:
         return
-    doc.alpha, doc.inverse, doc.counts, doc.running = &alpha[0], inverse, &scratch_counts[0], inverse + K
+    doc.alpha, doc.inverse, doc.counts, doc.weights = &alpha[0], inverse, &scratch_counts[0], inverse + K
     doc.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     doc.place_prior = &place_prior[0] if place_prior.shape[0] > 0 else NULL
     with nogil:
@@ -117,9 +117,10 @@ def sweep(
                 totals[k] -= 1
                 inverse[k] = 1.0 / (totals[k] + prior_totals[k])
                 u = uniform(&stream[0]) * weigh(&doc, words[i], at, &pair_counts[0])
-                new = 0
-                while new < doc.n - 1 and doc.running[new] <= u:
+                new, passed = 0, doc.weights[0]
+                while new < doc.n - 1 and passed <= u:
                     new += 1
+                    passed += doc.weights[new]
                 choices[i] = new
                 doc.counts[new] += 1
                 pair_counts[at[new]] += 1
@@ -160,7 +161,7 @@ def expected_counts(
 
     if words.shape[0] == 0 or places.shape[0] == 0:
         return
-    doc.alpha, doc.inverse, doc.counts, doc.running = &alpha[0], inverse, &scratch_counts[0], inverse + K
+    doc.alpha, doc.inverse, doc.counts, doc.weights = &alpha[0], inverse, &scratch_counts[0], inverse + K
     doc.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     doc.place_prior = &place_prior[0] if place_prior.shape[0] > 0 else NULL
     with nogil:
@@ -179,22 +180,12 @@ def expected_counts(
                 stay = ((doc.counts[own] - 1 + alpha[k]) * (pair_counts[at[own]] - 1 + eta_of(&doc, words[i], at[own]))
                         / (totals[k] - 1 + prior_totals[k]))
                 # The weight of the token's own topic comes from counts without the token.
-                weigh_others(&doc, words[i], at, &pair_counts[0], own)
-                rest = stay
+                weigh(&doc, words[i], at, &pair_counts[0])
+                doc.weights[own] = stay
+                rest = 0
                 for j in range(doc.n):
-                    rest += doc.running[j]
+                    rest += doc.weights[j]
                 for j in range(doc.n):
-                    share = (stay if j == own else doc.running[j]) / rest
+                    share = doc.weights[j] / rest
                     doc_sums[row + j] += share
                     pair_sums[at[j]] += share
-
-
-cdef inline void weigh_others(
-    const Open* doc, int32_t word, const int32_t* places, const int32_t* pair_counts, int32_t own,
-) noexcept nogil:
-    """The weights of the open topics except `own`, which has zero."""
-    cdef int64_t j
-    for j in range(doc.n):
-        doc.running[j] = ((doc.counts[j] + doc.alpha[doc.topics[j]])
-                          * (pair_counts[places[j]] + eta_of(doc, word, places[j])) * doc.inverse[doc.topics[j]])
-    doc.running[own] = 0

@@ -64,32 +64,6 @@ static inline void add_products(const float *restrict a, const float *restrict b
         soft[k] += a[k] * b[k] * share;
 }
 
-/* One CVB0 update of a word: remove its repeats from the expected counts, compute its distribution own, and add the
- * repeats again. */
-ALWAYS_INLINE void cvb0_word(float *restrict own, const float *restrict row, float *restrict expected,
-                             const float *restrict prior, float repeats, int64_t width)
-{
-    float acc[LANES] = {0};
-    float total = 0;
-    for (int64_t j = 0; j < width; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            float rest = expected[j + l] - repeats * own[j + l];
-            rest = rest > 0 ? rest : 0;
-            float w = (rest + (repeats - 1) * own[j + l] + prior[j + l]) * row[j + l];
-            expected[j + l] = rest;
-            own[j + l] = w;
-            acc[l] += w;
-        }
-    for (int l = 0; l < LANES; l++)
-        total += acc[l];
-    /* The inverse of a subnormal number is infinite. */
-    total = total >= FLT_MIN ? 1 / total : 0;
-    for (int64_t k = 0; k < width; k++) {
-        own[k] *= total;
-        expected[k] += repeats * own[k];
-    }
-}
-
 /* Running sums over the lanes as a table of 4 by 4. No chain of additions or comparisons is longer than four, and no
  * branch depends on a draw. Lane 4 a + b is row a of column b. `down` has the running sums within each column, `across`
  * the sum of the columns before each column. */

@@ -7,7 +7,6 @@ cdef extern from "_lanes.h" nogil:
     void lane_sums_own(const int32_t* counts, const float* prior, const float* scale, int64_t width, float* sums)
     void lane_products(const float* a, const float* b, int64_t width, float* sums)
     void add_products(const float* a, const float* b, float share, int64_t width, float* soft)
-    void cvb0_word(float* own, const float* row, float* expected, const float* prior, float repeats, int64_t width)
     ctypedef struct lane_table:
         double total
     void tabulate(const float* sums, lane_table* table)

@@ -10,8 +10,9 @@ from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
-from sklda._kernels._document cimport rescale
-from sklda._kernels._lanes cimport LANES, choose_lane, cvb0_word, lane_sums_own, lane_table, search, tabulate
+from sklda._kernels._document cimport Document, rescale
+from sklda._kernels._lanes cimport LANES, choose_lane, lane_sums_own, lane_table, search, tabulate
+from sklda._kernels._soft_counts cimport TOGETHER, SoftCounts, find_soft_counts, set_scratch, set_words
 from sklda._kernels._xoshiro cimport seed_state, uniform
 
 
@@ -132,28 +133,23 @@ cdef double independent(Urn* urn, bint keep) noexcept nogil:
     return result + log(product)
 
 
-cdef void find_guide(Urn* urn, const double* alpha, float* gamma, float* expected, float* prior, int64_t n_iter) \
-        noexcept nogil:
-    """Compute a by CVB0 (Asuncion et al. 2009), phi fixed at its mean. Repeats of a word share a row of gamma."""
-    cdef int64_t i, j, k, row, _s
-    memset(gamma, 0, urn.n_rows * urn.P * sizeof(float))
-    memset(expected, 0, urn.P * sizeof(float))
-    memset(prior, 0, urn.P * sizeof(float))
+cdef void find_guide(
+    Urn* urn, SoftCounts* soft, const double* alpha, int32_t* words, float* prior, int64_t n_iter,
+) noexcept nogil:
+    """Compute a by CVB0 (Asuncion et al. 2009), phi fixed at its mean. `words` has room for two rows of tokens."""
+    cdef:
+        int64_t j, k
+        int32_t never = 0
+        Document doc
     memset(urn.prior, 0, urn.n_rows * urn.P * sizeof(float))
     for k in range(urn.K):
-        prior[k] = <float>alpha[k]
         for j in range(urn.n_rows):
             urn.prior[j * urn.P + k] = <float>(urn.base[j * urn.P + k] / urn.base_totals[k])
-    for _s in range(n_iter + 1):
-        i = 0
-        while i < urn.n:
-            row, j = urn.rows[i], i + 1
-            while j < urn.n and urn.rows[j] == row:
-                j += 1
-            cvb0_word(gamma + row * urn.P, urn.prior + row * urn.P, expected, prior, <float>(j - i), urn.P)
-            i = j
+    doc.base, doc.rows, doc.n, doc.K, doc.P, doc.prior = urn.prior, urn.rows, urn.n, urn.K, urn.P, alpha
+    set_words(soft, &doc, words, words + urn.n_rows, prior)
+    find_soft_counts(soft, n_iter, 0, &never)
     for k in range(urn.K):
-        urn.guide[k] = expected[k] + alpha[k]
+        urn.guide[k] = soft.expected[k] + alpha[k]
 
 
 def evidence(
@@ -172,9 +168,9 @@ def evidence(
     bint backward,                        # IN: go from the given z to c = infinity, not from there to c = 0
     double[::1] log_weights,              # OUT (D,): log of an unbiased estimate of p(w_d | z, w of the others);
                                           #     if backward, and z_d is drawn from p(z_d | rest), of 1 / p
-    int32_t[:, ::1] scratch_int,          # SCRATCH (2, longest document)
+    int32_t[:, ::1] scratch_int,          # SCRATCH (4, longest document)
     double[:, ::1] scratch_base,          # SCRATCH (most distinct words of a document, P)
-    float[:, ::1] scratch_float,          # SCRATCH (2 * most distinct words + 3, P)
+    float[:, ::1] scratch_float,          # SCRATCH (2 * most distinct words + 4 + TOGETHER, P)
     int32_t[:, ::1] scratch_counts,       # SCRATCH (most distinct words + 1, P)
     double[:, ::1] scratch_double,        # SCRATCH (5, P)
     uint64_t[::1] stream,                 # SCRATCH (4,)
@@ -187,7 +183,9 @@ def evidence(
         const double* alpha
         double log_weight
         Urn urn
+        SoftCounts soft
 
+    set_scratch(&soft, &scratch_float[most, 0], &scratch_float[2 * most + 2, 0], P, TOGETHER)
     urn.K, urn.P = topic_totals.shape[0], P
     urn.rows, urn.topics = &scratch_int[0, 0], &scratch_int[1, 0]
     urn.base, urn.prior, urn.counts = &scratch_base[0, 0], &scratch_float[0, 0], &scratch_counts[0, 0]
@@ -227,10 +225,7 @@ def evidence(
                         )
             for k in range(urn.K):
                 urn.base_totals[k] += prior_totals[k]
-            find_guide(
-                &urn, alpha, &scratch_float[most, 0], &scratch_float[2 * most + 1, 0], &scratch_float[2 * most + 2, 0],
-                n_guide,
-            )
+            find_guide(&urn, &soft, alpha, &scratch_int[2, 0], &scratch_float[2 * most + 1, 0], n_guide)
             if backward:
                 set_priors(&urn, alpha, 1, 0)
                 log_weight = -log_joint(&urn)

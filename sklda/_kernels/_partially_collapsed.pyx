@@ -7,7 +7,7 @@ sum of the second is the same for all tokens of a word, as long as phi does not 
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from sklda._kernels._document cimport Document, count
+from sklda._kernels._document cimport Document, count, open_block
 from sklda._kernels._document cimport sweep as sweep_document
 from sklda._kernels._lanes cimport LANES, PREFETCH
 from sklda._kernels._running_sums cimport STRIDE, reached, running_sums
@@ -33,14 +33,12 @@ def dense(
 
     if words.shape[0] == 0:
         return
-    doc.base, doc.K, doc.P = &word_topic[0, 0], doc_prior.shape[1], word_topic.shape[1]
-    doc.counts, doc.proportions, doc.walked = &scratch_counts[0], &scratch_float[0], &scratch_lane[0]
-    doc.state = state
+    open_block(&doc, word_topic, doc_prior, scratch_counts, &scratch_float[0], &scratch_lane[0])
     with nogil:
         for d in range(offsets.shape[0] - 1):
-            doc.n = offsets[d + 1] - offsets[d]
-            if doc.n == 0:
+            if offsets[d + 1] == offsets[d]:
                 continue
+            doc.n, doc.state = offsets[d + 1] - offsets[d], state
             doc.prior = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
             doc.rows, doc.topics = &words[offsets[d]], &topics[offsets[d]]
             seed_state(mix64(key ^ mix64(<uint64_t>(first + d))), state)

@@ -1,5 +1,6 @@
 """The counts and weights with which tokens are drawn word by word (see _word_major.pyx)."""
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from sklda._kernels._lanes cimport LANES, PREFETCH
 from sklda._kernels._lists cimport ROW_16, word_row, word_row_512
@@ -32,6 +33,21 @@ cdef struct Sparse:
     float* weights              # scratch (longest list, padded)
     double* walked              # scratch (longest list, or P, over LANES)
     uint64_t* state
+
+
+cdef inline void set_scratch(Sparse* sparse, int64_t P, float* floats, double* doubles, int32_t* counts) noexcept nogil:
+    """Set the scratch arrays.
+
+    floats: 4 P + longest list. doubles: S (LANES + 1) + longest list or P // LANES, where S is `n_spans`. counts: P.
+    """
+    sparse.P, sparse.n_spans = P, (P + LANES * LANES - 1) // (LANES * LANES)
+    sparse.counts, sparse.word, sparse.inverse = counts, floats, floats + P
+    sparse.alpha, sparse.smooth, sparse.weights = floats + 2 * P, floats + 3 * P, floats + 4 * P
+    sparse.blocks = doubles
+    sparse.spans = sparse.blocks + sparse.n_spans * LANES
+    sparse.walked = sparse.spans + sparse.n_spans
+    memset(counts, 0, P * sizeof(int32_t))
+    memset(doubles, 0, sparse.n_spans * LANES * sizeof(double))
 
 
 cdef inline void weigh_topics(Sparse* sparse) noexcept nogil:

@@ -10,11 +10,9 @@ the cache. No array of size V x K or D x K is kept. Documents that are long for 
 counts in place of lists; then the weights of all topics are computed, as in ``_collapsed``.
 """
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
 
-from sklda._kernels._lanes cimport LANES
 from sklda._kernels._lists cimport ROW_16 as LIST_ROW_16, ROW_32 as LIST_ROW_32, very_wide_vectors
-from sklda._kernels._sparse cimport Sparse, fetch, open_word, weigh_topics
+from sklda._kernels._sparse cimport Sparse, fetch, open_word, set_scratch, weigh_topics
 from sklda._kernels._sparse_draws cimport draw
 
 # The sizes of documents whose counts are rows of 16 or 32 bits.
@@ -48,11 +46,10 @@ def sweep(
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
     bint wide,                             # IN: use AVX-512, see wide_vectors(); the draws are the same
-    float[:, ::1] scratch_float,           # SCRATCH (4, P)
-    float[::1] scratch_weights,            # SCRATCH (longest list, padded); empty: no document has a list
+    float[::1] scratch_floats,             # SCRATCH (4 P + longest list, padded)
+    bint has_lists,                        # IN: whether any document has a list
     int32_t[::1] scratch_counts,           # SCRATCH (P,)
-    double[:, ::1] scratch_blocks,         # SCRATCH (S, LANES): S spans of LANES * LANES topics
-    double[::1] scratch_walk,              # SCRATCH (P // LANES + S + K,)
+    double[::1] scratch_doubles,           # SCRATCH (K + S (LANES + 1) + longest list or P // LANES): S spans
 ):
     cdef:
         int64_t N = documents.shape[0], v, i, k
@@ -62,24 +59,14 @@ def sweep(
 
     if N == 0:
         return
-    sparse.K, sparse.P = topic_totals.shape[0], scratch_counts.shape[0]
-    sparse.n_spans = scratch_blocks.shape[0]
-    sparse.wide, sparse.state = wide, &stream[0]
-    sparse.has_lists = scratch_weights.shape[0] > 0
+    sparse.K, sparse.totals = topic_totals.shape[0], &scratch_doubles[0]
+    set_scratch(&sparse, scratch_counts.shape[0], &scratch_floats[0], &scratch_doubles[sparse.K], counts)
+    sparse.wide, sparse.has_lists, sparse.state = wide, has_lists, &stream[0]
     sparse.begins, sparse.entries, sparse.sizes = &begins[0], &entries[0], &sizes[0]
     sparse.excess, sparse.strength = &excess[0] if excess.shape[0] > 0 else NULL, strength
     sparse.doc_prior, sparse.prior_totals = &doc_prior[0], &prior_totals[0]
-    sparse.eta, sparse.own_eta, sparse.counts = 0, NULL, counts
-    sparse.word, sparse.inverse = &scratch_float[0, 0], &scratch_float[1, 0]
-    sparse.alpha, sparse.smooth = &scratch_float[2, 0], &scratch_float[3, 0]
-    sparse.blocks = &scratch_blocks[0, 0]
-    sparse.weights = &scratch_weights[0] if sparse.has_lists else NULL
-    sparse.walked = &scratch_walk[0]
-    sparse.spans = sparse.walked + sparse.P // LANES
-    sparse.totals = sparse.spans + sparse.n_spans
+    sparse.eta, sparse.own_eta = 0, NULL
     with nogil:
-        memset(counts, 0, sparse.P * sizeof(int32_t))
-        memset(sparse.blocks, 0, sparse.n_spans * LANES * sizeof(double))
         for k in range(sparse.K):
             sparse.totals[k] = topic_totals[k]
         weigh_topics(&sparse)

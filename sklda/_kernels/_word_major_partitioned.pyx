@@ -4,12 +4,11 @@ The steps, and their acceptance, are those of ``_partitioned``. The tokens of a 
 is a range of them, which is drawn forwards or backwards with probability 1/2 each, with the weights of ``_word_major``.
 """
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from sklda._kernels._dense cimport Dense, change_count, copy_row, set_rows
-from sklda._kernels._lanes cimport LANES
 from sklda._kernels._partition_steps cimport Turn, run_turn, set_turn
-from sklda._kernels._sparse cimport Sparse, fetch, open_word, weigh_topics
+from sklda._kernels._sparse cimport Sparse, fetch, open_word, set_scratch, weigh_topics
 from sklda._kernels._sparse_draws cimport draw, move
 from sklda._kernels._xoshiro cimport uniform
 
@@ -77,25 +76,18 @@ def run(
         thread, &own_doubles[0], P,
     )
     set_rows(&tokens.rows, rows, long_rows, place, steps.K, 0)
-    sparse.K, sparse.P, sparse.n_spans = steps.K, P, (P + LANES * LANES - 1) // (LANES * LANES)
-    sparse.wide, sparse.has_lists, sparse.state = wide, True, steps.state
+    set_scratch(sparse, P, &own_floats[0], &own_doubles[4 * P], &own_counts[0])
+    sparse.K, sparse.wide, sparse.has_lists, sparse.state = steps.K, wide, True, steps.state
     sparse.begins, sparse.entries, sparse.sizes = &begins[0], &entries[0], &sizes[0]
     sparse.excess, sparse.strength = NULL, 0
     sparse.doc_prior, sparse.prior_totals, sparse.totals = &doc_prior[0], steps.share, steps.seen
-    sparse.counts, sparse.word, sparse.inverse = &own_counts[0], &own_floats[0], &own_floats[P]
-    sparse.alpha, sparse.smooth = &own_floats[2 * P], &own_floats[3 * P]
-    sparse.weights = &own_floats[0] + 4 * P
     sparse.eta, sparse.own_eta = 0, NULL
-    sparse.blocks = &own_doubles[4 * P]
-    sparse.spans = sparse.blocks + sparse.n_spans * LANES
-    sparse.walked = sparse.spans + sparse.n_spans
     tokens.offsets, tokens.V = &word_offsets[0, 0], word_offsets.shape[1] - 1
     tokens.documents, tokens.topics = &documents[0], &topics[0]
     tokens.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     tokens.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
     tokens.kept, tokens.longest = &shared_kept[0, 0], shared_kept.shape[1]
     with nogil:
-        memset(sparse.blocks, 0, sparse.n_spans * LANES * sizeof(double))
         n_accepted = run_turn(&steps, &tokens, count_step, sweep_step, undo_step, topic_totals, key)
     if thread == 0:
         accepted[0] = n_accepted

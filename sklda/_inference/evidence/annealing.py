@@ -163,10 +163,11 @@ def reverse_ais(corpus, guide, n_temperatures, state, seed, stop=NEVER_STOP):
     log_weight -= chain.anneal(path, stop)
     chain.sweep(stop)
     theta, phi = guide.proportions()
+    given = np.empty(0, np.uint64), np.empty(theta.shape[1])
     return (
         log_weight
         + chain.log_joint()
-        - _independent.log_probability(corpus.words, corpus.offsets, theta, phi, chain.topics)
+        - _independent.draw(corpus.words, corpus.offsets, theta, phi, chain.topics, *given)
     )
 
 

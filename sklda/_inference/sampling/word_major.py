@@ -95,11 +95,10 @@ class WordMajorChain(GibbsChain):
         )
         n_spans = -(-width // LANES**2)
         self._scratch = (
-            aligned_zeros((4, width), np.float32),
-            aligned_zeros(longest * LANES, np.float32),
+            aligned_zeros(4 * width + longest * LANES, np.float32),
+            longest > 0,
             np.empty(width, np.int32),
-            np.empty((n_spans, LANES)),
-            np.empty(max(longest, width // LANES) + n_spans + K),
+            np.empty(K + n_spans * (LANES + 1) + max(longest, width // LANES)),
         )
 
     def sweep(self, stop=NEVER_STOP):

@@ -56,7 +56,7 @@ def infer_block(block, rows, alpha, n_components, n_updates, tolerance, changes,
     width = rows.shape[1]
     _collapsed_variational.infer_documents(
         block.rows,
-        block.repeats,
+        block.repeats.astype(np.int32),
         block.offsets,
         alpha,
         rows,
@@ -65,7 +65,7 @@ def infer_block(block, rows, alpha, n_components, n_updates, tolerance, changes,
         changes,
         doc_topic,
         np.empty((block.most_distinct, width), np.float32),
-        np.empty((2, width), np.float32),
+        np.empty((3, width), np.float32),
         stop.flag,
     )
     return doc_topic
