@@ -230,7 +230,14 @@ def kept_p(labels, n_models=700, n_sweeps=4, K=20, V=5, eta=0.5):
 LABELS = {"one": np.zeros(5, np.int64), "two": np.array([0, 0, 1, 1, 1])}
 
 
-@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pytest.param(LABELS["one"], id="one", marks=pytest.mark.exhaustive),
+        pytest.param(LABELS["two"], id="two"),
+    ],
+)
 def test_sweeps_keep_draws_of_the_model(labels, monkeypatch):
     parts_of_the_topics(monkeypatch, left_out=0.5)
     assert kept_p(labels) > ALARM
@@ -246,9 +253,14 @@ def too_many_tables(monkeypatch):
     monkeypatch.setattr(steps, "draw_doc_concentration", wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels, mutation",
-    [("one", all_tokens), ("two", all_customers), ("one", too_many_tables)],
+    [
+        pytest.param("one", all_tokens, marks=pytest.mark.exhaustive),
+        ("two", all_customers),
+        pytest.param("one", too_many_tables, marks=pytest.mark.exhaustive),
+    ],
 )
 def test_a_wrong_step_moves_draws_of_the_model(labels, mutation, monkeypatch):
     mutation(monkeypatch)

@@ -25,7 +25,7 @@ def draw_tables(corpus, topics, collections, prior, stream, scratch_counts):
     topics : ndarray of shape (n_tokens,), int32
     collections : ndarray of shape (n_documents,), int64
     prior : ndarray of shape (n_collections, n_components)
-        gamma pi.
+        gamma pi; for other models, alpha of a group of documents.
     stream : ndarray of shape (4,), uint64
         Generator; it moves on.
     scratch_counts : ndarray of shape (at least n_components,), int32
