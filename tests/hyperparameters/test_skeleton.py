@@ -179,6 +179,17 @@ def test_visits_are_as_long_as_they_should_be():
     assert np.flatnonzero(changes).tolist() == [6, 13]
 
 
+def test_every_second_chain_goes_in_the_opposite_direction():
+    """So a point is reached from either side, and what is left of the last visit cancels."""
+    pool = make_pool(450)
+    pool.chains = [in_mode(0, c) for c in range(4)]
+    find_maximum(pool, np.log([0.1, 0.5]), 0, np.inf)
+    steps = [set(zip(chain.em.order[:-1], chain.em.order[1:], strict=True)) for chain in pool.chains]
+    assert len(steps[0]) == 8
+    for c in range(3):
+        assert not steps[c] & steps[c + 1]
+
+
 def test_a_maximum_far_from_the_first_points_is_found():
     """The chains begin at an h a thousand times too large and too small."""
     h = []
