@@ -51,7 +51,7 @@ def share_of(options):
 
 
 def measure_recovery(options):
-    return bench_compound.recovery(SimpleNamespace(runs=4 if options.quick else 20))
+    return bench_compound.recovery(SimpleNamespace(runs=3 if options.quick else 20))
 
 
 def recovery_table(found):
@@ -346,7 +346,7 @@ def measure_alpha(options):
     for alpha in (0.1, 0.5, 1, 2, 5):
         runs = []
         for seed in range(2 if options.quick else 5):
-            common = {"max_iter": 150 if options.quick else 1000, "random_state": seed}
+            common = {"max_iter": 100 if options.quick else 1000, "random_state": seed}
             priors = {"doc_concentration": 2.07, "topic_word_prior": 0.05, "collection_topic_prior": alpha}
             model = CompoundLDA(30, **common, **priors).fit(X[train], collections=labels[train])
             given = {"collections": labels[test], "random_state": 0}

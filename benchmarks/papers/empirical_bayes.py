@@ -6,6 +6,7 @@
 Parts, by the tables and figures of the paper:
 
 - ``em``: Table 1 and Figure 8, estimates of h by three methods on six corpora, and their times.
+- ``rate``: Figure 8, the distance of Gibbs-EM from the maximum by the number of its iterations.
 - ``scores``: Tables 2, 3 and 4, scores of estimated and of ad-hoc priors on corpora of news and of articles.
 - ``growth``: Figures 2 and 3, estimates from more and more documents.
 - ``functionals``: Figures 4, 5 and 6, posterior expectations as functions of h.
@@ -21,10 +22,13 @@ import numpy as np
 from _record import Part, corpus
 from bench_empirical_bayes import PAPER_GRID, PAPER_SWEEPS, PAPER_TUNING, SECTION_5, em, errors, fit, found, recovery
 from bench_empirical_bayes import scores as fit_scores
-from em_estimates import gibbs_em, initial_chain, variational_estimates
+from em_estimates import EM_BOUNDS, gibbs_em, initial_chain, variational_estimates
 from peers import stopwatch
 
 from sklda._inference.corpus import Corpus
+from sklda._inference.gibbs_em import MStep
+from sklda._inference.hyperparameters.em_chain import EMChain
+from sklda._inference.sampling.run_chains import run_chains
 from sklda.datasets import make_lda_corpus
 
 # Share of the sweeps of the paper's chains that is run; times are those of all sweeps.
@@ -125,6 +129,30 @@ def em_figure(figures):
         ax.set(xlabel="eta", ylabel="alpha", title=name, xscale="log", yscale="log")
     axes.flat[0].legend(fontsize="x-small")
     return figure
+
+
+def measure_rate(options):
+    """Distance of Gibbs-EM from the maximum after more and more iterations: K = 8, D = 40."""
+    X = make_lda_corpus(40, 20, 8, doc_length=80, **SECTION_5, random_state=options.seed).data
+    fits = [fit(X, 8, options.seed + i)[0] for i in range(3)]
+    h = np.log([found(model) for model in fits])
+    em = {"n_draws": 100, "n_burn_in": 10, "m_step": MStep(EM_BOUNDS)}
+    chains = [initial_chain(Corpus.from_counts(X), 8, options.seed + 1 + i) for i in range(4)]
+    chains, before, distance = [EMChain.learning(chain, **em) for chain in chains], 0, {}
+    for n in (10, 25, 50, 100, 200, 400):
+        chains = run_chains(chains, (n - before) * 110)
+        before, own = n, np.array([np.roll(chain.em.log_h, -1) for chain in chains])
+        distance[n] = (own - h.mean(axis=0)).mean(axis=0), own.std(axis=0, ddof=1) / 2
+    stated = {kind: np.mean([errors(model, kind) for model in fits], axis=0) for kind in ("monte_carlo", "statistical")}
+    return {"h": np.exp(h.mean(axis=0)), "spread": h.std(axis=0, ddof=1) / np.sqrt(3), "distance": distance} | stated
+
+
+def rate_values(figures):
+    texts = {n: f"{away[1]:+.2f} and {away[0]:+.2f}" for n, (away, _) in figures["distance"].items()}
+    texts |= {f"error_{n}": f"{std[1]:.2f} and {std[0]:.2f}" for n, (_, std) in figures["distance"].items()}
+    for name in ("spread", "statistical"):
+        texts[name] = f"{figures[name][1]:.2f} and {figures[name][0]:.2f}"
+    return texts
 
 
 # --- Tables 2, 3 and 4 ------------------------------------------------------------------------------------------------
@@ -296,6 +324,7 @@ def recovery_table(figures):
 
 PARTS = {
     "em": Part(measure_em, em_values, em_table, em_figure),
+    "rate": Part(measure_rate, rate_values),
     "scores": Part(measure_scores, scores_values, scores_table),
     "growth": Part(measure_growth, None, growth_table),
     "functionals": Part(measure_functionals, functionals_values, None, functionals_figure),

@@ -48,7 +48,7 @@ def quiet(function, *arguments, **given):
 
 def evidences(X, counts, methods, given, options):
     """log p(w | T) with its error and CPU seconds, by method and T."""
-    plan = {"n_chains": 2, "n_runs": 1, "n_inner": 50, "n_temperatures": 200 if options.quick else 1000}
+    plan = {"n_chains": 2, "n_runs": 1, "n_inner": 50, "n_temperatures": 150 if options.quick else 1000}
     found = {}
     for method in methods:
         for T in counts:
@@ -127,7 +127,7 @@ def pmmh(X, given, options, n_proposals, largest, m=50):
 
 def measure_chain(options):
     X, T = simulated(options)
-    n, largest = (300, 20) if options.quick else (10_000, 100)
+    n, largest = (200, 20) if options.quick else (10_000, 100)
     return {"T": T, "chains": {m: pmmh(X, GIVEN, options, n, largest, m) for m in (50, 100)}}
 
 
@@ -165,7 +165,7 @@ def chain_figure(found):
 
 def measure_whales(options):
     X = corpus(options, "whales")
-    n, largest = (300, 30) if options.quick else (10_000, 100)
+    n, largest = (200, 30) if options.quick else (10_000, 100)
     scan, seconds = quiet(TopicCountLDA(**WHALES, random_state=options.seed).fit, X)
     own = {"mode": scan.n_components_, "interval": scan.topic_count_interval_, "seconds": seconds}
     return {"D": X.shape[0], "N": int(X.sum()), "scan": own, "chains": {50: pmmh(X, WHALES, options, n, largest)}}
