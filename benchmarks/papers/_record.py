@@ -64,6 +64,11 @@ def column(options, name, of):
         return np.array([row[of] for row in csv.DictReader(file)])
 
 
+def chosen(options, cases):
+    """The cases of a part that are to be measured; their results join those of the others."""
+    return {name: case for name, case in cases.items() if not options.only or name in options.only}
+
+
 def rounded(found, digits=5):
     """The same with numbers that JSON can hold, of few digits."""
     if isinstance(found, dict):
@@ -106,6 +111,7 @@ def parse(file, description, parts):
     add = parser.add_argument
     add("--data", type=Path, metavar="FOLDER", help="folder of corpora, each a folder with corpus.ldac.gz")
     add("--parts", nargs="+", choices=list(parts), default=list(parts), help="parts to run (default: all)")
+    add("--only", nargs="+", metavar="CASE", help="cases of a part, such as C-1; the other results are kept")
     add("--quick", action="store_true", help="the form of some minutes")
     add("--figures", type=Path, metavar="DIR", help="draw the figures of these parts from the results, into DIR")
     add("--pages", action="store_true", help="measure nothing: make figures and what pages include from the results")
@@ -129,8 +135,11 @@ def main(file, description, parts):
         command = f"python benchmarks/papers/{name}.py --data FOLDER{' --quick' * options.quick} --parts {part}"
         seconds = round(time.process_time() - begin, 1)
         # Read again: another process may have measured another part.
-        record = read(options.json)
-        record[part] = {"command": command, "form": form, "cpu_seconds": seconds, "found": rounded(found)}
+        record, found = read(options.json), rounded(found)
+        if options.only and record.get(part, {}).get("form") == form:
+            found = record[part]["found"] | found
+            seconds = round(seconds + record[part]["cpu_seconds"], 1)
+        record[part] = {"command": command, "form": form, "cpu_seconds": seconds, "found": found}
         record = {each: record[each] for each in parts if each in record}
         options.json.write_text(json.dumps(record, separators=(",", ":")).replace('},"', '},\n"') + "\n")
         print(f"{part}: {record[part]['cpu_seconds']} CPU s", flush=True)

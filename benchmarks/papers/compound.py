@@ -44,7 +44,7 @@ def news(options, share=1.0):
 
 
 def share_of(options):
-    return 0.3 if options.quick else 1.0
+    return 0.1 if options.quick else 1.0
 
 
 # --- Table 1, Figures 3, 4, 13 and 14 ---------------------------------------------------------------------------------
@@ -132,9 +132,9 @@ def cost_values(found):
 
 
 def measure_perplexity(options):
-    given = SimpleNamespace(curve=[10, 30, 60, 90] if options.quick else [10, 20, 30, 40, 60, 90], sweeps=1000)
+    given = SimpleNamespace(curve=[10, 30, 90] if options.quick else [10, 20, 30, 40, 60, 90], sweeps=1000)
     if options.quick:
-        given.sweeps = 200
+        given.sweeps = 150
     X, labels = news(options, share_of(options))
     found = bench_compound.perplexity(X, labels, given)
     return {"D": X.shape[0], "curve": found, "topics": topics_of_fits(X, labels, given.sweeps, options.seed)}
@@ -210,7 +210,7 @@ def silhouettes(rows, counts):
 def measure_hierarchy(options):
     """One collection, as in the paper; the HDP is the weak limit, alpha = 1 / K with 200 topics, and tomotopy's."""
     X, _ = news(options, share_of(options))
-    common = {"max_iter": 200 if options.quick else 1000, "random_state": options.seed}
+    common = {"max_iter": 150 if options.quick else 1000, "random_state": options.seed}
     fits = {
         "cLDA": CompoundLDA(90, **common).fit(X),
         "LDA": GibbsLDA(90, learn_priors=False, doc_topic_prior=0.05, topic_word_prior=0.05, **common).fit(X),
@@ -240,7 +240,7 @@ def hdp(X, options):
     for row in range(X.shape[0]):
         own = slice(X.indptr[row], X.indptr[row + 1])
         model.add_doc(np.repeat(X.indices[own], X.data[own]).astype(str).tolist())
-    model.train(200 if options.quick else 1000, workers=1)
+    model.train(150 if options.quick else 1000, workers=1)
     live = [k for k in range(model.k) if model.is_live_topic(k)]
     columns = np.array([int(word) for word in model.used_vocabs])
     phi = np.zeros((len(live), X.shape[1]))

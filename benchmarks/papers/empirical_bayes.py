@@ -20,7 +20,18 @@ from types import SimpleNamespace
 import _record
 import numpy as np
 from _record import Part, corpus
-from bench_empirical_bayes import PAPER_GRID, PAPER_SWEEPS, PAPER_TUNING, SECTION_5, em, errors, fit, found, recovery
+from bench_empirical_bayes import (
+    PAPER_GRID,
+    PAPER_SWEEPS,
+    PAPER_TUNING,
+    SECTION_3,
+    SECTION_5,
+    em,
+    errors,
+    fit,
+    found,
+    recovery,
+)
 from bench_empirical_bayes import scores as fit_scores
 from em_estimates import EM_BOUNDS, gibbs_em, initial_chain, variational_estimates
 from peers import stopwatch
@@ -169,10 +180,11 @@ CHOICES = ("gibbs_em", "variational_em", "1/K, 1/K", ".1, .1", "50/K, .1")
 
 
 def measure_scores(options):
-    draws = {"draws": 20, "fits": 1, "score_tokens": 300_000} if options.quick else {"draws": 100, "fits": 2}
-    given = settings(options, **{"score_tokens": 20_000_000} | draws, initialisations=2, em_sweeps=220)
+    quick = {"draws": 10, "fits": 1, "fit_sweeps": 300, "score_tokens": 200_000, "initialisations": 1, "em_sweeps": 60}
+    full = {"draws": 100, "fits": 2, "fit_sweeps": 1000, "score_tokens": 20_000_000, "em_sweeps": 220}
+    given = settings(options, **quick if options.quick else full)
     figures = {}
-    for name, (folder, K) in REAL.items():
+    for name, (folder, K) in _record.chosen(options, REAL).items():
         X = corpus(options, folder)
         own = figures[name] = {"V": X.shape[1], "N": int(X.sum()), "D": X.shape[0]} | fit_scores(X, K, given)
         chains = [initial_chain(Corpus.from_counts(X), K, options.seed)]
@@ -222,11 +234,11 @@ def scores_values(figures):
 
 def measure_growth(options):
     """Estimates from the first documents of a corpus with K = 20, V = 100 and n_d = 100."""
-    sizes = (25, 50, 100, 200) if options.quick else (25, 50, 100, 200, 400)
+    sizes = (25, 50, 100) if options.quick else (25, 50, 100, 200, 400)
     X = make_lda_corpus(max(sizes), 100, 20, doc_length=100, **SECTION_5, random_state=options.seed).data
     figures = {}
-    for D in sizes:
-        model, seconds, warned = fit(X[:D], 20, options.seed, max_iter=2000 if options.quick else None)
+    for D in _record.chosen(options, {str(D): D for D in sizes}).values():
+        model, seconds, warned = fit(X[:D], 20, options.seed, max_iter=1200 if options.quick else None)
         own = {kind: errors(model, kind) for kind in ("monte_carlo", "statistical")}
         figures[D] = {"h": found(model), "seconds": seconds, "warnings": warned} | own
     return figures
@@ -309,7 +321,8 @@ def functionals_figure(figures):
 
 
 def measure_recovery(options):
-    return recovery(settings(options, repeats=1 if options.quick else 3))
+    truths = _record.chosen(options, {f"{alpha}, {eta}": (alpha, eta) for alpha, eta in SECTION_3})
+    return recovery(settings(options, repeats=1 if options.quick else 3), truths.values())
 
 
 def recovery_table(figures):

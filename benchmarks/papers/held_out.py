@@ -55,7 +55,7 @@ def both(X, pair, budgets, options):
 
 
 def measure_perturbed(options):
-    train, test = documents(options)
+    train, test = documents(options, 30)
     pair = pair_of_models(train, 50, SimpleNamespace(fit_iter=300, seed=options.seed, redrawn=0.05))
     return {"documents": test.shape[0], "budgets": both(test, pair, (100, 10_000), options)}
 
@@ -98,7 +98,7 @@ def perturbed_figure(found):
 
 
 def measure_asymmetric(options):
-    train, test = documents(options)
+    train, test = documents(options, 30)
     pair = []
     for learn in ("asymmetric", "symmetric"):
         lda = GibbsLDA(50, learn_priors=learn, max_iter=300, random_state=options.seed).fit(train)
@@ -141,7 +141,7 @@ def asymmetric_values(found):
 
 
 def measure_curve(options):
-    train, test = documents(options, 100)
+    train, test = documents(options, 60)
     sweeps, budgets = (300, (100, 1000)) if options.quick else (1000, (1000, 10_000))
     priors = {"doc_topic_prior": ALPHA, "topic_word_prior": ETA}
     lda = GibbsLDA(50, **priors, max_iter=sweeps, init="random", snapshot_every=10, random_state=options.seed)

@@ -43,6 +43,11 @@ def normalised(weights):
     return weights / weights.sum(axis=1, keepdims=True)
 
 
+def cases(options, plan):
+    """Name and K of the cases of a plan {name: numbers of topics}."""
+    return _record.chosen(options, {f"{name}, {K}": (name, K) for name, counts in plan.items() for K in counts})
+
+
 def variational(train, n_topics, seed, n_iter=20):
     """Variational Bayes of scikit-learn."""
     model = LatentDirichletAllocation(
@@ -70,12 +75,11 @@ def corpora_values(found):
 
 
 def measure_samples(options):
-    plan = {"reuters395": (20, 50, 100, 500), "news16": (100,) if options.quick else (20, 50, 100, 500)}
+    plan = {"reuters395": (20, 100, 500), "news16": (100,) if options.quick else (20, 50, 100, 500)}
     found = {}
-    for name, counts in plan.items():
-        X = corpus(options, name)
-        for K in counts:
-            found[f"{name}, {K}"] = samples(*halves(X, options.seed), K, options.seed, 100 if options.quick else 200)
+    for case, (name, K) in cases(options, plan).items():
+        parts = halves(corpus(options, name), options.seed)
+        found[case] = samples(*parts, K, options.seed, 60 if options.quick else 200)
     return found
 
 
@@ -153,17 +157,18 @@ def measure_association(options):
     cues, train = norms(options, words), Corpus.from_counts(X)
     if options.quick:
         cues = dict(list(cues.items())[::2])
-    found = {"cues": len(cues), "ranks": {}}
-    for K in (50, 100, 500):
-        chain = gibbs(train, K, 100 if options.quick else 250, options.seed)
+    found = {}
+    for K in _record.chosen(options, {str(K): K for K in (50, 100, 500)}).values():
+        chain = gibbs(train, K, 60 if options.quick else 250, options.seed)
         models = {"φ": estimates(chain, "cgs")[1], "φ^p": estimates(chain, "cgs_p")[1]}
         if K < 500 or not options.quick:
-            models["CVB0"] = topics_of(cvb0(train, K, 30 if options.quick else 250, options.seed))
+            models["CVB0"] = topics_of(cvb0(train, K, 20 if options.quick else 250, options.seed))
         if K == 50 or not options.quick:
             models["VB"] = normalised(variational(train, K, options.seed, 5 if options.quick else 20).components_)
         own = {name: ranks(phi, cues) for name, phi in models.items()}
+        found[K] = {"cues": len(cues), "ranks": {}}
         for measure in own["φ"]:
-            found["ranks"][f"{K}, {measure}"] = {
+            found[K]["ranks"][measure] = {
                 "gain": np.median(own["φ"][measure] - own["φ^p"][measure], axis=0),
                 "median": {name: np.median(each[measure]) for name, each in own.items()},
             }
@@ -173,10 +178,15 @@ def measure_association(options):
 def association_table(found):
     header = ["K, measure", "1st", "2nd", "3rd", "4th", "5th", "φ", "φ^p", "CVB0", "VB"]
     rows = []
-    for name, own in found["ranks"].items():
-        medians = (f"{own['median'][each]:.0f}" if each in own["median"] else "" for each in header[6:])
-        rows.append([name, *(f"{gain:+g}" for gain in own["gain"]), *medians])
+    for K, each in found.items():
+        for measure, own in each["ranks"].items():
+            medians = (f"{own['median'][name]:.0f}" if name in own["median"] else "" for name in header[6:])
+            rows.append([f"{K}, {measure}", *(f"{gain:+g}" for gain in own["gain"]), *medians])
     return header, rows
+
+
+def association_values(found):
+    return {"cues": f"{next(iter(found.values()))['cues']:,}"}
 
 
 # --- Figures 4 and 14 -------------------------------------------------------------------------------------------------
@@ -186,16 +196,14 @@ def measure_topics(options):
     counts = (20, 50, 100, 200, 500)
     plan = {"reuters395": counts, "news16": (20, 100, 500) if options.quick else counts}
     found = {}
-    for name, own in plan.items():
+    for case, (name, K) in cases(options, plan).items():
         train, seen, hidden = halves(corpus(options, name), options.seed)
-        for K in own:
-            n_sweeps = 200 if name == "reuters395" or not options.quick else 50
-            row = by_topics(train, seen, hidden, K, options.seed, n_sweeps)
-            if not options.quick or K <= (100 if name == "reuters395" else 20):
-                model = variational(train, K, options.seed)
-                theta, phi = normalised(model.transform(seen.to_counts())), normalised(model.components_)
-                row["VB"] = perplexity(hidden, theta, phi)
-            found[f"{name}, {K}"] = row
+        n_sweeps = 200 if not options.quick else 100 if name == "reuters395" else 30
+        found[case] = row = by_topics(train, seen, hidden, K, options.seed, n_sweeps)
+        if not options.quick or K <= (100 if name == "reuters395" else 20):
+            model = variational(train, K, options.seed, 10 if options.quick else 20)
+            theta, phi = normalised(model.transform(seen.to_counts())), normalised(model.components_)
+            row["VB"] = perplexity(hidden, theta, phi)
     return found
 
 
@@ -232,11 +240,10 @@ MOMENTS = (1, 2, 5, 10, 20, 50, 100, 200, 400)
 
 
 def measure_iterations(options):
-    found = {}
-    for name in ("reuters395",) if options.quick else CORPORA:
-        train = halves(corpus(options, name), options.seed)[0]
-        for K in (20, 100, 500):
-            found[f"{name}, {K}"] = iterations(train, K, options.seed, MOMENTS)
+    plan, found = dict.fromkeys(("reuters395",) if options.quick else CORPORA, (20, 100, 500)), {}
+    for case, (name, K) in cases(options, plan).items():
+        moments = MOMENTS[:-2] if options.quick and K == 500 else MOMENTS
+        found[case] = iterations(halves(corpus(options, name), options.seed)[0], K, options.seed, moments)
     return found
 
 
@@ -254,7 +261,7 @@ def iterations_figure(found):
     figure, axes = plt.subplots(1, len(found), figsize=(4 * len(found), 4), layout="constrained")
     for ax, (name, own) in zip(axes, found.items(), strict=True):
         for method, values in own.items():
-            ax.plot(MOMENTS, values, label=method)
+            ax.plot(MOMENTS[: len(values)], values, label=method)
         ax.set(xscale="log", title=name, xlabel="iterations", ylabel="log-likelihood per token")
     axes[0].legend()
     return figure
@@ -411,7 +418,7 @@ def labels_values(found):
 PARTS = {
     "corpora": Part(measure_corpora, corpora_values),
     "samples": Part(measure_samples, samples_values, samples_table, samples_figure),
-    "association": Part(measure_association, lambda found: {"cues": f"{found['cues']:,}"}, association_table),
+    "association": Part(measure_association, association_values, association_table),
     "topics": Part(measure_topics, topics_values, topics_table, topics_figure),
     "iterations": Part(measure_iterations, None, iterations_table, iterations_figure),
     "other": Part(measure_other, None, other_table),

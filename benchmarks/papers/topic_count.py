@@ -11,8 +11,8 @@ Parts, by the tables and figures of the paper:
 - ``evidence``: the same corpus, log p(w | T) by the estimator of the paper and by annealing.
 - ``predictive``: Figure 4, the score S(T) on the same corpus.
 
-The quick form has six topics and 300 documents, the corpus of the supplement; the full form has the twenty topics and
-2,000 documents of the paper.
+The quick form has six topics and 300 documents, as in the supplement, of 100 tokens; the full form has the twenty
+topics and 2,000 documents of the paper.
 """
 
 import warnings
@@ -34,8 +34,13 @@ NAMES = dict(zip(METHODS, ("HME-z", "HME-ψ", "Chib", "transition (4.9)", "guide
 
 def simulated(options):
     """The corpus, and its number of topics."""
-    D, T = (300, 6) if options.quick else (2000, 20)
-    return make_lda_corpus(D, 100, T, doc_length=300, **GIVEN, random_state=options.seed).data, T
+    D, T, length = (300, 6, 100) if options.quick else (2000, 20, 300)
+    return make_lda_corpus(D, 100, T, doc_length=length, **GIVEN, random_state=options.seed).data, T
+
+
+def limit(options):
+    """The quick form of the scan has fewer sweeps than its default."""
+    return {"max_sweeps": 6000} if options.quick else {}
 
 
 def quiet(function, *arguments, **given):
@@ -72,8 +77,8 @@ def evidence_rows(found, best):
 
 def measure_synthetic(options):
     X, T = simulated(options)
-    counts = (3, 4, 5, 6, 7, 8, 10, 14) if options.quick else (3, 5, 10, 15, 18, 19, 20, 21, 25, 40, 60)
-    scan, seconds = quiet(TopicCountLDA(**GIVEN, random_state=options.seed).fit, X)
+    counts = (3, 4, 5, 6, 7, 8, 12) if options.quick else (3, 5, 10, 15, 18, 19, 20, 21, 25, 40, 60)
+    scan, seconds = quiet(TopicCountLDA(**GIVEN, **limit(options), random_state=options.seed).fit, X)
     own = {"mode": scan.n_components_, "interval": scan.topic_count_interval_, "seconds": seconds}
     return {"T": T, "tokens": int(X.sum()), "scan": own, "curves": evidences(X, counts, METHODS, GIVEN, options)}
 
@@ -127,7 +132,7 @@ def pmmh(X, given, options, n_proposals, largest, m=50):
 
 def measure_chain(options):
     X, T = simulated(options)
-    n, largest = (200, 20) if options.quick else (10_000, 100)
+    n, largest = (100, 20) if options.quick else (10_000, 100)
     return {"T": T, "chains": {m: pmmh(X, GIVEN, options, n, largest, m) for m in (50, 100)}}
 
 
@@ -165,8 +170,8 @@ def chain_figure(found):
 
 def measure_whales(options):
     X = corpus(options, "whales")
-    n, largest = (200, 30) if options.quick else (10_000, 100)
-    scan, seconds = quiet(TopicCountLDA(**WHALES, random_state=options.seed).fit, X)
+    n, largest = (100, 30) if options.quick else (10_000, 100)
+    scan, seconds = quiet(TopicCountLDA(**WHALES, **limit(options), random_state=options.seed).fit, X)
     own = {"mode": scan.n_components_, "interval": scan.topic_count_interval_, "seconds": seconds}
     return {"D": X.shape[0], "N": int(X.sum()), "scan": own, "chains": {50: pmmh(X, WHALES, options, n, largest)}}
 
@@ -179,7 +184,7 @@ def whales_values(found):
 
 def measure_evidence(options):
     X = corpus(options, "whales")
-    counts = (3, 5, 7, 10, 20, 30, 50) if options.quick else (2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 28, 40, 50, 70)
+    counts = (3, 5, 10, 20, 40) if options.quick else (2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 28, 40, 50, 70)
     return evidences(X, counts, ("cgs_transition", "guided_ais"), WHALES, options)
 
 
@@ -201,7 +206,7 @@ def measure_predictive(options):
     """S(T) of every fifth document, by fits to all documents with that document left out of the weights."""
     X, found = corpus(options, "whales"), {}
     documents = np.arange(0, X.shape[0], 10 if options.quick else 1)
-    for T in (2, 3, 5, 7, 10, 15, 20, 30) if options.quick else range(2, 31):
+    for T in (2, 5, 10, 20, 30) if options.quick else range(2, 31):
         lda = GibbsLDA(T, **WHALES, max_iter=200, random_state=options.seed).fit(X)
         score = leave_one_out_score(X, lda, documents=documents, n_draws=20, random_state=options.seed)
         found[T] = {"score": score.score, "std": score.std}
