@@ -35,10 +35,13 @@ from bench_empirical_bayes import (
 from bench_empirical_bayes import scores as fit_scores
 from em_estimates import EM_BOUNDS, gibbs_em, initial_chain, variational_estimates
 from peers import stopwatch
+from scipy.special import psi
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import MStep
 from sklda._inference.hyperparameters.em_chain import EMChain
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.run_chains import run_chains
 from sklda.datasets import make_lda_corpus
 
@@ -142,27 +145,58 @@ def em_figure(figures):
     return figure
 
 
+def slope(chain):
+    """Derivatives of log p(w, z | h) with respect to log alpha and log eta."""
+    K, V = chain.priors.shape
+    alpha, eta = (np.ravel(prior)[0] for prior in (chain.priors.doc, chain.priors.topic_word()))
+    doc, words = chain.doc_topic_counts(), chain.word_topic_counts[:, :K]
+
+    def of(counts, prior, n):
+        totals = np.asarray(counts).sum(axis=1)
+        own = (psi(counts + prior) - psi(prior)).sum() - n * (psi(totals + n * prior) - psi(n * prior)).sum()
+        return prior * own
+
+    return of(doc, alpha, K), of(words.T, eta, V)
+
+
+def newton(corpus, h, covariance, n_sweeps, seed):
+    """The Newton step of log h from E(slope) at h, which is zero at a maximum of m(h), and its error over chains."""
+    steps = []
+    for c in range(4):
+        priors = Priors.make(h[0], h[1], 8, corpus.n_features)
+        chain, own = GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence([seed, c])), []
+        for sweep in range(n_sweeps):
+            chain.sweep()
+            if sweep >= n_sweeps // 10 and sweep % 10 == 0:
+                own.append(slope(chain))
+        steps.append(covariance @ np.mean(own, axis=0))
+    return np.mean(steps, axis=0), np.std(steps, axis=0, ddof=1) / 2
+
+
 def measure_rate(options):
-    """Distance of Gibbs-EM from the maximum after more and more iterations: K = 8, D = 40."""
-    X = make_lda_corpus(40, 20, 8, doc_length=80, **SECTION_5, random_state=options.seed).data
-    fits = [fit(X, 8, options.seed + i)[0] for i in range(3)]
+    """Gibbs-EM by the number of its iterations, and whether its limit is a maximum of m(h): K = 8, D = 40."""
+    corpus = Corpus.from_counts(make_lda_corpus(40, 20, 8, doc_length=80, **SECTION_5, random_state=options.seed).data)
+    fits = [fit(corpus.to_counts(), 8, options.seed + i)[0] for i in range(2)]
     h = np.log([found(model) for model in fits])
+    covariance = np.mean([model.confidence_region(0.95, "statistical").covariance for model in fits], axis=0)
     em = {"n_draws": 100, "n_burn_in": 10, "m_step": MStep(EM_BOUNDS)}
-    chains = [initial_chain(Corpus.from_counts(X), 8, options.seed + 1 + i) for i in range(4)]
-    chains, before, distance = [EMChain.learning(chain, **em) for chain in chains], 0, {}
-    for n in (10, 25, 50, 100, 200, 400):
+    chains = [EMChain.learning(initial_chain(corpus, 8, options.seed + 1 + i), **em) for i in range(4)]
+    before, distance = 0, {}
+    for n in (10, 25, 50, 100):
         chains = run_chains(chains, (n - before) * 110)
         before, own = n, np.array([np.roll(chain.em.log_h, -1) for chain in chains])
         distance[n] = (own - h.mean(axis=0)).mean(axis=0), own.std(axis=0, ddof=1) / 2
-    stated = {kind: np.mean([errors(model, kind) for model in fits], axis=0) for kind in ("monte_carlo", "statistical")}
-    return {"h": np.exp(h.mean(axis=0)), "spread": h.std(axis=0, ddof=1) / np.sqrt(3), "distance": distance} | stated
+    n_sweeps = 8000 if options.quick else 100_000
+    points = {"maximum": h.mean(axis=0), "limit": own.mean(axis=0)}
+    steps = {name: newton(corpus, np.exp(at), covariance, n_sweeps, options.seed) for name, at in points.items()}
+    return {"h": np.exp(h), "distance": distance, "steps": steps, "statistical": np.sqrt(np.diag(covariance))}
 
 
 def rate_values(figures):
-    texts = {n: f"{away[1]:+.2f} and {away[0]:+.2f}" for n, (away, _) in figures["distance"].items()}
-    texts |= {f"error_{n}": f"{std[1]:.2f} and {std[0]:.2f}" for n, (_, std) in figures["distance"].items()}
-    for name in ("spread", "statistical"):
-        texts[name] = f"{figures[name][1]:.2f} and {figures[name][0]:.2f}"
+    texts = {"statistical": "{1:.2f} and {0:.2f}".format(*figures["statistical"])}
+    for key in ("distance", "steps"):
+        for name, (value, std) in figures[key].items():
+            texts |= {name: f"{value[1]:+.2f} and {value[0]:+.2f}", f"error_{name}": f"{std[1]:.2f} and {std[0]:.2f}"}
     return texts
 
 

@@ -21,8 +21,13 @@ import _record
 import numpy as np
 from _record import Part, corpus
 from peers import stopwatch
+from scipy.special import logsumexp
 
 from sklda import GibbsLDA, TopicCountLDA
+from sklda._inference.corpus import Corpus
+from sklda._inference.evidence.cgs_transition import cgs_transition
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 from sklda.metrics import leave_one_out_score, log_evidence
 
@@ -185,21 +190,36 @@ def whales_values(found):
 def measure_evidence(options):
     X = corpus(options, "whales")
     counts = (3, 5, 10, 20, 40) if options.quick else (2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 28, 40, 50, 70)
-    return evidences(X, counts, ("cgs_transition", "guided_ais"), WHALES, options)
+    found = evidences(X, counts, ("cgs_transition", "guided_ais"), WHALES, options)
+    return found | {"from_random": {T: from_random(X, T, options) for T in counts}}
+
+
+def from_random(X, T, options, m=50):
+    """The estimate of the paper from m sweeps after random topics, as a new chain at T would give it."""
+    corpus_of, values = Corpus.from_counts(X), []
+    priors = Priors.make(WHALES["doc_topic_prior"], WHALES["topic_word_prior"], T, X.shape[1])
+    for c in range(3):
+        chain = GibbsChain.initialise_randomly(corpus_of, priors, np.random.SeedSequence([options.seed, c]))
+        values.append(logsumexp(cgs_transition(chain, m)) - np.log(m))
+    return {"value": np.mean(values), "std": np.std(values, ddof=1)}
 
 
 def evidence_table(found):
-    header, rows = evidence_rows(found, "5")
+    header, rows = evidence_rows({method: found[method] for method in ("cgs_transition", "guided_ais")}, "5")
+    base = found["from_random"]["5"]["value"]
+    new = {T: f"{own['value'] - base:+,.0f} ± {own['std']:.0f}" for T, own in found["from_random"].items()}
     pairs = {T: [found[method][T] for method in ("cgs_transition", "guided_ais")] for T in found["guided_ais"]}
     low = {T: f"{paper['value'] - ours['value']:+,.0f}" for T, (paper, ours) in pairs.items()}
     errors = {T: f"{ours['std']:.0f}" for T, (_, ours) in pairs.items()}
-    header = [*header, "error of guided AIS", "transition less guided AIS"]
-    return header, [[*row, errors[str(row[0])], low[str(row[0])]] for row in rows]
+    header = [*header, "error of guided AIS", "transition less guided AIS", "transition, 50 sweeps from random topics"]
+    return header, [[*row, errors[row[0]], low[row[0]], new[row[0]]] for row in rows]
 
 
 def evidence_values(found):
     best = {method: max(own, key=lambda T: own[T]["value"]) for method, own in found.items()}
-    return {"best_transition": best["cgs_transition"], "best_guided": best["guided_ais"]}
+    texts = {"best_transition": best["cgs_transition"], "best_guided": best["guided_ais"]}
+    spread = np.median([own["std"] for own in found["from_random"].values()])
+    return texts | {"best_random": best["from_random"], "spread": f"{spread:.0f}"}
 
 
 def measure_predictive(options):
