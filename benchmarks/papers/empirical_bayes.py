@@ -69,6 +69,11 @@ def swapped(h, digits=3):
     return f"({h[1]:.{digits}g}, {h[0]:.{digits}g})"
 
 
+def brief(number):
+    """Two digits, and no exponent."""
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+
+
 # --- Table 1, Figure 8 ------------------------------------------------------------------------------------------------
 
 MINUTES = {(4, 20): (0.04, 2.23, 16.72), (4, 40): (0.08, 4.88, 25.71), (4, 100): (0.19, 10.73, 49.75)}
@@ -102,8 +107,8 @@ def em_table(figures):
             low, high = np.min(own[name], axis=0), np.max(own[name], axis=0)
             cells.append(f"{swapped(low)} to {swapped(high)}")
         ours = (spent[name] for name in ("variational_em", "gibbs_em, paper", "tempering"))
-        cells += [", ".join(f"{60 * m:.3g}" for m in minutes), ", ".join(f"{s:.2g}" for s in ours)]
-        rows.append([*cells, f"{spent['m(h)']:.2g}"])
+        cells += [", ".join(brief(60 * m) for m in minutes), ", ".join(map(brief, ours))]
+        rows.append([*cells, brief(spent["m(h)"])])
     return header, rows
 
 
@@ -119,7 +124,7 @@ def em_values(figures):
     gem, vem = "gibbs_em, paper", "variational_em"
 
     def ratio(one, other):
-        return f"{np.median([each[one] / each[other] for each in spent]):.2g}"
+        return brief(np.median([each[one] / each[other] for each in spent]))
 
     texts = {"st_gem": ratio("tempering", gem), "gem_vem": ratio(gem, vem), "skeleton_gem": ratio(gem, "m(h)")}
     for key, name in (("short", short), ("gem", gem), ("vem", vem)):
@@ -259,7 +264,7 @@ def scores_values(figures):
     for name in ("C-2", "C-4"):
         own = figures[name]
         spent = own["variational_seconds"], own["gibbs_em_seconds"], own["seconds"]
-        texts[f"seconds_{name}"] = ", ".join(f"{s:.3g}" for s in spent)
+        texts[f"seconds_{name}"] = ", ".join(map(brief, spent))
     return texts
 
 

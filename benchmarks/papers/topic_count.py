@@ -146,7 +146,7 @@ def chain_texts(own):
     return {
         "posterior": ", ".join(f"{T}: {p:.2f}" for T, p in sorted(likely, key=lambda item: int(item[0]))),
         "acceptance": f"{own['acceptance']:.2f}",
-        "lag": f"{own['lag_1']:.2f}",
+        "lag": f"{own['lag_1']:.2f}" if len(own["posterior"]) > 1 else "1 (T is constant)",
         "start": own["start"],
         "reached": own["reached"],
         "seconds": f"{own['seconds']:.0f}",
