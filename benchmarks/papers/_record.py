@@ -69,7 +69,7 @@ def chosen(options, cases):
     return {name: case for name, case in cases.items() if not options.only or name in options.only}
 
 
-def rounded(found, digits=5):
+def rounded(found, digits=7):
     """The same with numbers that JSON can hold, of few digits."""
     if isinstance(found, dict):
         return {str(key): rounded(value, digits) for key, value in found.items()}
