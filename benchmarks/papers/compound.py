@@ -1,4 +1,4 @@
-"""George, Xia & Michailidis (2019), Analyses of multi-collection corpora via compound topic modeling.
+"""George, Xia & Michailidis (2019): topic models of several collections.
 
     python benchmarks/papers/compound.py --data FOLDER --quick
     python benchmarks/papers/compound.py --quick --parts recovery priors
