@@ -279,7 +279,7 @@ def measure_growth(options):
     X = make_lda_corpus(max(sizes), 100, 20, doc_length=100, **SECTION_5, random_state=options.seed).data
     figures = {}
     for D in _record.chosen(options, {str(D): D for D in sizes}).values():
-        model, seconds, warned = fit(X[:D], 20, options.seed, max_iter=1200 if options.quick else None)
+        model, seconds, warned = fit(X[:D], 20, options.seed)
         own = {kind: errors(model, kind) for kind in ("monte_carlo", "statistical")}
         figures[D] = {"h": found(model), "seconds": seconds, "warnings": warned} | own
     return figures

@@ -22,8 +22,8 @@ from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
 from sklda.metrics import held_out_curve, held_out_log_likelihood
 
-# Figures of the paper on ACL by method, each in the cheap and in the expensive regime. Table 1: percent of the documents
-# in which the learned topics win. Table 2: correlation with long left-to-right runs, variance, ratio of the corpus.
+# Figures of the paper on ACL by method, each in the cheap and in the expensive regime. Table 1: percent of documents in
+# which the learned topics win. Table 2: correlation with long left-to-right runs, variance, ratio of the corpus.
 PAPER = {
     "left_to_right": ((80.2, 90.7), (0.965, 0.995), (1.7e-4, 1.4e-5), (0.984, 0.987)),
     "ais": ((50.8, 75.2), (0.578, 0.892), (3.6e-3, 5.6e-4), (0.980, 0.989)),
