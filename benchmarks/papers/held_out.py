@@ -142,8 +142,14 @@ def asymmetric_values(found):
         return float(np.exp(-np.array(cheap[name]["turns"]).sum(axis=1).mean() / lengths.sum()))
 
     gap = np.log(ratio("ratio-AIS convex") / ratio("ratio-AIS convex, reverse"))
+    # Weights that are log-normal have logarithms that are too low by half their variance, in either direction.
+    variances = []
+    for name in ("ratio-AIS convex", "ratio-AIS convex, reverse"):
+        variances.append(np.diff(cheap[name]["turns"], axis=0).ravel() ** 2 / 2)
+    expected = np.sum(variances) / 2 / lengths.sum()
     numbers = (len(methods["ais"]["turns"][0]) for methods in found["budgets"].values())
-    return {"documents": " and ".join(map(str, numbers)), "gap": f"{gap:.4f}"}
+    texts = {"documents": " and ".join(map(str, numbers)), "length": f"{lengths.mean():.0f}"}
+    return texts | {"gap": f"{gap:.4f}", "expected": f"{expected:.4f}"}
 
 
 # --- Figure 2 ---------------------------------------------------------------------------------------------------------
