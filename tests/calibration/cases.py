@@ -209,6 +209,30 @@ def mixtures(rng, fitted_gamma=2.0):
     return Fit(ranked, squares | {"collection_topic_std_": pi_std})
 
 
+def hierarchical(rng, fitted_shape=2.0, n_topics=20):
+    """Concentrations and numbers of topics of `CompoundLDA` with the hierarchical Dirichlet process."""
+    a, gamma = rng.gamma(2.0), rng.gamma(2.0)
+    pi, phi = rng.dirichlet(np.full(n_topics, a / n_topics)), draw_topics(rng, np.full((n_topics, V), 0.3))
+    theta = np.array([rng.dirichlet(np.maximum(gamma * pi, 1e-9)) for _ in range(12)])
+    tokens = np.array([rng.multinomial(20, row) for row in theta])
+    X = sum(np.array([rng.multinomial(n, phi[k]) for n in tokens[:, k]]) for k in range(n_topics))
+    given = {"topic_concentration": (fitted_shape, 1.0), "doc_concentration": (2.0, 1.0), "topic_word_prior": 0.3}
+    chain = {"max_iter": 1000, "burn_in": 430, "n_draws": N_DRAWS, "draw_every": 30}
+    lda = CompoundLDA(n_topics, collection_topic_prior="hdp", **given, **chain, random_state=seed_of(rng)).fit(X)
+    last = slice(-1, -30 * N_DRAWS - 1, -30)
+    sizes = np.sort(tokens.sum(axis=0))[::-1]
+    ranked = {
+        "topics in use": (np.count_nonzero(sizes), lda.topic_count_draws_[last]),
+        "topics with 99 % of the tokens": (
+            np.searchsorted(sizes.cumsum(), 0.99 * sizes.sum()) + 1,
+            lda.large_topic_count_draws_[last],
+        ),
+        "topic concentration": (a, lda.concentration_draws_["topic_concentration"][last]),
+        "document concentration": (gamma, lda.concentration_draws_["doc_concentration"][last]),
+    }
+    return Fit(ranked)
+
+
 def labels(rng, fitted_alpha=0.5):
     """theta and phi of `LabeledLDA`, given the labels."""
     y = (rng.random((15, K)) < 0.6).astype(int)
@@ -260,15 +284,16 @@ _SCAN = {"n_temperatures": 50, "max_sweeps": 4000}
 _PMMH = {"n_temperatures": 40, "n_runs": 1, "n_proposals": 100}
 _TRIPLED = {"fitted_alpha": 1.5}, "alpha of the fit tripled"
 _FOUR_TIMES = {"copies": 4}, "every word counted four times"
-_MANY = {"fitted_alpha": 3.0}, "alpha of the fit times ten"
+_FEW = {"topic_count_prior": 0.01 ** np.arange(5)}, "prior of each T a hundred times that of the next"
 CASES = [
     Case("GibbsLDA", theta, *_TRIPLED, short=35),
     Case("New documents", new_documents, *_TRIPLED),
     Case("LabeledLDA", labels, *_TRIPLED, short=35),
     Case("CompoundLDA", mixtures, {"fitted_gamma": 20.0}, "gamma of the fit times ten"),
+    Case("CompoundLDA, HDP", hierarchical, {"fitted_shape": 20.0}, "ten times the prior mean of a"),
     Case("EmpiricalBayesLDA, skeleton", _of(priors, method="skeleton"), *_FOUR_TIMES),
     Case("EmpiricalBayesLDA, full Bayes", _of(priors, method="full_bayes"), *_FOUR_TIMES),
-    Case("TopicCountLDA, scan", _of(topic_count, method="scan", **_SCAN), *_MANY),
-    Case("TopicCountLDA, PMMH", _of(topic_count, method="pmmh", **_PMMH), *_MANY),
+    Case("TopicCountLDA, scan", _of(topic_count, method="scan", **_SCAN), *_FEW),
+    Case("TopicCountLDA, PMMH", _of(topic_count, method="pmmh", **_PMMH), *_FEW),
     Case("CovariateLDA", coefficients, {"fitted_scale": 0.2}, "prior scale of the slopes divided by four"),
 ]
