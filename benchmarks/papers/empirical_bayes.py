@@ -249,7 +249,7 @@ def differences(own):
 def scores_table(figures):
     header = ["corpus", "D, V, N", "maximum", "", "GEM", "VEM", "1/K, 1/K", ".1, .1", ".1, 50/K"]
     rows = []
-    for name, own in figures.items():
+    for name, own in ((name, figures[name]) for name in REAL if name in figures):
         first = [name, f"{own['D']}, {own['V']}, {own['N']:,}", swapped(own["h"])]
         ours = [f"{value:+.2f} ± {std:.2f}" for value, std in differences(own)]
         if name in TABLE_3:
