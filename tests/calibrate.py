@@ -54,8 +54,11 @@ def run_case(case, n_fits, n_mutated, n_jobs):
 
 
 def run_error(name, n_seeds):
-    value, low, high = ratio(estimates(name, range(n_seeds)))
-    return {"seeds": n_seeds, "ratio": float(value), "low": float(low), "high": float(high)}
+    found = estimates(name, range(n_seeds))
+    # An estimate may say that it has no error, by an infinite one.
+    found = found[:, np.isfinite(found[1]).all(axis=1)]
+    value, low, high = ratio(found)
+    return {"seeds": found.shape[1], "ratio": float(value), "low": float(low), "high": float(high)}
 
 
 def complaints(results):
