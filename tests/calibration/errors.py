@@ -119,7 +119,7 @@ ERRORS = {
     "leave_one_out_score": leave_one_out,
     "log_evidence, guided_ais": partial(evidence, n_temperatures=60),
     "log_evidence, ais": partial(evidence, method="ais", n_temperatures=300),
-    "TopicCountLDA, log_evidence_ of the scan": partial(topic_counts, method="scan", attribute="log_evidence_"),
+    "TopicCountLDA, log evidence of the scan": partial(topic_counts, method="scan", attribute="log_evidence_"),
     "TopicCountLDA, posterior of the scan": partial(topic_counts, method="scan", attribute="topic_count_posterior_"),
     "TopicCountLDA, posterior of pmmh": partial(topic_counts, method="pmmh", attribute="topic_count_posterior_"),
     "EmpiricalBayesLDA, log h by the skeleton": partial(priors, method="skeleton"),
