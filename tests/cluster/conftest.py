@@ -26,8 +26,8 @@ def processes():
 
 @pytest.fixture
 def killable():
-    """A client of a cluster of two processes, which a test may kill."""
-    with client_of(2, 1) as client:
+    """A client of a cluster of three processes, of which a test may kill two."""
+    with client_of(3, 1) as client:
         yield client
 
 

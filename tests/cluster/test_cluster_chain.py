@@ -150,7 +150,6 @@ def test_a_lost_worker_changes_no_draw(X, blocks, killable, tmp_path):
         np.testing.assert_allclose(chain.trace, local.trace, rtol=1e-12)
         chain.means("cgs_p")
         assert len(chain.draws) == N_DRAWS
-        killable.wait_for_workers(2)
 
 
 def test_a_lost_change_is_noticed(X, processes, blocks, patched):
