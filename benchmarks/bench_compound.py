@@ -196,7 +196,8 @@ def perplexity(X, labels, options):
         models = {
             "collections": CompoundLDA(K, topic_word_prior=0.05, **common).fit(X[train], collections=labels[train]),
             "one collection": CompoundLDA(K, topic_word_prior=0.05, **common).fit(X[train]),
-            "LDA, alpha = 1 / K": GibbsLDA(K, topic_word_prior=0.05, **common).fit(X[train]),
+            "LDA, learnt alpha": GibbsLDA(K, topic_word_prior=0.05, **common).fit(X[train]),
+            "LDA, alpha = 1 / K": GibbsLDA(K, doc_topic_prior=1 / K, topic_word_prior=0.05, **common).fit(X[train]),
             "LDA, alpha = 1": GibbsLDA(K, doc_topic_prior=1.0, topic_word_prior=0.05, **common).fit(X[train]),
         }
         entry = {"K": K, "perplexity": {}, "coherence": {}, "topic_sizes": {}}

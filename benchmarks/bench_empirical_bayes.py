@@ -61,10 +61,10 @@ def errors(model, kind):
 # --- Section 3: recovery of known priors ------------------------------------------------------------------------------
 
 
-def recovery(options):
+def recovery(options, truths=SECTION_3):
     """Estimates on repeated corpora with V = 40, D = 400, n_d = 80, K = 8."""
     figures = {}
-    for alpha, eta in SECTION_3:
+    for alpha, eta in truths:
         own = figures[f"{alpha}, {eta}"] = []
         for repeat in range(options.repeats):
             X = make_lda_corpus(
@@ -227,7 +227,8 @@ def scores(X, K, options):
     common = {"documents": np.arange(0, X.shape[0], step), "n_draws": options.draws, "random_state": options.seed}
     for name, h in {"maximum of m": own["h"], **candidates}.items():
         # Fits end in different modes, which is part of the error. So there are two fits, each the best of four chains.
-        parameters = {"doc_topic_prior": float(h[0]), "topic_word_prior": float(h[1]), "n_chains": 4, "max_iter": 1000}
+        parameters = {"doc_topic_prior": float(h[0]), "topic_word_prior": float(h[1]), "n_chains": 4}
+        parameters["max_iter"] = options.fit_sweeps
         found_scores = []
         with stopwatch() as taken:
             for fit_seed in range(options.seed, options.seed + options.fits):
@@ -338,6 +339,7 @@ def parse():
     add("--em-sweeps", type=int, default=220, help="sweeps of each of 50 E-steps (default: 220; the paper has 11,000)")
     add("--seeds", type=int, default=8, help="seeds whose estimates are compared (default: 8)")
     add("--fits", type=int, default=2, help="fits for each pair of priors (default: 2)")
+    add("--fit-sweeps", type=int, default=1000, help="sweeps of these fits (default: 1000)")
     add("--draws", type=int, default=100, help="draws of the leave-one-out score (default: 100)")
     add(
         "--score-tokens",

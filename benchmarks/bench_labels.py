@@ -171,12 +171,15 @@ def models(corpora, options):
     return found
 
 
-def estimates(corpora, options):
-    """Tables 6 to 8 of Papanikolaou et al. in kind: phi and theta by CGS and by CGS_p."""
+def estimates(corpora, options, runs=((1, 1), (5, 30))):
+    """Tables 6 to 8 of Papanikolaou et al. in kind: phi and theta by CGS and by CGS_p.
+
+    runs has pairs: the number of chains, and the number of draws of each.
+    """
     X, Y, Xt, Yt = corpora
     numbers, corpus = Counter(X, Y)(Xt), Corpus.from_counts(Xt)
     found = []
-    for runs, n_chains, n_draws in (("1 x 1", 1, 1), ("5 x 30", 5, 30)):
+    for n_chains, n_draws in runs:
         for phi_by in ("cgs", "cgs_p"):
             plan = {
                 "n_chains": n_chains,
@@ -196,7 +199,7 @@ def estimates(corpora, options):
                 ]
                 scores = np.mean(counts, axis=0) + (0 if theta_by == "unnormalized" else alpha)
                 f1 = set_measures(top_labels(scores, numbers), Yt)
-                found.append({"runs": runs, "phi": phi_by, "theta": theta_by, "f1": f1})
+                found.append({"runs": f"{n_chains} x {n_draws}", "phi": phi_by, "theta": theta_by, "f1": f1})
     rows = [[each["runs"], each["phi"], each["theta"], *shown(each["f1"])] for each in found]
     table("phi and theta by CGS and CGS_p", ["runs", "phi", "theta", "micro-F1", "macro-F1", "example-F1"], rows)
     return found

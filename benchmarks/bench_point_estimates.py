@@ -57,8 +57,7 @@ def normalised(weights):
 
 def estimates(chain, method):
     """theta and phi from the present z of a chain."""
-    parts = chain.corpus, chain.priors, chain.topics, chain.word_topic_counts, chain.topic_totals
-    doc_topic, topic_word = estimate_counts(*parts, method)
+    doc_topic, topic_word = estimate_counts(chain.corpus, chain.priors, chain.topics, method)
     return normalised(doc_topic + chain.priors.doc), normalised(topic_word + chain.priors.topic_word())
 
 
@@ -123,12 +122,12 @@ def by_topics(train, seen, hidden, n_topics, seed, n_sweeps):
     return found | {"CVB0": perplexity(hidden, theta, phi)}
 
 
-def iterations(train, n_topics, seed):
+def iterations(train, n_topics, seed, moments=MOMENTS):
     """log p per token of the training corpus given theta and phi, after sweeps or passes."""
     chain, found = gibbs(train, n_topics, 0, seed), defaultdict(list)
     model = Batch(train, Priors.make(ALPHA, ETA, n_topics, train.n_features), np.random.SeedSequence(seed))
     with_team(1, model.initialise)
-    for before, n in zip((0, *MOMENTS), MOMENTS, strict=False):
+    for before, n in zip((0, *moments), moments, strict=False):
         for _ in range(n - before):
             chain.sweep()
             with_team(1, model.sweep)

@@ -3,6 +3,7 @@
     python benchmarks/bench_skeleton.py                                 simulated corpora, in minutes
     python benchmarks/bench_skeleton.py --ldac 3:c1.ldac.gz 2:c4.ldac.gz --seeds 2
     python benchmarks/bench_skeleton.py --only skeleton._STEPS
+    python benchmarks/bench_skeleton.py --coverage 100        the 95 % statistical region on simulated corpora
 
 Each row has means over seeds: alpha and eta, the stated errors of their logarithms, and CPU seconds on one thread. It
 also has the largest distance of a seed from the mean of the defaults, in units of its own error. Corpora are given as
@@ -47,6 +48,7 @@ CONSTANTS = [
     (modes, "_RUNS"),
     (modes, "_TEMPERATURES"),
     (modes, "_APART"),
+    (modes, "_LEARNT_ERROR"),
     (modes, "_ERRORS"),
     (settings, "FINE_ENOUGH"),
     (marginal_likelihood, "FEWEST_DRAWS"),
@@ -104,13 +106,29 @@ def study(title, X, K, options):
     table(title, ("constant", "alpha, eta", "stated errors", "errors from the default", "CPU s", "warnings"), rows)
 
 
+def coverage(n_corpora):
+    """How many regions of 95 % contain the priors that generated the corpora."""
+    truth, inside = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}, 0
+    with warnings.catch_warnings(), stopwatch() as taken:
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for seed in range(n_corpora):
+            X = make_lda_corpus(60, 20, 2, doc_length=30, **truth, random_state=seed).data
+            region = EmpiricalBayesLDA(2, random_state=seed).fit(X).confidence_region(0.95, "statistical")
+            inside += region.contains(**truth)
+    say(f"{inside} of {n_corpora} regions contain the true priors; {taken['cpu'] / n_corpora:.2f} CPU s for a fit")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--ldac", nargs="+", default=[], metavar="K:PATH", help="corpora, .ldac or .ldac.gz")
     add("--only", nargs="+", default=[], metavar="MODULE.NAME", help="constants (default: all)")
     add("--seeds", type=int, default=2, help="seeds for each value (default: 2)")
+    add("--coverage", type=int, default=0, metavar="N", help="only fit N simulated corpora with known priors")
     options = parser.parse_args()
+    if options.coverage:
+        coverage(options.coverage)
+        return
     for given in options.ldac:
         K, _, path = given.partition(":")
         study(Path(path).parent.name, read_ldac(path), int(K), options)

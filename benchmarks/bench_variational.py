@@ -137,8 +137,7 @@ class Gibbs(Sklda):
         from sklda._inference.sampling.point_estimates import estimate_counts
 
         chain = self.chain
-        parts = chain.corpus, chain.priors, chain.topics, chain.word_topic_counts, chain.topic_totals
-        return estimate_counts(*parts)[1] + ETA
+        return estimate_counts(chain.corpus, chain.priors, chain.topics)[1] + ETA
 
 
 class Topica:

@@ -10,7 +10,7 @@ folder imports only from the folders above it in this list, and from the modules
                      their progress      _callbacks  callbacks
                      their saved states  _persistence  _checkpoints
                      their topics        _topic_names  _merging
-                     collections         _collections  _labels
+                     collections         _collections  _labels  _compound_results
                      covariates          _design  _covariate_methods
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
@@ -60,6 +60,7 @@ folder imports only from the folders above it in this list, and from the modules
         topic_count  p(T | w)            scan  evidence_by_count  curve  cost  pmmh  posterior
                      its models          runs  count_prior  prior_rules
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
+                     the HDP             hdp_chain  concentrations
                      a lower bound       variational  variational_mixtures
         covariates   in the prior        model  chain  regression
         labels       labels              open_topics  chain  fitting  label_topics

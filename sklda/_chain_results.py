@@ -13,11 +13,17 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import diagnose
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
-from sklda._inference.sampling.draws import at_draws, doc_topic_std, posterior_means, sample_parameters
+from sklda._inference.sampling.draws import (
+    at_draws,
+    doc_topic_std,
+    posterior_means,
+    sample_parameters,
+    variance_of_draws,
+)
 from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.parameters import draw_doc_topic
-from sklda._inference.sampling.run_chains import best_chain, traces_of
+from sklda._inference.sampling.run_chains import best_chain, more_traces_of, traces_of
 from sklda._inference.warn import warn
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
@@ -106,7 +112,7 @@ class ChainResults:
         self.states = [_compact(each) for each in chains]
         self.draws = [each.kept_draws() for each in chains]
         self.best = best_chain(self.states)
-        self.traces = traces_of(self.states)
+        self.traces = traces_of(self.states) | more_traces_of(self.states)
         self.n_burn_in = min(max(each.n_burn_in for each in chains), min(len(each.trace) for each in chains) - 1)
         self.diagnostics = diagnose(self.traces, self.n_burn_in)
 
@@ -190,7 +196,7 @@ class ChainResults:
             ],
         }
         shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders(), strict=True)]
-        means, variances = ([function(each, axis=0) for each in shares] for function in (np.mean, np.var))
+        means, variances = [each.mean(axis=0) for each in shares], [variance_of_draws(each) for each in shares]
         found |= {"topic_share_": means[self.best], "topic_share_std_": np.sqrt(total_variance(means, variances))}
         if self.matches:
             nearest = np.array([distances for _, distances in self.matches.values()])

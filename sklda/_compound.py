@@ -13,10 +13,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
-from sklda._chain_results import ChainAttributes, ChainResults, total_variance
+from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._collections import CollectionLDA
+from sklda._compound_results import (
+    NEEDED,
+    ascent_attributes,
+    hdp_attributes,
+    mixture_attributes,
+    warn_of_truncation,
+)
 from sklda._inference import random
 from sklda._inference.compound import driver
+from sklda._inference.compound.concentrations import Concentrations
+from sklda._inference.compound.hdp_chain import show_in_common
 from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import Hyperparameters, document_prior
 from sklda._inference.priors import Priors
@@ -24,7 +33,7 @@ from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, kind_of_learning
-from sklda._inference.sampling.run_chains import Schedule, best_chain, log_joint_traces
+from sklda._inference.sampling.run_chains import Schedule
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda._labels import encode, warn_of_many_collections
@@ -35,6 +44,8 @@ _SETTINGS = (
     "collection_topic_prior",
     "doc_concentration",
     "topic_word_prior",
+    "topic_concentration",
+    "collection_concentration",
     "method",
     "learn_priors",
     "burn_in",
@@ -48,19 +59,31 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     topics. The topic proportions of its documents vary around this mixture: theta_d is Dirichlet(gamma pi_j), and pi_j
     is Dirichlet(alpha, ..., alpha). With one collection this is LDA with an asymmetric prior that is learnt.
 
+    With ``collection_topic_prior="hdp"`` the model is the hierarchical Dirichlet process (Teh et al. 2006) with at most
+    `n_components` topics. The fit then has a posterior of the number of topics in use. The mixture of the corpus, pi_0,
+    is Dirichlet(a / n_components, ...), and pi_j is Dirichlet(b pi_0). With one collection, it is pi_0 itself.
+
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics, K.
-    collection_topic_prior : float or tuple (shape, rate), default=1.0
+        Number of topics, K. With ``"hdp"``, the largest number: take several times as many as are in use.
+    collection_topic_prior : float, tuple (shape, rate) or "hdp", default=1.0
         alpha, the Dirichlet parameter per topic of a collection's mixture. With a pair, alpha is drawn in every
         sweep, with a Gamma prior of this shape and rate that is cut off at 1e-6 and 1e6 (not with
-        ``method="variational"``).
-    doc_concentration : float, default=None
+        ``method="variational"``). ``"hdp"``: the hierarchical Dirichlet process, with ``method="augmented"``.
+    doc_concentration : float or tuple (shape, rate), default=None
         gamma, between 1e-6 and 1e12. With a larger value, documents are closer to the mixture of their collection. It
-        is the sum over topics of the Dirichlet parameter of theta. None: 1.0, the first value if it is learnt.
+        is the sum over topics of the Dirichlet parameter of theta. None: 1.0, the first value if it is learnt. With
+        ``"hdp"``, a pair is a Gamma prior, cut off at 1e-6 and 1e6, and gamma is drawn in every sweep; None is (1, 1).
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, or 0.1 with ``"hdp"``: the first
+        value if it is learnt. With ``"hdp"`` the topics share it.
+    topic_concentration : float or tuple (shape, rate), default=None
+        a, only with ``"hdp"``. With a larger value, more topics are in use. A number is between 1e-6 and 1e6 and stays
+        fixed; a pair is a Gamma prior, cut off at these values. None: (1, 0.1).
+    collection_concentration : float or tuple (shape, rate), default=None
+        b, only with ``"hdp"`` and several collections. With a larger value, their mixtures are more similar. As
+        `topic_concentration`.
     method : {"augmented", "langevin", "variational"}, default="augmented"
         - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1 of the paper).
         - ``"langevin"``: after every sweep, a Metropolis-adjusted Langevin step for each mixture (section 3.1.2, but in
@@ -69,15 +92,16 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     learn_priors : {"asymmetric"} or bool, default="asymmetric"
         Whether `doc_concentration` and `topic_word_prior` are learnt if they are None: by Gibbs-EM in the burn-in, or
         in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value that is
-        given stays fixed. The prior of theta, gamma pi_j, differs between topics, so there is no ``"symmetric"``. If X
-        has fewer than 1,000 tokens, nothing is learnt: eta and gamma / `n_components` are 0.1 if they are None. True is
-        the same as ``"asymmetric"``.
+        given stays fixed. With ``"hdp"`` this is for `topic_word_prior` alone. The prior of theta, gamma pi_j, differs
+        between topics, so there is no ``"symmetric"``. If X has fewer than 1,000 tokens, nothing is learnt: eta and
+        gamma / `n_components` are 0.1 if they are None. True is the same as ``"asymmetric"``.
     max_iter : int, default=500
         Sweeps over the corpus of each chain. With ``"variational"``, the largest number of iterations. With
         `warm_start`, the number of further ones.
     burn_in : int, default=None
         Number of sweeps before the draws. gamma, eta and the size of Langevin steps change only in these. None: the
-        annealed sweeps at the start, as in `GibbsLDA`, and half of the others. Not used by ``"variational"``.
+        annealed sweeps at the start, as in `GibbsLDA`, and half of the others; with ``"hdp"`` there are none of the
+        first. Not used by ``"variational"``.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
         byte for each token and draw, two bytes with more than 256 topics. Not used by ``"variational"``.
@@ -122,15 +146,28 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
         collection.
     collection_topic_prior_ : float
-        alpha as given, or its posterior mean if it is drawn.
+        alpha as given, or its posterior mean if it is drawn. With ``"hdp"``, that of a / `n_components`.
+    topic_count_draws_ : ndarray of shape (n_sweeps,), int
+        Number of topics with at least one token after every sweep of the draws, chain by chain. This attribute and
+        those below up to `collection_concentration_` exist only with ``"hdp"``.
+    topic_count_mean_, topic_count_interval_ : float, tuple of (int, int)
+        Its posterior mean, and a credible interval of 0.95.
+    large_topic_count_draws_, large_topic_count_mean_, large_topic_count_interval_
+        The same for the number of the largest topics that together have 99 % of the tokens.
+    concentration_draws_ : dict of {str: ndarray of shape (n_sweeps,)}
+        ``"topic_concentration"``, ``"collection_concentration"`` with several collections, and
+        ``"doc_concentration"`` after the same sweeps.
+    topic_concentration_, collection_concentration_ : float
+        Posterior means of a and b, or the values that were given.
     doc_concentration_ : float
-        gamma, as given or learnt.
+        gamma, as given or learnt; with ``"hdp"`` its posterior mean.
     topic_word_prior_ : float or ndarray
         eta, as given or learnt.
     doc_topic_prior_ : ndarray of shape (n_components,)
         ``doc_concentration_ * corpus_topic_``.
     components_ : ndarray of shape (n_components, n_features), float32
-        Topic-word counts plus prior, means over draws.
+        Topic-word counts plus prior, means over draws. With ``"hdp"``, all attributes have the topics that occur in a
+        draw, sorted by their size at the end of the burn-in; the last topic stands for all that occur in none.
     topic_word_ : ndarray of shape (n_components, n_features)
         Topics as distributions over words: `components_` with rows that sum to one.
     doc_topic_ : ndarray of shape (n_documents, n_components), float32
@@ -180,7 +217,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
     UserWarning
-        If more than 10 collections are fractional numbers, or most of more than 10 have a single document.
+        If ``"hdp"`` has more than half of its topics in use. If more than 10 collections are fractional numbers, or
+        most of more than 10 have a single document.
 
     References
     ----------
@@ -188,6 +226,9 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
 
     Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
     parameter estimators for LDA. JMLR 18.
+
+    Teh, Jordan, Beal & Blei (2006). Hierarchical Dirichlet processes. Journal of the American Statistical Association
+    101.
 
     Examples
     --------
@@ -197,12 +238,21 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     >>> lda = CompoundLDA(3, max_iter=100, random_state=0).fit(corpus.data, collections=corpus.collections)
     >>> lda.collection_topic_.shape, lda.transform(corpus.data, collections=corpus.collections).shape
     ((2, 3), (60, 3))
+
+    The number of topics in use is unknown:
+
+    >>> hdp = CompoundLDA(40, collection_topic_prior="hdp", topic_word_prior=0.1, max_iter=200, random_state=0)
+    >>> hdp = hdp.fit(corpus.data)
+    >>> low, high = hdp.large_topic_count_interval_
+    >>> bool(low <= hdp.large_topic_count_mean_ <= high), hdp.topic_count_draws_.shape
+    (True, (100,))
     """
 
     _needed = {
         **ChainAttributes._needed,
         "prior_trace_": "needs learn_priors, and a prior that is None",
         "acceptance_rate_": "needs method='langevin'",
+        **NEEDED,
         **dict.fromkeys(
             ("doc_topic_std_", "topic_share_std_", "n_draws_", "chains_", "traces_", "diagnostics_", "n_burn_in_"),
             "needs draws, and method='variational' makes none",
@@ -210,8 +260,10 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     }
     _parameter_constraints = {
         **{k: v for k, v in BaseLDA._parameter_constraints.items() if k != "doc_topic_prior"},
-        "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
-        "doc_concentration": [None, Interval(Real, 0, None, closed="neither")],
+        "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple, StrOptions({"hdp"})],
+        "doc_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
+        "topic_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
+        "collection_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
         "method": [StrOptions(set(METHODS))],
         "learn_priors": [StrOptions(set(KINDS)), "boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -227,9 +279,11 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         self,
         n_components: int = 10,
         *,
-        collection_topic_prior: ArrayLike = 1.0,
-        doc_concentration: float | None = None,
+        collection_topic_prior: float | tuple[float, float] | Literal["hdp"] = 1.0,
+        doc_concentration: float | tuple[float, float] | None = None,
         topic_word_prior: ArrayLike | None = None,
+        topic_concentration: float | tuple[float, float] | None = None,
+        collection_concentration: float | tuple[float, float] | None = None,
         method: Literal["augmented", "langevin", "variational"] = "augmented",
         learn_priors: Literal["asymmetric"] | bool = "asymmetric",
         max_iter: int = 500,
@@ -248,6 +302,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         self.collection_topic_prior = collection_topic_prior
         self.doc_concentration = doc_concentration
         self.topic_word_prior = topic_word_prior
+        self.topic_concentration = topic_concentration
+        self.collection_concentration = collection_concentration
         self.method = method
         self.learn_priors = learn_priors
         self.max_iter = max_iter
@@ -277,6 +333,14 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         continues = self.warm_start and hasattr(self, "_chain_states_")
         if continues:
             self._check_unchanged(corpus, labels, collections)
+        concentrations = Concentrations.of(
+            self.collection_topic_prior,
+            self.topic_word_prior,
+            len(labels),
+            topic_concentration=self.topic_concentration,
+            collection_concentration=self.collection_concentration,
+            doc_concentration=self.doc_concentration,
+        )
         hyperparameters = Hyperparameters.make(
             self.n_components,
             self.collection_topic_prior,
@@ -284,6 +348,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
             self.topic_word_prior,
             kind_of_learning(self.learn_priors),
             corpus.n_tokens,
+            concentrations,
         )
         model = Model.make(
             collections,
@@ -319,9 +384,16 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         progress.end(chains)
         if self.method == "variational":
             return fitted(chains)
-        results = ChainResults(self, chains)
+        results = self._results(chains)
         results.warn_of_disagreement()
+        if concentrations:
+            warn_of_truncation(chains, self.n_components)
         return attributes | self._fitted_attributes(chains, results)
+
+    def _results(self, chains):
+        if chains[0].model.concentrations:
+            show_in_common(chains)
+        return ChainResults(self, chains)
 
     def _sample_posterior(self, n_samples, seed):
         if self._model_.method != "variational":
@@ -346,61 +418,33 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
     def _prior_attributes(self, draws):
-        eta = self.topic_word_prior
+        # gamma of the HDP has one value for each draw.
+        gamma, eta = float(np.mean(draws.gamma)), self.topic_word_prior
         eta = np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0])
-        return {"doc_concentration_": draws.gamma, "topic_word_prior_": eta}
+        return {"doc_concentration_": gamma, "topic_word_prior_": eta}
 
     def _fitted_attributes(self, chains, results=None):
         """Attributes that describe the chains as they are now."""
         if self.method == "variational":
-            found = self._ascent_attributes(chains)
+            found = ascent_attributes(chains)
             chain = chains[found["best_chain_"]]
             found["collection_topic_"], found["collection_topic_std_"] = chain.mixtures()
         else:
-            results = ChainResults(self, chains) if results is None else results
+            results = self._results(chains) if results is None else results
             chain = chains[results.best]
-            found = results.attributes() | _mixture_attributes(chains, results)
+            found = results.attributes() | mixture_attributes(chains, results)
         model, mean = chain.model, found["collection_topic_"]
         weights = np.bincount(model.collections[chain.corpus.lengths > 0], minlength=len(mean))
         found["corpus_topic_"] = weights @ mean / weights.sum()
         found |= {
             "collection_topic_prior_": chain.alpha_mean(),
-            "doc_topic_prior_": document_prior(chain.gamma, found["corpus_topic_"]),
             "_model_": model,
         }
-        if model.learns:
+        if model.concentrations:
+            found |= hdp_attributes(chains)
+        found["doc_topic_prior_"] = document_prior(found["doc_concentration_"], found["corpus_topic_"])
+        if model.changes_priors:
             found["prior_trace_"] = driver.prior_trace(chains)
         if self.method == "langevin":
             found["acceptance_rate_"] = chain.acceptance_rate()
         return found
-
-    def _ascent_attributes(self, ascents):
-        """Topics and topic proportions of the best variational ascent."""
-        traces = log_joint_traces(ascents)
-        found = {"log_joint_trace_": traces, "n_iter_": traces.shape[1], "best_chain_": best_chain(ascents)}
-        best = ascents[found["best_chain_"]]
-        theta = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
-        found |= {
-            "components_": best.topic_word_parameter.copy(),
-            "doc_topic_": theta,
-            "topic_share_": best.corpus.lengths @ theta / best.corpus.n_tokens,
-            "doc_concentration_": best.gamma,
-            "_chain_states_": [each.state() for each in ascents],
-            "_fingerprint_": best.corpus.fingerprint,
-        }
-        return found if best.eta is None else found | {"topic_word_prior_": best.eta}
-
-
-def _mixture_attributes(chains, results):
-    """Means, standard deviations and draws of the mixtures, with the topics of all chains in the same order."""
-    ordered = [
-        ([each[:, order] for each in chain.mixtures()], [pi[:, order] for _, pi in chain.mixture_draws])
-        for chain, order in zip(chains, results.orders(), strict=True)
-    ]
-    means, stds = zip(*(moments for moments, _ in ordered), strict=True)
-    draws = [pi for _, each in ordered for pi in each]
-    return {
-        "collection_topic_": means[results.best],
-        "collection_topic_std_": np.sqrt(total_variance(means, np.square(stds))),
-        "collection_topic_draws_": np.array(draws).reshape(-1, *means[0].shape),
-    }

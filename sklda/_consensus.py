@@ -70,36 +70,36 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
 
     Attributes
     ----------
-    components_, topic_word_ : ndarray of shape (n_topics_, n_features_in_)
+    components_, topic_word_ : ndarray of shape (n_topics, n_features)
         The consensus topics as distributions over words, by falling prevalence, then by falling share.
-    topic_word_std_ : ndarray of shape (n_topics_, n_features_in_)
+    topic_word_std_ : ndarray of shape (n_topics, n_features)
         Standard deviations of `topic_word_` between the fits that have the topic.
     n_topics_ : int
         Number of consensus topics. It can be 0.
-    prevalence_ : ndarray of shape (n_topics_,)
+    prevalence_ : ndarray of shape (n_topics,)
         Parts of the fits that have the topic.
-    similarity_ : ndarray of shape (n_topics_,)
+    similarity_ : ndarray of shape (n_topics,)
         How alike the members of a topic are: means over pairs of fits of one less the Jensen-Shannon distance.
-    members_ : list of n_topics_ ndarray of shape (n_members, 2)
+    members_ : list of n_topics ndarray of shape (n_members, 2)
         The members of each topic: pairs of a fit and the number of its topic. A fit can have several members.
     relations_ : list of dict
         Splits and merges, computed at the first access, closest first. ``fit``, ``topics`` (of this fit), ``covers``
         (consensus topics) and ``similarity``. If a topic of a fit covers several consensus topics together, the fit
         merges these. If several topics of a fit cover a consensus topic together, the fit splits it.
-    doc_topic_ : ndarray of shape (n_documents, n_topics_)
+    doc_topic_ : ndarray of shape (n_documents, n_topics)
         Proportions of the consensus topics in the documents of the fit. Rows sum to at most one. With `resample`, they
         are those of ``transform(X)`` without metadata.
-    doc_topic_std_ : ndarray of shape (n_documents, n_topics_)
+    doc_topic_std_ : ndarray of shape (n_documents, n_topics)
         Standard deviations of the proportions between fits. A fit without a topic has the proportion 0 for it.
     unassigned_ : ndarray of shape (n_documents,)
         The rest of each document, which belongs to topics that are not found again.
-    topic_share_, topic_share_std_ : ndarray of shape (n_topics_,)
+    topic_share_, topic_share_std_ : ndarray of shape (n_topics,)
         Shares of the topics in the tokens, and their standard deviations between fits.
     estimators_ : list of n_fits estimators
         The fitted clones.
     n_features_in_ : int
         Number of columns of X.
-    topic_names_ : ndarray of shape (n_topics_,)
+    topic_names_ : ndarray of shape (n_topics,)
         Names of the topics. Only after `set_topic_names`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words. Only if X has column names that are all strings.
@@ -234,7 +234,7 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
 
         Returns
         -------
-        ndarray of shape (n_documents, n_topics_)
+        ndarray of shape (n_documents, n_topics)
             Rows sum to at most one. The rest belongs to topics that are not found again.
 
         Raises
@@ -302,7 +302,7 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
         Returns
         -------
         sklearn.utils.Bunch
-            ``doc_topic`` (n_samples, n_documents, n_topics_); ``topic_word`` (n_samples, n_topics_, n_features_in_),
+            ``doc_topic`` (n_samples, n_documents, n_topics); ``topic_word`` (n_samples, n_topics, n_features),
             with NaN for a topic that the fit does not have; ``fit`` (n_samples,): the fits of the draws.
 
         Raises
@@ -335,7 +335,7 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
 
     @property
     def topic_word_(self) -> np.ndarray:
-        """The consensus topics as distributions over words: ndarray of shape (n_topics_, n_features_in_)."""
+        """The consensus topics as distributions over words: ndarray of shape (n_topics, n_features)."""
         return self.components_
 
     @property

@@ -21,6 +21,7 @@ from sklda._inference.covariates.chain import CovariateChain
 from sklda._inference.covariates.model import Model, distinct_rows
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
+from sklda._inference.sampling.draws import variance_of_draws
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
@@ -358,7 +359,7 @@ def _attributes(estimator, mean, std, chains, results=None):
         for of_chains in zip(*in_units, strict=True)
     ]
     for name, draws in zip(("coef", "intercept"), pooled, strict=True):
-        means, variances = ([function(each, axis=0) for each in draws] for function in (np.mean, np.var))
+        means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]
         found |= {
             f"{name}_": means[results.best],
             f"{name}_std_": np.sqrt(total_variance(means, variances)),

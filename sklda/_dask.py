@@ -13,6 +13,7 @@ from sklda._inference import random
 from sklda._inference.cluster.chain import ClusterChain
 from sklda._inference.diagnostics import diagnose
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
+from sklda._inference.sampling.draws import variance_of_draws
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains, traces_of
 
 # Attributes of other fits that these do not have.
@@ -99,7 +100,7 @@ def attributes(estimator, chains):
         "best_chain_": 0,
         "sampler_": chain.sampler,
         "topic_share_": shares.mean(axis=0),
-        "topic_share_std_": np.sqrt(total_variance([shares.mean(axis=0)], [shares.var(axis=0)])),
+        "topic_share_std_": np.sqrt(total_variance([shares.mean(axis=0)], [variance_of_draws(shares)])),
         "doc_topic_": on_workers(chain.corpus, "doc_topic", columns, np.float32),
         "doc_topic_std_": on_workers(chain.corpus, "doc_topic_std", columns, np.float32),
         "topic_assignments_": on_workers(chain.corpus, "topics", (), np.int32),

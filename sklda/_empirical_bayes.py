@@ -47,8 +47,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
        log alpha and of log eta to either side.
     4. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
     5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`tol`).
-    6. Chains that disagree are weighed again, and move to better modes. If the evidence cannot tell modes apart, log m
-       is the mean of their curves, and errors contain their spread.
+    6. If chains disagree, log m is the mean of their curves, weighted by the probabilities of their modes, and errors
+       contain the spread.
     7. The chains continue with the priors at the maximum, and their draws give the topics.
 
     There is no ``warm_start``. For more sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.

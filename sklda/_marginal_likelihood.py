@@ -64,8 +64,8 @@ class MarginalLikelihoodMixin:
         value : float or ndarray
             In nats, up to the constant that makes it 0 at (`doc_topic_prior_`, `topic_word_prior_`).
         std : float or ndarray
-            Standard error of this difference, by batch means; infinite for h with fewer than ten effective draws. Only
-            with `return_std`.
+            Standard error of this difference, from batches of draws; infinite for h with fewer than ten effective
+            draws. Only with `return_std`.
         """
         found = self._found()
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)

@@ -13,7 +13,8 @@ def empirical_bayes(**parameters):
 
 
 def compound(**parameters):
-    return lambda: CompoundLDA(3, max_iter=30, n_draws=3, n_chains=2, random_state=0, **parameters)
+    parameters = {"n_components": 3, "max_iter": 30, "n_draws": 3, "n_chains": 2, **parameters}
+    return lambda: CompoundLDA(random_state=0, **parameters)
 
 
 def covariate(**parameters):

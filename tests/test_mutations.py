@@ -20,6 +20,11 @@ MUTATIONS = {
         "test_sweeps_and_new_words_keep_the_joint_distribution": "test_geweke_finds_a_wrong_target",
         "test_the_bound_on_the_prior_is_not_felt": ITSELF,
     },
+    "compound/test_hdp.py": {
+        "test_all_states_have_their_probabilities": "test_a_wrong_step_changes_the_states",
+        "test_a_sweep_of_some_topics_keeps_the_distribution": "test_a_choice_of_topics_that_depends_on_z_is_found",
+        "test_sweeps_keep_draws_of_the_model": "test_a_wrong_step_moves_draws_of_the_model",
+    },
     "compound/test_priors.py": {"test_alpha_is_drawn_from_its_posterior": ITSELF},
     "covariates/test_chain.py": {
         "test_all_states_have_their_probabilities": "test_a_wrong_exposure_changes_the_states",
@@ -157,6 +162,7 @@ MUTATIONS = {
         "test_a_rare_topic_is_drawn_at_its_rate_from_all": ITSELF,
         "test_a_rare_topic_is_drawn_at_its_rate_from_a_list": ITSELF,
     },
+    "test_calibration.py": {"test_ranks_are_uniform": "test_mutations_are_found"},
     "topic_count/test_topic_count.py": {"test_pmmh_finds_the_exact_posterior": "test_pmmh_needs_the_proposals_back"},
 }
 HERE = Path(__file__).parent

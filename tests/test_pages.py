@@ -16,7 +16,7 @@ PAGES = [
     if not MADE.intersection(page.parts) and page.name != "sg_execution_times.rst"
 ]
 SCRIPTS = sorted((ROOT / "examples").glob("plot_*.py"))
-LONG = {"benchmarks.rst", "benchmarks_point_estimates.rst"}
+LONG = {"benchmarks.rst", "benchmarks_point_estimates.rst", "trust_errors.rst"}
 MOST_WORDS, CODE_WIDTH, WIDTH = 1500, 76, 120
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT / "doc").as_posix())

@@ -9,14 +9,14 @@ def draw_tables(
     const int64_t[::1] offsets,            # IN (D + 1,)
     const int32_t[::1] topics,             # IN (N,)
     const int64_t[::1] collections,        # IN (D,): the collection of every document
-    const double[:, ::1] doc_prior,        # IN (D, K): a = gamma pi
+    const double[:, ::1] prior,            # IN (J, K): a = gamma pi
     uint64_t[::1] stream,                  # IN/OUT (4,): generator
     int64_t[:, ::1] tables,                # IN/OUT (J, K): the sum over documents of s_dk is added
     int32_t[::1] scratch_counts,           # SCRATCH (at least K,)
 ):
     """Draw the auxiliary counts s_dk. Token i of topic k in a document, from 0, adds 1 with probability a / (a + i)."""
     cdef:
-        int64_t K = doc_prior.shape[1], d, i, j
+        int64_t K = prior.shape[1], d, i, j
         int32_t t, n
         double a
         int32_t* counts = &scratch_counts[0]
@@ -29,7 +29,7 @@ def draw_tables(
                 t = topics[i]
                 n = counts[t]
                 counts[t] = n + 1
-                a = doc_prior[d, t]
+                a = prior[j, t]
                 # The first token always adds 1.
                 if n == 0 or uniform(state) * (a + n) < a:
                     tables[j, t] += 1

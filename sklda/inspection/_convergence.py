@@ -46,8 +46,8 @@ class ConvergenceDisplay:
     figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
         Traces of the chains.
-    burn_in_ : matplotlib Line2D
-        The end of burn-in.
+    burn_in_ : matplotlib Line2D or None
+        The end of burn-in; None for traces without a burn-in.
 
     References
     ----------
@@ -155,10 +155,12 @@ class ConvergenceDisplay:
             label = f"chain {c}" + ", the topics' chain" * best if n_chains <= _LEGEND else None
             options = {"color": color, "lw": 1.5 if best else 0.9, "zorder": 2.5 if best else 2}
             self.lines_ += self.ax_.plot(np.arange(1, n_sweeps + 1), values, label=label, **options)
-        self.burn_in_ = self.ax_.axvline(
-            self.n_burn_in + 0.5, color=_PRIORS, lw=1, ls="--", zorder=1.5, label="end of burn-in"
-        )
-        self.ax_.legend(loc="lower right", frameon=False)
+        self.burn_in_ = None
+        if self.n_burn_in:
+            line = {"color": _PRIORS, "lw": 1, "ls": "--", "zorder": 1.5, "label": "end of burn-in"}
+            self.burn_in_ = self.ax_.axvline(self.n_burn_in + 0.5, **line)
+        if self.ax_.get_legend_handles_labels()[0]:
+            self.ax_.legend(loc="lower right", frameon=False)
         low, high = (f(trace[:, self.n_burn_in :], initial=-s * np.inf) for f, s in ((np.nanmin, -1), (np.nanmax, 1)))
         if low < high:
             reach, room = _BEYOND * (high - low), _ROOM * (high - low)

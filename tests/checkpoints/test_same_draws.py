@@ -87,6 +87,13 @@ def test_compound(check, corpus, method):
     check(compound(method=method), collections=np.arange(corpus.shape[0]) % 3)
 
 
+@pytest.mark.filterwarnings("ignore:The draws use up to")
+@pytest.mark.parametrize("n_collections", [1, 3])
+def test_hdp(check, corpus, n_collections):
+    given = {"n_components": 30, "collection_topic_prior": "hdp"}
+    check(compound(**given), collections=np.arange(corpus.shape[0]) % n_collections)
+
+
 def test_covariate(check, corpus):
     check(covariate(), covariates=np.linspace(-1, 1, corpus.shape[0])[:, None])
 

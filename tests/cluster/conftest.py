@@ -19,15 +19,15 @@ def client_of(n_workers, n_threads):
 
 @pytest.fixture(scope="module")
 def processes():
-    """A client of a cluster of two processes."""
-    with client_of(2, 1) as client:
+    """A client of a cluster of three processes with two threads each."""
+    with client_of(3, 2) as client:
         yield client
 
 
-@pytest.fixture(scope="module")
-def three():
-    """A client of a cluster of three processes with two threads each."""
-    with client_of(3, 2) as client:
+@pytest.fixture
+def killable():
+    """A client of a cluster of three processes, of which a test may kill two."""
+    with client_of(3, 1) as client:
         yield client
 
 

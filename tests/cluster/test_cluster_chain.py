@@ -3,14 +3,15 @@
 import os
 import pickle
 import signal
+import time
 
 import numpy as np
 import pytest
 
 from sklda._inference import random
-from sklda._inference.cluster.actors import ClusterCorpus
+from sklda._inference.cluster.actors import ClusterCorpus, _result_of
 from sklda._inference.cluster.chain import ClusterChain
-from sklda._inference.cluster.shard import random_topics
+from sklda._inference.cluster.shard import Shard, random_topics
 from sklda._inference.cluster.shard_chain import Cells, ShardChain
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import MStep
@@ -20,6 +21,7 @@ from sklda._inference.sampling.draws import doc_topic_std, posterior_means
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 
 distributed = pytest.importorskip("distributed")
+Actor = distributed.Actor
 K, N_SWEEPS, N_DRAWS = 5, 8, 3
 SEED = np.random.SeedSequence(3)
 PRIORS = {
@@ -104,9 +106,9 @@ def test_the_draws_are_those_of_a_chain_in_one_process(X, local, processes, bloc
         np.testing.assert_array_equal(*found)
 
 
-def test_workers_threads_and_blocks_do_not_matter(X, local, three, blocks):
+def test_workers_threads_and_blocks_do_not_matter(X, local, processes, blocks):
     for n_blocks in (1, 4):
-        chain = run(ClusterChain(ClusterCorpus(blocks(X, n_blocks), three), priors_of(local.name), SEED))
+        chain = run(ClusterChain(ClusterCorpus(blocks(X, n_blocks), processes), priors_of(local.name), SEED))
         assert (topics_of(chain) == local.topics).all()
         np.testing.assert_allclose(chain.trace, local.trace, rtol=1e-12)
 
@@ -127,25 +129,22 @@ def test_means_over_draws(X, local, processes, blocks, method):
         np.testing.assert_allclose(found, values, rtol=1e-5)
 
 
-@pytest.mark.parametrize("saved_at", [None, 3])
-def test_a_lost_worker_changes_no_draw(X, blocks, saved_at, tmp_path):
+def test_a_lost_worker_changes_no_draw(X, blocks, killable, tmp_path):
     corpus, priors = Corpus.from_counts(X), priors_of("shared")
     topics = random_topics(corpus.words, 0, priors, random.key(random.child(SEED, 0)))
     local = run(PartiallyCollapsedChain(corpus, priors, ChainState(topics, random.stream(random.child(SEED, 1)))))
-    with (
-        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        chain = started(X, priors, client, blocks)
+    for saved_at in (None, 3):
+        chain = started(X, priors, killable, blocks)
 
-        def disturb(sweep):
+        def disturb(sweep, chain=chain, saved_at=saved_at):
             if sweep == saved_at:
                 chain.save_parts(tmp_path, "state")
             if sweep == 5:
-                os.kill(client.run(os.getpid)[chain.corpus._addresses[1]], signal.SIGKILL)
+                os.kill(killable.run(os.getpid)[chain.corpus._addresses[1]], signal.SIGKILL)
 
-        first = 0 if saved_at is None else saved_at
-        with pytest.warns(UserWarning, match=f"A worker was lost after sweep 5.* after sweep {first} are repeated"):
+        with pytest.warns(
+            UserWarning, match=f"A worker was lost after sweep 5.* after sweep {saved_at or 0} are repeated"
+        ):
             run(chain, disturb)
         assert (topics_of(chain) == local.topics).all()
         np.testing.assert_allclose(chain.trace, local.trace, rtol=1e-12)
@@ -186,6 +185,29 @@ def test_an_error_on_a_worker_reaches_the_caller(X, processes, blocks, patched):
     patched(ShardChain, "sweep", fail)
     with pytest.raises(ZeroDivisionError, match="in a sweep"):
         chain.sweep()
+
+
+def test_a_result_that_nobody_wants_holds_no_thread(processes):
+    """As if an actor were released while a task calls it, because a fitted estimator was deleted."""
+
+    def call_a_lost_actor():
+        worker = distributed.get_worker()
+        return _result_of(Actor(Shard, worker.address, "lost", worker), 0, "doc_topic")
+
+    def n_threads_at_work():
+        return sum(processes.run(lambda dask_worker: len(dask_worker.active_threads)).values())
+
+    def wait_for(n):
+        begin = time.monotonic()
+        while n_threads_at_work() != n:
+            assert time.monotonic() < begin + 30
+            time.sleep(0.05)
+
+    future = processes.submit(call_a_lost_actor, pure=False)
+    wait_for(1)
+    assert not future.done()
+    future.release()
+    wait_for(0)
 
 
 def test_bytes_through_the_caller_do_not_grow_with_the_corpus(processes, blocks):

@@ -72,7 +72,7 @@ def exact_states():
     return corpus, centre, eta, np.exp(log_p - logsumexp(log_p))
 
 
-def state_p(n_chains=500, n_sweeps=14):
+def state_p(n_chains=300, n_sweeps=12):
     corpus, centre, eta, posterior = exact_states()
     seen = np.zeros(len(posterior))
     for seed in range(n_chains):
@@ -196,7 +196,10 @@ def test_a_wrong_prior_moves_draws_of_the_model(monkeypatch):
     assert stationary_p() < ALARM
 
 
-@pytest.mark.parametrize("broken", [break_exposures, break_prior, break_alpha])
+@pytest.mark.parametrize(
+    "broken",
+    [break_alpha, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (break_exposures, break_prior))],
+)
 def test_geweke_finds_a_wrong_target(broken, monkeypatch):
     broken(monkeypatch)
     assert geweke_p(0.7) < ALARM

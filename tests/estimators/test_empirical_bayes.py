@@ -312,6 +312,17 @@ def test_alpha_comes_before_eta(X, method):
     assert with_purity[0] > with_purity[1]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_expectations_have_the_estimator_that_is_asked_for(X):
+    """The draws are the same, and their weights are not."""
+    given = {"method": "serial_tempering", "region": ((0.3, 0.8), (1.0, 2.0)), "grid_shape": (3, 3), "n_chains": 2}
+    given |= {"functionals": {"purity": purity}, "max_iter": 1500, "n_tuning": 40, "random_state": 0}
+    fits = [EmpiricalBayesLDA(2, **given, tempering={"estimator": name}).fit(X) for name in ("mixture", "component")]
+    mixture, component = (lda.posterior_expectation("purity", 0.5, 1.5)[0] for lda in fits)
+    assert mixture != component
+    assert component == pytest.approx(mixture, abs=0.05)
+
+
 @pytest.mark.parametrize("method", ["gibbs_em", "variational_em"])
 def test_em_has_a_trace_of_its_priors(X, method):
     lda = EmpiricalBayesLDA(2, method=method, doc_topic_prior=3.0, topic_word_prior=2.0, n_chains=2, **QUICK).fit(X)

@@ -318,8 +318,10 @@ CTRL_C = """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
-@pytest.mark.parametrize("n_chains, sampler", [(1, "collapsed"), (2, "collapsed"), (1, "grouped"), (2, "grouped")])
-@pytest.mark.parametrize("fitted", ["fitted", "unfitted"])
+@pytest.mark.parametrize(
+    ("n_chains", "sampler", "fitted"),
+    [(1, "collapsed", "fitted"), (2, "collapsed", "unfitted"), (1, "grouped", "unfitted"), (2, "grouped", "fitted")],
+)
 def test_ctrl_c(n_chains, sampler, fitted):
     with subprocess.Popen(
         # -P: the installed package, not the sources that may lie in the working directory

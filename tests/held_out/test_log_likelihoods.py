@@ -80,7 +80,7 @@ def test_exact_by_enumeration():
         np.testing.assert_allclose(found, [exact_by_sum(words, phi, alpha)], rtol=1e-12)
 
 
-def p_value(words, alpha, log_p, *, n_runs=4000, wrong_alpha=None, **options):
+def p_value(words, alpha, log_p, *, n_runs=2500, wrong_alpha=None, **options):
     """Two-sided p of the mean of p-hat over independent runs, with its own standard error."""
     phi = PHI[: len(alpha)]
     used = (alpha if wrong_alpha is None else wrong_alpha)[None]

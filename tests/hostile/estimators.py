@@ -9,6 +9,7 @@ from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalB
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
 INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
 EVIDENCE = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
+_CONCENTRATIONS = (None, None, None, None, None, None, 1.0, (1.0, 0.1), np.nan, 0, (1,), ("a", 1))
 # More than any memory holds: to run out of it is right.
 HUGE = (10**15, 2**62, 10**30)
 
@@ -72,10 +73,16 @@ def compound(draw, session):
     V, K = _features(X), min(draw.n_components(), 272)
     options = {
         "n_components": draw.option(K),
-        "collection_topic_prior": draw.pick([1.0, draw.power(), draw.power(-2, 1), (1.0, 1.0), (draw.power(), 1.0)])
+        "collection_topic_prior": draw.pick(
+            ["hdp", "hdp", 1.0, draw.power(), draw.power(-2, 1), (1.0, 1.0), (draw.power(), 1.0)]
+        )
         if draw.chance(0.9)
-        else draw.pick([0, -1, np.nan, np.inf, (1,), (1, -1), ("a", 1), (1, np.nan), [1, 1], None, 1e13, ()]),
-        "doc_concentration": draw.option(None, 1.0, draw.power(-6, 12), draw.power(-2, 2), 1e-7, 1e13),
+        else draw.pick([0, -1, np.nan, np.inf, (1,), (1, -1), ("a", 1), (1, np.nan), [1, 1], None, 1e13, (), "dp"]),
+        "doc_concentration": draw.option(
+            None, 1.0, draw.power(-6, 12), draw.power(-2, 2), 1e-7, 1e13, (1.0, 1.0), (draw.power(), draw.power())
+        ),
+        "topic_concentration": draw.option(*_CONCENTRATIONS, draw.power(), (draw.power(), draw.power())),
+        "collection_concentration": draw.option(*_CONCENTRATIONS, draw.power(), (draw.power(), draw.power())),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
         "method": draw.option("augmented", "langevin", "variational"),
         "learn_priors": draw.option("asymmetric", "symmetric", False, True),

@@ -74,8 +74,9 @@ def _gibbs(draw, K, V):
 def _compound(draw, K, V):
     legal = {name: make for name, make in _priors(draw, K, V).items() if name == "topic_word_prior"} | {
         "n_components": lambda: draw.pick([K, K, K + 1]),
-        "collection_topic_prior": lambda: draw.pick([1.0, 0.5, (1.0, 1.0), [1.0, 1.0]]),
+        "collection_topic_prior": lambda: draw.pick([1.0, 0.5, (1.0, 1.0), [1.0, 1.0], "hdp", "hdp"]),
         "doc_concentration": lambda: draw.pick([None, 1.0, 5.0]),
+        "topic_concentration": lambda: draw.pick([None, None, 2.0, (1.0, 1.0)]),
         "method": lambda: draw.pick(["augmented", "augmented", "langevin", "variational"]),
         "learn_priors": lambda: draw.pick([False, True]),
         "max_iter": lambda: draw.pick([1, 3, 8]),

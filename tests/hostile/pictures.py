@@ -33,6 +33,7 @@ def fitted(draw, session):
             (CollapsedVariationalLDA, {"n_components": K, "max_iter": draw.pick([1, 12])}),
             (CompoundLDA, {"n_components": K, "max_iter": 3, "method": draw.pick(["augmented", "langevin"])}),
             (CompoundLDA, {"n_components": K, "max_iter": 3, "method": "variational"}),
+            (CompoundLDA, {"n_components": K + 20, "max_iter": 3, "collection_topic_prior": "hdp"}),
             (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "grid_shape": (2, 2)}),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 5, "method": "gibbs_em"}),

@@ -161,7 +161,7 @@ def largest_z(table, *curves):
 )
 def test_log_ratios_are_exact_within_their_errors(surface, method):
     *model, table = SURFACES[surface]
-    runs = [run(*model, method=method, seed=seed, n_tuning=60, max_iter=800) for seed in range(3)]
+    runs = [run(*model, method=method, seed=seed, n_tuning=60, max_iter=500) for seed in range(3)]
     assert largest_z(table, *(found.curve for found in runs)) < ALARM
     for found in runs:
         assert found.occupancy.sum() == pytest.approx(1)
@@ -181,7 +181,7 @@ def test_log_ratios_are_exact_within_their_errors(surface, method):
 )
 def test_the_papers_options_give_the_same_surface(options):
     *model, table = SURFACES[1]
-    assert largest_z(table, run(*model, method="serial_tempering", max_iter=4000, **options).curve) < ALARM
+    assert largest_z(table, run(*model, method="serial_tempering", max_iter=2000, **options).curve) < ALARM
 
 
 def test_the_component_estimator():
@@ -226,10 +226,10 @@ def errors_of_50_seeds():
     (exact,) = [row[2] for row in table if row[:2] == (0.1, 0.1)]
     z = []
     for seed in range(50):
-        pool = make_pool(*model, seed, n_tuning=20, max_iter=250)
+        pool = make_pool(*model, seed, n_tuning=20, max_iter=120)
         grid = pool.new_grid(REGION)
         pool.initialise(pool.seed, 9)
-        for stage, n_sweeps in enumerate((20, 250)):
+        for stage, n_sweeps in enumerate((20, 120)):
             pool.temper(grid, stage)
             pool.sweep(n_sweeps)
         value, std = current_curve(pool).log_ratio(0.1, 0.1, (1.0, 1.0))

@@ -19,7 +19,7 @@ ALARM = 1e-5
 START = (0, 0, 0, 2, 2, 1, 2)
 
 
-def one_sweep_p(truth, alpha, eta, n_draws=40_000, break_it=lambda chain: None, start=START):
+def one_sweep_p(truth, alpha, eta, n_draws=12_000, break_it=lambda chain: None, start=START):
     """p-value of single sweeps from `start` against the exact transition."""
     chain = truth.chain(alpha, eta, start)
     choices = chain.choices.copy()
@@ -50,7 +50,7 @@ def miscount_topic(chain):
 def test_a_wrong_count_and_a_dropped_prior_are_found(wrong):
     truth, alpha, eta = make_case("symmetric" if callable(wrong) else wrong)
     break_it = wrong if callable(wrong) else lambda chain: None
-    assert one_sweep_p(truth, np.mean(alpha), np.mean(eta), 40_000, break_it) < ALARM
+    assert one_sweep_p(truth, np.mean(alpha), np.mean(eta), 12_000, break_it) < ALARM
 
 
 @pytest.mark.parametrize("kind", ["labels", "shared topics"])

@@ -103,15 +103,15 @@ def in_turn(corpus, alpha, eta, n_components):
 @pytest.mark.parametrize("kind", [GibbsChain, pytest.param(WordMajorChain, marks=pytest.mark.exhaustive)])
 def test_a_sequential_start_draws_tokens_in_turn(eta, kind):
     """The mutation has the topics' alphas exchanged."""
-    corpus, alpha, n = make_corpus([[0, 1], [0], [2, 2]], 3), np.array([0.2, 0.6]), 6000
+    corpus, alpha, n = make_corpus([[0, 1], [0], [2, 2]], 3), np.array([0.2, 0.6]), 2500
     states, p = in_turn(corpus, alpha, eta, 2)
     priors = Priors.make(alpha, eta, 2, 3)
     if kind is WordMajorChain and len(priors.topic):
         pytest.skip("not for these priors")
     place = 2 ** np.arange(corpus.n_tokens)
     seen = np.zeros(2**corpus.n_tokens)
-    for seed in range(n):
-        chain = initialise_chains(corpus, priors, [np.random.SeedSequence(seed)], ["sequential"], kind=kind)[0]
+    seeds = [np.random.SeedSequence(seed) for seed in range(n)]
+    for chain in initialise_chains(corpus, priors, seeds, ["sequential"] * n, kind=kind):
         seen[chain.topics @ place] += 1
     assert chi_square_p(seen[states @ place], p) > ALARM
     assert chi_square_p(seen[states @ place], in_turn(corpus, alpha[::-1], eta, 2)[1]) < ALARM

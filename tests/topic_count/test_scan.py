@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from scipy.stats import poisson
+from scipy.stats import norm, poisson
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import TopicCountLDA
@@ -149,6 +149,15 @@ def test_runs_are_longer_where_runs_and_not_chains_differ(X):
     each.by_count[3] = known([-20.0, -20.5], 100, 6.0)
     assert each._length(2) == 200
     assert each._length(30) == 50
+
+
+@pytest.mark.parametrize(("n_chains", "length"), [(4, 100), (400, 200)])
+def test_runs_are_longer_where_more_of_them_do_not_help(n_chains, length):
+    each = scan.Scan.__new__(scan.Scan)
+    each.settings = type("Settings", (), {"annealed": True})
+    values = 3 * norm.ppf((np.arange(n_chains) + 0.5) / n_chains)
+    each.by_count = {2: known(values - 9, half_distance=4), 3: known(values - 20, half_distance=4)}
+    assert each._length(2) == length
 
 
 # Budget

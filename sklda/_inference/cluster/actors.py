@@ -190,4 +190,14 @@ class ClusterCorpus:
 
 
 def _result_of(actor, block, name):
-    return actor.result(block, name).result()
+    """The result of a block, or None if no future wants it any more."""
+    from distributed import get_worker
+
+    found, worker = actor.result(block, name), get_worker()
+    task = worker.state.tasks[worker.get_current_task()]
+    while not found.done():
+        # The actor may have been released with the task, and a call to such an actor never ends.
+        if task.state == "cancelled":
+            return None
+        time.sleep(_POLL)
+    return found.result()

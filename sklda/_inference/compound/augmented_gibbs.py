@@ -16,7 +16,7 @@ def draw_mixtures(rng, alpha, tables):
     return random.log_dirichlet(rng, alpha + tables)
 
 
-def draw_tables(corpus, topics, collections, doc_prior, stream, shape, scratch_counts):
+def draw_tables(corpus, topics, collections, prior, stream, scratch_counts):
     """Draw auxiliary counts, summed over the documents of each collection.
 
     Parameters
@@ -24,18 +24,16 @@ def draw_tables(corpus, topics, collections, doc_prior, stream, shape, scratch_c
     corpus : Corpus
     topics : ndarray of shape (n_tokens,), int32
     collections : ndarray of shape (n_documents,), int64
-    doc_prior : ndarray of shape (n_documents, n_components)
-        gamma pi of the document's collection.
+    prior : ndarray of shape (n_collections, n_components)
+        gamma pi; for other models, alpha of a group of documents.
     stream : ndarray of shape (4,), uint64
         Generator; it moves on.
-    shape : tuple
-        (n_collections, n_components).
     scratch_counts : ndarray of shape (at least n_components,), int32
 
     Returns
     -------
-    ndarray of shape `shape`, int64
+    ndarray of the shape of `prior`, int64
     """
-    tables = np.zeros(shape, np.int64)
-    _compound.draw_tables(corpus.offsets, topics, collections, doc_prior, stream, tables, scratch_counts)
+    tables = np.zeros(prior.shape, np.int64)
+    _compound.draw_tables(corpus.offsets, topics, collections, prior, stream, tables, scratch_counts)
     return tables

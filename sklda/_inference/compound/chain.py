@@ -135,9 +135,10 @@ class CompoundChain(GibbsChain):
         """Begin with the topics of a `GibbsChain` and with the same mixture for every collection."""
         first = GibbsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
         J, K = model.n_collections, priors.n_components
-        state = CompoundState(
-            first.topics,
-            first.stream,
+        state = cls._first_state(
+            model,
+            topics=first.topics,
+            stream=first.stream,
             seed=random.child(seed, 1),
             log_pi=np.full((J, K), -np.log(K)),
             alpha=alpha,
@@ -147,6 +148,10 @@ class CompoundChain(GibbsChain):
             moments=np.zeros((2, J, K)),
         )
         return cls(corpus, priors, state, model)
+
+    @classmethod
+    def _first_state(cls, model, **fields):
+        return CompoundState(**fields)
 
     def restart_stream(self, seed):
         super().restart_stream(random.child(seed, 0))
@@ -181,22 +186,25 @@ class CompoundChain(GibbsChain):
         if self.n_sweeps < self.model.annealing.n_sweeps:
             # The mixtures, and so alpha, change in every sweep.
             factor = self.model.annealing.factors(self.priors)[self.n_sweeps]
-            annealed_sweep(self, factor, stop, super().sweep)
+            annealed_sweep(self, factor, stop, self._sweep_tokens)
         else:
-            super().sweep(stop)
+            self._sweep_tokens(stop)
         rng = np.random.default_rng(random.child(self.seed, self.n_sweeps))
         self._move_mixtures(rng)
         if self.model.alpha_prior is not None:
             self.alpha = draw_alpha(rng, self.alpha, self.log_pi, *self.model.alpha_prior)
             self.alphas.append(self.alpha)
-        if self.em is not None:
+        if self.model.changes_priors:
             self.prior_trace.append((self.gamma, float(self.priors.topic_word().mean())))
-            if self.model.annealing.n_sweeps < self.n_sweeps <= self.model.burn_in:
-                self._learn()
+        if self.em is not None and self.model.annealing.n_sweeps < self.n_sweeps <= self.model.burn_in:
+            self._learn()
         self._set_doc_prior()
         if self.n_averaged:
             pi = self.pi
             self.moments += pi, pi**2
+
+    def _sweep_tokens(self, stop=NEVER_STOP):
+        super().sweep(stop)
 
     def keep_draw(self, n_draws):
         super().keep_draw(n_draws)
@@ -214,6 +222,10 @@ class CompoundChain(GibbsChain):
         # alpha of every document is made from these when it is needed.
         priors = dataclasses.replace(draws.priors, doc=document_prior(self.gamma, self.pi[:1]))
         return CompoundDraws(priors, draws.topics, np.array(mixtures), self.gamma, self.model.collections)
+
+    def shown_mixture_draws(self):
+        """pi of the draws, a list of arrays (n_collections, n_components)."""
+        return [pi for _, pi in self.mixture_draws]
 
     def _move_mixtures(self, rng):
         if self.model.method == "augmented":
@@ -233,9 +245,8 @@ class CompoundChain(GibbsChain):
             self.corpus,
             self.topics,
             self.model.collections,
-            self.priors.doc,
+            document_prior(self.gamma, self.pi),
             self.stream,
-            self.log_pi.shape,
             self._counts,
         )
 

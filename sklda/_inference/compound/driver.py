@@ -4,11 +4,14 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.compound.chain import CompoundChain
+from sklda._inference.compound.hdp_chain import HDPChain
 from sklda._inference.compound.variational import VariationalAscent, maximise_bounds
 from sklda._inference.sampling.run_chains import run_chains
 
 
 def _kind(model):
+    if model.concentrations:
+        return HDPChain
     return VariationalAscent if model.method == "variational" else CompoundChain
 
 

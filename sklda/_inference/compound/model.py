@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklda._inference.compound.concentrations import Concentrations
 from sklda._inference.parallel import Aligned
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._inference.sampling.run_chains import burn_in_of
@@ -29,6 +30,8 @@ class Model(Aligned):
         Sweeps before the averages begin. Step sizes, gamma and eta change only in these sweeps.
     annealing : Annealing
         The first sweeps of the tokens, which have larger priors.
+    concentrations : Concentrations or None
+        Those of the hierarchical Dirichlet process; None: the mixtures have the prior alpha.
     """
 
     collections: np.ndarray
@@ -39,6 +42,7 @@ class Model(Aligned):
     learn_eta: bool = False
     burn_in: int = 0
     annealing: Annealing = NOT_ANNEALED
+    concentrations: Concentrations | None = None
 
     @classmethod
     def make(cls, collections, n_collections, method, hyperparameters, *, max_iter, burn_in, earlier=None):
@@ -62,6 +66,8 @@ class Model(Aligned):
         ValueError
             If the method cannot do what is asked, or the burn-in does not fit the number of sweeps.
         """
+        if hyperparameters.concentrations and method != "augmented":
+            raise ValueError(f"method={method!r} does not draw the concentrations of 'hdp': give method='augmented'.")
         if method == "variational":
             if hyperparameters.alpha_prior is not None:
                 raise ValueError("method='variational' does not draw alpha: give collection_topic_prior as a float.")
@@ -70,7 +76,8 @@ class Model(Aligned):
             annealing, burn_in = earlier[0].annealing, earlier[0].burn_in
             burn_in_of(burn_in, max_iter + min(state.n_sweeps for state in earlier[1]))
         else:
-            annealing = Annealing.within(max_iter, burn_in)
+            # A chain of the HDP begins with all topics. Annealing would keep the topics alike that are not needed.
+            annealing = NOT_ANNEALED if hyperparameters.concentrations else Annealing.within(max_iter, burn_in)
             burn_in = burn_in_of(burn_in, max_iter, annealing.n_sweeps)
         return cls(
             collections,
@@ -81,9 +88,15 @@ class Model(Aligned):
             hyperparameters.learn_eta,
             burn_in,
             annealing,
+            hyperparameters.concentrations,
         )
 
     @property
     def learns(self):
-        """Whether gamma or eta is learnt."""
+        """Whether gamma or eta is learnt by Gibbs-EM."""
         return self.learn_gamma or self.learn_eta
+
+    @property
+    def changes_priors(self):
+        """Whether gamma or eta changes in a fit."""
+        return self.learns or bool(self.concentrations and self.concentrations.doc.prior)

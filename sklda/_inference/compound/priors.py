@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -22,7 +23,7 @@ LEARNT_GAMMA = (SMALLEST_GAMMA, 1e6)
 # The Gamma prior of alpha is cut off at these values. The first alpha is the prior mean, cut off at the other two.
 DRAWN_ALPHA = (1e-6, 1e6)
 _FIRST_ALPHA = (1e-3, 1e3)
-# Width of the first interval of the slice step, in log alpha. It affects the time of a step, not the distribution.
+# Width of the first interval of a slice step, in the logarithm. It affects the time of a step, not the distribution.
 _SLICE_WIDTH = 1.0
 
 
@@ -37,6 +38,8 @@ class Hyperparameters:
     alpha_prior : tuple of (shape, rate) or None
         Gamma prior of an alpha that is drawn.
     learn_gamma, learn_eta : bool
+    concentrations : Concentrations or None
+        Those of the hierarchical Dirichlet process, whose alpha is a / `n_components`.
     """
 
     alpha: float
@@ -45,10 +48,22 @@ class Hyperparameters:
     alpha_prior: tuple | None
     learn_gamma: bool
     learn_eta: bool
+    concentrations: Any = None
 
     @classmethod
-    def make(cls, n_components, collection_topic_prior, doc_concentration, topic_word_prior, learn_priors, n_tokens):
+    def make(
+        cls,
+        n_components,
+        collection_topic_prior,
+        doc_concentration,
+        topic_word_prior,
+        learn_priors,
+        n_tokens,
+        concentrations=None,
+    ):
         """From the parameters of `CompoundLDA`: what is None has its default, and is learnt if `learn_priors`.
+
+        With `concentrations`, they replace the first two priors.
 
         Raises
         ------
@@ -59,6 +74,12 @@ class Hyperparameters:
         first = 1.0 / n_components
         if learn_priors and n_tokens < LEAST_TOKENS:
             learn_priors, first = False, SMALL_CORPUS_PRIOR
+        if concentrations is not None:
+            # The number of topics in use is not K, so eta does not begin at 1 / K.
+            eta = SMALL_CORPUS_PRIOR if topic_word_prior is None else topic_word_prior
+            learn_eta = learn_priors and topic_word_prior is None
+            alpha, gamma = concentrations.topic.first / n_components, concentrations.doc.first
+            return cls(alpha, gamma, eta, None, False, learn_eta, concentrations)
         learn_gamma, learn_eta = (learn_priors and value is None for value in (doc_concentration, topic_word_prior))
         gamma = first * n_components
         if doc_concentration is not None:
@@ -92,14 +113,15 @@ class Statistics:
 
     Attributes
     ----------
-    tails : TailCounts
-    pi : ndarray of shape (n_entries,)
+    tails : TailCounts or None
+        None if gamma is not learnt.
+    pi : ndarray of shape (n_entries,) or None
         pi_jk of the cell of each entry of `tails`.
     counts : CountHistograms
     """
 
-    tails: TailCounts
-    pi: np.ndarray
+    tails: TailCounts | None
+    pi: np.ndarray | None
     counts: CountHistograms
 
     def log_topics(self, gamma, order=0):
@@ -130,6 +152,8 @@ class MStep:
 
     def statistics(self, chain):
         """`Statistics` of the present draw of a `CompoundChain`."""
+        if not self.learn_gamma:
+            return Statistics(None, None, CountHistograms.of(chain))
         tails = chain.tails()
         return Statistics(tails, chain.pi.ravel()[tails.cells], CountHistograms.of(chain))
 
@@ -149,10 +173,7 @@ def _log_topics(draws, gamma, order):
 
 
 def draw_alpha(rng, alpha, log_pi, shape, rate):
-    """alpha given pi under a Gamma(shape, rate) prior, cut off at `DRAWN_ALPHA`: one slice step on log alpha.
-
-    The interval grows by steps to both sides and shrinks to the present value (Neal 2003).
-    """
+    """alpha given pi under a Gamma(shape, rate) prior, cut off at `DRAWN_ALPHA`: one slice step on log alpha."""
     J, K = log_pi.shape
     total = log_pi.sum()
 
@@ -160,8 +181,30 @@ def draw_alpha(rng, alpha, log_pi, shape, rate):
         a = np.exp(x)
         return J * (gammaln(K * a) - K * gammaln(a)) + a * total + shape * x - rate * a
 
-    low, high = np.log(DRAWN_ALPHA)
-    x = np.log(alpha)
+    return slice_on_log(rng, alpha, log_density, DRAWN_ALPHA)
+
+
+def slice_on_log(rng, value, log_density, bounds):
+    """One slice step on x = log of a positive value, within bounds.
+
+    The interval grows by steps to both sides and shrinks to the present value (Neal 2003).
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    value : float
+    log_density : callable
+        Log density of x, up to a constant.
+    bounds : pair of float
+        Of the value.
+
+    Returns
+    -------
+    float
+        The new value.
+    """
+    low, high = np.log(bounds)
+    x = np.log(value)
     level = log_density(x) - rng.standard_exponential()
     left = x - rng.random() * _SLICE_WIDTH
     right = left + _SLICE_WIDTH

@@ -158,18 +158,11 @@ class CovariateChain(GibbsChain):
 
     def draw_counts(self, rng):
         """Auxiliary counts of the present draw: tables (n_rows, n_components), and exposures (n_rows,)."""
-        index, lengths, shape = self.model.index, self.corpus.lengths, (len(self.model.rows), len(self.coefficients))
-        tables = draw_tables(
-            self.corpus, self.topics, index, self._alpha_of_documents(), self.stream, shape, self._counts
-        )
+        index, lengths, alpha = self.model.index, self.corpus.lengths, self.model.alpha(self.coefficients)
+        tables = draw_tables(self.corpus, self.topics, index, alpha, self.stream, self._counts)
         filled = lengths > 0
-        totals = self.model.alpha(self.coefficients).sum(axis=1)[index[filled]]
-        exposures = draw_exposures(rng, totals, lengths[filled])
-        return tables, np.bincount(index[filled], exposures, minlength=shape[0])
-
-    def _alpha_of_documents(self):
-        doc = self.priors.doc
-        return doc if len(doc) == self.corpus.n_documents else np.repeat(doc, self.corpus.n_documents, axis=0)
+        exposures = draw_exposures(rng, alpha.sum(axis=1)[index[filled]], lengths[filled])
+        return tables, np.bincount(index[filled], exposures, minlength=len(alpha))
 
     def keep_draw(self, n_draws):
         super().keep_draw(n_draws)

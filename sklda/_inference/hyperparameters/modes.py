@@ -3,9 +3,9 @@
 Chains start annealed and learn h by Gibbs-EM. The posterior of z has modes that chains do not leave, and each has its
 own maximum of m(h). So on small corpora a search between modes begins from each chain, one after the other, until two
 of them have found the best evidence. Other draws of a search are weighed too if they differ in more tokens than two
-draws of a chain, because a mode of the same evidence can have another maximum. On larger corpora a search would cost
-too much, and where most tokens change their topic in every sweep it has nothing to find: chains continue where they
-are.
+draws of a chain, because a mode of the same evidence can have another maximum. Chains continue in the modes that may be
+the best, and have their probabilities. On larger corpora a search would cost too much, and where most tokens change
+their topic in every sweep it has nothing to find: chains continue where they are.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklda._inference import random
 from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.settings import MOST_SEARCHED
-from sklda._inference.hyperparameters.skeleton import find_maximum, no_topics
+from sklda._inference.hyperparameters.skeleton import no_topics
 from sklda._inference.modes.mode_evidence import can_tell_modes_apart, mode_evidence
 from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
@@ -41,6 +41,9 @@ _RUNS, _TEMPERATURES = 3, 400
 # Draws are of clearly different modes if they differ in this many times the tokens of two draws of a chain. On C-1
 # and C-5 it is 0.9 to 1.1 within a mode, 2.2 to 5 between modes; C-2 has modes that differ less.
 _APART = 1.5
+# Error of the evidence of a mode by that of the h learnt in it, in nats. On C-5, log alpha is learnt within .15, where
+# the statistical error is .21.
+_LEARNT_ERROR = 0.5
 # Searches have found the same evidence if it differs by at most this many standard errors.
 _ERRORS = 2.5
 
@@ -57,11 +60,17 @@ class Beginning:
         search.
     log_evidence_std : float
         Standard error of a value.
+    shares : ndarray of shape (n_chains,) or None
+        Probabilities of the modes in which the chains begin; None without a search.
+    several_modes : bool
+        Whether the chains begin in different modes.
     """
 
     log_h: np.ndarray
     log_evidence: np.ndarray = field(default_factory=lambda: np.empty(0))
     log_evidence_std: float = np.nan
+    shares: np.ndarray | None = None
+    several_modes: bool = False
 
 
 def begin(pool, seed):
@@ -116,47 +125,77 @@ def _can_weigh(pool):
     return can_tell_modes_apart(pool.corpus, pool.priors.n_components, _TEMPERATURES // 2)
 
 
-class _Modes:
-    """Modes of z. Each is weighed by annealing at the h that Gibbs-EM learns in it.
+@dataclass(eq=False)
+class _Mode:
+    """A mode of z, and an `EMChain` in it that has learnt h there.
 
     Attributes
     ----------
-    chains : list of EMChain
-        One in each mode.
-    moved : list of float
-        The share of the tokens in which two draws of it differ.
-    evidence : list of ModeEvidence
+    chain : EMChain
+    moved : float
+        The share of the tokens in which two draws of the chain differ.
+    values : list of float
+        log p(w | h) at the h learnt, of every time that the mode was found.
+    """
+
+    chain: EMChain
+    moved: float
+    values: list
+
+    @property
+    def value(self):
+        return float(np.mean(self.values))
+
+    def is_near(self, topics, n_components):
+        """Whether a draw hardly differs more from that of the chain than two draws of a chain."""
+        return differing(topics, self.chain.topics, n_components) <= _APART * self.moved
+
+
+class _Modes:
+    """Modes of z, each weighed by annealing at the h that Gibbs-EM learns in it.
+
+    Attributes
+    ----------
+    known : list of _Mode
     """
 
     def __init__(self, pool, seed):
-        self.pool, self.seed, self.chains, self.moved, self.evidence = pool, seed, [], [], []
+        self.pool, self.seed, self.known, self.variances = pool, seed, [], []
 
     @property
     def values(self):
-        return np.array([each.value[0] for each in self.evidence])
+        return np.array([mode.value for mode in self.known])
 
     @property
     def std(self):
-        return float(np.sqrt(np.mean([each.std**2 for each in self.evidence])))
+        """Standard error of the value of a mode that was found once."""
+        return float(np.hypot(np.sqrt(np.mean(self.variances)), _LEARNT_ERROR))
 
-    def add(self, topics, priors, most, what, even_if_known=False):
-        """Weigh the mode of a draw, unless it is known, or there are `most` modes already."""
-        pool, n, K = self.pool, len(self.chains), priors.n_components
-        known = zip(self.chains, self.moved, strict=True)
-        is_known = any(differing(topics, chain.topics, K) <= _APART * moved for chain, moved in known)
-        if n >= most or (is_known and not even_if_known):
-            return
-        kind, state = chain_class("collapsed", pool.corpus, priors), ChainState(topics, self.stream(n, 0))
+    def same(self, values, other):
+        """Whether the evidence does not differ by more than its errors."""
+        return np.abs(np.asarray(values) - other) <= _ERRORS * np.sqrt(2) * self.std
+
+    def weigh(self, topics, priors, what):
+        """The mode of a draw, weighed: a known one if topics and evidence are the same, otherwise a new one."""
+        pool, n, K = self.pool, len(self.variances), priors.n_components
+        kind = chain_class("collapsed", pool.corpus, priors)
+        state = ChainState(topics, random.stream(random.child(self.seed, n, 0)))
         (chain,) = run_chains([_learning(kind(pool.corpus, priors, state))], _LEARNING)
         alpha, eta = np.exp(chain.learnt()).tolist()
         key, at = random.child(self.seed, n, 1), Priors.make(alpha, eta, *priors.shape)
-        self.evidence.append(mode_evidence([chain], at, _TEMPERATURES, _RUNS, key, pool.n_jobs))
-        self.chains.append(chain)
-        self.moved.append(differing(topics, chain.topics, priors.n_components))
-        pool.say(f"{what}, mode {n + 1}: log evidence {self.values[n]:.1f} at {alpha:.4g}, {eta:.4g}")
+        found = mode_evidence([chain], at, _TEMPERATURES, _RUNS, key, pool.n_jobs)
+        value = float(found.value[0])
+        self.variances.append(found.std**2)
+        pool.say(f"{what}: log evidence {value:.1f} at {alpha:.4g}, {eta:.4g}")
+        for mode in self.known:
+            if mode.is_near(topics, K) and self.same(mode.value, value):
+                mode.values.append(value)
+                return mode
+        self.known.append(_Mode(chain, differing(topics, chain.topics, K), [value]))
+        return self.known[-1]
 
-    def stream(self, *key):
-        return random.stream(random.child(self.seed, *key))
+    def is_known(self, topics):
+        return any(mode.is_near(topics, self.pool.priors.n_components) for mode in self.known)
 
 
 def differing(a, b, n_components):
@@ -169,77 +208,81 @@ def differing(a, b, n_components):
 def _search(pool, beginning, seed):
     """Search from one chain after the other, and let the chains continue in the best modes.
 
-    The next search is at the h of the best mode. The chains at the start are modes as well. At most two new modes are
+    The next search is at the h of the best mode. The chains at the start are modes as well. At most two modes are
     weighed for each chain.
     """
     weighing = 2 * (_LEARNING + _RUNS * _TEMPERATURES)
     budget = min(2 * pool.left // 3 - weighing, _SEARCH_SWEEPS)
     options = {"n_jobs": pool.n_jobs, "max_sweeps": budget, "weigh": False}
-    modes, log_h, firsts = _Modes(pool, random.child(seed, pool.n_chains)), beginning.log_h, []
+    modes, log_h, found = _Modes(pool, random.child(seed, pool.n_chains)), beginning.log_h, []
     for c, chain in enumerate(pool.chains):
         priors = Priors.make(*np.exp(log_h).tolist(), *pool.priors.shape)
-        kept = improve_modes(pool.corpus, priors, [chain.topics], seed=random.child(seed, c), **options)
-        if not np.isfinite(kept[0].log_evidence):
+        best, *others = improve_modes(pool.corpus, priors, [chain.topics], seed=random.child(seed, c), **options)
+        if not np.isfinite(best.log_evidence):
             return beginning
-        firsts.append(len(modes.chains))
-        for j, mode in enumerate(kept):
-            modes.add(mode.topics, priors, 2 * (c + 1), f"search {c + 1}", even_if_known=j == 0)
-        log_h, behind = modes.chains[np.argmax(modes.values)].learnt(), modes.values.max() - modes.values[firsts]
-        n_best = int((behind <= _ERRORS * np.sqrt(2) * modes.std).sum())
-        if n_best > 1:
+        found.append(modes.weigh(best.topics, priors, f"search {c + 1}"))
+        for mode in others:
+            if len(modes.variances) < 2 * (c + 1) and not modes.is_known(mode.topics):
+                modes.weigh(mode.topics, priors, f"search {c + 1}, another mode")
+        log_h = modes.known[np.argmax(modes.values)].chain.learnt()
+        values = np.array([mode.value for mode in found])
+        values = values[modes.same(values, modes.values.max())]
+        if len(values) > 1:
             break
     for c, chain in enumerate(pool.chains):
-        modes.add(chain.topics, chain.priors, 2 * pool.n_chains, f"chain {c + 1}")
+        if len(modes.variances) < 2 * pool.n_chains and not modes.is_known(chain.topics):
+            modes.weigh(chain.topics, chain.priors, f"chain {c + 1}")
     pool.left -= budget + weighing
-    if n_best < 2 <= pool.n_chains:
+    if len(values) < 2 <= pool.n_chains:
         warn(
-            f"Only one of {len(firsts)} searches found the best mode of the topic assignments; others may be better. "
+            f"Only one of {len(found)} searches found the best mode of the topic assignments; others may be better. "
             "Compare several seeds, or search longer (max_iter).",
             ConvergenceWarning,
         )
-    shares = probabilities(modes.values, modes.std)
-    kept = [modes.chains[m] for m in np.argsort(-shares, kind="stable") if shares[m] > 0]
-    pool.chains = [pool.unrecorded(chain, kept[c % len(kept)].topics) for c, chain in enumerate(pool.chains)]
-    return Beginning(np.median([mode.learnt() for mode in kept], axis=0), -np.sort(-modes.values), modes.std)
+    # Searches that end in modes of different evidence may both have missed the best by as much.
+    std = max(modes.std, values.std(ddof=1) if len(values) > 1 else 0.0)
+    shares = probabilities(modes.values, std)
+    order = [m for m in np.argsort(-shares, kind="stable") if shares[m] > 0][: pool.n_chains]
+    at = np.resize(order, pool.n_chains)
+    kept = [modes.known[m].chain for m in at]
+    pool.chains = [pool.unrecorded(*both) for both in zip(pool.chains, [each.topics for each in kept], strict=True)]
+    log_h = np.median([modes.known[m].chain.learnt() for m in order], axis=0)
+    return Beginning(log_h, -np.sort(-modes.values), modes.std, shares[at] / np.bincount(at)[at], len(order) > 1)
 
 
-def resolve(pool, found, reserved, seed):
-    """Chains that disagree leave the modes with less evidence, and the search for the maximum is repeated, once.
+def resolve(pool, found, reserved, shares, seed):
+    """Chains that disagree have a curve each, weighted by the probabilities of their modes.
 
-    The curves of those that still disagree are averaged by the probability of their modes. On corpora too large for
-    annealing, all modes have the same weight.
+    Without a search, annealing weighs the modes of the chains at the maximum. On corpora too large for it, or if a
+    callback has ended chains, all have the same weight.
+
+    Parameters
+    ----------
+    pool : ChainPool
+    found : Skeleton
+    reserved : int
+        Sweeps of every chain that weighing leaves.
+    shares : ndarray of shape (n_chains,) or None
+        See `Beginning`.
+    seed : numpy.random.SeedSequence
 
     Returns
     -------
     Skeleton
     """
-    for attempt in range(2):
-        if found.agree or no_topics(pool, found.maximum.log_h):
-            break
-        shares = _shares(pool, found, reserved, random.child(seed, attempt))
-        worse = np.flatnonzero(shares == 0)
-        if attempt or not len(worse):
-            return found.averaged(shares)
-        best = np.argsort(-shares, kind="stable")[: len(shares) - len(worse)]
-        for n, c in enumerate(worse):
-            path = pool.chains[c].prior_path
-            pool.chains[c] = EMChain(pool.unrecorded(pool.chains[c], pool.chains[best[n % len(best)]].topics))
-            pool.chains[c].prior_path = path
-        found = find_maximum(pool, found.maximum.log_h, reserved, pool.settings.tol)
-    return found
-
-
-def _shares(pool, found, reserved, seed):
-    """Probabilities of the modes of the chains at the maximum."""
     n_chains, K = len(found.at), pool.priors.n_components
-    if n_chains < len(pool.chains) or not _can_weigh(pool) or pool.left - reserved < _RUNS * _TEMPERATURES:
-        return np.full(n_chains, 1 / n_chains)
-    pool.left -= _RUNS * _TEMPERATURES
-    priors = Priors.make(*found.maximum.h, K, pool.corpus.n_features)
-    evidence = mode_evidence(pool.chains, priors, _TEMPERATURES, _RUNS, seed, pool.n_jobs)
-    values = ", ".join(f"{x:.1f}" for x in evidence.value)
-    pool.say(f"log evidence of the chains: {values}, each +- {evidence.std:.1f} nats")
-    return probabilities(evidence.value, evidence.std)
+    if found.agree or no_topics(pool, found.maximum.log_h):
+        return found
+    if n_chains < len(pool.chains):
+        shares = None
+    elif shares is None and _can_weigh(pool) and pool.left - reserved >= _RUNS * _TEMPERATURES:
+        pool.left -= _RUNS * _TEMPERATURES
+        priors = Priors.make(*found.maximum.h, K, pool.corpus.n_features)
+        evidence = mode_evidence(pool.chains, priors, _TEMPERATURES, _RUNS, seed, pool.n_jobs)
+        values = ", ".join(f"{x:.1f}" for x in evidence.value)
+        pool.say(f"log evidence of the chains: {values}, each +- {evidence.std:.1f} nats")
+        shares = probabilities(evidence.value, evidence.std)
+    return found.averaged(np.ones(n_chains) if shares is None else shares)
 
 
 def probabilities(log_evidence, std):

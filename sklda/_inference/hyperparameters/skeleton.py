@@ -127,12 +127,12 @@ class Skeleton:
 
         Chains in one mode have deviations that are independent from visit to visit; chains in different modes do not.
         """
-        curve, inside, n_chains = self.curve, self.maximum.interior, len(self.at)
+        curve, n_chains = self.curve, len(self.at)
         if isinstance(curve, AveragedCurve):
             return False
-        if n_chains < 2 or not inside.any():
+        if n_chains < 2:
             return True
-        terms = curve.score_terms(self.maximum.log_h)[:, inside]
+        terms = curve.score_terms(self.maximum.log_h)
         chains, visits = curve.batches.chain_sums(terms), curve.batches.sums(terms)
         # The covariance is an estimate with this many degrees of freedom.
         shrink = max(1 - (len(chains.T) + 1) / curve.batches.freedom, 0.1)
@@ -164,7 +164,7 @@ class Skeleton:
         return [each - means[own] for each, own in zip(scores, self.at, strict=True)]
 
 
-def find_maximum(pool, log_h, reserved, tol):
+def find_maximum(pool, log_h, reserved, tol, several_modes=False):
     """Rounds until the maximum is precise, or until only `reserved` sweeps of every chain are left.
 
     Parameters
@@ -175,6 +175,8 @@ def find_maximum(pool, log_h, reserved, tol):
     reserved : int
     tol : float
         See `Settings`. Infinite: one round is enough if the maximum lies within its box.
+    several_modes : bool
+        Whether chains are known to be in different modes, so that more sweeps than those of a long round do not help.
 
     Returns
     -------
@@ -191,20 +193,22 @@ def find_maximum(pool, log_h, reserved, tol):
         visits, region = _round(pool, centre, deviations, max(min(n_draws, most), 1), left)
         rounds = [*rounds, visits]
         found, is_long = Skeleton.of(rounds, region), n_draws > _FIRST_DRAWS
+        one_mode = found.agree and not several_modes
         _say(pool, found)
         if tol > 0 and no_topics(pool, found.maximum.log_h):
             return found
         # With five moves behind, log m has no maximum between points.
         moves = n_moves < 5 and bool((np.abs(found.maximum.log_h - centre) > _STEPS[0] * deviations).any())
-        if pool.all_ended or (not moves and _enough(found, tol, is_long)):
+        if pool.all_ended or (not moves and _enough(found, tol, is_long, one_mode)):
             return found
         centre, n_moves = found.maximum.log_h, n_moves + moves
         if moves:
             rounds = []
             continue
-        # What the error needs, but at least half as many and at most four times the draws so far.
-        total = len(found.at[0]) / n_points
-        needed = np.clip(found.maximum.excess_error(tol) ** 2, 1.5, 4) * total
+        # What the error needs, but at least half as many and at most four times the draws so far. The spread between
+        # chains in different modes needs no more.
+        total, excess = len(found.at[0]) / n_points, found.maximum.excess_error(tol) if one_mode else 0.0
+        needed = np.clip(excess**2, 1.5, 4) * total
         if is_long:
             n_draws = int(np.ceil(needed - total))
         else:
@@ -215,14 +219,16 @@ def find_maximum(pool, log_h, reserved, tol):
 def _round(pool, centre, deviations, n_draws, most):
     """Visits of every chain to every point, with `n_draws` draws each but at most `most` sweeps; and the box around."""
     low, high = np.log(pool.settings.region).T
-    away = np.array([(0, 0), *(sign * step * axis for axis in np.eye(2) for step in _STEPS for sign in (-1, 1))])
+    steps = np.sort([0, *_STEPS, *np.negative(_STEPS)])
+    away = np.array([*(step * np.eye(2)[0] for step in steps), *(step * np.eye(2)[1] for step in steps if step)])
     points = np.clip(centre + away * deviations, low, high)
     # The maximum is searched in a box of four standard deviations to either side.
     ends = np.clip([centre - 4 * deviations, centre + 4 * deviations], low, high)
     # The first fifth of a visit is not used.
     n_left_out = n_draws * _EVERY // 4
-    # Chains visit the points in different orders, so that what is left of earlier visits is not the same in all.
-    orders = [np.roll(np.arange(len(points)), -c) for c in range(len(pool.chains))]
+    # Chains visit the points from one end to the other, half of them in either direction, so that what is left of
+    # earlier visits cancels.
+    orders = [np.roll(np.arange(len(points)), -c)[:: (-1) ** c] for c in range(len(pool.chains))]
     visits = [Visits(points, order, n_draws, n_left_out) for order in orders]
     pool.chains = [EMChain(chain, each) for chain, each in zip(pool.chains, visits, strict=True)]
     pool.sweep(max(min((n_draws * _EVERY + n_left_out) * len(points), most), 1))
@@ -245,12 +251,12 @@ def _deviations(pool, centre, found):
     return np.minimum(1 / np.sqrt(np.maximum(curvature, 1e-300)), largest)
 
 
-def _enough(found, tol, is_long):
+def _enough(found, tol, is_long, one_mode):
     """Whether more sweeps are not needed, or do not help: chains that disagree in a long round stay in their modes."""
     if tol == 0:
         return False
-    precise = found.maximum.excess_error(tol) <= 1 and (found.agree or not np.isfinite(tol))
-    return precise or (is_long and not found.agree)
+    precise = found.maximum.excess_error(tol) <= 1 and (one_mode or not np.isfinite(tol))
+    return precise or (is_long and not one_mode)
 
 
 def no_topics(pool, log_h):

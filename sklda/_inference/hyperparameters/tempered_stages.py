@@ -78,7 +78,7 @@ def current_curve(pool, augmented=None):
         draws = DirichletDraws.stack([each.parameters for each in seen])
     else:
         draws = CountHistograms.stack([each.counts for each in seen])
-    if tempering.estimator == "component" and augmented is None:
+    if tempering.estimator == "component":
         denominators = component_denominators(draws, grid, [each.at for each in seen])
     else:
         denominators = mixture_denominators(draws, grid)

@@ -74,8 +74,9 @@ class LabelMeans:
         """
         mean, square = self.theta_moments
         totals = chain.proportions(self.doc_counts)[1]
-        variance = np.maximum(square - mean**2, 0) + (mean - square) / (totals + 1)
-        return chain.open_topics.document_matrix(np.sqrt(np.maximum(variance, 0)))
+        n = len(self.shares)
+        between, within = (square - mean**2) * n / max(n - 1, 1), (mean - square) / (totals + 1)
+        return chain.open_topics.document_matrix(np.sqrt(np.maximum(between, 0) + np.maximum(within, 0)))
 
 
 def _shared_topics(chain, n_labels):

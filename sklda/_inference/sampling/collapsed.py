@@ -62,6 +62,10 @@ class ChainState:
         """A copy without records, with topics in the smallest integer type: it saves memory."""
         return ChainState(compact_topics(self.topics, n_components), self.stream, self.n_sweeps)
 
+    def more_traces(self):
+        """Other quantities after every sweep that do not depend on the names of topics, a dict of sequences."""
+        return {}
+
 
 class GibbsChain:
     """A Markov chain of topic assignments z with target p(z | w, alpha, eta).

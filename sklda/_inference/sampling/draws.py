@@ -109,6 +109,11 @@ def doc_topic_std(corpus, draws):
     return result
 
 
+def variance_of_draws(values):
+    """Unbiased variance of draws along the first axis; 0 for a single draw."""
+    return np.var(values, axis=0, ddof=min(len(values) - 1, 1))
+
+
 def std_of_theta(offsets, draws, alphas):
     """Posterior standard deviations of theta of some documents; see `doc_topic_std`.
 
@@ -131,8 +136,8 @@ def std_of_theta(offsets, draws, alphas):
         theta -= mean
         mean += theta / i
         squares += theta**2 * (1 - 1 / i)
-    between = squares / n
-    within = (mean - between - mean**2) / (totals + 1)
+    between = squares / max(n - 1, 1)
+    within = (mean - squares / n - mean**2) / (totals + 1)
     return np.sqrt(np.maximum(between + within, 0)).astype(np.float32)
 
 

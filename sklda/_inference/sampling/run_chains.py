@@ -263,6 +263,12 @@ def traces_of(chains):
     }
 
 
+def more_traces_of(states):
+    """Those of `ChainState.more_traces`, in the form of `traces_of`."""
+    traces = [state.more_traces() for state in states]
+    return {name: _padded([each[name] for each in traces]) for name in traces[0]}
+
+
 def _padded(series):
     traces = np.full((len(series), max(len(each) for each in series)), np.nan)
     for row, each in zip(traces, series, strict=True):

@@ -155,7 +155,9 @@ class Scan:
             return self.by_count[self._nearest(T)].n_sweeps
         known, table = self.by_count[T], EvidenceTable.of(self.by_count)
         here = np.searchsorted(table.counts, T)
-        too_short = table.by_runs[here] > max(LITTLE, table.by_chains.mean())
+        # More runs reduce `std`, and only longer ones the common error.
+        little = max(LITTLE, table.by_chains.mean())
+        too_short = table.by_runs[here] > little or table.common[here] > table.std[here]
         return 2 * known.n_sweeps if self.settings.annealed and too_short else known.n_sweeps
 
     def _nearest(self, T):

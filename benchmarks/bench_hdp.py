@@ -1,0 +1,235 @@
+"""The hierarchical Dirichlet process: time of a sweep, recovery of the number of topics, and other ways to a number.
+
+    python benchmarks/bench_hdp.py                           with the bundled corpus
+    python benchmarks/bench_hdp.py --ldac corpus.ldac.gz --json figures.json
+    python benchmarks/bench_hdp.py --parts sweep
+
+Costs are CPU seconds of the process, with one thread. `compare` needs tomotopy. All scores of held-out documents are by
+`sklda.metrics.held_out_log_likelihood`; for tomotopy with its topics and the expected shares of its tables.
+"""
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+from peers import describe, read_ldac, stopwatch
+from report import say, table
+from scipy.special import digamma
+from threadpoolctl import threadpool_limits
+
+from sklda import CompoundLDA, TopicCountLDA
+from sklda._inference import random
+from sklda._inference.compound.concentrations import Concentration, Concentrations
+from sklda._inference.compound.hdp_chain import HDPChain
+from sklda._inference.compound.model import Model
+from sklda._inference.corpus import Corpus
+from sklda._inference.priors import Priors
+from sklda._inference.sampling.choice import chain_class
+from sklda.datasets import load_docstrings, make_lda_corpus
+from sklda.metrics import held_out_log_likelihood
+
+PARTS = ("sweep", "recovery", "compare")
+
+
+# --- seconds per sweep ------------------------------------------------------------------------------------------------
+
+
+def sweep(X, options):
+    """Sweeps of a corpus of 30 topics, at truncations of which all but about 30 topics are empty."""
+    made = make_lda_corpus(
+        options.documents, 5000, 30, doc_length=150, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0
+    )
+    corpus, rows, found = Corpus.from_counts(made.data), [], []
+    for K in options.topics:
+        seed = random.seed_sequence(0)
+        priors = Priors.make(0.1, 0.05, K, corpus.n_features)
+        kind = chain_class("collapsed", corpus, priors)
+        given = Concentrations(Concentration(3.0), Concentration(3.0), Concentration(3.0))
+        model = Model(np.zeros(corpus.n_documents, np.int64), 1, concentrations=given)
+        chains = {"LDA": kind.initialise_randomly(corpus, priors, seed)}
+        chains["HDP"] = HDPChain.initialise(corpus, priors, seed, model, None, None)
+        for chain in chains.values():
+            for _ in range(options.warm_up):
+                chain.sweep()
+        seconds = {name: [] for name in chains}
+        for _ in range(options.repeats):
+            for name, chain in chains.items():
+                with stopwatch() as taken:
+                    chain.sweep()
+                    chain.log_joint()
+                seconds[name].append(taken["cpu"])
+        medians = {name: float(np.median(each)) for name, each in seconds.items()}
+        hdp = chains["HDP"]
+        entry = {"K": K, "in_use": int(hdp.used.sum()), "swept": len(hdp._swept_topics()), "sampler": kind.sampler}
+        found.append(entry | {"seconds": medians})
+        rows.append([str(K), str(entry["in_use"]), str(entry["swept"]), kind.sampler,
+                     *(f"{medians[name]:.4f}" for name in ("LDA", "HDP"))])  # fmt: skip
+    table(
+        f"CPU seconds per sweep, {corpus.n_tokens:,} tokens",
+        ["K", "in use", "swept", "sampler of LDA", "LDA", "HDP"],
+        rows,
+    )
+    return found
+
+
+# --- recovery ---------------------------------------------------------------------------------------------------------
+
+
+def draw_hdp(rng, a, gamma, eta, n_documents, n_features, length, K=2000):
+    """Counts and topics of an HDP, with the weak limit at a large K."""
+    pi = np.exp(random.log_dirichlet(rng, np.full((1, K), a / K)))[0]
+    theta = np.exp(random.log_dirichlet(rng, np.maximum(gamma * pi, 1e-12)[None].repeat(n_documents, axis=0)))
+    X, used = np.zeros((n_documents, n_features), np.int64), np.zeros(K, np.int64)
+    phi = {}
+    for d, row in enumerate(theta):
+        n = rng.multinomial(length, row / row.sum())
+        used += n
+        for k in np.flatnonzero(n):
+            if k not in phi:
+                phi[k] = rng.dirichlet(np.full(n_features, eta))
+            X[d] += rng.multinomial(n[k], phi[k])
+    return X, used
+
+
+def recovery(X, options):
+    """Corpora of an HDP whose concentrations come from their priors: how often the intervals contain the truth."""
+    rows, inside = [], []
+    for seed in range(options.runs):
+        rng = np.random.default_rng(seed)
+        a, gamma = rng.gamma(2.0) / 0.5, rng.gamma(2.0) / 1.0
+        counts, used = draw_hdp(rng, a, gamma, 0.1, 200, 200, 60)
+        lda = CompoundLDA(
+            200, collection_topic_prior="hdp", topic_concentration=(2.0, 0.5), doc_concentration=(2.0, 1.0),
+            topic_word_prior=0.1, max_iter=options.sweeps, random_state=seed,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lda.fit(counts)
+        held = np.cumsum(np.sort(used)[::-1])
+        truth = {
+            "topic_count": int((used > 0).sum()),
+            "large_topic_count": int(np.searchsorted(held, 0.99 * held[-1])) + 1,
+            "topic_concentration": a,
+            "doc_concentration": gamma,
+        }
+        intervals = {name: getattr(lda, f"{name}_interval_") for name in ("topic_count", "large_topic_count")}
+        for name in ("topic_concentration", "doc_concentration"):
+            intervals[name] = tuple(np.quantile(lda.concentration_draws_[name], [0.025, 0.975]).tolist())
+        inside.append([low <= truth[name] <= high for name, (low, high) in intervals.items()])
+        rows.append([f"{truth[name]:.3g} in ({low:.3g}, {high:.3g})" for name, (low, high) in intervals.items()])
+        say(*rows[-1])
+    table("true values, and intervals of 95 %", list(truth), rows)
+    share = dict(zip(truth, np.mean(inside, axis=0).tolist(), strict=True))
+    say("share of the intervals that contain the truth:", share)
+    return share
+
+
+# --- other ways to a number -------------------------------------------------------------------------------------------
+
+
+def expected_shares(n, gamma, a, n_iter=50):
+    """Shares of the topics, and of a new one, from the expected tables given the counts n (n_documents, K)."""
+    shares = np.full(n.shape[1], 1 / n.shape[1])
+    for _ in range(n_iter):
+        c = gamma * np.maximum(shares, 1e-12)
+        tables = (c * (digamma(c + n) - digamma(c))).sum(axis=0)
+        shares = tables / (tables.sum() + a)
+    return np.append(shares, 1 - shares.sum())
+
+
+def tomotopy_hdp(train, test, eta, options):
+    import tomotopy
+
+    model = tomotopy.HDPModel(
+        tw=tomotopy.TermWeight.ONE, min_cf=0, min_df=0, rm_top=0, initial_k=2, alpha=1.0, gamma=1.0, eta=eta, seed=1
+    )
+    for row in range(train.shape[0]):
+        own = slice(train.indptr[row], train.indptr[row + 1])
+        words = np.repeat(train.indices[own], train.data[own]).astype(str).tolist()
+        if words:
+            model.add_doc(words)
+    with stopwatch() as taken:
+        model.train(options.sweeps, workers=1)
+    live = [k for k in range(model.k) if model.is_live_topic(k)]
+    vocabulary = np.array(model.used_vocabs).astype(int)
+    phi = np.full((len(live) + 1, train.shape[1]), 1e-10)
+    phi[-1] = 1
+    n = np.zeros((len(model.docs), model.k))
+    for d, document in enumerate(model.docs):
+        np.add.at(n[d], document.topics, 1)
+    for i, k in enumerate(live):
+        phi[i, vocabulary] = model.get_topic_word_dist(k)
+    phi /= phi.sum(axis=1, keepdims=True)
+    alpha = model.alpha * expected_shares(n[:, live], model.alpha, model.gamma)
+    sizes = np.cumsum(np.sort(n.sum(axis=0))[::-1])
+    score = held_out_log_likelihood(test, (phi, np.maximum(alpha, 1e-12)), random_state=0).sum() / test.sum()
+    large = int(np.searchsorted(sizes, 0.99 * sizes[-1])) + 1
+    return {"seconds": taken["cpu"], "topics": len(live), "large": large, "score": float(score)}
+
+
+def compare(X, options):
+    rng = np.random.default_rng(0)
+    order = rng.permutation(X.shape[0])
+    test, train = X[order[: X.shape[0] // 5]], X[order[X.shape[0] // 5 :]]
+    train.sort_indices()
+    rows, found = [], {}
+
+    def add(name, entry):
+        found[name] = entry
+        rows.append([name, f"{entry['seconds']:.1f}", *(str(entry[key]) for key in ("topics", "large")),
+                     f"{entry['score']:.3f}"])  # fmt: skip
+        say(*rows[-1])
+
+    warnings.simplefilter("ignore")
+    for eta in options.eta:
+        for K in options.truncations:
+            lda = CompoundLDA(
+                K, collection_topic_prior="hdp", topic_word_prior=eta, max_iter=options.sweeps, random_state=0
+            )
+            with stopwatch() as taken:
+                lda.fit(train)
+            entry = {"seconds": taken["cpu"], "topics": lda.topic_count_interval_}
+            entry |= {"large": lda.large_topic_count_interval_}
+            score = held_out_log_likelihood(test, lda, random_state=0).sum() / test.sum()
+            add(f"HDP, eta {eta}, K = {K}", entry | {"score": float(score)})
+        add(f"tomotopy, eta {eta}", tomotopy_hdp(train, test, eta, options))
+        if options.topic_count:
+            lda = TopicCountLDA(topic_word_prior=eta, random_state=0)
+            with stopwatch() as taken:
+                lda.fit(train)
+            entry = {"seconds": taken["cpu"], "topics": lda.topic_count_interval_, "large": "-"}
+            score = held_out_log_likelihood(test, lda, random_state=0).sum() / test.sum()
+            add(f"TopicCountLDA, eta {eta}", entry | {"score": float(score)})
+    table("number of topics, and nats per held-out token", ["model", "CPU s", "topics", "99 %", "score"], rows)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ldac", type=Path)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--topics", nargs="+", type=int, default=[48, 100, 200, 500])
+    parser.add_argument("--truncations", nargs="+", type=int, default=[500])
+    parser.add_argument("--eta", nargs="+", type=float, default=[0.5, 0.1])
+    parser.add_argument("--documents", type=int, default=4000)
+    parser.add_argument("--sweeps", type=int, default=500)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--warm-up", type=int, default=200)
+    parser.add_argument("--topic-count", action="store_true", help="also fit TopicCountLDA, which takes minutes")
+    options = parser.parse_args()
+    X = load_docstrings().data if options.ldac is None else read_ldac(options.ldac)
+    found = {"corpus": describe(X)}
+    say(found["corpus"])
+    with threadpool_limits(1):
+        for part in options.parts:
+            found[part] = globals()[part](X, options)
+    if options.json is not None:
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Calibration: ranks of true values among posterior draws, and stated errors beside the spread of estimates."""

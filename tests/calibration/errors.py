@@ -1,0 +1,154 @@
+"""Stated Monte Carlo standard errors, to be compared with the spread of the estimates over seeds.
+
+A new error is one function of a seed and one entry of `ERRORS`. The function returns an estimate and its stated
+standard error for the same corpus and model every time, arrays of the same shape.
+"""
+
+import warnings
+from functools import cache, partial
+from types import SimpleNamespace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
+from sklda.datasets import make_lda_corpus
+
+
+@cache
+def given():
+    """Corpora and topics, the same for all seeds."""
+    priors = {"doc_topic_prior": 0.3, "topic_word_prior": 0.3}
+    large = make_lda_corpus(40, 20, 3, doc_length=40, **priors, random_state=0)
+    small = make_lda_corpus(15, 12, 2, doc_length=12, **priors, random_state=1)
+    rng = np.random.default_rng(0)
+    other = 0.7 * large.topic_word + 0.3 * rng.dirichlet(np.full(20, 0.3), 3)
+    topics = make_lda_corpus(15, 12, 2, doc_length=12, **priors, random_state=1).topic_assignments
+    return SimpleNamespace(
+        priors=priors,
+        X=large.data[:15],
+        model=(large.topic_word, 0.3),
+        other=(other, 0.3),
+        snapshots=(np.array([0.5 * other + 0.5 / 20, other, large.topic_word]), 0.3),
+        small=small.data,
+        state=(topics, 0.3, 0.3),
+    )
+
+
+def held_out(seed, **options):
+    return metrics.held_out_log_likelihood(
+        given().X, given().model, n_runs=10, return_std=True, random_state=seed, **options
+    )
+
+
+def scorer(seed, metric):
+    score = metrics.make_held_out_scorer(
+        metric=metric, n_runs=10, n_temperatures=20, return_std=True, random_state=seed
+    )
+    lda = GibbsLDA(3, **given().priors, max_iter=1, random_state=0).fit(given().X)
+    lda.components_ = given().model[0]
+    found = score(lda, given().X)
+    (name,) = (each for each in found if not each.endswith("_std"))
+    return found[name], found[f"{name}_std"]
+
+
+def comparison(seed, path):
+    found = metrics.compare_topic_models(
+        given().X, given().model, given().other, path=path, n_temperatures=30, n_runs=10, random_state=seed
+    )
+    return found.log_ratio, found.std
+
+
+def curve(seed):
+    found = metrics.held_out_curve(given().X, given().snapshots, n_runs=10, random_state=seed)
+    return found.score, found.std
+
+
+def leave_one_out(seed):
+    found = metrics.leave_one_out_score(given().small, given().state, n_draws=100, random_state=seed)
+    return found.score, found.std
+
+
+def evidence(seed, **options):
+    return metrics.log_evidence(given().small, 2, **given().priors, random_state=seed, **options)
+
+
+@cache
+def _count_fit(seed, method):
+    options = {"scan": {"max_sweeps": 8000}, "pmmh": {"n_runs": 1, "n_proposals": 100}}[method]
+    given_options = {**given().priors, "method": method, "n_temperatures": 60, **options}
+    return TopicCountLDA(1, 4, **given_options, random_state=seed).fit(given().small)
+
+
+def topic_counts(seed, method, attribute):
+    lda = _count_fit(seed, method)
+    return getattr(lda, attribute), getattr(lda, attribute.removesuffix("_") + "_std_")
+
+
+@cache
+def _prior_fit(seed, method):
+    region = ((0.03, 3), (0.03, 3))
+    options = {"region": region, "n_chains": 4, "max_iter": 400, "n_tuning": 50, "tol": 0}
+    return EmpiricalBayesLDA(2, method=method, **options, random_state=seed).fit(given().small)
+
+
+def priors(seed, method):
+    region = _prior_fit(seed, method).confidence_region(kind="monte_carlo")
+    return np.log(region.center), region.standard_errors
+
+
+def log_m(seed, method):
+    """log m at three h against one h that is the same for all seeds."""
+    curve = _prior_fit(seed, method)._found().curve
+    return curve.log_ratio([0.1, 0.3, 1.0], [0.6, 0.2, 0.3], (0.3, 0.3))
+
+
+ERRORS = {
+    "held_out_log_likelihood, guided_ais": partial(held_out, n_temperatures=20),
+    "held_out_log_likelihood, ais": partial(held_out, method="ais", n_temperatures=200),
+    "held_out_log_likelihood, left_to_right": partial(held_out, method="left_to_right"),
+    "held_out_log_likelihood, particle_filter": partial(held_out, method="particle_filter", n_particles=20),
+    "held_out_log_likelihood, chib": partial(held_out, method="chib"),
+    "held_out_log_likelihood, document_completion": partial(held_out, method="document_completion"),
+    "make_held_out_scorer, neg_perplexity": partial(scorer, metric="perplexity"),
+    "make_held_out_scorer, log_likelihood": partial(scorer, metric="log_likelihood"),
+    "compare_topic_models, convex": partial(comparison, path="convex"),
+    "compare_topic_models, geometric": partial(comparison, path="geometric"),
+    "compare_topic_models, difference": partial(comparison, path="difference"),
+    "held_out_curve": curve,
+    "leave_one_out_score": leave_one_out,
+    "log_evidence, guided_ais": partial(evidence, n_temperatures=60),
+    "log_evidence, ais": partial(evidence, method="ais", n_temperatures=300),
+    "TopicCountLDA, log evidence of the scan": partial(topic_counts, method="scan", attribute="log_evidence_"),
+    "TopicCountLDA, posterior of the scan": partial(topic_counts, method="scan", attribute="topic_count_posterior_"),
+    "TopicCountLDA, posterior of pmmh": partial(topic_counts, method="pmmh", attribute="topic_count_posterior_"),
+    "EmpiricalBayesLDA, log h by the skeleton": partial(priors, method="skeleton"),
+    "EmpiricalBayesLDA, log h by serial_tempering": partial(priors, method="serial_tempering"),
+    "EmpiricalBayesLDA, log h by full_bayes": partial(priors, method="full_bayes"),
+    "EmpiricalBayesLDA, log m(h) by the skeleton": partial(log_m, method="skeleton"),
+    "EmpiricalBayesLDA, log m(h) by serial_tempering": partial(log_m, method="serial_tempering"),
+    "EmpiricalBayesLDA, log m(h) by full_bayes": partial(log_m, method="full_bayes"),
+}
+
+
+def estimates(name, seeds):
+    """Estimates and stated errors of all seeds, (2, n_seeds, n_values)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = [np.array([np.ravel(each) for each in ERRORS[name](seed)]) for seed in seeds]
+    return np.array(found).transpose(1, 0, 2)
+
+
+def ratio(found):
+    """Root mean square of the stated errors by the spread of the estimates, and an interval of 95 % by bootstrap.
+
+    A value of several numbers, such as one for each document, has the ratio of the sums of their variances.
+    """
+    value, std = found
+
+    def of(rows):
+        return np.sqrt((std[rows] ** 2).mean(axis=0).sum() / value[rows].var(axis=0, ddof=1).sum())
+
+    rng, n = np.random.default_rng(0), len(value)
+    replicates = [of(rng.integers(n, size=n)) for _ in range(400)]
+    return of(np.arange(n)), *np.quantile(replicates, [0.025, 0.975])

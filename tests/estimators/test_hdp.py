@@ -1,0 +1,182 @@
+"""CompoundLDA with the hierarchical Dirichlet process: what a fit offers, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from sklda import CompoundLDA, merge_topics
+from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_compound_lda_corpus(
+        [25, 20, 15], 40, 3, doc_length=50, doc_concentration=3, topic_word_prior=0.05, random_state=0
+    )
+
+
+def make(**options):
+    given = {"collection_topic_prior": "hdp", "topic_word_prior": 0.1, "max_iter": 60, "random_state": 0}
+    return CompoundLDA(**{"n_components": 60, **given, **options})
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:The draws use up to")
+
+
+@pytest.fixture(params=["one collection", "three collections"])
+def collections(request, corpus):
+    return None if request.param == "one collection" else corpus.collections
+
+
+def test_what_a_fit_offers(corpus, collections):
+    lda = make(n_chains=2).fit(corpus.data, collections=collections)
+    K, J = len(lda.components_), len(lda.collections_)
+    # 60 sweeps, of which half are burn-in.
+    assert lda.topic_count_draws_.shape == lda.large_topic_count_draws_.shape == (60,)
+    np.testing.assert_array_equal(lda.topic_count_draws_, lda.traces_["topic_count"][:, 30:].ravel())
+    assert lda.topic_count_mean_ == lda.topic_count_draws_.mean()
+    low, high = lda.topic_count_interval_
+    assert lda.topic_count_draws_.min() <= low <= high <= lda.topic_count_draws_.max()
+    assert (lda.large_topic_count_draws_ <= lda.topic_count_draws_).all()
+    names = {"topic_concentration", "doc_concentration"} | ({"collection_concentration"} if J > 1 else set())
+    assert set(lda.concentration_draws_) == names
+    for name in names:
+        assert getattr(lda, f"{name}_") == lda.concentration_draws_[name].mean()
+        assert name in lda.diagnostics_
+    assert hasattr(lda, "collection_concentration_") == (J > 1)
+    assert lda.collection_topic_prior_ == lda.topic_concentration_ / 60
+    # The draws have all topics of the attributes but the last one.
+    assert lda.topic_count_draws_[-1] <= K - 1 < 60
+    assert lda.topic_assignments_.max() <= K - 2
+    assert lda.topic_share_[-1] == 0
+    # Its expected counts are those of tokens that could open a new topic.
+    assert 0 <= (lda.components_[-1] - 0.1).sum() < 5
+    assert lda.doc_topic_.shape == lda.doc_topic_std_.shape == (60, K)
+    assert lda.collection_topic_.shape == lda.collection_topic_std_.shape == (J, K)
+    np.testing.assert_allclose(lda.collection_topic_.sum(axis=1), 1)
+    np.testing.assert_allclose(lda.collection_topic_draws_.sum(axis=2), 1)
+    assert (lda.collection_topic_std_ > 0).all()
+    samples = lda.sample_posterior(3, random_state=0)
+    assert samples.doc_topic.shape == (3, 60, K)
+    np.testing.assert_allclose(samples.doc_topic.sum(axis=2), 1, rtol=1e-5)
+    theta = lda.transform(corpus.data, collections=collections)
+    np.testing.assert_allclose(theta.sum(axis=1), 1)
+    assert np.isfinite(lda.score_samples(corpus.data)).all()
+    merged = merge_topics(lda, [[0, 1]])
+    assert merged.transform(corpus.data).shape == (60, K - 1)
+
+
+def test_the_same_every_time(corpus, collections, same_fit):
+    fits = [make(n_chains=2, max_iter=20, n_jobs=n).fit(corpus.data, collections=collections) for n in (None, 2)]
+    assert same_fit(*fits)
+    again = pickle.loads(pickle.dumps(fits[0]))
+    np.testing.assert_array_equal(again.transform(corpus.data), fits[0].transform(corpus.data))
+
+
+def test_two_fits_are_one_longer_fit(corpus, collections, same_fit):
+    options = {"burn_in": 10, "draw_every": 3, "n_chains": 2, "topic_word_prior": None}
+    whole = make(max_iter=31, **options).fit(corpus.data, collections=collections)
+    parts = make(max_iter=20, **options).fit(corpus.data, collections=collections)
+    parts.set_params(warm_start=True, max_iter=11).fit(corpus.data, collections=collections)
+    parts.set_params(warm_start=False, max_iter=31)
+    assert same_fit(whole, parts)
+
+
+def test_given_concentrations_stay(corpus):
+    lda = make(topic_concentration=2.5, collection_concentration=(2.0, 1.0), doc_concentration=1.5)
+    lda.fit(corpus.data, collections=corpus.collections)
+    assert (lda.topic_concentration_, lda.doc_concentration_) == (2.5, 1.5)
+    assert np.ptp(lda.concentration_draws_["collection_concentration"]) > 0
+    with pytest.raises(AttributeError, match="prior_trace_': it needs learn_priors"):
+        lda.prior_trace_  # noqa: B018
+
+
+def test_more_concentration_gives_more_topics(corpus):
+    counts = [
+        make(n_components=200, topic_concentration=a).fit(corpus.data).topic_count_mean_ for a in (0.01, 1.0, 30.0)
+    ]
+    assert counts[0] < counts[1] < counts[2]
+
+
+@pytest.mark.parametrize(
+    "options, error, match",
+    [
+        ({"method": "langevin"}, ValueError, "give method='augmented'"),
+        ({"method": "variational"}, ValueError, "give method='augmented'"),
+        ({"topic_word_prior": np.full((60, 40), 0.1)}, ValueError, "topics that can be exchanged"),
+        ({"collection_topic_prior": "dp"}, ValueError, "collection_topic_prior"),
+        ({"topic_concentration": (1.0,)}, ValueError, "topic_concentration = .*a pair"),
+        ({"topic_concentration": 1e7}, ValueError, "must lie between 1e-06 and 1e"),
+        ({"doc_concentration": (1.0, -1.0)}, ValueError, "doc_concentration = .*a pair"),
+        ({"doc_concentration": 1e-7}, ValueError, "must lie between 1e-06"),
+        ({"collection_concentration": 1.0}, ValueError, "there is one collection"),
+        ({"collection_topic_prior": 1.0, "topic_concentration": 1.0}, ValueError, "collection_topic_prior='hdp'"),
+        ({"collection_topic_prior": 1.0, "doc_concentration": (1.0, 1.0)}, ValueError, "only with"),
+    ],
+)
+def test_what_is_refused(corpus, options, error, match):
+    lda = make(**options)
+    with pytest.raises(error, match=match):
+        lda.fit(corpus.data)
+    assert not hasattr(lda, "components_")
+
+
+def test_other_models_say_what_they_need(corpus):
+    lda = CompoundLDA(2, max_iter=2).fit(corpus.data)
+    with pytest.raises(AttributeError, match="topic_count_draws_': it needs collection_topic_prior='hdp'"):
+        lda.topic_count_draws_  # noqa: B018
+
+
+def test_a_truncation_that_binds():
+    X = make_lda_corpus(60, 50, 8, doc_length=40, topic_word_prior=0.05, random_state=0).data
+    with pytest.warns(UserWarning, match=r"use up to 6 of the n_components=6 topics, so the truncation matters"):
+        make(n_components=6).fit(X)
+
+
+@pytest.mark.parametrize("K", [1, 2, 17])
+def test_odd_corpora(K):
+    X = np.array([[3, 1, 0], [0, 2, 2], [0, 0, 0], [0, 0, 0], [1, 1, 1]])
+    for counts, labels in (
+        (X, ["a", "", "empty", "empty", "a"]),
+        (X, None),
+        ([[1]], None),
+        ([[0, 1], [0, 0]], [1, 2]),
+        ([[70_000, 3], [0, 1]], None),
+    ):
+        for burn_in in (0, 2):
+            lda = make(n_components=K, max_iter=4, burn_in=burn_in, draw_every=1, topic_word_prior=None)
+            lda.fit(counts, collections=labels)
+            assert np.isfinite(lda.transform(counts, collections=labels)).all()
+            assert 1 <= lda.topic_count_interval_[0] <= lda.topic_count_interval_[1] <= K
+            assert len(lda.components_) <= K
+
+
+@pytest.mark.parametrize("a", [1e-6, 1e6, (1e-3, 1e-3)])
+@pytest.mark.parametrize("gamma", [1e-6, 1e12, (1e-3, 1e-3)])
+def test_extreme_concentrations_give_numbers(corpus, a, gamma):
+    for labels, b in ((None, None), (corpus.collections, a)):
+        lda = make(topic_concentration=a, doc_concentration=gamma, collection_concentration=b, max_iter=8)
+        lda.fit(corpus.data, collections=labels)
+        assert np.isfinite(lda.log_joint_trace_).all()
+        assert np.isfinite(lda.transform(corpus.data)).all()
+        assert all(np.isfinite(draws).all() for draws in lda.concentration_draws_.values())
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_topics_that_collections_share(shared):
+    """Two draws of mixtures share a topic with probability 1 / K if they are independent, 1 / (1 + a) by the HDP.
+
+    This is E(sum of pi_1k pi_2k), which falls to zero with K in the first case: so several collections need pi_0. The
+    false-alarm rate is 1e-5.
+    """
+    rng, K, a, b, n = np.random.default_rng(0), 400, 3.0, 5.0, 3000
+    same = 0
+    for _ in range(n):
+        base = rng.dirichlet(np.full(K, a / K))
+        pi = [rng.dirichlet(np.maximum(b * base, 1e-12)) if shared else rng.dirichlet(np.full(K, a / K)) for _ in "12"]
+        first, second = (rng.choice(K, p=each) for each in pi)
+        same += first == second
+    expected = (1 + a / K) / (1 + a) if shared else 1 / K
+    assert binomtest(same, n, expected).pvalue > 1e-5
