@@ -86,6 +86,12 @@ def draw_words(rng, theta, phi, length):
     return np.array([rng.multinomial(length, row / row.sum()) for row in mixed])
 
 
+def draw_tokens(rng, theta, phi, length):
+    """Topic counts of documents (n_documents, n_topics), and their counts of words given these."""
+    tokens = np.array([rng.multinomial(length, row) for row in theta])
+    return tokens, sum(np.array([rng.multinomial(n, phi[k]) for n in tokens[:, k]]) for k in range(len(phi)))
+
+
 def draw_topics(rng, eta):
     """phi, a Dirichlet draw for each row of eta."""
     return np.array([rng.dirichlet(row) for row in eta])
@@ -115,8 +121,7 @@ def squares_of(true, mean, std):
 def theta(rng, alpha=0.5, fitted_alpha=0.5, sampler="collapsed"):
     """theta, phi and shares of `GibbsLDA`."""
     phi, true = draw_topics(rng, ANCHORS), rng.dirichlet(np.full(K, alpha), 15)
-    z = np.array([rng.multinomial(20, row) for row in true])
-    X = sum(np.array([rng.multinomial(n, phi[k]) for n in z[:, k]]) for k in range(K))
+    z, X = draw_tokens(rng, true, phi, 20)
     given = {"doc_topic_prior": fitted_alpha, "topic_word_prior": ANCHORS, "sampler": sampler}
     lda = GibbsLDA(K, **given, **CHAIN, random_state=seed_of(rng)).fit(X)
     drawn = lda.sample_posterior(N_DRAWS, seed_of(rng))
@@ -175,12 +180,12 @@ def priors(rng, method, copies=1):
     return Fit(ranked)
 
 
-def topic_count(rng, method, fitted_alpha=0.3, **options):
+def topic_count(rng, method, **options):
     """T, uniform on 1, ..., 5, and (z, theta, phi) of all T by `TopicCountLDA`."""
     T = int(rng.integers(1, 6))
     phi, true = draw_topics(rng, np.full((T, V), 0.3)), rng.dirichlet(np.full(T, 0.3), 12)
     X = draw_words(rng, true, phi, 12)
-    given = {"doc_topic_prior": fitted_alpha, "topic_word_prior": 0.3, "method": method, **options}
+    given = {"doc_topic_prior": 0.3, "topic_word_prior": 0.3, "method": method, **options}
     lda = TopicCountLDA(1, 5, **given, random_state=seed_of(rng)).fit(X)
     drawn = lda.sample_posterior(N_DRAWS, seed_of(rng))
     counts = rng.choice(lda.topic_counts_, N_DRAWS, p=lda.topic_count_posterior_)
@@ -214,12 +219,11 @@ def hierarchical(rng, fitted_shape=2.0, n_topics=20):
     a, gamma = rng.gamma(2.0), rng.gamma(2.0)
     pi, phi = rng.dirichlet(np.full(n_topics, a / n_topics)), draw_topics(rng, np.full((n_topics, V), 0.3))
     theta = np.array([rng.dirichlet(np.maximum(gamma * pi, 1e-9)) for _ in range(12)])
-    tokens = np.array([rng.multinomial(20, row) for row in theta])
-    X = sum(np.array([rng.multinomial(n, phi[k]) for n in tokens[:, k]]) for k in range(n_topics))
+    tokens, X = draw_tokens(rng, theta, phi, 20)
     given = {"topic_concentration": (fitted_shape, 1.0), "doc_concentration": (2.0, 1.0), "topic_word_prior": 0.3}
-    chain = {"max_iter": 1000, "burn_in": 430, "n_draws": N_DRAWS, "draw_every": 30}
-    lda = CompoundLDA(n_topics, collection_topic_prior="hdp", **given, **chain, random_state=seed_of(rng)).fit(X)
-    last = slice(-1, -30 * N_DRAWS - 1, -30)
+    lda = CompoundLDA(n_topics, collection_topic_prior="hdp", **given, **CHAIN, random_state=seed_of(rng)).fit(X)
+    every = CHAIN["draw_every"]
+    last = slice(-1, -every * N_DRAWS - 1, -every)
     sizes = np.sort(tokens.sum(axis=0))[::-1]
     ranked = {
         "topics in use": (np.count_nonzero(sizes), lda.topic_count_draws_[last]),
