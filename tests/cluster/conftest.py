@@ -1,6 +1,8 @@
 """A small Dask cluster, and Dask arrays of sparse blocks."""
 
 import itertools
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import numpy as np
@@ -25,10 +27,19 @@ def processes():
 
 
 @pytest.fixture
-def killable():
-    """A client of a cluster of three processes, of which a test may kill two."""
-    with client_of(3, 1) as client:
-        yield client
+def killable(tmp_path):
+    """A client of a cluster of three processes. A test may kill two of them, and nothing starts them again."""
+    with client_of(0, 1) as client:
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address]
+        options = ["--no-nanny", "--no-dashboard", "--nthreads=1", f"--local-directory={tmp_path}"]
+        workers = [subprocess.Popen(command + options, stderr=subprocess.DEVNULL) for _ in range(3)]
+        try:
+            client.wait_for_workers(len(workers), timeout=120)
+            yield client
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
 
 
 @pytest.fixture(scope="session")
