@@ -1,6 +1,13 @@
-"""Short fits of every estimator that samples, for the tests of checkpoints."""
+"""Short fits of every estimator that samples, for the tests of checkpoints; and what other processes do in them."""
+
+import time
+
+import numpy as np
 
 from sklda import CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda._inference import journal
+from sklda._inference.corpus import Corpus
+from sklda.callbacks import Checkpoint
 
 
 def gibbs(**parameters):
@@ -28,3 +35,30 @@ def labeled(**parameters):
 def topic_count(**parameters):
     parameters = {"n_temperatures": 8, "max_sweeps": 600, **parameters}
     return lambda: TopicCountLDA(2, 5, random_state=0, **parameters)
+
+
+# Fits whose process is killed; they take tenths of a second.
+KILLED = {
+    "collapsed": gibbs(max_iter=150, n_chains=2, n_jobs=2),
+    "partitioned": gibbs(max_iter=150, sampler="partitioned", n_jobs=2),
+    "covariates": covariate(),
+    "empirical Bayes": empirical_bayes(),
+    "number of topics": topic_count(max_sweeps=1500),
+}
+
+
+def fit_or_resume(case, folder, corpus):
+    journal.SHARE = np.inf
+    lda = KILLED[case]()
+    if (folder / "header").exists():
+        type(lda).resume(folder, corpus)
+    else:
+        lda.set_callbacks(Checkpoint(folder, every=0)).fit(corpus)
+
+
+def hold(folder, corpus, ready):
+    """Have the folder until the end of the process."""
+    held = journal.Journal(folder, Corpus.from_counts(corpus), 1)
+    ready.set()
+    time.sleep(60)
+    held.close()
