@@ -224,7 +224,8 @@ class AveragedCurve(_Surface):
         return sum(own) + away.T @ away
 
     def effective_draws(self, log_h):
-        return sum(curve.effective_draws(log_h) for curve in self.curves)
+        """Those of the chain that has the fewest, whose error would be the least trustworthy."""
+        return min(curve.effective_draws(log_h) for curve in self.curves)
 
     def _mean(self, values):
         return np.tensordot(self.shares, np.array(values), axes=1)
