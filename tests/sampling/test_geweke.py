@@ -36,7 +36,7 @@ D, N = len(LENGTHS), LENGTHS.sum()
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
 DOCUMENTS = np.repeat(np.arange(D), LENGTHS)
 # The direct side costs little: its draws are this many that its error is small beside that of the successive side.
-N_DIRECT, N_DRAWS, N_BATCHES, ALARM = 100_000, 6_000, 60, 1e-6
+N_DIRECT, N_DRAWS, N_BATCHES, ALARM = 100_000, 3_000, 50, 1e-6
 PRIORS = {
     "symmetric": (0.3, 0.4),
     "alpha per topic, eta per word": (np.array([0.2, 0.7, 1.1]), np.array([0.1, 0.9, 0.4, 0.3, 0.6])),
