@@ -72,7 +72,8 @@ def score(method, case, K, n_runs=500, **options):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("method", UNBIASED)
 def test_p_hat_is_unbiased(method, case):
-    for K in (1, 2, 3, 4):
+    """Of one topic it is known, and other numbers of topics have the same code as three."""
+    for K in (1, 3):
         # Elsewhere single weights of the transition reach 100,000 times the mean: no affordable number of runs tells.
         if method in ANNEALED or case == FLAT or K == 1:
             assert abs(score(method, case, K, n_runs=300)) < LIMIT, K
@@ -197,7 +198,7 @@ def _sweep_first(chain, path, stop=NEVER_STOP, *, weigh=True):
 @pytest.mark.parametrize("method", ANNEALED)
 def test_a_weight_taken_after_the_sweep_is_found(method, monkeypatch):
     monkeypatch.setattr(GibbsChain, "anneal", _sweep_first)
-    assert abs(score(method, FLAT, 3, n_runs=2000, n_temperatures=4)) > LIMIT
+    assert abs(score(method, FLAT, 3, n_runs=1200, n_temperatures=4)) > LIMIT
 
 
 def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
@@ -220,7 +221,7 @@ def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
 
 def test_a_weight_taken_after_the_sweep_is_found_on_the_way_back(monkeypatch):
     monkeypatch.setattr(GibbsChain, "anneal", _sweep_first)
-    assert abs(reverse_score(4, 1500)) > LIMIT
+    assert abs(reverse_score(4, 800)) > LIMIT
 
 
 def test_labels_are_drawn_on_the_way_back(monkeypatch):

@@ -67,7 +67,7 @@ def exact_m_step(h):
 START = (0.6, 0.5)
 
 
-def first_m_steps(n_seeds=12, n_draws=800):
+def first_m_steps(n_seeds=10, n_draws=400):
     e = Enumeration(TINY, V, K, START[1], START[0])
     rng = np.random.default_rng(3)
     chains = [

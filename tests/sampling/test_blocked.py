@@ -278,7 +278,7 @@ def test_chains_in_parallel(small_blocks, counts, same, sampler, n_jobs):
 @pytest.mark.parametrize(
     "config",
     [
-        # Arrays of more than one byte reach the processes as read-only memory maps. All tests use one pool of processes.
+        # Arrays of more than one byte reach the processes as read-only memory maps. All tests share one pool.
         {"backend": "loky", "n_jobs": 2, "max_nbytes": 1},
         {"backend": "sequential"},
     ],
