@@ -93,7 +93,7 @@ def test_totals_do_not_drift():
         """
         from sklda import GibbsLDA
         for alpha in ([1e-12, 1e12], [1, 1e9], [1e12, 1e-12]):
-            for seed in range(20):
+            for seed in range(8):
                 lda = GibbsLDA(2, doc_topic_prior=alpha, topic_word_prior=1e-12, max_iter=3, random_state=seed)
                 lda.fit([[40000]])
                 assert abs(lda.components_.sum() - 40000) < 1e-3, lda.components_
@@ -113,7 +113,7 @@ def test_small_weights_beside_a_large_one():
                 for bits in (52, 50):
                     alpha = np.full(K, 1e12 / 256 / 2**bits)
                     alpha[large] = 1e12
-                    lda = GibbsLDA(K, doc_topic_prior=alpha, topic_word_prior=1e-12, max_iter=300, random_state=0)
+                    lda = GibbsLDA(K, doc_topic_prior=alpha, topic_word_prior=1e-12, max_iter=100, random_state=0)
                     assert abs(lda.fit(X).components_.sum() - 200) < 1e-3
         """
     )
@@ -135,7 +135,7 @@ POISONED = """
 
     f32, i32, u64 = np.float32, np.int32, np.uint64
     rng = np.random.default_rng(0)
-    for K in (1, 3, 15, 16, 20, 257):
+    for K in (1, 15, 16, 257):
         P = padded(K)
         for poison in (0.0, 1e-45, np.nan, np.inf, 1e38):
             for where in ("all", "some"):
@@ -322,4 +322,4 @@ def test_priors_over_24_orders_of_magnitude(flushed):
     """Also with subnormal numbers flushed to zero, as any library in the process may switch it on."""
     if flushed and not (platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"):
         pytest.skip("flushing is switched on by the layout of fenv_t in glibc on x86-64")
-    assert run(FLUSHED, flushed, 4).endswith("done\n")
+    assert run(FLUSHED, flushed, 2).endswith("done\n")

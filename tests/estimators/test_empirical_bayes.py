@@ -21,7 +21,7 @@ from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 
 QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
-SHORT = {"n_tuning": 4, "max_iter": 16, "n_chains": 2, "grid_shape": (3, 3)}
+SHORT = {"n_tuning": 2, "max_iter": 8, "n_chains": 2, "grid_shape": (3, 3)}
 TRUTH = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}
 
 

@@ -187,7 +187,7 @@ def test_the_component_estimator():
     *model, table = SURFACES[1]
     table = [row for row in table if row[:2] == (0.5, 0.5)]
     region = ((0.4, 1.2), (0.4, 1.2))
-    found = run(*model, method="serial_tempering", max_iter=2000, region=region, estimator="component")
+    found = run(*model, method="serial_tempering", region=region, estimator="component")
     assert largest_z(table, found.curve) < ALARM
 
 
