@@ -73,7 +73,7 @@ def nodes(p, q, n):
 LONGER = [[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 2]]
 
 
-def states_p(setting, labels, docs=DOCS, eta=0.4, n_chains=400, n_sweeps=10):
+def states_p(setting, labels, docs=DOCS, eta=0.4, n_chains=250, n_sweeps=10):
     """Independent chains from random starts against the distribution of the partition of the tokens."""
     truth = Exact(*setting, eta, labels, docs)
     seen = np.zeros(len(truth.partitions))
@@ -203,7 +203,7 @@ def statistics(a, b, gamma, log_base, log_pi, z, w):
     ]
 
 
-def kept_p(labels, n_models=400, n_sweeps=4, K=20, V=5, eta=0.5):
+def kept_p(labels, n_models=250, n_sweeps=4, K=20, V=5, eta=0.5):
     """Smallest p-value of statistics of draws of the model after sweeps, against other draws of the model."""
     rng, after, fresh = np.random.default_rng(0), [], []
     for seed in range(n_models):

@@ -72,7 +72,7 @@ def exact_states():
     return corpus, centre, eta, np.exp(log_p - logsumexp(log_p))
 
 
-def state_p(n_chains=200, n_sweeps=12):
+def state_p(n_chains=120, n_sweeps=12):
     corpus, centre, eta, posterior = exact_states()
     seen = np.zeros(len(posterior))
     for seed in range(n_chains):
@@ -168,7 +168,7 @@ def test_sweeps_and_new_words_keep_the_joint_distribution():
     assert geweke_p(0.7) > ALARM
 
 
-def stationary_p(n_chains=400, n_sweeps=3, K=2):
+def stationary_p(n_chains=250, n_sweeps=3, K=2):
     """Smallest p-value over the changes of the statistics by some sweeps from draws of the model, sigma drawn.
 
     sigma has heavy tails, so a chain visits large ones too rarely for the errors of a single long chain.

@@ -114,7 +114,11 @@ def test_an_error_in_one_chain_that_prunes():
 
 @POSIX
 @pytest.mark.parametrize(
-    "call", ["GibbsLDA(50, init='prune', n_chains=2, n_jobs=2).fit(X)", "metrics.log_evidence(X, 50, n_jobs=2)"]
+    "call",
+    [
+        "GibbsLDA(50, init='prune', n_chains=2, n_jobs=2).fit(X)",
+        pytest.param("metrics.log_evidence(X, 50, n_jobs=2)", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_ctrl_c_while_chains_prune(call):
     assert (

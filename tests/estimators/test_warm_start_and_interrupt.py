@@ -321,11 +321,15 @@ CTRL_C = """
 @pytest.mark.parametrize(
     ("n_chains", "sampler", "fitted"),
     [
-        (1, "collapsed", "fitted"),
-        (2, "grouped", "unfitted"),
+        (2, "grouped", "fitted"),
         *(
             pytest.param(*case, marks=pytest.mark.exhaustive)
-            for case in ((2, "collapsed", "unfitted"), (1, "grouped", "unfitted"), (2, "grouped", "fitted"))
+            for case in (
+                (1, "collapsed", "fitted"),
+                (2, "grouped", "unfitted"),
+                (2, "collapsed", "unfitted"),
+                (1, "grouped", "unfitted"),
+            )
         ),
     ],
 )

@@ -81,7 +81,7 @@ def test_exact_alpha_per_document():
     assert p_value(estimates(DOCS, alpha, eta), exact_leave_one_out(DOCS, alpha, eta)) > LEVEL
 
 
-@pytest.mark.parametrize("piece", [1, 2])
+@pytest.mark.parametrize("piece", [1, pytest.param(2, marks=pytest.mark.exhaustive)])
 def test_exact_piece_by_piece(monkeypatch, piece):
     alpha, eta = PRIORS["symmetric"]
     monkeypatch.setattr(predictive, "_PIECE", piece)

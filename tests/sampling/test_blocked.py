@@ -176,10 +176,9 @@ def test_many_topics(kind, n_components):
     assert p_value(np.roll(alpha, 1)) < ALARM
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", [BLOCK_KINDS[0], *(pytest.param(each, marks=pytest.mark.exhaustive) for each in BLOCK_KINDS[1:])]
-)
+# The suite has this for the collapsed kernel.
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kind", BLOCK_KINDS)
 def test_rare_topics_are_drawn_at_their_rate(kind):
     """Workers draw with the code of the collapsed kernel, which has a test of its own.
 

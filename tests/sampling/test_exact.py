@@ -154,7 +154,7 @@ def expected_to_leave(n, eta, largest):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+@pytest.mark.parametrize("kind", [GibbsChain, pytest.param(WordMajorChain, marks=pytest.mark.exhaustive)])
 def test_counts_beyond_single_precision(kind):
     """25 million tokens of one word: in single precision a count stops at 2^24, where adding one does nothing."""
     n, length, eta = 25_000_000, 50_000, 25e6

@@ -164,9 +164,13 @@ def test_runs_are_longer_where_more_of_them_do_not_help(n_chains, length):
 
 
 @ignore
-@pytest.mark.parametrize("bounds", [(1, 3), (2, None)])
-@pytest.mark.parametrize("learn", [False, True])
-@pytest.mark.parametrize("evidence", ["guided_ais", "ais", "cgs_transition"])
+@pytest.mark.parametrize(
+    ("evidence", "learn", "bounds"),
+    [
+        pytest.param(*case, marks=pytest.mark.exhaustive if case[2] == (2, None) and case[0] != "guided_ais" else ())
+        for case in itertools.product(("guided_ais", "ais", "cgs_transition"), (False, True), ((1, 3), (2, None)))
+    ],
+)
 def test_the_budget_binds(X, evidence, learn, bounds):
     # A range without an end has more to do, whatever the budget.
     for max_sweeps in (900, 2500) if bounds[1] else (900,):
