@@ -11,7 +11,15 @@ from calibration.errors import ERRORS, estimates, ratio
 from calibration.page import with_tables
 from calibration.ranks import bands, chi_square_p, counts_below, ecdf_p, rank
 
-short = pytest.mark.parametrize("case", [case for case in CASES if case.short], ids=lambda case: case.name)
+# Other samplers have tests of their exact transitions, so the suite takes one case.
+short = pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=() if case.name == "GibbsLDA" else pytest.mark.exhaustive)
+        for case in CASES
+        if case.short
+    ],
+)
 
 
 def smallest_p(case, mutated):

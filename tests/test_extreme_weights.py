@@ -135,7 +135,7 @@ POISONED = """
 
     f32, i32, u64 = np.float32, np.int32, np.uint64
     rng = np.random.default_rng(0)
-    for K in (1, 3, 15, 16, 20, 257):
+    for K in (1, 15, 16, 257):
         P = padded(K)
         for poison in (0.0, 1e-45, np.nan, np.inf, 1e38):
             for where in ("all", "some"):
@@ -322,4 +322,4 @@ def test_priors_over_24_orders_of_magnitude(flushed):
     """Also with subnormal numbers flushed to zero, as any library in the process may switch it on."""
     if flushed and not (platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"):
         pytest.skip("flushing is switched on by the layout of fenv_t in glibc on x86-64")
-    assert run(FLUSHED, flushed, 4).endswith("done\n")
+    assert run(FLUSHED, flushed, 2).endswith("done\n")

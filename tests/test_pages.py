@@ -17,6 +17,17 @@ PAGES = [
 ]
 SCRIPTS = sorted((ROOT / "examples").glob("plot_*.py"))
 LONG = {"benchmarks.rst", "benchmarks_point_estimates.rst", "trust_errors.rst"}
+# Their code takes more than four CPU seconds a page, with functions that have tests of their own.
+SLOW = {
+    "guide/gibbs_lda.rst",
+    "guide/gibbs_lda_chains.rst",
+    "guide/gibbs_lda_priors.rst",
+    "recipes/index.rst",
+    "start/convergence.rst",
+    "start/how_many_topics.rst",
+    "start/reportable_topics.rst",
+    "start/texts_to_topics.rst",
+}
 MOST_WORDS, CODE_WIDTH, WIDTH = 1500, 76, 120
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT / "doc").as_posix())
@@ -54,7 +65,14 @@ def headings(text):
                 yield number, line[0], title
 
 
-@each_page
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name, marks=pytest.mark.exhaustive if name in SLOW else ())
+        for page, name in ((page, page.relative_to(ROOT / "doc").as_posix()) for page in PAGES)
+        if ">>>" in page.read_text(encoding="utf-8")
+    ],
+)
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)

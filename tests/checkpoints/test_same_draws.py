@@ -29,7 +29,7 @@ def test_chains_in_threads(check):
     check(gibbs(n_chains=3, n_jobs=2))
 
 
-@pytest.mark.parametrize("n_chains", [1, 2])
+@pytest.mark.parametrize("n_chains", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_processes(check, n_chains):
     with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
         # The saves of a chain in another process count on from those before it.
@@ -109,7 +109,7 @@ def test_empirical_bayes(check, method):
     check(empirical_bayes(method=method), points=(0.5,))
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_topic_count(check, n_jobs):
     check(topic_count(n_jobs=n_jobs), points=(4, 0.6))
 

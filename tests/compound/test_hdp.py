@@ -73,7 +73,7 @@ def nodes(p, q, n):
 LONGER = [[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 2]]
 
 
-def states_p(setting, labels, docs=DOCS, eta=0.4, n_chains=700, n_sweeps=10):
+def states_p(setting, labels, docs=DOCS, eta=0.4, n_chains=250, n_sweeps=10):
     """Independent chains from random starts against the distribution of the partition of the tokens."""
     truth = Exact(*setting, eta, labels, docs)
     seen = np.zeros(len(truth.partitions))
@@ -111,7 +111,7 @@ def test_all_states_have_their_probabilities(labels, parts, monkeypatch):
 PI = np.array([0.6, 0.3, 0.1])
 
 
-def swept_p(monkeypatch, n_draws=6000, gamma=2.0, eta=0.4):
+def swept_p(monkeypatch, n_draws=3000, gamma=2.0, eta=0.4):
     """Draws of z given the mixture, after one sweep of the topics with large shares, against the distribution of z."""
     parts_of_the_topics(monkeypatch, left_out=0.5)
     # Comparisons of states need topics that keep their numbers.
@@ -203,7 +203,7 @@ def statistics(a, b, gamma, log_base, log_pi, z, w):
     ]
 
 
-def kept_p(labels, n_models=700, n_sweeps=4, K=20, V=5, eta=0.5):
+def kept_p(labels, n_models=250, n_sweeps=4, K=20, V=5, eta=0.5):
     """Smallest p-value of statistics of draws of the model after sweeps, against other draws of the model."""
     rng, after, fresh = np.random.default_rng(0), [], []
     for seed in range(n_models):
@@ -264,4 +264,4 @@ def too_many_tables(monkeypatch):
 )
 def test_a_wrong_step_moves_draws_of_the_model(labels, mutation, monkeypatch):
     mutation(monkeypatch)
-    assert kept_p(LABELS[labels], n_sweeps=12) < ALARM
+    assert kept_p(LABELS[labels], n_sweeps=8) < ALARM

@@ -72,7 +72,7 @@ def exact_states():
     return corpus, centre, eta, np.exp(log_p - logsumexp(log_p))
 
 
-def state_p(n_chains=300, n_sweeps=12):
+def state_p(n_chains=120, n_sweeps=12):
     corpus, centre, eta, posterior = exact_states()
     seen = np.zeros(len(posterior))
     for seed in range(n_chains):
@@ -162,11 +162,13 @@ def geweke_p(sigma, n_draws=2800, n_batches=40, K=2):
     return 2 * norm.sf(np.abs(z)).min() * len(z)
 
 
+# Draws of the model that stay draws of the model prove the same, with sigma drawn.
+@pytest.mark.exhaustive
 def test_sweeps_and_new_words_keep_the_joint_distribution():
     assert geweke_p(0.7) > ALARM
 
 
-def stationary_p(n_chains=800, n_sweeps=3, K=2):
+def stationary_p(n_chains=250, n_sweeps=3, K=2):
     """Smallest p-value over the changes of the statistics by some sweeps from draws of the model, sigma drawn.
 
     sigma has heavy tails, so a chain visits large ones too rarely for the errors of a single long chain.
@@ -196,10 +198,8 @@ def test_a_wrong_prior_moves_draws_of_the_model(monkeypatch):
     assert stationary_p() < ALARM
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [break_alpha, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (break_exposures, break_prior))],
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("broken", [break_alpha, break_exposures, break_prior])
 def test_geweke_finds_a_wrong_target(broken, monkeypatch):
     broken(monkeypatch)
     assert geweke_p(0.7) < ALARM
@@ -234,22 +234,13 @@ def calibration_p(n_fits, n_draws=9, thin=6, n_burn_in=40, sigma=0.8, D=16, n=6)
 LEVEL = 1e-4
 
 
-def test_intervals_of_coefficients_are_calibrated():
-    assert calibration_p(60) > LEVEL
-
-
-def test_calibration_finds_a_wrong_prior(monkeypatch):
-    break_prior(monkeypatch)
-    assert calibration_p(60) < LEVEL
-
-
 @pytest.mark.exhaustive
-def test_intervals_of_coefficients_are_calibrated_with_more_fits():
+def test_intervals_of_coefficients_are_calibrated():
     assert calibration_p(300, 9, 20, 150) > LEVEL
 
 
 @pytest.mark.exhaustive
-def test_calibration_with_more_fits_finds_a_wrong_exposure(monkeypatch):
+def test_calibration_finds_a_wrong_exposure(monkeypatch):
     break_exposures(monkeypatch)
     assert calibration_p(300, 9, 10, 60) < LEVEL
 
@@ -258,7 +249,7 @@ def test_one_topic_says_nothing_about_its_alpha():
     """With K = 1 the posterior of lambda is its prior."""
     corpus = make_corpus([[0, 1], [1, 1, 0], [0]], 2)
     chain, drawn = make_chain(corpus, [[1.0], [0.0], [-1.0]], 0.5, 1, 0.3, 0.6), []
-    for _ in range(4000):
+    for _ in range(2000):
         chain.sweep()
         drawn.append([*chain.coefficients[0], *(chain.coefficients[0] - [0.3, 0]) ** 2])
     batches = np.reshape(drawn, (40, -1, 4)).mean(axis=1)

@@ -87,24 +87,24 @@ def test_priors_of_no_numbers_are_type_errors(name, value, same):
 @pytest.mark.parametrize(
     "estimator",
     [
-        GibbsLDA(4_000_000),
-        EmpiricalBayesLDA(4_000_000),
-        EmpiricalBayesLDA(4_000_000, method="gibbs_em"),
-        CompoundLDA(4_000_000),
-        CompoundLDA(4_000_000, method="variational"),
-        CovariateLDA(4_000_000),
-        TopicCountLDA(4_000_000, 4_000_000),
+        GibbsLDA(16_000_000),
+        EmpiricalBayesLDA(16_000_000),
+        EmpiricalBayesLDA(16_000_000, method="gibbs_em"),
+        CompoundLDA(16_000_000),
+        CompoundLDA(16_000_000, method="variational"),
+        CovariateLDA(16_000_000),
+        TopicCountLDA(16_000_000, 16_000_000),
     ],
 )
 def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch, same):
-    """5e6 documents by 4e6 topics are 80 TB in single precision."""
+    """1.25e6 documents by 1.6e7 topics are 80 TB in single precision."""
 
     def never(*args, **kwargs):
         pytest.fail("a chain was made")
 
     monkeypatch.setattr(ChainState, "__init__", never)
-    X = sp.csr_array(([1], [0], np.r_[0, np.ones(5_000_000, int)]), shape=(5_000_000, 1))
-    refuse(estimator, X, MemoryError, r"^4000000 topics need at least (80|160)\d\d\d\.\d GB", same)
+    X = sp.csr_array(([1], [0], np.r_[0, np.ones(1_250_000, int)]), shape=(1_250_000, 1))
+    refuse(estimator, X, MemoryError, r"^16000000 topics need at least (80|160)\d\d\d\.\d GB", same)
 
 
 @pytest.mark.parametrize("K", [10**9, 2**31 - 17])

@@ -192,7 +192,7 @@ def test_a_fit_that_needs_too_much_memory_says_the_alternative(same):
 
 def test_better_than_variational_bayes():
     X, _ = load_docstrings(return_X_y=True)
-    train, test = X[::2], X[1::20]
+    train, test = X[::4], X[1::40]
     priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01, "random_state": 0}
     vb = LatentDirichletAllocation(15, max_iter=15, **priors).fit(train)
     ours = CollapsedVariationalLDA(15, max_iter=15, **priors).fit(train)
@@ -272,9 +272,9 @@ def test_chunks_are_cut_at_batch_size(counts):
 
 def test_chunks_of_one_document(large):
     lda = make(n_components=5, total_samples=400, learn_priors=False)
-    for row in range(400):
+    for row in range(200):
         lda.partial_fit(large.data[[row]])
-    assert lda.n_batch_iter_ == 400
+    assert lda.n_batch_iter_ == 200
     np.testing.assert_allclose(lda.components_.sum() - 5 * 300 * 0.2, 400 * 120, rtol=0.02)
     random = make(n_components=5, total_samples=400, learn_priors=False).partial_fit(large.data[:0])
     assert lda.score(large.data[::8]) > random.score(large.data[::8]) + 0.3

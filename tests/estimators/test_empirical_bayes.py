@@ -21,7 +21,7 @@ from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 
 QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
-SHORT = {"n_tuning": 4, "max_iter": 16, "n_chains": 2, "grid_shape": (3, 3)}
+SHORT = {"n_tuning": 2, "max_iter": 8, "n_chains": 2, "grid_shape": (3, 3)}
 TRUTH = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}
 
 
@@ -37,7 +37,7 @@ def purity(doc_topic, topic_word):
 @pytest.fixture(scope="module")
 def fitted(X):
     functionals = {"purity": purity}
-    return EmpiricalBayesLDA(2, max_iter=6000, tol=0.05, functionals=functionals, random_state=0).fit(X)
+    return EmpiricalBayesLDA(2, max_iter=1500, functionals=functionals, random_state=0).fit(X)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -64,7 +64,7 @@ def test_the_truth_lies_in_the_statistical_region(fitted):
 @pytest.mark.parametrize("method", ["full_bayes", "serial_tempering"])
 def test_methods_agree(X, fitted, method):
     """Each against the other within 4.3 standard errors of the difference: a chi-square of 2 degrees, 1e-4."""
-    lda = EmpiricalBayesLDA(2, method=method, n_tuning=200, max_iter=2000, random_state=1).fit(X)
+    lda = EmpiricalBayesLDA(2, method=method, n_tuning=100, max_iter=600, random_state=1).fit(X)
     h = [np.log([each.doc_topic_prior_, each.topic_word_prior_]) for each in (fitted, lda)]
     covariance = fitted.confidence_region().covariance + lda.confidence_region().covariance
     away = h[0] - h[1]
@@ -140,7 +140,7 @@ def exact_purity():
     return np.array(values)
 
 
-def away_by_band(exact, level, n_seeds=5):
+def away_by_band(exact, level, n_seeds):
     """The largest distance from the exact values by half the width of the band, of each seed."""
     X = np.array([np.bincount(doc, minlength=3) for doc in DOCS])
     eta, alpha = np.array(list(itertools.product((0.1, 0.7, 5.0), repeat=2))).T
@@ -164,9 +164,9 @@ def away_by_band(exact, level, n_seeds=5):
 
 
 def test_bands_cover_the_exact_expectations(exact_purity):
-    """All five, each with probability 1 - 1e-5, and not because they are wide: over forty seeds the largest of 25
+    """All three, each with probability 1 - 1e-5, and not because they are wide: over forty seeds the largest of 25
     distances was .66 of a band of 0.95 in the middle."""
-    away = away_by_band(exact_purity, 0.99999)
+    away = away_by_band(exact_purity, 0.99999, 3)
     assert (away < 1).all()
     assert away.max() > 0.1
 
@@ -175,13 +175,14 @@ def test_a_functional_of_other_draws_is_found(exact_purity, monkeypatch):
     """Proportions drawn with ten times their parameters."""
     draw = random.log_dirichlet
     monkeypatch.setattr(random, "log_dirichlet", lambda rng, a: draw(rng, 10 * a))
-    assert (away_by_band(exact_purity, 0.99999) > 1).any()
+    assert (away_by_band(exact_purity, 0.99999, 3) > 1).any()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("method", ["skeleton", "full_bayes", "serial_tempering", "gibbs_em", "variational_em"])
 def test_same_seed_same_answer_for_any_n_jobs(X, method, same):
-    lda = EmpiricalBayesLDA(2, method=method, n_tuning=20, max_iter=40, random_state=0).fit(X)
+    X = X[:20]
+    lda = EmpiricalBayesLDA(2, method=method, n_tuning=20, max_iter=20, random_state=0).fit(X)
     other = clone(lda).set_params(n_jobs=2).fit(X)
     for name in ("topic_word_prior_", "doc_topic_prior_", "components_", "log_joint_trace_"):
         assert same(getattr(lda, name), getattr(other, name))
@@ -237,7 +238,7 @@ def test_maxima_at_an_edge_are_named(message):
 @pytest.mark.parametrize("method", ["skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"])
 @pytest.mark.parametrize("n_components", [1, 2])
 def test_tiny_corpora_have_a_result(X, method, n_components):
-    lda = EmpiricalBayesLDA(n_components, method=method, n_tuning=10, max_iter=30, random_state=0).fit(X)
+    lda = EmpiricalBayesLDA(n_components, method=method, n_tuning=5, max_iter=10, random_state=0).fit(X)
     assert np.isfinite([lda.topic_word_prior_, lda.doc_topic_prior_]).all()
     assert np.isfinite(lda.components_).all()
     assert np.isfinite(lda.score(X))
@@ -290,7 +291,7 @@ def test_alpha_comes_before_eta(X, method):
         functionals=functionals,
         n_chains=2,
         n_tuning=40,
-        max_iter=2000,
+        max_iter=1000,
         random_state=0,
     ).fit(X)
     n_points = {"full_bayes": (9, 17), "serial_tempering": (3, 5)}[method]
@@ -316,7 +317,7 @@ def test_alpha_comes_before_eta(X, method):
 def test_expectations_have_the_estimator_that_is_asked_for(X):
     """The draws are the same, and their weights are not."""
     given = {"method": "serial_tempering", "region": ((0.3, 0.8), (1.0, 2.0)), "grid_shape": (3, 3), "n_chains": 2}
-    given |= {"functionals": {"purity": purity}, "max_iter": 1500, "n_tuning": 40, "random_state": 0}
+    given |= {"functionals": {"purity": purity}, "max_iter": 400, "n_tuning": 40, "random_state": 0}
     fits = [EmpiricalBayesLDA(2, **given, tempering={"estimator": name}).fit(X) for name in ("mixture", "component")]
     mixture, component = (lda.posterior_expectation("purity", 0.5, 1.5)[0] for lda in fits)
     assert mixture != component
@@ -325,6 +326,7 @@ def test_expectations_have_the_estimator_that_is_asked_for(X):
 
 @pytest.mark.parametrize("method", ["gibbs_em", "variational_em"])
 def test_em_has_a_trace_of_its_priors(X, method):
+    X = X[:20]
     lda = EmpiricalBayesLDA(2, method=method, doc_topic_prior=3.0, topic_word_prior=2.0, n_chains=2, **QUICK).fit(X)
     assert lda.prior_trace_.shape == (2, 120 + 40 if method == "gibbs_em" else 80, 2)
     assert lda.log_joint_trace_.shape == (2, lda.n_iter_) == (2, 40)
@@ -353,12 +355,12 @@ def test_a_fit_ends_when_it_is_precise_enough(X, fitted):
     """A loose tolerance ends it early, with errors below it; a tolerance of zero uses the budget."""
     lengths = {}
     for tol in (0.0, 0.5):
-        lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=6000, tol=tol, random_state=0).fit(X)
+        lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=2000, tol=tol, random_state=0).fit(X)
         lengths[tol] = lda.prior_trace_.shape[1]
         errors = [lda.confidence_region(kind=kind).standard_errors for kind in ("monte_carlo", "statistical")]
         assert (errors[0] < 0.5 * errors[1]).all()
         assert fitted.confidence_region(0.999, "statistical").contains(lda.doc_topic_prior_, lda.topic_word_prior_)
-    assert lengths[0.5] < lengths[0.0] <= 6000
+    assert lengths[0.5] < lengths[0.0] <= 2000
 
 
 class Counted:
@@ -382,7 +384,7 @@ class Counted:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("method", ["skeleton", "full_bayes", "serial_tempering"])
-@pytest.mark.parametrize("max_iter", [1, 16, 150, 700])
+@pytest.mark.parametrize("max_iter", [1, 16, 150])
 def test_max_iter_binds(X, method, max_iter, monkeypatch):
     """Over all sweeps that a fit makes, those that start chains included; a grid needs a few at the least."""
     counted = Counted(monkeypatch)

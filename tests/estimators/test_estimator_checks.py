@@ -33,15 +33,24 @@ ESTIMATORS = [
     CovariateLDA(2, max_iter=5, n_chains=2, n_jobs=2, coef_scale=1.0, learn_priors=False),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
-    TopicCountLDA(1, 3, n_temperatures=4, n_runs=2, max_sweeps=400),
-    LabeledLDA(),
-    LabeledLDA(n_shared=1, n_chains=2, n_jobs=2, label_prior="dependency", ranking_score="shares", label_count=1),
+    TopicCountLDA(1, 2, n_temperatures=2, n_runs=2, max_sweeps=60),
+    LabeledLDA(burn_in=5, n_draws=5),
+    LabeledLDA(
+        n_shared=1,
+        n_chains=2,
+        burn_in=5,
+        n_draws=5,
+        n_jobs=2,
+        label_prior="dependency",
+        ranking_score="shares",
+        label_count=1,
+    ),
 ]
 
 
 # Some checks give a y, which no estimator uses.
 @pytest.mark.filterwarnings("ignore:CompoundLDA does not use y:UserWarning")
-# Runs of four temperatures say that they are too short.
+# Runs of two temperatures say that they are too short.
 @pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),

@@ -45,7 +45,7 @@ def in_a_process(code):
 
 
 @POSIX
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_a_few_interrupts_of_every_estimator_and_score(n_jobs):
     latencies, error = interrupts.run(list(interrupts.CASES), n_jobs, 1, 0.03)
     assert not error
@@ -100,7 +100,7 @@ def test_an_error_in_one_chain_that_prunes():
 
         initialisation.merge, initialisation._PRUNE_FIRST = one_fails, 2
         X = np.random.default_rng(0).poisson(0.5, (100, 200))
-        for _ in range(5):
+        for _ in range(2):
             try:
                 GibbsLDA(50, init="prune", n_chains=2, n_jobs=2, max_iter=1).fit(X)
             except MemoryError as error:
@@ -108,13 +108,17 @@ def test_an_error_in_one_chain_that_prunes():
         print(json.dumps(found))
         """
         )
-        == ["no memory"] * 5
+        == ["no memory"] * 2
     )
 
 
 @POSIX
 @pytest.mark.parametrize(
-    "call", ["GibbsLDA(50, init='prune', n_chains=2, n_jobs=2).fit(X)", "metrics.log_evidence(X, 50, n_jobs=2)"]
+    "call",
+    [
+        "GibbsLDA(50, init='prune', n_chains=2, n_jobs=2).fit(X)",
+        pytest.param("metrics.log_evidence(X, 50, n_jobs=2)", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_ctrl_c_while_chains_prune(call):
     assert (
@@ -128,8 +132,8 @@ def test_ctrl_c_while_chains_prune(call):
             signal.signal(signal.SIGINT, signal.default_int_handler)
             initialisation._PRUNE_FIRST, heard = 2, 0
             X = np.random.default_rng(0).poisson(0.5, (300, 200))
-            for _ in range(4):
-                threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+            for _ in range(2):
+                threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
                 try:
                     {call}
                 except KeyboardInterrupt:
@@ -137,7 +141,7 @@ def test_ctrl_c_while_chains_prune(call):
             print(json.dumps(heard))
             """
         )
-        == 4
+        == 2
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from joblib import parallel_config
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -41,7 +42,9 @@ def pipeline():
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_cross_validate(texts, n_jobs):
-    found = cross_validate(pipeline(), *texts, cv=3, n_jobs=n_jobs, return_estimator=True, error_score="raise")
+    # The pool of processes of the other tests.
+    with parallel_config("loky", max_nbytes=1):
+        found = cross_validate(pipeline(), *texts, cv=3, n_jobs=n_jobs, return_estimator=True, error_score="raise")
     np.testing.assert_array_equal(found["test_score"], 1)
     assert {len(each["lda"].components_) for each in found["estimator"]} == {2}
 

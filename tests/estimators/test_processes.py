@@ -22,6 +22,7 @@ from sklda._inference.sampling.choice import SAMPLERS
 
 # joblib maps arrays with more bytes than this into memory, read-only.
 SMALLEST = {"max_nbytes": 1}
+LONG = pytest.mark.exhaustive
 GIVEN = {"doc_topic_prior": 0.5, "topic_word_prior": 0.2, "random_state": 0}
 
 
@@ -101,7 +102,7 @@ PATHS = {
     "EmpiricalBayesLDA, paper": empirical_bayes(tempering="paper", method="serial_tempering"),
     "EmpiricalBayesLDA full_bayes": empirical_bayes(method="full_bayes"),
     "EmpiricalBayesLDA gibbs_em": empirical_bayes(method="gibbs_em", doc_topic_prior=[1, 1]),
-    "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", tol=10.0),
+    "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", max_iter=2, tol=10.0),
     "TopicCountLDA": lambda X: (
         TopicCountLDA(1, 2, max_sweeps=300, n_temperatures=3, n_chains=2, **GIVEN).fit(X).components_
     ),
@@ -131,9 +132,16 @@ def test_results_are_those_of_threads(X, path, same):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
 @pytest.mark.parametrize(
-    "path", ["GibbsLDA, 300 topics", "CollapsedVariationalLDA batch", "CompoundLDA augmented", "LabeledLDA"]
+    ("path", "backend"),
+    [
+        ("GibbsLDA, 300 topics", "multiprocessing"),
+        *(
+            pytest.param(path, backend, marks=() if backend == "loky" else LONG)
+            for path in ("CollapsedVariationalLDA batch", "CompoundLDA augmented", "LabeledLDA")
+            for backend in ("loky", "multiprocessing")
+        ),
+    ],
 )
 def test_real_processes(X, path, backend, same):
     expected = PATHS[path](X)
@@ -166,5 +174,5 @@ def test_processes_get_no_counts(X, path, same, tmp_path):
         counts = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
         counts[:] = X
         counts.filename = None
-        with joblib.parallel_config("loky", n_jobs=2):
+        with joblib.parallel_config("loky", n_jobs=2, **SMALLEST):
             assert same(PATHS[path](counts), expected)

@@ -72,7 +72,8 @@ def score(method, case, K, n_runs=500, **options):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("method", UNBIASED)
 def test_p_hat_is_unbiased(method, case):
-    for K in (1, 2, 3, 4):
+    """Of one topic it is known, and other numbers of topics have the same code as three."""
+    for K in (1, 3):
         # Elsewhere single weights of the transition reach 100,000 times the mean: no affordable number of runs tells.
         if method in ANNEALED or case == FLAT or K == 1:
             assert abs(score(method, case, K, n_runs=300)) < LIMIT, K
@@ -81,7 +82,10 @@ def test_p_hat_is_unbiased(method, case):
 @pytest.mark.parametrize(
     "method, name",
     [
-        *((method, name) for method in UNBIASED for name in OWN_PRIORS if method == "guided_ais"),
+        *(
+            pytest.param("guided_ais", name, marks=pytest.mark.exhaustive if i < 2 else ())
+            for i, name in enumerate(OWN_PRIORS)
+        ),
         # Annealing without a guide has the same weights and sweeps, and the transition the same conditionals.
         *(
             pytest.param(method, name, marks=() if "per topic and word" in name else pytest.mark.exhaustive)
@@ -128,7 +132,7 @@ def reverse_score(n_temperatures, n_runs):
     return standard_score(np.exp(log_p - np.array(found)), 1.0)
 
 
-@pytest.mark.parametrize("n_temperatures", [1, 3, 30])
+@pytest.mark.parametrize("n_temperatures", [1, pytest.param(3, marks=pytest.mark.exhaustive), 30])
 def test_annealing_back_is_unbiased_for_the_inverse(n_temperatures):
     assert abs(reverse_score(n_temperatures, 600)) < LIMIT
 
@@ -197,7 +201,7 @@ def _sweep_first(chain, path, stop=NEVER_STOP, *, weigh=True):
 @pytest.mark.parametrize("method", ANNEALED)
 def test_a_weight_taken_after_the_sweep_is_found(method, monkeypatch):
     monkeypatch.setattr(GibbsChain, "anneal", _sweep_first)
-    assert abs(score(method, FLAT, 3, n_runs=2000, n_temperatures=4)) > LIMIT
+    assert abs(score(method, FLAT, 3, n_runs=1200, n_temperatures=4)) > LIMIT
 
 
 def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
@@ -220,7 +224,7 @@ def test_sweeps_under_a_guide_of_another_strength_are_found(monkeypatch):
 
 def test_a_weight_taken_after_the_sweep_is_found_on_the_way_back(monkeypatch):
     monkeypatch.setattr(GibbsChain, "anneal", _sweep_first)
-    assert abs(reverse_score(4, 1500)) > LIMIT
+    assert abs(reverse_score(4, 800)) > LIMIT
 
 
 def test_labels_are_drawn_on_the_way_back(monkeypatch):

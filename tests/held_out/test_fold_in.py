@@ -78,7 +78,7 @@ def error(words, alpha, exact, seeds, **options):
     return np.sqrt((((counts + alpha) / (len(words) + alpha.sum()) - exact) ** 2).sum(axis=1).mean())
 
 
-@pytest.mark.parametrize("case", [each for each in EXACT if len(each[0]) > 1])
+@pytest.mark.parametrize("case", [each for each in EXACT if len(each[0]) > 1][::3])
 def test_six_sweeps_after_cvb0_are_better_than_thirty_alone(case):
     """The largest ratio of the errors is 0.73. Over 300 other seeds it varies with a standard deviation of 0.045."""
     assert error(*case, 300, n_sweeps=6) < error(*case, 300, n_sweeps=30, cvb0_sweeps=0)

@@ -194,7 +194,7 @@ def test_a_maximum_far_from_the_first_points_is_found():
     """The chains begin at an h a thousand times too large and too small."""
     h = []
     for start in ([0.1, 0.5], [0.001, 50.0]):
-        pool = make_pool(8000)
+        pool = make_pool(3000)
         pool.chains = [in_mode(0, c) for c in range(4)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

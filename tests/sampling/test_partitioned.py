@@ -34,7 +34,7 @@ class ListsPartitioned(WordMajorPartitionedChain):
 BY_WORD = [WordMajorPartitionedChain, ListsPartitioned]
 
 
-def stationary_p(kind, truth, break_it=lambda chain: None, priors=None, n_draws=1500):
+def stationary_p(kind, truth, break_it=lambda chain: None, priors=None, n_draws=800):
     """p-value of one sweep from each of `n_draws` exact draws against the posterior."""
     starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=n_draws, p=truth.posterior)]
     chain, draws = make_chain(truth.corpus, priors or truth.priors, starts[0], kind=kind), []
@@ -46,16 +46,29 @@ def stationary_p(kind, truth, break_it=lambda chain: None, priors=None, n_draws=
     return chi_square_p(truth.frequencies(draws), truth.posterior)
 
 
-@pytest.mark.parametrize("name", SHARED)
-@pytest.mark.parametrize("kind", BY_WORD)
+# Every shape of priors once, and the most general one with both.
+SHAPES = [
+    pytest.param(kind, name, marks=() if i % 2 == own or i == 3 else pytest.mark.exhaustive)
+    for own, kind in enumerate(BY_WORD)
+    for i, name in enumerate(SHARED)
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), SHAPES)
 def test_a_sweep_by_words_keeps_the_posterior(kind, name, monkeypatch):
     # Steps of one token, and of several.
     monkeypatch.setattr(partitioned, "_STEP", 0.2 if kind is ListsPartitioned else 1.0)
     assert stationary_p(kind, Enumeration(DOCS, V, K, *PRIORS[name])) > ALARM
 
 
-@pytest.mark.parametrize("kind", BY_WORD)
-@pytest.mark.parametrize("n_workers", [1, 2])
+@pytest.mark.parametrize(
+    ("kind", "n_workers"),
+    [
+        pytest.param(kind, n, marks=() if n == own else pytest.mark.exhaustive)
+        for own, kind in enumerate(BY_WORD, 1)
+        for n in (1, 2)
+    ],
+)
 def test_a_sweep_by_words_keeps_the_posterior_with_few_workers(kind, n_workers, monkeypatch):
     monkeypatch.setattr(partitioned, "_LEAST_WORKERS", n_workers)
     rng = np.random.default_rng(0)
@@ -63,7 +76,7 @@ def test_a_sweep_by_words_keeps_the_posterior_with_few_workers(kind, n_workers, 
     assert stationary_p(kind, truth) > ALARM
 
 
-@pytest.mark.parametrize("kind", BY_WORD)
+@pytest.mark.parametrize("kind", [BY_WORD[0], pytest.param(BY_WORD[1], marks=pytest.mark.exhaustive)])
 def test_miscounts_and_a_dropped_prior_are_found(kind):
     def miscount_words(chain):
         chain.rows.arrays[0][:, 0] += 2

@@ -44,7 +44,7 @@ def one_sweep_p(truth, start, n_draws, priors=None, **wrong):
 @pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
 @pytest.mark.parametrize("start", [(0, 0, 0, 0, 0, 0, 0), (0, 1, 0, 1, 1, 0, 1)])
 def test_one_sweep_has_the_exact_transition(alpha, eta, start, storage):
-    assert one_sweep_p(Enumeration(DOCS, V, K, alpha, eta), start, 12_000) > ALARM
+    assert one_sweep_p(Enumeration(DOCS, V, K, alpha, eta), start, 5_000) > ALARM
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["shared priors", "own priors"])
@@ -55,7 +55,7 @@ def test_one_sweep_is_exact_for_any_number_of_lanes(n_components, own, storage):
     if own:
         alpha, eta = alpha + rng.poisson(0.3, size=(2, n_components)), rng.gamma(1, size=(n_components, 2)) + 0.1
     truth = Enumeration([[0], [1, 0]], 2, n_components, alpha, eta)
-    assert one_sweep_p(truth, rng.integers(n_components, size=3), 12_000) > ALARM
+    assert one_sweep_p(truth, rng.integers(n_components, size=3), 5_000) > ALARM
 
 
 @pytest.mark.parametrize("wrong", [{"topic_totals": 1}, {"_entries": 1 << 16}, {"_topics": 1}])
@@ -69,7 +69,7 @@ def test_a_wrong_count_is_found(wrong, monkeypatch):
 def test_a_dropped_prior_is_found(alpha, eta, storage):
     truth = Enumeration(DOCS, V, K, alpha, eta)
     flat = Priors.make(np.mean(alpha), np.mean(eta), K, V)
-    assert one_sweep_p(truth, (0, 1, 0, 1, 1, 0, 1), 10_000, priors=flat) < ALARM
+    assert one_sweep_p(truth, (0, 1, 0, 1, 1, 0, 1), 5_000, priors=flat) < ALARM
 
 
 @pytest.mark.parametrize("n_lists", [5, 16, 40, 100])
