@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sklda._inference.types import Data, Model, Table, Values
 from sklda._topic_names import label_topics
-from sklda.inspection._axes import plain_text, pyplot
+from sklda.inspection._axes import Display, plain_text
 from sklda.inspection._ranking import check_count, chosen_topics, largest
 from sklda.inspection._records import frame
 from sklda.inspection._tokens import row_of
@@ -86,8 +87,9 @@ def label_words(
     )
 
 
-class DocumentLabelsDisplay:
-    """The words of a document, and the labels for which they speak.
+@dataclass(eq=False, repr=False)
+class DocumentLabelsDisplay(Display):
+    """The words of a document, a row for each, and the labels for which they speak, a column for each.
 
     Use `from_estimator` to make one.
 
@@ -120,11 +122,11 @@ class DocumentLabelsDisplay:
     (3, 2)
     """
 
-    def __init__(
-        self, words: Sequence[Any], labels: Sequence[Any], tokens: np.ndarray, proportions: np.ndarray, title: str = ""
-    ) -> None:
-        self.words, self.labels, self.tokens = words, labels, tokens
-        self.proportions, self.title = proportions, title
+    words: Sequence[Any]
+    labels: Sequence[Any]
+    tokens: np.ndarray
+    proportions: np.ndarray
+    title: str = ""
 
     @classmethod
     def from_estimator(
@@ -192,21 +194,10 @@ class DocumentLabelsDisplay:
             f"document {document_labels(document_names, found.counts.shape[0])[document]}",
         ).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw a row for every word and a column for every label.
+    def _figsize(self):
+        return 2.2 + 1.1 * len(self.labels), 1.2 + 0.22 * max(len(self.words), 1)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None: a new figure.
-
-        Returns
-        -------
-        DocumentLabelsDisplay
-        """
-        if ax is None:
-            size = 2.2 + 1.1 * len(self.labels), 1.2 + 0.22 * max(len(self.words), 1)
-            ax = pyplot().subplots(figsize=size, layout="constrained")[1]
+    def _draw(self, ax):
         image = ax.imshow(self.tokens, cmap="Blues", vmin=0, aspect="auto")
         ax.set_yticks(range(len(self.words)), [plain_text(word, 24) for word in self.words])
         names = [
@@ -217,8 +208,6 @@ class DocumentLabelsDisplay:
         ax.tick_params(length=0)
         ax.set_xlabel(plain_text(self.title, 60))
         ax.figure.colorbar(image, ax=ax, label="expected tokens with the label")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _labelled_view(model, X, feature_names, topic_names):
