@@ -80,6 +80,9 @@ class PanelsDisplay:
         ValueError
             If `ax` does not hold one Axes for every panel.
         """
+        return self._plot_on(ax)
+
+    def _plot_on(self, ax):
         n_panels, wanted = self._panels()
         axes = self._new_axes() if ax is None else np.ravel(np.asarray(ax, object))
         if len(axes) != n_panels:

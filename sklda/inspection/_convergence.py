@@ -22,7 +22,8 @@ _LEGEND = 10
 class ConvergenceDisplay(Display):
     """Traces of the chains of a fit, with R-hat and the effective number of draws.
 
-    The axis shows the range of the draws after burn-in and a little more; the first sweeps may lie below. `from_estimator` plots a fitted estimator; the constructor takes the values to plot.
+    The axis shows the range of the draws after burn-in and a little more; the first sweeps may lie below.
+    `from_estimator` plots a fitted estimator; the constructor takes the values to plot.
 
     Parameters
     ----------

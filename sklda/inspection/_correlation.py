@@ -150,7 +150,8 @@ def _pearson(theta):
 class TopicCorrelationDisplay(Display):
     """Correlations between the proportions of topics, as a heatmap ordered by clustering.
 
-    Its colours end at the strongest correlation of two different topics. `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    Its colours end at the strongest correlation of two different topics. `from_estimator` plots a fitted model; the
+    constructor takes the values to plot.
 
     Parameters
     ----------

@@ -35,7 +35,8 @@ _OTHER = "0.75"
 class TopicDocumentsDisplay(Display):
     """The documents with the largest proportion of a topic, as bars of their topic proportions.
 
-    Error bars have two posterior standard deviations in both directions. `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    Error bars have two posterior standard deviations in both directions. `from_estimator` plots a fitted model; the
+    constructor takes the values to plot.
 
     Parameters
     ----------

@@ -38,7 +38,8 @@ _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#000000", "#b5a800")
 class TopicSimilarityDisplay(Display):
     """Similarity of topics, one minus their Jensen-Shannon distance, as a heatmap ordered by clustering.
 
-    Its colours end at the largest similarity of two different topics. `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    Its colours end at the largest similarity of two different topics. `from_estimator` plots a fitted model; the
+    constructor takes the values to plot.
 
     Parameters
     ----------

@@ -25,7 +25,8 @@ _TITLES = {
 class TopicCountComparisonDisplay(PanelsDisplay):
     """Held-out score, coherence, exclusivity and topics found again, by number of topics.
 
-    Error bars have two standard errors in both directions. `from_estimator` fits the models; the constructor takes the result of `sklda.metrics.compare_topic_counts`.
+    Error bars have two standard errors in both directions. `from_estimator` fits the models; the constructor takes the
+    result of `sklda.metrics.compare_topic_counts`.
 
     Parameters
     ----------

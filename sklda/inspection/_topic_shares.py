@@ -20,7 +20,8 @@ class TopicSharesDisplay(Display):
     """The shares of topics in the tokens of a corpus, with standard errors and stability where they are known.
 
     Error bars have two standard deviations in both directions. Those of a single chain do not contain the differences
-    between modes; the label of the axis says so. `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    between modes; the label of the axis says so. `from_estimator` plots a fitted model; the constructor takes the
+    values to plot.
 
     Parameters
     ----------
