@@ -105,13 +105,9 @@ def _flatten(parts, name, largest):
 
 
 def count_cells(documents, words, shape):
-    """Count the words of tokens.
+    """The counts of words, csr_array, and the order of the tokens by document and then by word.
 
-    Returns
-    -------
-    data : csr_array, int64
-    order : ndarray of int
-        Sorts the tokens by document, then by word; tokens of the same cell keep their order.
+    Tokens of the same cell keep their order.
     """
     cells = documents.astype(np.int64) * shape[1] + words
     order = np.argsort(cells, kind="stable")

@@ -26,43 +26,20 @@ _LARGEST = 1e100
 
 @dataclass
 class ProportionDraws:
-    """Draws of theta.
-
-    Attributes
-    ----------
-    view : View
-    theta : iterator of ndarray of shape (n_documents, n_topics)
-        NaN in the columns of topics that a fit does not have.
-    weight : float
-        The mean over documents of n_d / (n_d + alpha_0), n_d the number of tokens and alpha_0 the sum of alpha.
-    groups : ndarray of shape (n_documents, n_groups) or None
-        The columns that the prior of theta knows.
-    """
+    """Draws of theta."""
 
     view: Any
-    theta: Any
-    weight: float
-    groups: Any = None
+    theta: Any  # iterator of (n_documents, n_topics); NaN in the columns of topics that a fit does not have
+    weight: float  # mean of n_d / (n_d + alpha_0), with n_d tokens and alpha_0 the sum of alpha
+    groups: Any = None  # (n_documents, n_groups): the columns that the prior of theta knows
 
 
 def proportion_draws(X, model, n_draws, seed, feature_names=None, topic_names=None):
-    """Draws of theta of documents.
+    """`ProportionDraws` of documents.
 
     For the documents of a fit by this package, they are posterior draws of all chains in turn. For other documents and
     models, the topics of all tokens are drawn given phi and alpha of the model, and theta given these. The draws of
     `ConsensusTopics` are those of its fits in turn.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix, or whatever a pipeline takes
-    model : estimator, Pipeline, search, or pair (topic_word, doc_topic_prior)
-    n_draws : int
-    seed : numpy.random.SeedSequence
-    feature_names : sequence of str, default=None
-
-    Returns
-    -------
-    ProportionDraws
     """
     if X is None:
         raise ValueError("topic_effects needs the documents to which the covariates belong: give X.")
@@ -122,21 +99,10 @@ def _of_fits(X, consensus, found, n_draws, seed):
 
 @dataclass
 class Effects:
-    """Linear models of topic proportions on covariates.
-
-    Attributes
-    ----------
-    view : View
-    design : object
-        Makes the columns from covariates.
-    covariates : as given
-    models : LinearModels
-    attenuation : float
-    level : float
-    """
+    """Linear models of topic proportions on covariates."""
 
     view: Any
-    design: Any
+    design: Any  # makes the columns from covariates
     covariates: Any
     models: LinearModels
     attenuation: float

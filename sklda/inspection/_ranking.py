@@ -14,12 +14,7 @@ DEFAULT_WEIGHT = {"probability": None, "relevance": 0.6, "frex": 0.5}
 class Ranking:
     """Scores of words in topics; a greater score comes first.
 
-    Parameters
-    ----------
-    view : View
-    by : {"probability", "relevance", "frex"}
-    weight : float in [0, 1] or None
-        lambda of the relevance; the weight of the frequency in FREX.
+    The weight is lambda of the relevance, or the weight of the frequency in FREX.
     """
 
     def __init__(self, view, by="probability", weight=None):

@@ -111,14 +111,9 @@ def token_topics(
 
 
 class Tokens:
-    """The tokens of a view's documents with their topics.
+    """The tokens of a view's documents with their topics, int32 (n_tokens,).
 
-    Attributes
-    ----------
-    corpus : Corpus
-    topics : ndarray of shape (n_tokens,), int32
-    kind : {"state", "fold_in", "likeliest"}
-        Where the topics come from: see the three cases of `token_topics`.
+    `kind` says where the topics come from, see the three cases of `token_topics`: "state", "fold_in" or "likeliest".
     """
 
     def __init__(self, view):

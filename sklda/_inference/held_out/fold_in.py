@@ -29,7 +29,7 @@ def fold_in(
     estimate="cgs_p",
     cvb0_sweeps=None,
 ):
-    """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by CVB0 and Gibbs sampling with phi fixed.
+    """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by CVB0 and Gibbs sampling; (n_documents, K).
 
     CVB0 gives a distribution of the topic for every distinct word of a document. The topics of the tokens are drawn
     from them. Then follow Gibbs sweeps, and the full conditionals are averaged over the last two thirds of them
@@ -37,19 +37,11 @@ def fold_in(
     `cvb0_sweeps` sweeps. So ``(result + alpha) / (length + sum(alpha))`` is an estimate of the posterior mean of theta
     that converges to it as the number of sweeps grows.
 
+    `topic_word` is phi (K, n_features), each column times any positive factor; `doc_topic_prior` is alpha (1 or
+    n_documents, K). The stream of a document depends only on its words and on `seed`, 64 bits.
+
     Parameters
     ----------
-    corpus : Corpus
-    topic_word : ndarray of shape (n_components, n_features)
-        phi. Each column may be multiplied by any positive factor.
-    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
-        alpha.
-    n_sweeps : int
-        Number of sweeps over each document.
-    seed : int
-        64 bits. The stream of a document depends only on it and on the document's words.
-    n_jobs : int, default=None
-        Number of blocks of 64 documents at a time, as in joblib. Results do not depend on it.
     n_burn_in : int, default=None
         Number of sweeps that are not averaged. None: a third.
     estimate : {"cgs_p", "cgs", "unnormalized"}, default="cgs_p"
@@ -57,12 +49,8 @@ def fold_in(
         without the normalisation of the full conditional; it weighs each token by its probability given the document
         and is no estimate of n_dk.
     cvb0_sweeps : float, default=None
-        Number of sweeps that CVB0 counts for. 0: the mean over the sweeps alone, whose expectation after the burn-in is
-        the exact posterior mean. None: 30 for ``"cgs_p"``, 0 for the other estimates.
-
-    Returns
-    -------
-    ndarray of shape (n_documents, n_components)
+        0: the mean over the sweeps alone, whose expectation after the burn-in is the exact posterior mean. None: 30 for
+        ``"cgs_p"``, 0 for the other estimates.
     """
     keys = corpus.document_keys(seed)
     rows, word_topic, largest = word_rows(corpus, topic_word)

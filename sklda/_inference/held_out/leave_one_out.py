@@ -39,19 +39,11 @@ _BATCHES = 5
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """Log weights of the pieces of documents, in both directions.
+    """Log weights of the pieces of documents, in both directions."""
 
-    Attributes
-    ----------
-    documents : ndarray of shape (n_left_out,)
-    piece_documents : ndarray of shape (n_pieces,)
-        The position in `documents` that each piece belongs to.
-    forward, backward : ndarray of shape (n_pieces, n_draws)
-        Log weights f and b (see the docstring of the module), given the earlier pieces of the document.
-    """
-
-    documents: np.ndarray
-    piece_documents: np.ndarray
+    documents: np.ndarray  # (n_left_out,)
+    piece_documents: np.ndarray  # (n_pieces,): the position in `documents` of each piece
+    # Log weights f and b (see above) given the earlier pieces of the document, (n_pieces, n_draws).
     forward: np.ndarray
     backward: np.ndarray
 
@@ -81,28 +73,11 @@ class LeaveOneOut:
 
 
 def leave_one_out(chain, documents, *, n_draws=100, n_temperatures=30, seed, n_jobs=None):
-    """Draw the log weights of documents, each of which is left out in turn.
+    """Draw the log weights of documents, each of which is left out in turn; a `LeaveOneOut`.
 
-    The chain continues with all documents. For each document there is another chain without the document, whose initial
-    state is a state of the first chain. Its burn-in has a quarter as many sweeps as there are draws.
-
-    Parameters
-    ----------
-    chain : GibbsChain
-        A chain after its burn-in. It makes 5 sweeps for each draw.
-    documents : ndarray of int
-        Indices of the documents to leave out.
-    n_draws : int, default=100
-        Number of draws from each chain. In the chains without a document, there is one sweep for each draw.
-    n_temperatures : int, default=30
-        Number of sweeps over the document in each annealing run.
-    seed : numpy.random.SeedSequence
-    n_jobs : int, default=None
-        Number of documents at a time, as in joblib. Results do not depend on it.
-
-    Returns
-    -------
-    LeaveOneOut
+    The chain, a `GibbsChain` after its burn-in, continues with all documents: 5 sweeps for each draw. For each document
+    there is another chain without the document, whose initial state is a state of the first chain, with one sweep for
+    each draw. Its burn-in has a quarter as many sweeps as there are draws.
     """
     corpus = chain.corpus
     strengths = np.geomspace(_FIRST_STRENGTH, _LAST_STRENGTH, n_temperatures)
@@ -135,18 +110,10 @@ def leave_one_out(chain, documents, *, n_draws=100, n_temperatures=30, seed, n_j
 
 
 def bennett(forward, backward):
-    """log Z such that E exp(forward) = Z and E exp(-backward) = 1 / Z, by Bennett's acceptance ratio.
+    """log Z such that E exp(forward) = Z and E exp(-backward) = 1 / Z, by Bennett's acceptance ratio; (n,).
 
-    Parameters
-    ----------
-    forward, backward : ndarray of shape (n, n_draws)
-        Log weights. Both must have the same number of draws.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The root of sum expit(forward - L) = sum expit(L - backward), which lies between the extremes (Bennett 1976;
-        Meng & Wong 1996, equation 4.1).
+    `forward` and `backward` are log weights (n, n_draws), as many of each. log Z is the root L of sum expit(forward -
+    L) = sum expit(L - backward), which lies between the extremes (Bennett 1976; Meng & Wong 1996, equation 4.1).
     """
     low = np.minimum(forward.min(axis=1), backward.min(axis=1))
     high = np.maximum(forward.max(axis=1), backward.max(axis=1))

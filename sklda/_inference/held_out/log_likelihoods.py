@@ -29,26 +29,12 @@ def log_likelihoods(
     schedule="linear",
     n_jobs=None,
 ):
-    """Estimates of log p(w_d | phi, alpha), in nats, without the multinomial coefficient.
+    """Estimates of log p(w_d | phi, alpha), in nats, without the multinomial coefficient; (n_runs, n_documents).
 
-    The exponentials of the estimates are unbiased. Two methods differ: ``"exact"`` has no Monte Carlo error, and
-    ``"document_completion"`` estimates another quantity.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    topic_word : ndarray of shape (n_components, n_features)
-        phi.
-    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
-        alpha.
-    seed : numpy.random.SeedSequence
-    method, n_temperatures, n_runs, n_particles, schedule, n_jobs
-        See `sklda.metrics.held_out_log_likelihood`.
-
-    Returns
-    -------
-    ndarray of shape (n_runs, n_documents); (1, n_documents) for ``"exact"``
-        0 for an empty document; -inf for a document with a word that has probability 0 in all topics.
+    The exponentials of the estimates are unbiased. Two methods differ: ``"exact"`` has no Monte Carlo error and one
+    row, and ``"document_completion"`` estimates another quantity. 0 for an empty document; -inf for a document with a
+    word that has probability 0 in all topics. `sklda.metrics.held_out_log_likelihood` describes the options; alpha has
+    the shape (1 or n_documents, n_components).
     """
     # One 64-bit seed for each run. The stream of a document depends on this seed and on the document's words only.
     run_seeds = [int(s) for s in seed.generate_state(n_runs, np.uint64)]

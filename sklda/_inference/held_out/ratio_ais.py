@@ -23,25 +23,11 @@ _FIRST_FACTOR = 5
 
 
 def log_ratios(corpus, a, b, *, path, n_temperatures, n_runs, seed, n_jobs=None):
-    """Estimates of log p(w_d | b) - log p(w_d | a), one for each run, by annealing from a to b.
+    """Estimates of log p(w_d | b) - log p(w_d | a) by annealing from a to b, (n_runs, n_documents).
 
-    Parameters
-    ----------
-    corpus : Corpus
-    a, b : (topic_word, doc_topic_prior)
-        phi (n_components, n_features) and alpha (1 or n_documents, n_components). The topics must be aligned, and
-        positive for every word of the corpus.
-    path : {"convex", "geometric"}
-        Arithmetic mean (Foulds & Smyth 2014, equation 6) or geometric mean of the topics. alpha is interpolated
-        linearly in both.
-    n_temperatures, n_runs : int
-    seed : numpy.random.SeedSequence
-    n_jobs : int, default=None
-        Number of blocks of 64 documents at a time, as in joblib.
-
-    Returns
-    -------
-    ndarray of shape (n_runs, n_documents)
+    Each model is a pair of phi (n_components, n_features) and alpha (1 or n_documents, n_components). The topics must
+    be aligned, and positive for every word of the corpus. On the path "convex" topics are arithmetic means (Foulds &
+    Smyth 2014, equation 6), on "geometric" geometric means; alpha is interpolated linearly in both.
     """
     rows, first, largest_a = word_rows(corpus, a[0])
     _, last, largest_b = word_rows(corpus, b[0])
@@ -80,26 +66,11 @@ def _ratio_block(block, last, last_prior, positions, path, stop):
 
 
 def training_curve(corpus, snapshots, doc_topic_prior, *, n_temperatures, n_runs, seed, n_jobs=None):
-    """Estimates of log p(w_d | phi_s, alpha) for every snapshot phi_s, by annealing from one snapshot to the next.
+    """Estimates of log p(w_d | phi_s, alpha) for every snapshot phi_s, (n_runs, n_snapshots, n_documents).
 
-    The first estimate is that of guided AIS. Each later one adds the log weight of the convex path from the snapshot
-    before (iteration-AIS, Foulds & Smyth 2014, section 3.2, which starts from the prior and not from a guide).
-
-    Parameters
-    ----------
-    corpus : Corpus
-    snapshots : sequence of ndarray of shape (n_components, n_features)
-    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
-    n_temperatures : int
-        Between two snapshots. The guided AIS for the first snapshot has five times as many.
-    n_runs : int
-    seed : numpy.random.SeedSequence
-    n_jobs : int, default=None
-        Number of blocks of 64 documents at a time, as in joblib.
-
-    Returns
-    -------
-    ndarray of shape (n_runs, n_snapshots, n_documents)
+    The first estimate is that of guided AIS, with five times as many temperatures. Each later one adds the log weight
+    of the convex path from the snapshot before (iteration-AIS, Foulds & Smyth 2014, section 3.2, which starts from the
+    prior and not from a guide). Alpha has the shape (1 or n_documents, n_components).
     """
     word_topics, log_scales = [], []
     for topic_word in snapshots:

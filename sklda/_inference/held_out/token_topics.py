@@ -10,24 +10,8 @@ from sklda._kernels import LANES, _token_topics
 def draw_topics(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None):
     """Draw the topics of all tokens, p(z | w, phi, alpha): the last state of the sweeps of `fold_in`.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    topic_word : ndarray of shape (n_components, n_features)
-        phi. Each column may be multiplied by any positive factor.
-    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
-        alpha.
-    n_sweeps : int
-        Number of sweeps over each document.
-    seed : int
-        64 bits. The stream of a document depends only on it and on the document's words.
-    n_jobs : int, default=None
-        Number of blocks of 64 documents at a time, as in joblib. Results do not depend on it.
-
-    Returns
-    -------
-    ndarray of shape (n_tokens,), int32
-        -1 for a word that has probability 0 in all topics.
+    The arguments are those of `fold_in`. The result is int32 (n_tokens,); -1 for a word that has probability 0 in all
+    topics.
     """
     keys = corpus.document_keys(seed)
     rows, word_topic, _ = word_rows(corpus, topic_word)
