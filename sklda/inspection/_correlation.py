@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._inference import random
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Seed, Values
 from sklda.inspection._axes import MOST_NAMES, Display, heatmap_size, style_heatmap
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
-from sklda.inspection._ranking import check_count
 from sklda.inspection._view import topic_label, view_documents
 
 
@@ -91,7 +91,7 @@ def topic_correlation(
            [ 0.98,  1.  , -0.99],
            [-1.  , -0.99,  1.  ]])
     """
-    check_count(n_samples, "n_samples")
+    check_int(n_samples, "n_samples", 1)
     return _correlation(view_documents(model, X, collections=collections), n_samples, random_state)
 
 
@@ -108,8 +108,8 @@ def _correlation(found, n_samples, random_state):
     if n_documents < 3:
         raise ValueError(f"a correlation needs at least three documents with words; there are {n_documents}.")
     values, variances = zip(*(_pearson(theta[used]) for theta in thetas), strict=True)
-    between = np.var(values, axis=0, ddof=1) if len(values) > 1 else 0.0
-    total = np.mean(variances, axis=0) + (1 + 1 / len(values)) * between
+    variance_of_draws = np.var(values, axis=0, ddof=1) if len(values) > 1 else 0.0
+    total = np.mean(variances, axis=0) + (1 + 1 / len(values)) * variance_of_draws
     return Bunch(
         correlation=np.mean(values, axis=0),
         std=np.sqrt(total),
@@ -230,7 +230,7 @@ class TopicCorrelationDisplay(Display):
         -------
         TopicCorrelationDisplay
         """
-        check_count(n_samples, "n_samples")
+        check_int(n_samples, "n_samples", 1)
         found = view_documents(estimator, X, feature_names, collections=collections, names=topic_names)
         values = _correlation(found, n_samples, random_state)
         names = [topic_label(found, k, n_words) for k in range(found.n_topics)]

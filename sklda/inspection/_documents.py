@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import (
     BLUE,
@@ -23,7 +24,7 @@ from sklda.inspection._axes import (
     plain_text,
     style_bars,
 )
-from sklda.inspection._ranking import check_count, chosen_topics, largest
+from sklda.inspection._ranking import chosen_topics, largest
 from sklda.inspection._view import document_labels, topic_label, view_documents
 
 # The first is for the chosen topic.
@@ -117,8 +118,8 @@ class TopicDocumentsDisplay(Display):
         -------
         TopicDocumentsDisplay
         """
-        check_count(n_documents, "n_documents")
-        if check_count(n_topics, "n_topics") > len(_COLOURS):
+        check_int(n_documents, "n_documents", 1)
+        if check_int(n_topics, "n_topics", 1) > len(_COLOURS):
             raise ValueError(f"n_topics is at most {len(_COLOURS)}, the number of colours; got {n_topics}.")
         found = view_documents(estimator, X, feature_names, collections=collections, names=topic_names)
         (chosen,) = chosen_topics([topic], found, 1)

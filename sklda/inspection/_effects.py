@@ -12,9 +12,9 @@ from sklda._base import BaseLDA
 from sklda._consensus import ConsensusTopics
 from sklda._design import FormulaDesign, TransformedDesign, WithIntercept
 from sklda._inference import random
+from sklda._inference.arguments import check_int
 from sklda._inference.composition import LinearModels, collinear
 from sklda._inference.held_out.token_topics import draw_topics
-from sklda.inspection._ranking import check_count
 from sklda.inspection._view import view
 from sklda.metrics._models import corpus_and_model, inner_model
 
@@ -112,7 +112,7 @@ class Effects:
     def of(
         cls, X, model, covariates, formula, transformer, n_draws, level, feature_names, topic_names, *, random_state
     ) -> Effects:
-        n_draws = check_count(n_draws, "n_draws")
+        n_draws = check_int(n_draws, "n_draws", 1)
         level = float(check_scalar(level, "level", (int, float), min_val=0, max_val=1, include_boundaries="neither"))
         seed = random.seed_sequence(random_state)
         draws = proportion_draws(X, model, n_draws, seed, feature_names, topic_names)

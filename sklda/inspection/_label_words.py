@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Table, Values
 from sklda._topic_names import label_topics
 from sklda.inspection._axes import Display, plain_text
-from sklda.inspection._ranking import check_count, chosen_topics, largest
+from sklda.inspection._ranking import chosen_topics, largest
 from sklda.inspection._records import frame
 from sklda.inspection._tokens import row_of
 from sklda.inspection._view import document_labels, view
@@ -70,7 +71,7 @@ def label_words(
     counts = found.model._word_topic_counts_.toarray().T
     totals = counts.sum(axis=0)
     rows = []
-    n_words = check_count(n_words, "n_words")
+    n_words = check_int(n_words, "n_words", 1)
     for k in range(found.n_topics) if labels is None else chosen_topics(labels, found, found.n_topics):
         seen = np.flatnonzero(counts[k])
         gain = counts[k, seen] * (np.log(found.topic_word[k, seen]) - np.log(totals[seen] / totals.sum()))
@@ -181,11 +182,11 @@ class DocumentLabelsDisplay(Display):
         theta, own = found.doc_topic[document], found.counts[[document]]
         if not own.nnz:
             raise ValueError(f"document {document} has no words to show.")
-        chosen = largest(theta, check_count(n_labels, "n_labels"))
+        chosen = largest(theta, check_int(n_labels, "n_labels", 1))
         chosen = chosen[theta[chosen] > 0]
         weights = theta[:, None] * found.topic_word[:, own.indices]
         tokens = (own.data * weights / weights.sum(axis=0))[chosen].T
-        shown = largest(tokens.sum(axis=1), check_count(n_words, "n_words"))
+        shown = largest(tokens.sum(axis=1), check_int(n_words, "n_words", 1))
         return cls(
             [found.words[v] for v in own.indices[shown]],
             [found.names[k] for k in chosen],

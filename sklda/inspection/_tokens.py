@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
 from sklda._inference.types import Data, Model, Table, Values
@@ -213,8 +212,6 @@ def likeliest(view, d, words):
 
 def row_of(document, n_documents):
     """`document` as a row number, after checks."""
-    if not isinstance(document, Integral) or isinstance(document, bool):
-        raise TypeError(f"document must be an int, got {document!r}.")
-    if not 0 <= document < n_documents:
+    if not 0 <= check_int(document, "document") < n_documents:
         raise ValueError(f"document must lie between 0 and {n_documents - 1}, got {document}.")
     return int(document)

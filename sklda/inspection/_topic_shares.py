@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import Display, style_bars
-from sklda.inspection._ranking import check_count
 from sklda.inspection._view import topic_label, view
 
 
@@ -96,7 +96,7 @@ class TopicSharesDisplay(Display):
         -------
         TopicSharesDisplay
         """
-        check_count(n_topics, "n_topics")
+        check_int(n_topics, "n_topics", 1)
         found = view(estimator, X, feature_names, names=topic_names)
         order = np.argsort(-found.share, kind="stable")[:n_topics]
         std, stability, found_in = found.of_fit("topic_share_std_"), found.stability, found.found_in

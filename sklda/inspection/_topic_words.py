@@ -9,9 +9,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import PanelsDisplay, plain_text, pyplot, style_bars
-from sklda.inspection._ranking import Ranking, check_count, chosen_topics
+from sklda.inspection._ranking import Ranking, chosen_topics
 from sklda.inspection._view import view
 
 # Characters of a word that are shown.
@@ -102,7 +103,7 @@ class TopicWordsDisplay(PanelsDisplay):
         -------
         TopicWordsDisplay
         """
-        n_words = check_count(n_words, "n_words")
+        n_words = check_int(n_words, "n_words", 1)
         found = view(estimator, X, feature_names, names=topic_names)
         ranking = Ranking(found, by, weight)
         topics = chosen_topics(topics, found, 12)

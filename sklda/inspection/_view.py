@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklda._inference.arguments import distributions, real_numbers
+from sklda._inference.arguments import check_int, distributions, real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
 from sklda._inference.warn import warn
 from sklda._topic_names import distinct, topic_names
 from sklda.inspection._axes import plain_text
-from sklda.inspection._ranking import check_count, largest
+from sklda.inspection._ranking import largest
 from sklda.metrics._models import check_order, feature_names_of, inner_model, topic_proportions, unwrap
 
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
@@ -228,7 +228,7 @@ def _is_training(model, counts):
 
 def topic_label(view, k, n_words=3):
     """The number of a topic, with its name or else its most probable words, as plots show it."""
-    words = [view.words[v] for v in largest(view.topic_word[k], check_count(n_words, "n_words"))]
+    words = [view.words[v] for v in largest(view.topic_word[k], check_int(n_words, "n_words", 1))]
     return plain_text(f"{k}: {' '.join(words) if view.names is None else view.names[k]}", 60)
 
 

@@ -30,11 +30,6 @@ class Combined(NamedTuple):
     downward_bias: float  # by how much `value` is probably too low
 
 
-def chain_means(log_weights):
-    """log of the mean over the runs of each chain, (n_chains,)."""
-    return _log_mean_exp(log_weights)
-
-
 def _log_mean_exp(values):
     """log of the mean of exp(values) over the last axis. The function of scipy.special is slow on small arrays."""
     largest = values.max(axis=-1, keepdims=True)
@@ -45,7 +40,7 @@ def _log_mean_exp(values):
 
 def without_failed_chains(log_weights):
     """The rows of `log_weights` without chains far below the best, unless these are half of all or more."""
-    values, half = chain_means(log_weights), len(log_weights) // 2
+    values, half = _log_mean_exp(log_weights), len(log_weights) // 2
     better = log_weights[np.argsort(values)[half:]]
     deviation = better.std(axis=1, ddof=1).mean() if better.shape[1] > 1 else 0.0
     near = values > values.max() - _FAILED_NATS - _FAILED_DEVIATIONS * deviation
@@ -104,7 +99,7 @@ def _run_means(log_weights, variance, freedom):
     if np.log1p(RELATIVE_VARIANCE * n_runs) < variance:
         correction_error = student_factor(freedom) * variance / np.sqrt(2 * freedom) if freedom else 0.0
         return log_weights.mean(axis=1) + variance / 2, variance / n_runs, correction_error
-    return chain_means(log_weights), _log_mean_exp_std(n_runs, variance) ** 2, 0.0
+    return _log_mean_exp(log_weights), _log_mean_exp_std(n_runs, variance) ** 2, 0.0
 
 
 def _modes_error(values, within):

@@ -11,6 +11,7 @@ from sklda._inference.evidence.cgs_transition import cgs_transition
 from sklda._inference.evidence.chib import chib
 from sklda._inference.evidence.combining import combine_chains
 from sklda._inference.evidence.harmonic_mean import harmonic_mean
+from sklda._inference.held_out.averages import log_mean
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.choice import chain_class
@@ -143,11 +144,7 @@ def runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, st
 def _along_chain(chain, method, n_inner, seed, stop):
     """log of an estimate of p(w) by the next `n_inner` sweeps of a chain."""
     if method == "cgs_transition":
-        return _log_mean(cgs_transition(chain, n_inner, stop))
+        return log_mean(cgs_transition(chain, n_inner, stop))
     if method == "chib":
-        return -_log_mean(chib(chain, n_inner, stop))
-    return -_log_mean(harmonic_mean(chain, n_inner, seed, method.removeprefix("harmonic_mean_"), stop))
-
-
-def _log_mean(log_values):
-    return logsumexp(log_values) - np.log(len(log_values))
+        return -log_mean(chib(chain, n_inner, stop))
+    return -log_mean(harmonic_mean(chain, n_inner, seed, method.removeprefix("harmonic_mean_"), stop))

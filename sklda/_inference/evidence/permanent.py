@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
-from scipy.special import logsumexp
+
+from sklda._inference.held_out.averages import log_mean
 
 # Blocks of up to this many rows are summed exactly, which takes 15 ms at 14 rows and doubles with each row; larger
 # blocks by this many sampled permutations.
@@ -96,6 +97,6 @@ def _block(weights, rng):
             log_weight += np.log(total)
         chosen = (running <= (rng.random(_SAMPLES) * total)[:, None]).sum(axis=1)
         free[samples, np.minimum(chosen, n - 1)] = False
-    value = logsumexp(log_weight) - np.log(_SAMPLES)
+    value = log_mean(log_weight)
     relative = np.exp(log_weight - value).std(ddof=1) / np.sqrt(_SAMPLES)
     return value, relative

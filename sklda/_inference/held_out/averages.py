@@ -28,6 +28,11 @@ def mean_per_token(log_likelihood, lengths, sample_weight=None):
     return fsum(np.where(weight == 0, 0, log_likelihood) * weight) / n_tokens
 
 
+def log_mean(log_values, axis=0):
+    """Log of the mean of ``exp(log_values)`` along an axis."""
+    return logsumexp(log_values, axis=axis) - np.log(np.shape(log_values)[axis])
+
+
 def log_mean_exp(log_weights):
     """Log of the mean of ``exp(log_weights)`` over runs, the first axis, and its standard error by the jackknife.
 
@@ -37,7 +42,7 @@ def log_mean_exp(log_weights):
     there is one run.
     """
     n_runs = len(log_weights)
-    value = logsumexp(log_weights, axis=0) - np.log(n_runs)
+    value = log_mean(log_weights)
     if n_runs == 1:
         return value, np.full_like(value, np.nan)
     reached = np.isfinite(value)

@@ -91,6 +91,13 @@ class DocumentBlock(Aligned):
         return np.zeros(self.n_documents)
 
 
+def document_blocks(corpus, rows, keys, word_topic, doc_topic_prior, offsets=None):
+    """Every `DocumentBlock` of a corpus; `offsets` are those of the documents in `rows`, if it lacks some tokens."""
+    offsets = corpus.offsets if offsets is None else offsets
+    for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS):
+        yield DocumentBlock(rows, offsets, keys, block, word_topic, doc_topic_prior)
+
+
 def prior_of_block(doc_topic_prior, block):
     """The rows of alpha for the documents of a block; the only row if documents share alpha."""
     return doc_topic_prior[block[0] : block[1]] if len(doc_topic_prior) > 1 else doc_topic_prior

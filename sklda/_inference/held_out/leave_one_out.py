@@ -17,10 +17,11 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.held_out.averages import log_mean
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _leave_one_out
@@ -56,11 +57,7 @@ class LeaveOneOut:
 
     def one_sided(self):
         """log L_d from the forward weights alone, and from the backward weights alone; two arrays (n_left_out,)."""
-        log_n = np.log(self.forward.shape[1])
-        return (
-            self._sum(logsumexp(self.forward, axis=1) - log_n),
-            self._sum(log_n - logsumexp(-self.backward, axis=1)),
-        )
+        return self._sum(log_mean(self.forward, axis=1)), self._sum(-log_mean(-self.backward, axis=1))
 
     def jackknife(self):
         """log L_d with each batch of draws left out in turn; (n_batches, n_left_out)."""

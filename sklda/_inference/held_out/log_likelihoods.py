@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._inference.held_out.ais import ais, guided_ais
 from sklda._inference.held_out.chib import chib
-from sklda._inference.held_out.document_block import BLOCK_DOCUMENTS, DocumentBlock, possible_word_rows
+from sklda._inference.held_out.document_block import document_blocks, possible_word_rows
 from sklda._inference.held_out.document_completion import document_completion
 from sklda._inference.held_out.exact import exact
 from sklda._inference.held_out.left_to_right import left_to_right
@@ -56,8 +56,7 @@ def log_likelihoods(
         "particle_filter": partial(particle_filter, n_particles=n_particles),
         "chib": partial(chib, n_sweeps=n_temperatures),
     }[method]
-    blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     keys = [corpus.document_keys(s) for s in run_seeds]
-    tasks = ((DocumentBlock(rows, offsets, k, block, word_topic, doc_topic_prior),) for k in keys for block in blocks)
+    tasks = ((b,) for k in keys for b in document_blocks(corpus, rows, k, word_topic, doc_topic_prior, offsets))
     parts = in_parallel(run, tasks, n_jobs)
     return np.concatenate(parts).reshape(n_runs, corpus.n_documents) + log_scale

@@ -8,6 +8,7 @@ from sklda._inference.held_out.ais import AnnealingState, anneal_between, guided
 from sklda._inference.held_out.document_block import (
     BLOCK_DOCUMENTS,
     DocumentBlock,
+    document_blocks,
     possible_word_rows,
     prior_of_block,
     sum_by_document,
@@ -51,17 +52,8 @@ def log_ratios(corpus, a, b, *, path, n_temperatures, n_runs, seed, n_jobs=None)
 
 def _ratio_block(block, last, last_prior, positions, path, stop):
     state = AnnealingState.initial(block)
-    anneal_between(
-        block,
-        block.word_topic,
-        last,
-        last_prior,
-        positions,
-        state,
-        stop,
-        geometric=path == "geometric",
-        n_burn_in=_BURN_IN,
-    )
+    how = {"geometric": path == "geometric", "n_burn_in": _BURN_IN}
+    anneal_between(block, block.word_topic, last, last_prior, positions, state, stop, **how)
     return state.log_weights
 
 
@@ -77,20 +69,15 @@ def training_curve(corpus, snapshots, doc_topic_prior, *, n_temperatures, n_runs
         rows, word_topic, log_scale = possible_word_rows(corpus, topic_word)
         word_topics.append(word_topic)
         log_scales.append(log_scale)
-    blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     positions = np.linspace(0, 1, n_temperatures + 1)[1:]
     tasks = (
-        (
-            DocumentBlock(rows, corpus.offsets, keys, block, word_topics[0], doc_topic_prior),
-            word_topics,
-            positions,
-            n_temperatures,
-        )
+        (block, word_topics, positions, n_temperatures)
         for keys in (corpus.document_keys(int(s)) for s in seed.generate_state(n_runs, np.uint64))
-        for block in blocks
+        for block in document_blocks(corpus, rows, keys, word_topics[0], doc_topic_prior)
     )
     parts = in_parallel(_curve_block, tasks, n_jobs)
-    runs = [np.concatenate(parts[i : i + len(blocks)], axis=1) for i in range(0, len(parts), len(blocks))]
+    n_blocks = len(parts) // n_runs
+    runs = [np.concatenate(parts[r * n_blocks : (r + 1) * n_blocks], axis=1) for r in range(n_runs)]
     return np.array(runs) + np.array(log_scales)
 
 

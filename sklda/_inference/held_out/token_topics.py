@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklda._inference.held_out.document_block import BLOCK_DOCUMENTS, prior_of_block, word_rows
+from sklda._inference.held_out.document_block import document_blocks, word_rows
 from sklda._inference.parallel import in_parallel
 from sklda._kernels import LANES, _token_topics
 
@@ -15,30 +15,20 @@ def draw_topics(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=N
     """
     keys = corpus.document_keys(seed)
     rows, word_topic, _ = word_rows(corpus, topic_word)
-    tasks = (
-        (rows, corpus.offsets, keys, block, word_topic, doc_topic_prior, n_sweeps)
-        for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS)
-    )
+    tasks = ((block, n_sweeps) for block in document_blocks(corpus, rows, keys, word_topic, doc_topic_prior))
     parts = in_parallel(_draw_block, tasks, n_jobs)
     return np.concatenate(parts) if parts else np.zeros(0, np.int32)
 
 
-def _draw_block(rows, offsets, keys, block, word_topic, doc_topic_prior, n_sweeps, stop):
-    first, last = block
-    own = rows[offsets[first] : offsets[last]]
-    width = word_topic.shape[1]
-    topics = np.full(len(own), -1, np.int32)
+def _draw_block(block, n_sweeps, stop):
+    topics = np.full(len(block.words), -1, np.int32)
     _token_topics.draw_topics(
-        own,
-        offsets[first : last + 1] - offsets[first],
-        keys[first:last],
-        word_topic,
-        prior_of_block(doc_topic_prior, block),
+        *block.arguments,
         n_sweeps,
         topics,
-        np.empty(width, np.float32),
-        np.empty(width, np.int32),
-        np.empty(width // LANES),
+        np.empty(block.width, np.float32),
+        block.counts(),
+        np.empty(block.width // LANES),
         stop.flag,
     )
     return topics
