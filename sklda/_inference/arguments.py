@@ -1,6 +1,7 @@
 """Checks of arguments that several functions share."""
 
 import os
+from numbers import Integral
 
 import numpy as np
 
@@ -59,6 +60,15 @@ def distributions(values, name):
     if not (sums > 0).all():
         raise ValueError(f"{name}[{int(np.argmin(sums))}] holds only zeros: it is not a distribution.")
     return values / sums
+
+
+def check_int(value, name, least=None):
+    """`value` as an int; a TypeError if it is no whole number, a ValueError if it is less than `least`."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an int, got {value!r}.")
+    if least is not None and value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}.")
+    return int(value)
 
 
 def check_choice(value, name, allowed):

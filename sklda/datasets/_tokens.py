@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Sequence
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils import Bunch
 
+from sklda._inference.arguments import check_int
 from sklda._inference.counts import LARGEST_COUNT
 
 
@@ -66,9 +66,7 @@ def count_tokens(
     """
     largest = LARGEST_COUNT - 1
     if n_features is not None:
-        if not isinstance(n_features, Integral) or isinstance(n_features, bool):
-            raise TypeError(f"n_features must be an int, got {n_features!r}.")
-        if not 1 <= n_features <= LARGEST_COUNT:
+        if not 1 <= check_int(n_features, "n_features") <= LARGEST_COUNT:
             raise ValueError(f"n_features must lie between 1 and {LARGEST_COUNT}, got {n_features}.")
         largest = int(n_features) - 1
     words, lengths = _flatten(documents, "documents", largest)
@@ -105,13 +103,9 @@ def _flatten(parts, name, largest):
 
 
 def count_cells(documents, words, shape):
-    """Count the words of tokens.
+    """The counts of words, csr_array, and the order of the tokens by document and then by word.
 
-    Returns
-    -------
-    data : csr_array, int64
-    order : ndarray of int
-        Sorts the tokens by document, then by word; tokens of the same cell keep their order.
+    Tokens of the same cell keep their order.
     """
     cells = documents.astype(np.int64) * shape[1] + words
     order = np.argsort(cells, kind="stable")

@@ -1,4 +1,16 @@
-"""Axes for plots. matplotlib is an optional dependency, imported by the first plot."""
+"""Axes, colours and labels of plots. matplotlib is an optional dependency, imported by the first plot."""
+
+from typing import Any, Self
+
+import numpy as np
+
+# Okabe & Ito (2008): colours that colour-blind readers distinguish.
+ORANGE, SKY, GREEN, PURPLE = "#e69f00", "#56b4e9", "#009e73", "#cc79a7"
+BLUE, VERMILION, YELLOW = "#0072b2", "#d55e00", "#f0e442"
+# Lines and bars of estimates, what is to be seen first, and what is not.
+LINE, ACCENT, MUTED = "#1f5a91", "#c1440e", "#444444"
+# Topics of a heatmap that has names.
+MOST_NAMES = 60
 
 
 def pyplot():
@@ -10,10 +22,79 @@ def pyplot():
     return plt
 
 
-def axes(ax):
-    """The axes to draw on: `ax`, or the axes of a new figure if `ax` is None."""
-    plt = pyplot()
-    return plt.subplots(layout="constrained")[1] if ax is None else ax
+class Display:
+    """A plot on one Axes. A subclass draws it, and says how large a new figure is."""
+
+    ax_: Any
+    figure_: Any
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        Self
+            The display, with the artists as attributes.
+        """
+        return self._plot_on(ax)
+
+    def _plot_on(self, ax, **options):
+        plt = pyplot()
+        if ax is None:
+            ax = plt.subplots(figsize=self._figsize(), layout="constrained")[1]
+        self._draw(ax, **options)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _figsize(self):
+        """Width and height of a new figure in inches; None for those of matplotlib."""
+        return None
+
+
+class PanelsDisplay:
+    """A plot on several Axes. A subclass says which panels there are, makes their Axes, and draws."""
+
+    axes_: Any
+    figure_: Any
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`.
+
+        Parameters
+        ----------
+        ax : sequence of matplotlib Axes, default=None
+            One for every panel, in the order of ``axes_``. None: those of a new figure.
+
+        Returns
+        -------
+        Self
+            The display, with the artists as attributes.
+
+        Raises
+        ------
+        ValueError
+            If `ax` does not hold one Axes for every panel.
+        """
+        return self._plot_on(ax)
+
+    def _plot_on(self, ax):
+        n_panels, wanted = self._panels()
+        axes = self._new_axes() if ax is None else np.ravel(np.asarray(ax, object))
+        if len(axes) != n_panels:
+            raise ValueError(f"ax must hold {wanted}; got {len(axes)}.")
+        self._draw(axes)
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return self
+
+
+def distinct_colours(n):
+    """A colour for each of n lines."""
+    return pyplot().get_cmap("tab10" if n <= 10 else "turbo")(np.linspace(0, 1, max(n, 10)))
 
 
 def style_bars(ax):
@@ -22,6 +103,37 @@ def style_bars(ax):
     ax.xaxis.set_major_formatter("{x:.0%}")
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def style_shares(ax):
+    """Heights are shares in percent, with a legend beside the axes."""
+    ax.yaxis.set_major_formatter("{x:.0%}")
+    ax.spines[["top", "right"]].set_visible(False)
+    legend_beside(ax, fontsize=9)
+
+
+def legend_beside(ax, fontsize):
+    """Add a legend to the right of the axes, where it covers no part of the plot."""
+    ax.legend(frameon=False, fontsize=fontsize, loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def heatmap_size(n):
+    """Width and height of a figure for a heatmap of n topics, in inches."""
+    side = 3 + 0.2 * min(n, 40)
+    return side + 1.5, side
+
+
+def style_heatmap(ax, names, order):
+    """A heatmap of topics by topics, with names on the left and numbers below, if there is room for them."""
+    if len(order) <= MOST_NAMES:
+        ax.set_yticks(range(len(order)), [names[k] for k in order], fontsize=8)
+        ax.set_xticks(range(len(order)), order, fontsize=8, rotation=90)
+    ax.tick_params(length=0)
+
+
+def legend_label(text):
+    """A label that a legend shows: matplotlib leaves out those with an underscore at the start."""
+    return f" {text}" if text.startswith("_") else text
 
 
 def plain_text(name, most=40):

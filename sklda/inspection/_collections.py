@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._inference.types import Data, Model, Values
-from sklda.inspection._axes import plain_text, pyplot
+from sklda.inspection._axes import Display, distinct_colours, legend_label, plain_text, pyplot, style_shares
 from sklda.inspection._groups import as_collections, group_shares
 from sklda.inspection._ranking import chosen_topics
 from sklda.inspection._view import topic_label, view
 
 
-class CollectionTopicsDisplay:
+@dataclass(eq=False, repr=False)
+class CollectionTopicsDisplay(Display):
     """Topic shares of collections, or of other groups of documents, with their errors.
 
     Use `from_estimator` to make one.
@@ -49,16 +51,11 @@ class CollectionTopicsDisplay:
     'topic share, ± standard deviations within one chain'
     """
 
-    def __init__(
-        self,
-        mean: np.ndarray,
-        std: np.ndarray,
-        collections: Values,
-        names: Sequence[str],
-        deviations: str = "standard errors",
-    ) -> None:
-        self.mean, self.std, self.collections, self.names = mean, std, collections, names
-        self.deviations = deviations
+    mean: np.ndarray
+    std: np.ndarray
+    collections: Values
+    names: Sequence[str]
+    deviations: str = "standard errors"
 
     @classmethod
     def from_estimator(
@@ -136,47 +133,30 @@ class CollectionTopicsDisplay:
         -------
         CollectionTopicsDisplay
         """
-        plt = pyplot()
-        if ax is None:
-            ax = plt.subplots(figsize=(9, 5), layout="constrained")[1]
+        return self._plot_on(ax, ordered=ordered)
+
+    def _figsize(self):
+        return 9, 5
+
+    def _draw(self, ax, ordered):
         n_collections, n_topics = self.mean.shape
         labels = [plain_text(label) for label in self.collections]
         if ordered:
             places = np.arange(n_collections)
-            colors = plt.get_cmap("tab10" if n_topics <= 10 else "turbo")(np.linspace(0, 1, max(n_topics, 10)))
-            for k in range(n_topics):
+            for k, colour in enumerate(distinct_colours(n_topics)[:n_topics]):
                 # A small shift for each topic keeps error bars apart.
                 shift = 0.02 * (k - (n_topics - 1) / 2)
-                ax.errorbar(
-                    places + shift,
-                    self.mean[:, k],
-                    self.std[:, k],
-                    color=colors[k],
-                    marker="o",
-                    markersize=4,
-                    capsize=2,
-                    label=self.names[k],
-                )
+                style = {"color": colour, "marker": "o", "markersize": 4, "capsize": 2, "label": self.names[k]}
+                ax.errorbar(places + shift, self.mean[:, k], self.std[:, k], **style)
             ax.set_xticks(places, labels)
         else:
             width = 0.8 / n_collections
-            colors = plt.get_cmap("viridis")(np.linspace(0.05, 0.9, n_collections))
-            for j in range(n_collections):
-                ax.bar(
-                    np.arange(n_topics) + (j - (n_collections - 1) / 2) * width,
-                    self.mean[j],
-                    width,
-                    yerr=self.std[j],
-                    color=colors[j],
-                    error_kw={"elinewidth": 1},
-                    # A legend leaves out labels with an underscore at the start.
-                    label=f" {labels[j]}" if labels[j].startswith("_") else labels[j],
-                )
+            colours = pyplot().get_cmap("viridis")(np.linspace(0.05, 0.9, n_collections))
+            for j, colour in enumerate(colours):
+                places = np.arange(n_topics) + (j - (n_collections - 1) / 2) * width
+                style = {"color": colour, "error_kw": {"elinewidth": 1}, "label": legend_label(labels[j])}
+                ax.bar(places, self.mean[j], width, yerr=self.std[j], **style)
             ax.set_xticks(np.arange(n_topics), self.names, rotation=30, ha="right", rotation_mode="anchor")
         ax.set_ylim(bottom=0)
-        ax.yaxis.set_major_formatter("{x:.0%}")
         ax.set_ylabel(f"topic share, ± {self.deviations}")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        style_shares(ax)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,18 +10,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.diagnostics import diagnose, draws_after
 from sklda._inference.types import Model, Values
-from sklda.inspection._axes import axes, pyplot
+from sklda.inspection._axes import Display, distinct_colours
 
-_PRIORS = "#555555"
 # The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.
 _BEYOND, _ROOM = 0.6, 0.05
 # Chains above this number have no entry in the legend.
 _LEGEND = 10
 
 
-class ConvergenceDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConvergenceDisplay(Display):
     """Traces of the chains of a fit, with R-hat and the effective number of draws.
 
+    The axis shows the range of the draws after burn-in and a little more; the first sweeps may lie below.
     `from_estimator` plots a fitted estimator; the constructor takes the values to plot.
 
     Parameters
@@ -68,20 +70,11 @@ class ConvergenceDisplay:
     (2, 'log joint (nats per token)')
     """
 
-    def __init__(
-        self,
-        *,
-        trace: Values,
-        n_burn_in: int,
-        quantity: str = "log_joint",
-        n_tokens: int | None = None,
-        best_chain: int | None = None,
-    ) -> None:
-        self.trace = trace
-        self.n_burn_in = n_burn_in
-        self.quantity = quantity
-        self.n_tokens = n_tokens
-        self.best_chain = best_chain
+    trace: Values
+    n_burn_in: int
+    quantity: str = "log_joint"
+    n_tokens: int | None = None
+    best_chain: int | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Model, *, quantity: str = "log_joint", ax: Any = None) -> Self:
@@ -120,51 +113,33 @@ class ConvergenceDisplay:
             best_chain=getattr(estimator, "best_chain_", None),
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Plot the trace of every chain.
-
-        The axis shows the range of the draws after burn-in and a little more. The first sweeps may lie below.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The display, with the artists as attributes.
-        """
+    def _draw(self, ax):
         trace = np.atleast_2d(np.asarray(self.trace, dtype=np.float64))
         scale = self.n_tokens if self.quantity == "log_joint" else None
         trace = trace if scale is None else trace / scale
         self.diagnosis_ = diagnose({self.quantity: trace}, self.n_burn_in)[self.quantity]
-        self.ax_ = axes(ax)
-        self.figure_ = self.ax_.figure
-        self._draw(trace)
+        self._draw_traces(ax, trace)
         unit = " (nats per token)" if scale is not None else " (nats)" if self.quantity == "log_joint" else ""
-        self.ax_.set(xlabel="sweep", ylabel=self.quantity.replace("_", " ") + unit, title=self._title(trace))
-        return self
+        ax.set(xlabel="sweep", ylabel=self.quantity.replace("_", " ") + unit, title=self._title(trace))
 
-    def _draw(self, trace):
+    def _draw_traces(self, ax, trace):
         n_chains, n_sweeps = trace.shape
-        colors = pyplot().get_cmap("tab10" if n_chains <= _LEGEND else "turbo")(np.linspace(0, 1, max(n_chains, 10)))
         self.lines_ = []
-        for c, (values, color) in enumerate(zip(trace, colors, strict=False)):
+        for c, (values, color) in enumerate(zip(trace, distinct_colours(n_chains), strict=False)):
             best = c == self.best_chain
             label = f"chain {c}" + ", the topics' chain" * best if n_chains <= _LEGEND else None
             options = {"color": color, "lw": 1.5 if best else 0.9, "zorder": 2.5 if best else 2}
-            self.lines_ += self.ax_.plot(np.arange(1, n_sweeps + 1), values, label=label, **options)
+            self.lines_ += ax.plot(np.arange(1, n_sweeps + 1), values, label=label, **options)
         self.burn_in_ = None
         if self.n_burn_in:
-            line = {"color": _PRIORS, "lw": 1, "ls": "--", "zorder": 1.5, "label": "end of burn-in"}
-            self.burn_in_ = self.ax_.axvline(self.n_burn_in + 0.5, **line)
-        if self.ax_.get_legend_handles_labels()[0]:
-            self.ax_.legend(loc="lower right", frameon=False)
+            line = {"color": "#555555", "lw": 1, "ls": "--", "zorder": 1.5, "label": "end of burn-in"}
+            self.burn_in_ = ax.axvline(self.n_burn_in + 0.5, **line)
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(loc="lower right", frameon=False)
         low, high = (f(trace[:, self.n_burn_in :], initial=-s * np.inf) for f, s in ((np.nanmin, -1), (np.nanmax, 1)))
         if low < high:
             reach, room = _BEYOND * (high - low), _ROOM * (high - low)
-            self.ax_.set_ylim(max(low - reach, np.nanmin(trace)) - room, min(high + reach, np.nanmax(trace)) + room)
+            ax.set_ylim(max(low - reach, np.nanmin(trace)) - room, min(high + reach, np.nanmax(trace)) + room)
 
     def _title(self, trace):
         found, n_draws = self.diagnosis_, draws_after(self.n_burn_in, trace).size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,14 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._inference import random
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Seed, Values
-from sklda.inspection._axes import pyplot
+from sklda.inspection._axes import MOST_NAMES, Display, heatmap_size, style_heatmap
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
-from sklda.inspection._ranking import check_count
 from sklda.inspection._view import topic_label, view_documents
-
-# Topics of a heatmap that has names and marks.
-_MOST_NAMES = 60
 
 
 def topic_correlation(
@@ -93,7 +91,7 @@ def topic_correlation(
            [ 0.98,  1.  , -0.99],
            [-1.  , -0.99,  1.  ]])
     """
-    check_count(n_samples, "n_samples")
+    check_int(n_samples, "n_samples", 1)
     return _correlation(view_documents(model, X, collections=collections), n_samples, random_state)
 
 
@@ -110,8 +108,8 @@ def _correlation(found, n_samples, random_state):
     if n_documents < 3:
         raise ValueError(f"a correlation needs at least three documents with words; there are {n_documents}.")
     values, variances = zip(*(_pearson(theta[used]) for theta in thetas), strict=True)
-    between = np.var(values, axis=0, ddof=1) if len(values) > 1 else 0.0
-    total = np.mean(variances, axis=0) + (1 + 1 / len(values)) * between
+    variance_of_draws = np.var(values, axis=0, ddof=1) if len(values) > 1 else 0.0
+    total = np.mean(variances, axis=0) + (1 + 1 / len(values)) * variance_of_draws
     return Bunch(
         correlation=np.mean(values, axis=0),
         std=np.sqrt(total),
@@ -148,10 +146,12 @@ def _pearson(theta):
     return r, variance
 
 
-class TopicCorrelationDisplay:
+@dataclass(eq=False, repr=False)
+class TopicCorrelationDisplay(Display):
     """Correlations between the proportions of topics, as a heatmap ordered by clustering.
 
-    `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    Its colours end at the strongest correlation of two different topics. `from_estimator` plots a fitted model; the
+    constructor takes the values to plot.
 
     Parameters
     ----------
@@ -182,15 +182,11 @@ class TopicCorrelationDisplay:
     ['0: 0 1 2', '1: 1 0 2', '2: 2 0 1']
     """
 
-    def __init__(
-        self,
-        correlation: Values,
-        order: Sequence[int],
-        names: Sequence[str],
-        std: Values | None = None,
-        neutral: Values | None = None,
-    ) -> None:
-        self.correlation, self.order, self.names, self.std, self.neutral = correlation, order, names, std, neutral
+    correlation: Values
+    order: Sequence[int]
+    names: Sequence[str]
+    std: Values | None = None
+    neutral: Values | None = None
 
     @classmethod
     def from_estimator(
@@ -234,7 +230,7 @@ class TopicCorrelationDisplay:
         -------
         TopicCorrelationDisplay
         """
-        check_count(n_samples, "n_samples")
+        check_int(n_samples, "n_samples", 1)
         found = view_documents(estimator, X, feature_names, collections=collections, names=topic_names)
         values = _correlation(found, n_samples, random_state)
         names = [topic_label(found, k, n_words) for k in range(found.n_topics)]
@@ -244,41 +240,25 @@ class TopicCorrelationDisplay:
         order = leaf_order(cluster_tree(distances))
         return cls(values.correlation, order, names, values.std, values.neutral).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the heatmap. Its colours end at the strongest correlation of two different topics.
+    def _figsize(self):
+        return heatmap_size(len(self.order))
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicCorrelationDisplay
-        """
+    def _draw(self, ax):
         order = np.asarray(self.order)
-        n, place = len(order), np.ix_(order, order)
+        place = np.ix_(order, order)
         values = np.asarray(self.correlation, dtype=np.float64)[place].copy()
-        if ax is None:
-            side = 3 + 0.2 * min(n, 40)
-            ax = pyplot().subplots(figsize=(side + 1.5, side), layout="constrained")[1]
         np.fill_diagonal(values, np.nan)
         strongest = np.nanmax(np.abs(values)) if np.isfinite(values).any() else 1
         strongest = strongest if strongest > 0 else 1
         self.image_ = ax.imshow(values, cmap="RdBu_r", vmin=-strongest, vmax=strongest)
+        style_heatmap(ax, self.names, order)
         self.dots_ = None
-        if n <= _MOST_NAMES:
-            ax.set_yticks(range(n), [self.names[k] for k in order], fontsize=8)
-            ax.set_xticks(range(n), order, fontsize=8, rotation=90)
-            if self.std is not None:
-                self.dots_ = ax.scatter(*np.nonzero(self._clear()[place])[::-1], s=4, color="black")
+        if self.std is not None and len(order) <= MOST_NAMES:
+            self.dots_ = ax.scatter(*np.nonzero(self._clear()[place])[::-1], s=4, color="black")
         reference = "0" if self.neutral is None else "topics that do not depend on each other"
         marks = "" if self.dots_ is None else f"; dots: two standard errors from {reference}"
         ax.set_xlabel("topic" + marks, fontsize=9)
-        ax.tick_params(length=0)
         ax.figure.colorbar(self.image_, ax=ax, label="correlation of proportions", shrink=0.7)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _clear(self):
         """Which correlations clearly differ from those of topics that do not depend on each other, an array of bool."""

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
-from sklda.inspection._axes import plain_text, pyplot, style_bars
-from sklda.inspection._ranking import check_count, chosen_topics, largest
+from sklda.inspection._axes import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    YELLOW,
+    Display,
+    legend_beside,
+    plain_text,
+    style_bars,
+)
+from sklda.inspection._ranking import chosen_topics, largest
 from sklda.inspection._view import document_labels, topic_label, view_documents
 
-# Okabe & Ito (2008): colours that colour-blind readers distinguish. The first is for the chosen topic.
-_COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#0072b2", "#d55e00", "#f0e442")
+# The first is for the chosen topic.
+_COLOURS = (ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW)
 _OTHER = "0.75"
 
 
-class TopicDocumentsDisplay:
+@dataclass(eq=False, repr=False)
+class TopicDocumentsDisplay(Display):
     """The documents with the largest proportion of a topic, as bars of their topic proportions.
 
-    `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    Error bars have two posterior standard deviations in both directions. `from_estimator` plots a fitted model; the
+    constructor takes the values to plot.
 
     Parameters
     ----------
@@ -51,10 +67,10 @@ class TopicDocumentsDisplay:
     ['1', '2']
     """
 
-    def __init__(
-        self, proportions: Values, names: Sequence[str], topics: Sequence[Any], std: Values | None = None
-    ) -> None:
-        self.proportions, self.names, self.topics, self.std = proportions, names, topics, std
+    proportions: Values
+    names: Sequence[str]
+    topics: Sequence[Any]
+    std: Values | None = None
 
     @classmethod
     def from_estimator(
@@ -102,8 +118,8 @@ class TopicDocumentsDisplay:
         -------
         TopicDocumentsDisplay
         """
-        check_count(n_documents, "n_documents")
-        if check_count(n_topics, "n_topics") > len(_COLOURS):
+        check_int(n_documents, "n_documents", 1)
+        if check_int(n_topics, "n_topics", 1) > len(_COLOURS):
             raise ValueError(f"n_topics is at most {len(_COLOURS)}, the number of colours; got {n_topics}.")
         found = view_documents(estimator, X, feature_names, collections=collections, names=topic_names)
         (chosen,) = chosen_topics([topic], found, 1)
@@ -120,22 +136,12 @@ class TopicDocumentsDisplay:
             None if std is None else np.asarray(std)[rows, chosen],
         ).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the bars. Error bars have two posterior standard deviations in both directions.
+    def _figsize(self):
+        return 9, 1.2 + 0.3 * len(self.names)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicDocumentsDisplay
-        """
+    def _draw(self, ax):
         proportions = np.asarray(self.proportions, dtype=np.float64)
         places = np.arange(len(proportions))
-        if ax is None:
-            ax = pyplot().subplots(figsize=(9, 1.2 + 0.3 * len(places)), layout="constrained")[1]
         left = np.zeros(len(places))
         self.bars_ = []
         columns = [*proportions.T, np.maximum(1 - proportions.sum(axis=1), 0)]
@@ -149,6 +155,4 @@ class TopicDocumentsDisplay:
         ax.set_yticks(places, map(plain_text, self.names))
         ax.set(xlabel="topic proportion", xlim=(0, 1))
         style_bars(ax)
-        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        legend_beside(ax, fontsize=8)

@@ -12,9 +12,9 @@ from sklda._base import BaseLDA
 from sklda._consensus import ConsensusTopics
 from sklda._design import FormulaDesign, TransformedDesign, WithIntercept
 from sklda._inference import random
+from sklda._inference.arguments import check_int
 from sklda._inference.composition import LinearModels, collinear
 from sklda._inference.held_out.token_topics import draw_topics
-from sklda.inspection._ranking import check_count
 from sklda.inspection._view import view
 from sklda.metrics._models import corpus_and_model, inner_model
 
@@ -26,43 +26,20 @@ _LARGEST = 1e100
 
 @dataclass
 class ProportionDraws:
-    """Draws of theta.
-
-    Attributes
-    ----------
-    view : View
-    theta : iterator of ndarray of shape (n_documents, n_topics)
-        NaN in the columns of topics that a fit does not have.
-    weight : float
-        The mean over documents of n_d / (n_d + alpha_0), n_d the number of tokens and alpha_0 the sum of alpha.
-    groups : ndarray of shape (n_documents, n_groups) or None
-        The columns that the prior of theta knows.
-    """
+    """Draws of theta."""
 
     view: Any
-    theta: Any
-    weight: float
-    groups: Any = None
+    theta: Any  # iterator of (n_documents, n_topics); NaN in the columns of topics that a fit does not have
+    weight: float  # mean of n_d / (n_d + alpha_0), with n_d tokens and alpha_0 the sum of alpha
+    groups: Any = None  # (n_documents, n_groups): the columns that the prior of theta knows
 
 
 def proportion_draws(X, model, n_draws, seed, feature_names=None, topic_names=None):
-    """Draws of theta of documents.
+    """`ProportionDraws` of documents.
 
     For the documents of a fit by this package, they are posterior draws of all chains in turn. For other documents and
     models, the topics of all tokens are drawn given phi and alpha of the model, and theta given these. The draws of
     `ConsensusTopics` are those of its fits in turn.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix, or whatever a pipeline takes
-    model : estimator, Pipeline, search, or pair (topic_word, doc_topic_prior)
-    n_draws : int
-    seed : numpy.random.SeedSequence
-    feature_names : sequence of str, default=None
-
-    Returns
-    -------
-    ProportionDraws
     """
     if X is None:
         raise ValueError("topic_effects needs the documents to which the covariates belong: give X.")
@@ -122,21 +99,10 @@ def _of_fits(X, consensus, found, n_draws, seed):
 
 @dataclass
 class Effects:
-    """Linear models of topic proportions on covariates.
-
-    Attributes
-    ----------
-    view : View
-    design : object
-        Makes the columns from covariates.
-    covariates : as given
-    models : LinearModels
-    attenuation : float
-    level : float
-    """
+    """Linear models of topic proportions on covariates."""
 
     view: Any
-    design: Any
+    design: Any  # makes the columns from covariates
     covariates: Any
     models: LinearModels
     attenuation: float
@@ -146,7 +112,7 @@ class Effects:
     def of(
         cls, X, model, covariates, formula, transformer, n_draws, level, feature_names, topic_names, *, random_state
     ) -> Effects:
-        n_draws = check_count(n_draws, "n_draws")
+        n_draws = check_int(n_draws, "n_draws", 1)
         level = float(check_scalar(level, "level", (int, float), min_val=0, max_val=1, include_boundaries="neither"))
         seed = random.seed_sequence(random_state)
         draws = proportion_draws(X, model, n_draws, seed, feature_names, topic_names)

@@ -22,21 +22,7 @@ MAX_NAME = 200
 
 
 def page_data(view, *, documents=None, document_names=None, groups=None):
-    """All that the page shows.
-
-    Parameters
-    ----------
-    view : View
-        With documents.
-    documents : sequence of n_documents str, default=None
-        Texts.
-    document_names : sequence of n_documents str, default=None
-    groups : sequence of n_documents labels, default=None
-
-    Returns
-    -------
-    dict
-    """
+    """All that the page shows of a `View` with documents, a dict. `documents` are texts."""
     notes = []
     topics = _largest_of(view.share, MAX_TOPICS, "topics", "The largest are shown.", notes)
     words = _Words(view, topics, notes)

@@ -10,21 +10,12 @@ from sklda.metrics._models import unwrap
 
 @dataclass
 class GroupShares:
-    """Shares of topics in groups.
+    """Shares of topics in groups."""
 
-    Attributes
-    ----------
-    labels : list
-        Sorted, if they have an order; otherwise by type and text.
-    mean, std : ndarray of shape (n_groups, n_components)
-    kind : {"mixture", "sample"}
-        ``"mixture"``: posterior means and standard deviations of the model. ``"sample"``: shares in the tokens of the
-        documents, and their standard errors.
-    """
-
-    labels: list
-    mean: np.ndarray
+    labels: list  # sorted, if they have an order; otherwise by type and text
+    mean: np.ndarray  # (n_groups, n_components)
     std: np.ndarray
+    # "mixture": posterior means and standard deviations of the model; "sample": shares in the tokens, and their errors.
     kind: str
 
 
@@ -39,22 +30,10 @@ def as_collections(model, groups):
 def group_shares(view, groups=None):
     """Shares of topics in the tokens of groups of documents, or the mixtures of a model that has collections.
 
-    Parameters
-    ----------
-    view : View
-    groups : sequence of n_documents hashable labels, or None
-        None, or labels that are all among the collections of the fit: the model's mixtures, if it has some. Documents
-        whose label is missing are one group, None.
-
-    Returns
-    -------
-    GroupShares or None
-        None if there are no groups.
-
-    Notes
-    -----
-    The share of topic k in a group is the ratio ``sum_d n_d theta_dk / sum_d n_d``. Its standard error is that of a
-    ratio estimator, with the documents of the group as the sample; NaN in a group of one document.
+    None if there are no groups. The mixtures if `groups` is None, or all labels are among the collections of the fit.
+    Documents whose label is missing are one group, None. The share of topic k in a group is the ratio
+    ``sum_d n_d theta_dk / sum_d n_d``. Its standard error is that of a ratio estimator, with the documents of the group
+    as the sample; NaN in a group of one document.
     """
     mixtures = getattr(view.model, "collection_topic_", None)
     if groups is None:

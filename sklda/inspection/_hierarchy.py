@@ -8,10 +8,9 @@ from scipy.spatial.distance import squareform
 from sklearn.metrics import silhouette_samples
 from sklearn.utils import Bunch
 
-from sklda._inference.arguments import check_choice
+from sklda._inference.arguments import check_choice, check_int
 from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model
-from sklda.inspection._ranking import check_count
 from sklda.inspection._view import view, view_documents
 
 LINKAGES = ("average", "complete", "single", "weighted")
@@ -85,7 +84,7 @@ def topic_hierarchy(
     check_choice(linkage_method, "linkage_method", LINKAGES)
     rows = view(model).topic_word if of == "topics" else view_documents(model, X).whole_documents
     n = len(rows)
-    if n_clusters is not None and check_count(n_clusters, "n_clusters") > n:
+    if n_clusters is not None and check_int(n_clusters, "n_clusters", 1) > n:
         raise ValueError(f"n_clusters is {n_clusters}; there are only {n} {of}.")
     distances = jensen_shannon(rows)
     tree = cluster_tree(distances, linkage_method)

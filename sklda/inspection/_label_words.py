@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Table, Values
 from sklda._topic_names import label_topics
-from sklda.inspection._axes import plain_text, pyplot
-from sklda.inspection._ranking import check_count, chosen_topics, largest
+from sklda.inspection._axes import Display, plain_text
+from sklda.inspection._ranking import chosen_topics, largest
 from sklda.inspection._records import frame
 from sklda.inspection._tokens import row_of
 from sklda.inspection._view import document_labels, view
@@ -69,7 +71,7 @@ def label_words(
     counts = found.model._word_topic_counts_.toarray().T
     totals = counts.sum(axis=0)
     rows = []
-    n_words = check_count(n_words, "n_words")
+    n_words = check_int(n_words, "n_words", 1)
     for k in range(found.n_topics) if labels is None else chosen_topics(labels, found, found.n_topics):
         seen = np.flatnonzero(counts[k])
         gain = counts[k, seen] * (np.log(found.topic_word[k, seen]) - np.log(totals[seen] / totals.sum()))
@@ -86,8 +88,9 @@ def label_words(
     )
 
 
-class DocumentLabelsDisplay:
-    """The words of a document, and the labels for which they speak.
+@dataclass(eq=False, repr=False)
+class DocumentLabelsDisplay(Display):
+    """The words of a document, a row for each, and the labels for which they speak, a column for each.
 
     Use `from_estimator` to make one.
 
@@ -120,11 +123,11 @@ class DocumentLabelsDisplay:
     (3, 2)
     """
 
-    def __init__(
-        self, words: Sequence[Any], labels: Sequence[Any], tokens: np.ndarray, proportions: np.ndarray, title: str = ""
-    ) -> None:
-        self.words, self.labels, self.tokens = words, labels, tokens
-        self.proportions, self.title = proportions, title
+    words: Sequence[Any]
+    labels: Sequence[Any]
+    tokens: np.ndarray
+    proportions: np.ndarray
+    title: str = ""
 
     @classmethod
     def from_estimator(
@@ -179,11 +182,11 @@ class DocumentLabelsDisplay:
         theta, own = found.doc_topic[document], found.counts[[document]]
         if not own.nnz:
             raise ValueError(f"document {document} has no words to show.")
-        chosen = largest(theta, check_count(n_labels, "n_labels"))
+        chosen = largest(theta, check_int(n_labels, "n_labels", 1))
         chosen = chosen[theta[chosen] > 0]
         weights = theta[:, None] * found.topic_word[:, own.indices]
         tokens = (own.data * weights / weights.sum(axis=0))[chosen].T
-        shown = largest(tokens.sum(axis=1), check_count(n_words, "n_words"))
+        shown = largest(tokens.sum(axis=1), check_int(n_words, "n_words", 1))
         return cls(
             [found.words[v] for v in own.indices[shown]],
             [found.names[k] for k in chosen],
@@ -192,21 +195,10 @@ class DocumentLabelsDisplay:
             f"document {document_labels(document_names, found.counts.shape[0])[document]}",
         ).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw a row for every word and a column for every label.
+    def _figsize(self):
+        return 2.2 + 1.1 * len(self.labels), 1.2 + 0.22 * max(len(self.words), 1)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None: a new figure.
-
-        Returns
-        -------
-        DocumentLabelsDisplay
-        """
-        if ax is None:
-            size = 2.2 + 1.1 * len(self.labels), 1.2 + 0.22 * max(len(self.words), 1)
-            ax = pyplot().subplots(figsize=size, layout="constrained")[1]
+    def _draw(self, ax):
         image = ax.imshow(self.tokens, cmap="Blues", vmin=0, aspect="auto")
         ax.set_yticks(range(len(self.words)), [plain_text(word, 24) for word in self.words])
         names = [
@@ -217,8 +209,6 @@ class DocumentLabelsDisplay:
         ax.tick_params(length=0)
         ax.set_xlabel(plain_text(self.title, 60))
         ax.figure.colorbar(image, ax=ax, label="expected tokens with the label")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _labelled_view(model, X, feature_names, topic_names):

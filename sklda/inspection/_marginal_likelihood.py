@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,12 +12,9 @@ from sklearn.utils import check_scalar
 
 from sklda._inference.arguments import check_choice
 from sklda._inference.types import Model, Values
-from sklda.inspection._axes import axes
+from sklda.inspection._axes import ACCENT, LINE, MUTED, Display, pyplot
 from sklda.inspection._prior_axes import (
-    ACCENT,
     LABELS,
-    LINE,
-    MUTED,
     PRIORS,
     around,
     check_has_curve,
@@ -35,7 +33,8 @@ _DEEPEST = 0.6
 _NAMES = {"statistical": "statistical", "monte_carlo": "Monte Carlo"}
 
 
-class MarginalLikelihoodDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class MarginalLikelihoodDisplay(Display):
     """The marginal likelihood of the priors, m(h) with h = (alpha, eta), with confidence regions of its maximum.
 
     `from_estimator` plots a fitted estimator; the constructor takes the values to plot.
@@ -87,26 +86,14 @@ class MarginalLikelihoodDisplay:
     'log'
     """
 
-    def __init__(
-        self,
-        *,
-        doc_topic_priors: Values,
-        topic_word_priors: Values,
-        log_marginal_likelihood: Values,
-        maximum: tuple[float, float],
-        std: Values | None = None,
-        ellipses: Sequence[Any] = (),
-        grid: tuple[Values, Values] | None = None,
-        occupancy: Values | None = None,
-    ) -> None:
-        self.doc_topic_priors = doc_topic_priors
-        self.topic_word_priors = topic_word_priors
-        self.log_marginal_likelihood = log_marginal_likelihood
-        self.maximum = maximum
-        self.std = std
-        self.ellipses = ellipses
-        self.grid = grid
-        self.occupancy = occupancy
+    doc_topic_priors: Values
+    topic_word_priors: Values
+    log_marginal_likelihood: Values
+    maximum: tuple[float, float]
+    std: Values | None = None
+    ellipses: Sequence[Any] = ()
+    grid: tuple[Values, Values] | None = None
+    occupancy: Values | None = None
 
     @classmethod
     def from_estimator(
@@ -178,31 +165,28 @@ class MarginalLikelihoodDisplay:
             The display, with the artists as attributes.
         """
         check_choice(kind, "kind", ("contour", *PRIORS))
-        self.ax_ = axes(ax)
-        self.figure_ = self.ax_.figure
+        return self._plot_on(ax, kind=kind)
+
+    def _draw(self, ax, kind):
         self.contours_, self.line_, self.band_ = None, None, None
-        self.ellipses_: list[Any] = []
+        self.ellipses_ = []
         below = np.asarray(self.log_marginal_likelihood) - np.max(self.log_marginal_likelihood)
-        self.ax_.set_xscale("log")
+        ax.set_xscale("log")
         if kind == "contour":
-            self._contours(below)
+            self._contours(ax, below)
         else:
-            self._slice(below, kind)
-        return self
+            self._slice(ax, below, kind)
 
-    def _contours(self, below):
-        from matplotlib import colormaps
-
-        ax = self.ax_
+    def _contours(self, ax, below):
         alpha, eta = np.asarray(self.doc_topic_priors), np.asarray(self.topic_word_priors)
         ax.set_yscale("log")
         drops = _DROPS[: np.searchsorted(_DROPS, -below.min()) + 1]
         levels = -drops[::-1] if len(drops) > 1 else [-1e-9, 0]
-        colors = colormaps["Blues"](np.linspace(0, _DEEPEST, len(levels)))
+        colors = pyplot().get_cmap("Blues")(np.linspace(0, _DEEPEST, len(levels)))
         self.contours_ = ax.contourf(alpha, eta, below.T, levels, colors=colors, extend="min")
-        self.figure_.colorbar(self.contours_, ax=ax, label="nats below the maximum")
+        ax.figure.colorbar(self.contours_, ax=ax, label="nats below the maximum")
         if self.grid is not None:
-            self._grid()
+            self._grid(ax)
         for ellipse in self.ellipses:
             style = {"statistical": "-", "monte_carlo": ":"}[ellipse.kind]
             label = f"{ellipse.level:.0%} {_NAMES[ellipse.kind]} region"
@@ -214,7 +198,7 @@ class MarginalLikelihoodDisplay:
             log_axis(axis)
         legend_below(ax)
 
-    def _grid(self):
+    def _grid(self, ax):
         alpha, eta = (part.ravel() for part in np.meshgrid(*self.grid, indexing="ij"))
         share = np.full(eta.shape, 1 / len(eta)) if self.occupancy is None else np.ravel(self.occupancy)
         seen = share > 0
@@ -223,12 +207,12 @@ class MarginalLikelihoodDisplay:
         typical = ascending[np.searchsorted(np.cumsum(ascending), 0.5 * share.sum())]
         size = np.minimum(_DOT * share[seen] / typical, 2 * _DOT)
         label = "grid" if self.occupancy is None else "grid, area by visits"
-        self.ax_.scatter(alpha[seen], eta[seen], size, color=MUTED, lw=0, label=label)
+        ax.scatter(alpha[seen], eta[seen], size, color=MUTED, lw=0, label=label)
         if not seen.all():
-            self.ax_.scatter(alpha[~seen], eta[~seen], 18, color=MUTED, marker="x", lw=1, label="never visited")
+            ax.scatter(alpha[~seen], eta[~seen], 18, color=MUTED, marker="x", lw=1, label="never visited")
 
-    def _slice(self, below, along):
-        ax, axis = self.ax_, PRIORS.index(along)
+    def _slice(self, ax, below, along):
+        axis = PRIORS.index(along)
         priors = [np.asarray(self.doc_topic_priors), np.asarray(self.topic_word_priors)]
         fixed = int(np.argmin(np.abs(np.log(priors[1 - axis] / self.maximum[1 - axis]))))
         x, y = priors[axis], np.take(below, fixed, axis=1 - axis)

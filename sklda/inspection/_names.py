@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model
 from sklda._topic_names import distinct
-from sklda.inspection._ranking import check_count, largest
+from sklda.inspection._ranking import largest
 from sklda.inspection._view import view
 
 
@@ -54,7 +55,7 @@ def name_topics(
     >>> name_topics(topics, n_words=1, feature_names=["the", "cat", "sleeps"])
     ['cat', 'sleeps']
     """
-    return suggested_names(view(model, X, feature_names), check_count(n_words, "n_words"))
+    return suggested_names(view(model, X, feature_names), check_int(n_words, "n_words", 1))
 
 
 def suggested_names(found, n_words=3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,10 +11,9 @@ from sklearn.utils import check_scalar
 
 from sklda._inference.arguments import check_choice
 from sklda._inference.types import Model, Values
-from sklda.inspection._axes import axes
+from sklda.inspection._axes import MUTED, Display
 from sklda.inspection._prior_axes import (
     LABELS,
-    MUTED,
     PRIORS,
     around,
     check_has_curve,
@@ -24,7 +24,8 @@ from sklda.inspection._prior_axes import (
 )
 
 
-class PosteriorExpectationDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class PosteriorExpectationDisplay(Display):
     """A posterior expectation I(h) as a function of one prior, with bands that hold for all h simultaneously.
 
     The line is dotted where the band is infinite because there are too few effective draws. `from_estimator` plots a
@@ -70,26 +71,14 @@ class PosteriorExpectationDisplay:
     2
     """
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        along: Literal["doc_topic_prior", "topic_word_prior"],
-        priors: Values,
-        fixed: Values,
-        value: Values,
-        low: Values,
-        high: Values,
-        maximum: tuple[float, float] | None = None,
-    ) -> None:
-        self.name = name
-        self.along = along
-        self.priors = priors
-        self.fixed = fixed
-        self.value = value
-        self.low = low
-        self.high = high
-        self.maximum = maximum
+    name: str
+    along: Literal["doc_topic_prior", "topic_word_prior"]
+    priors: Values
+    fixed: Values
+    value: Values
+    low: Values
+    high: Values
+    maximum: tuple[float, float] | None = None
 
     @classmethod
     def from_estimator(
@@ -144,22 +133,8 @@ class PosteriorExpectationDisplay:
             name=name, along=along, priors=priors, fixed=fixed, value=value, low=low, high=high, maximum=maximum
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Plot the posterior expectation.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None: the axes of a new figure.
-
-        Returns
-        -------
-        PosteriorExpectationDisplay
-            The display, with the artists as attributes.
-        """
+    def _draw(self, ax):
         axis = PRIORS.index(check_choice(self.along, "along", PRIORS))
-        self.ax_ = ax = axes(ax)
-        self.figure_ = ax.figure
         self.lines_, self.bands_ = [], []
         x = np.asarray(self.priors)
         other = LABELS[PRIORS[1 - axis]].split()[1]
@@ -180,4 +155,3 @@ class PosteriorExpectationDisplay:
         ax.set(xlim=(x[0], x[-1]), xlabel=LABELS[self.along], ylabel=f"posterior expectation of {self.name}")
         log_axis(ax.xaxis)
         legend_below(ax)
-        return self

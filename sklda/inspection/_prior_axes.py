@@ -7,7 +7,6 @@ from sklda._inference.arguments import real_numbers
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
 LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"topic_word_prior $\eta$"}
-LINE, ACCENT, MUTED = "#1f5a91", "#c1440e", "#444444"
 
 # Factor by which a plot extends beyond the grid.
 _MARGIN = 1.05

@@ -4,7 +4,6 @@ import numpy as np
 from scipy.stats import rankdata
 
 from sklda._inference.arguments import check_choice
-from sklda.metrics._checks import check_int
 
 METHODS = ("probability", "relevance", "frex")
 # Sievert & Shirley (2014) found 0.6 best in a user study; stm takes 0.5.
@@ -14,12 +13,7 @@ DEFAULT_WEIGHT = {"probability": None, "relevance": 0.6, "frex": 0.5}
 class Ranking:
     """Scores of words in topics; a greater score comes first.
 
-    Parameters
-    ----------
-    view : View
-    by : {"probability", "relevance", "frex"}
-    weight : float in [0, 1] or None
-        lambda of the relevance; the weight of the frequency in FREX.
+    The weight is lambda of the relevance, or the weight of the frequency in FREX.
     """
 
     def __init__(self, view, by="probability", weight=None):
@@ -75,12 +69,6 @@ def check_weight(by, weight):
     if not 0 <= weight <= 1:
         raise ValueError(f"weight must lie between 0 and 1, got {weight}.")
     return float(weight)
-
-
-def check_count(value, name):
-    """A whole number, at least one."""
-    check_int(value, name)
-    return int(value)
 
 
 def chosen_topics(topics, view, most, sizes=None):

@@ -7,9 +7,10 @@ import textwrap
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._names import suggested_names
-from sklda.inspection._ranking import Ranking, check_count
+from sklda.inspection._ranking import Ranking
 from sklda.inspection._records import Table, clean, records
 from sklda.inspection._view import document_labels, view_documents
 from sklda.metrics._coherence import topic_coherence
@@ -100,7 +101,7 @@ def topic_report(
        exclusive  bank rate
        coherence 1.00, exclusivity 1.00, 1.8 documents, such as document 2
     """
-    check_count(n_words, "n_words")
+    check_int(n_words, "n_words", 1)
     found = view_documents(model, X, feature_names, collections=collections, names=topic_names)
     if found.counts is None:
         raise ValueError("X is None: a report needs documents.")

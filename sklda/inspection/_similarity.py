@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,18 +12,34 @@ from sklearn.utils import Bunch
 
 from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Model, Values
-from sklda.inspection._axes import pyplot
+from sklda.inspection._axes import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    Display,
+    PanelsDisplay,
+    heatmap_size,
+    pyplot,
+    style_heatmap,
+)
 from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
 from sklda.inspection._view import topic_label, view
 
 # Width and height of a new figure of the hierarchy, in inches.
 _SIZE = (9.0, 5.0)
+# Of clusters, in turn.
+_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#000000", "#b5a800")
 
 
-class TopicSimilarityDisplay:
+@dataclass(eq=False, repr=False)
+class TopicSimilarityDisplay(Display):
     """Similarity of topics, one minus their Jensen-Shannon distance, as a heatmap ordered by clustering.
 
-    `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    Its colours end at the largest similarity of two different topics. `from_estimator` plots a fitted model; the
+    constructor takes the values to plot.
 
     Parameters
     ----------
@@ -48,8 +65,9 @@ class TopicSimilarityDisplay:
     (3, 3)
     """
 
-    def __init__(self, similarity: Values, order: Sequence[int], names: Sequence[str]) -> None:
-        self.similarity, self.order, self.names = similarity, order, names
+    similarity: Values
+    order: Sequence[int]
+    names: Sequence[str]
 
     @classmethod
     def from_estimator(
@@ -86,40 +104,25 @@ class TopicSimilarityDisplay:
         names = [topic_label(found, k, n_words) for k in range(found.n_topics)]
         return cls(1 - distances, leaf_order(cluster_tree(distances)), names).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the heatmap. Its colours end at the largest similarity of two different topics.
+    def _figsize(self):
+        return heatmap_size(len(self.order))
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicSimilarityDisplay
-        """
+    def _draw(self, ax):
         similarity, order = np.asarray(self.similarity, dtype=np.float64), np.asarray(self.order)
         n = len(order)
-        if ax is None:
-            side = 3 + 0.2 * min(n, 40)
-            ax = pyplot().subplots(figsize=(side + 1.5, side), layout="constrained")[1]
         others = similarity[~np.eye(n, dtype=bool)]
         most = others.max() if n > 1 and others.max() > 0 else 1
         self.image_ = ax.imshow(similarity[np.ix_(order, order)], cmap="cividis", vmin=0, vmax=most)
-        if n <= 60:
-            ax.set_yticks(range(n), [self.names[k] for k in order], fontsize=8)
-            ax.set_xticks(range(n), order, fontsize=8, rotation=90)
+        style_heatmap(ax, self.names, order)
         ax.set_xlabel("topic")
-        ax.tick_params(length=0)
         ax.figure.colorbar(self.image_, ax=ax, label="similarity", extend="max", shrink=0.7)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
-class TopicHierarchyDisplay:
+@dataclass(eq=False, repr=False)
+class TopicHierarchyDisplay(PanelsDisplay):
     """Dendrogram of topics by Jensen-Shannon distance, and the silhouette widths of the clusters.
 
-    `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    Each cluster has a colour. `from_estimator` plots a fitted model; the constructor takes the values to plot.
 
     Parameters
     ----------
@@ -146,8 +149,8 @@ class TopicHierarchyDisplay:
     'Jensen-Shannon distance'
     """
 
-    def __init__(self, hierarchy: Bunch, names: Sequence[str]) -> None:
-        self.hierarchy, self.names = hierarchy, names
+    hierarchy: Bunch
+    names: Sequence[str]
 
     @classmethod
     def from_estimator(
@@ -189,35 +192,19 @@ class TopicHierarchyDisplay:
         hierarchy = topic_hierarchy(estimator, n_clusters=n_clusters, linkage_method=linkage_method)
         return cls(hierarchy, [topic_label(found, k, n_words) for k in range(found.n_topics)]).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the dendrogram and the silhouette widths. Each cluster has a colour.
+    def _panels(self):
+        return 2, "two Axes, for the dendrogram and for the widths"
 
-        Parameters
-        ----------
-        ax : sequence of two matplotlib Axes, default=None
-            Axes of the dendrogram and of the silhouette widths. None: those of a new figure.
+    def _new_axes(self):
+        size = _SIZE[0], max(_SIZE[1], 0.2 * len(self.names))
+        return pyplot().subplots(1, 2, figsize=size, layout="constrained", width_ratios=(2, 1))[1]
 
-        Returns
-        -------
-        TopicHierarchyDisplay
-
-        Raises
-        ------
-        ValueError
-            If `ax` does not hold two Axes.
-        """
+    def _draw(self, axes):
         found = self.hierarchy
         n = len(found.labels)
-        if ax is None:
-            size = _SIZE[0], max(_SIZE[1], 0.2 * n)
-            ax = pyplot().subplots(1, 2, figsize=size, layout="constrained", width_ratios=(2, 1))[1]
-        self.axes_ = np.ravel(np.asarray(ax, object))
-        if len(self.axes_) != 2:
-            raise ValueError(f"ax must hold two Axes, for the dendrogram and for the widths; got {len(self.axes_)}.")
-        self.figure_ = self.axes_[0].figure
-        tree, widths = self.axes_
+        tree, widths = axes
         self._dendrogram(tree, n)
-        colours = _colours(found.n_clusters)
+        colours = [_COLOURS[c % len(_COLOURS)] for c in range(found.n_clusters)]
         places = np.arange(n)
         self.bars_ = widths.barh(
             places, found.silhouette[found.order], color=[colours[found.labels[k]] for k in found.order]
@@ -226,14 +213,13 @@ class TopicHierarchyDisplay:
         widths.axvline(0, color="0.3", lw=0.8)
         widths.axvline(found.silhouette.mean(), color="0.3", lw=0.8, ls="--", label="mean")
         widths.legend(frameon=False, fontsize=8)
-        for each in self.axes_:
+        for each in axes:
             each.spines[["top", "right"]].set_visible(False)
-        return self
 
     def _dendrogram(self, ax, n):
         """Lines of the tree, with leaf i at height i. Merges inside a cluster have its colour."""
         found = self.hierarchy
-        colours = _colours(found.n_clusters)
+        colours = [_COLOURS[c % len(_COLOURS)] for c in range(found.n_clusters)]
         place = np.empty(n)
         place[found.order] = np.arange(n)
         nodes = [(place[k], 0.0, {found.labels[k]}) for k in range(n)]
@@ -245,9 +231,3 @@ class TopicHierarchyDisplay:
             nodes.append(((y0 + y1) / 2, distance, inside))
         ax.set_yticks(np.arange(n), [self.names[k] for k in found.order], fontsize=8)
         ax.set(xlabel="Jensen-Shannon distance", ylim=(-0.5, n - 0.5), xlim=(0, None))
-
-
-def _colours(n):
-    """Colours of clusters. The first eight are those of Okabe & Ito (2008), which colour-blind readers distinguish."""
-    first = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#b5a800"]
-    return [first[c % len(first)] for c in range(n)]

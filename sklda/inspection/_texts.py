@@ -19,18 +19,8 @@ _MOST_WORDS = 500
 class Texts:
     """The parts of documents for the explorer.
 
-    Parameters
-    ----------
-    view : View
-    word_index : ndarray of shape (n_features,)
-        The place of each word on the page; -1 for others.
-    documents : sequence of n_documents str, or None
-
-    Attributes
-    ----------
-    kind : {"state", "fold_in", "likeliest"} or None
-        Where the topics of tokens come from: see `Tokens`.
-    notes : list of str
+    `word_index` (n_features,) has the place of each word on the page; -1 for others. `kind` says where the topics of
+    tokens come from, see `Tokens`, and `notes` what was cut.
     """
 
     def __init__(self, view, word_index, documents):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
 from sklda._inference.types import Data, Model, Table, Values
@@ -111,14 +110,9 @@ def token_topics(
 
 
 class Tokens:
-    """The tokens of a view's documents with their topics.
+    """The tokens of a view's documents with their topics, int32 (n_tokens,).
 
-    Attributes
-    ----------
-    corpus : Corpus
-    topics : ndarray of shape (n_tokens,), int32
-    kind : {"state", "fold_in", "likeliest"}
-        Where the topics come from: see the three cases of `token_topics`.
+    `kind` says where the topics come from, see the three cases of `token_topics`: "state", "fold_in" or "likeliest".
     """
 
     def __init__(self, view):
@@ -218,8 +212,6 @@ def likeliest(view, d, words):
 
 def row_of(document, n_documents):
     """`document` as a row number, after checks."""
-    if not isinstance(document, Integral) or isinstance(document, bool):
-        raise TypeError(f"document must be an int, got {document!r}.")
-    if not 0 <= document < n_documents:
+    if not 0 <= check_int(document, "document") < n_documents:
         raise ValueError(f"document must lie between 0 and {n_documents - 1}, got {document}.")
     return int(document)

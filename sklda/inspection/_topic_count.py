@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.types import Model, Values
-from sklda.inspection._axes import pyplot
+from sklda.inspection._axes import ACCENT, LINE, PanelsDisplay, pyplot
 
-_LINE, _ACCENT, _PALE = "#1f5a91", "#c1440e", "#f3d3c6"
+_PALE = "#f3d3c6"
 # The scale of the evidence is linear for this many nats below the best, and logarithmic below that.
 _LINEAR = 10.0
 # The left panel shows numbers of topics with a larger posterior probability than this, and those in the interval.
@@ -19,8 +20,13 @@ _VISIBLE = 1e-3
 _SIZE = (9.0, 3.8)
 
 
-class TopicCountDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class TopicCountDisplay(PanelsDisplay):
     """The posterior over the number of topics, and the log evidence of each, with their Monte Carlo errors.
+
+    The left panel shows the numbers of topics with posterior probability. The right panel shows the log evidence of all
+    numbers of topics, in nats below the best. Its scale is linear for the upper ten nats and logarithmic below. Error
+    bars have two standard errors in both directions.
 
     `from_estimator` plots a fitted estimator; the constructor takes the values to plot.
 
@@ -68,22 +74,12 @@ class TopicCountDisplay:
     'number of topics T'
     """
 
-    def __init__(
-        self,
-        *,
-        topic_counts: Values,
-        posterior: Values,
-        log_evidence: Values,
-        posterior_std: Values | None = None,
-        log_evidence_std: Values | None = None,
-        interval: tuple[int, int] | None = None,
-    ) -> None:
-        self.topic_counts = topic_counts
-        self.posterior = posterior
-        self.log_evidence = log_evidence
-        self.posterior_std = posterior_std
-        self.log_evidence_std = log_evidence_std
-        self.interval = interval
+    topic_counts: Values
+    posterior: Values
+    log_evidence: Values
+    posterior_std: Values | None = None
+    log_evidence_std: Values | None = None
+    interval: tuple[int, int] | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Model, *, ax: Any = None) -> Self:
@@ -117,47 +113,25 @@ class TopicCountDisplay:
             interval=estimator.topic_count_interval_,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Plot the posterior and the evidence.
+    def _panels(self):
+        return 2, "two Axes, for the posterior and for the evidence"
 
-        The left panel shows the numbers of topics with posterior probability. The right panel shows the log evidence of
-        all numbers of topics, in nats below the best. Its scale is linear for the upper ten nats and logarithmic below.
-        Error bars have two standard errors in both directions.
+    def _new_axes(self):
+        return pyplot().subplots(1, 2, figsize=_SIZE, layout="constrained")[1]
 
-        Parameters
-        ----------
-        ax : sequence of two matplotlib Axes, default=None
-            Axes of the posterior and of the evidence. None: those of a new figure.
-
-        Returns
-        -------
-        TopicCountDisplay
-            The display, with the artists as attributes.
-
-        Raises
-        ------
-        ValueError
-            If `ax` does not hold two Axes.
-        """
-        self.axes_ = np.ravel(
-            pyplot().subplots(1, 2, figsize=_SIZE, layout="constrained")[1] if ax is None else np.asarray(ax, object)
-        )
-        if len(self.axes_) != 2:
-            raise ValueError(f"ax must hold two Axes, for the posterior and for the evidence; got {len(self.axes_)}.")
-        self.figure_ = self.axes_[0].figure
+    def _draw(self, axes):
         counts = np.asarray(self.topic_counts)
-        self._posterior(self.axes_[0], counts)
-        self._evidence(self.axes_[1], counts)
+        self._posterior(axes[0], counts)
+        self._evidence(axes[1], counts)
         self.interval_ = ()
         if self.interval is not None:
             low, high = self.interval
             label = f"95% interval, {low} to {high}"
             self.interval_ = tuple(
-                each.axvspan(low - 0.5, high + 0.5, color=_PALE, lw=0, zorder=0, label=label) for each in self.axes_
+                each.axvspan(low - 0.5, high + 0.5, color=_PALE, lw=0, zorder=0, label=label) for each in axes
             )
             # The bars may fill the panel, so the legend is above it.
-            self.axes_[0].legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, frameon=False)
-        return self
+            axes[0].legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, frameon=False)
 
     def _posterior(self, ax, counts):
         from matplotlib.ticker import MaxNLocator
@@ -166,7 +140,7 @@ class TopicCountDisplay:
         error = None if self.posterior_std is None else 2 * np.asarray(self.posterior_std)
         # Error bars end at probabilities 0 and 1.
         reach = None if error is None else np.minimum(error, [posterior, np.maximum(1 - posterior, 0)])
-        self.bars_ = ax.bar(counts, posterior, color=_LINE, yerr=reach, ecolor=_ACCENT, capsize=2)
+        self.bars_ = ax.bar(counts, posterior, color=LINE, yerr=reach, ecolor=ACCENT, capsize=2)
         seen = counts[(posterior if error is None else posterior + error) > _VISIBLE]
         ends = [*seen, *(self.interval or ())]
         ax.set(xlim=(min(ends) - 1.5, max(ends) + 1.5), ylim=(0, 1.05 if posterior.max() > 0.8 else None))
@@ -179,11 +153,11 @@ class TopicCountDisplay:
         value = np.asarray(self.log_evidence, dtype=np.float64)
         known = np.isfinite(value)
         counts, below = counts[known], value[known] - value[known].max()
-        (self.line_,) = ax.plot(counts, below, "o-", color=_LINE, lw=1.2, ms=3.5)
+        (self.line_,) = ax.plot(counts, below, "o-", color=LINE, lw=1.2, ms=3.5)
         self.errors_ = None
         if self.log_evidence_std is not None:
             reach = 2 * np.nan_to_num(np.asarray(self.log_evidence_std, dtype=np.float64))[known]
-            self.errors_ = ax.vlines(counts, below - reach, below + reach, color=_ACCENT, lw=1.4)
+            self.errors_ = ax.vlines(counts, below - reach, below + reach, color=ACCENT, lw=1.4)
         ax.set_yscale("symlog", linthresh=_LINEAR, linscale=1.0)
         ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         ax.set(xlabel="number of topics T", ylabel="log evidence below the best (nats)")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from sklda._inference.types import Data, Model, Seed
-from sklda.inspection._axes import pyplot
+from sklda.inspection._axes import PanelsDisplay, pyplot
 from sklda.metrics._topic_counts import compare_topic_counts
 
 _TITLES = {
@@ -20,10 +21,12 @@ _TITLES = {
 }
 
 
-class TopicCountComparisonDisplay:
+@dataclass(eq=False, repr=False)
+class TopicCountComparisonDisplay(PanelsDisplay):
     """Held-out score, coherence, exclusivity and topics found again, by number of topics.
 
-    `from_estimator` fits the models; the constructor takes the result of `sklda.metrics.compare_topic_counts`.
+    Error bars have two standard errors in both directions. `from_estimator` fits the models; the constructor takes the
+    result of `sklda.metrics.compare_topic_counts`.
 
     Parameters
     ----------
@@ -50,8 +53,7 @@ class TopicCountComparisonDisplay:
     (5,)
     """
 
-    def __init__(self, comparison: Sequence[dict[str, Any]]) -> None:
-        self.comparison = comparison
+    comparison: Sequence[dict[str, Any]]
 
     @classmethod
     def from_estimator(
@@ -88,31 +90,21 @@ class TopicCountComparisonDisplay:
         options = {"cv": cv, "n_words": n_words, "n_jobs": n_jobs, "random_state": random_state}
         return cls(compare_topic_counts(X, estimator, n_components, **options)).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw a panel for every measure. Error bars have two standard errors in both directions.
-
-        Parameters
-        ----------
-        ax : sequence of matplotlib Axes, default=None
-            One for every measure. None: those of a new figure.
-
-        Returns
-        -------
-        TopicCountComparisonDisplay
-
-        Raises
-        ------
-        ValueError
-            If `ax` does not hold one Axes for every measure.
-        """
+    def _rows(self):
+        """The rows by number of topics, and the measures that they have."""
         rows = sorted(self.comparison, key=lambda row: row["n_components"])
-        names = [name for name in _TITLES if name in rows[0]]
-        if ax is None:
-            figsize = 2.6 * len(names), 3
-            ax = pyplot().subplots(1, len(names), figsize=figsize, layout="constrained", squeeze=False)[1]
-        axes = np.ravel(np.asarray(ax, object))
-        if len(axes) != len(names):
-            raise ValueError(f"ax must hold one Axes for each of the {len(names)} measures; got {len(axes)}.")
+        return rows, [name for name in _TITLES if name in rows[0]]
+
+    def _panels(self):
+        n = len(self._rows()[1])
+        return n, f"one Axes for each of the {n} measures"
+
+    def _new_axes(self):
+        n = self._panels()[0]
+        return pyplot().subplots(1, n, figsize=(2.6 * n, 3), layout="constrained", squeeze=False)[1][0]
+
+    def _draw(self, axes):
+        rows, names = self._rows()
         counts = [row["n_components"] for row in rows]
         for axis, name in zip(axes, names, strict=True):
             values, errors = (np.array([row[key] for row in rows]) for key in (name, f"{name}_std"))
@@ -125,5 +117,3 @@ class TopicCountComparisonDisplay:
             axis.spines[["top", "right"]].set_visible(False)
             if name == "found_share":
                 axis.yaxis.set_major_formatter("{x:.0%}")
-        self.axes_, self.figure_ = axes, axes[0].figure
-        return self

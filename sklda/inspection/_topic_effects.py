@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sklda._design import covariate_of, read_columns, with_value
 from sklda._inference.types import Data, Model, Seed, Table, Values
-from sklda.inspection._axes import plain_text, pyplot
+from sklda.inspection._axes import Display, distinct_colours, legend_label, plain_text, style_shares
 from sklda.inspection._effects import Effects
 from sklda.inspection._ranking import chosen_topics
 from sklda.inspection._records import frame
@@ -153,7 +154,8 @@ def topic_effects(
     )
 
 
-class TopicEffectsDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class TopicEffectsDisplay(Display):
     """Mean topic proportions as a function of one covariate, with intervals.
 
     A category is shown as points with intervals, a number as a curve with a band. All other covariates have the values
@@ -196,19 +198,13 @@ class TopicEffectsDisplay:
     'x0'
     """
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        values: Sequence[Any] | np.ndarray,
-        estimate: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        topics: Sequence[str],
-        attenuation: float = 1.0,
-    ) -> None:
-        self.name, self.values, self.topics = name, values, topics
-        self.estimate, self.low, self.high, self.attenuation = estimate, low, high, attenuation
+    name: str
+    values: Sequence[Any] | np.ndarray
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    topics: Sequence[str]
+    attenuation: float = 1.0
 
     @classmethod
     def from_estimator(
@@ -289,26 +285,15 @@ class TopicEffectsDisplay:
             attenuation=effects.attenuation,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the proportions.
+    def _figsize(self):
+        return 9, 5
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicEffectsDisplay
-        """
-        plt = pyplot()
-        if ax is None:
-            ax = plt.subplots(figsize=(9, 5), layout="constrained")[1]
+    def _draw(self, ax):
         n_topics = len(self.topics)
-        colors = plt.get_cmap("tab10" if n_topics <= 10 else "turbo")(np.linspace(0, 1, max(n_topics, 10)))
+        colors = distinct_colours(n_topics)
         is_number = np.asarray(self.values).dtype.kind in "iuf"
         for k in range(n_topics):
-            label = f" {self.topics[k]}" if self.topics[k].startswith("_") else self.topics[k]
+            label = legend_label(self.topics[k])
             if is_number:
                 ax.plot(self.values, self.estimate[:, k], color=colors[k], label=label)
                 ax.fill_between(self.values, self.low[:, k], self.high[:, k], color=colors[k], alpha=0.2, linewidth=0)
@@ -321,14 +306,10 @@ class TopicEffectsDisplay:
             )
         if not is_number:
             ax.set_xticks(np.arange(len(self.values)), [plain_text(value) for value in self.values])
-        ax.yaxis.set_major_formatter("{x:.0%}")
         ax.set_xlabel(plain_text(self.name))
         shrunk = f",\neffects shrunk to about {self.attenuation:.0%}" if self.attenuation < 0.995 else ""
         ax.set_ylabel(f"mean topic proportion{shrunk}")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        style_shares(ax)
 
 
 def _values(name, column):

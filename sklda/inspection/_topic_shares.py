@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
-from sklda.inspection._axes import pyplot, style_bars
-from sklda.inspection._ranking import check_count
+from sklda.inspection._axes import Display, style_bars
 from sklda.inspection._view import topic_label, view
 
 
-class TopicSharesDisplay:
+@dataclass(eq=False, repr=False)
+class TopicSharesDisplay(Display):
     """The shares of topics in the tokens of a corpus, with standard errors and stability where they are known.
 
-    `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    Error bars have two standard deviations in both directions. Those of a single chain do not contain the differences
+    between modes; the label of the axis says so. `from_estimator` plots a fitted model; the constructor takes the
+    values to plot.
 
     Parameters
     ----------
@@ -49,17 +53,12 @@ class TopicSharesDisplay:
     'share of the tokens, ± two standard deviations'
     """
 
-    def __init__(
-        self,
-        share: Values,
-        names: Sequence[str],
-        share_std: Values | None = None,
-        stability: Values | None = None,
-        deviations: str = "two standard deviations",
-        found_in: Sequence[str] | None = None,
-    ) -> None:
-        self.share, self.names, self.share_std, self.stability = share, names, share_std, stability
-        self.deviations, self.found_in = deviations, found_in
+    share: Values
+    names: Sequence[str]
+    share_std: Values | None = None
+    stability: Values | None = None
+    deviations: str = "two standard deviations"
+    found_in: Sequence[str] | None = None
 
     @classmethod
     def from_estimator(
@@ -97,7 +96,7 @@ class TopicSharesDisplay:
         -------
         TopicSharesDisplay
         """
-        check_count(n_topics, "n_topics")
+        check_int(n_topics, "n_topics", 1)
         found = view(estimator, X, feature_names, names=topic_names)
         order = np.argsort(-found.share, kind="stable")[:n_topics]
         std, stability, found_in = found.of_fit("topic_share_std_"), found.stability, found.found_in
@@ -110,24 +109,11 @@ class TopicSharesDisplay:
             None if found_in is None else [found_in[k] for k in order],
         ).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the shares. Error bars have two standard deviations in both directions.
+    def _figsize(self):
+        return 7, 1 + 0.24 * len(self.share)
 
-        Those of a single chain do not contain the differences between modes; the label of the axis says so.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicSharesDisplay
-        """
-        plt = pyplot()
+    def _draw(self, ax):
         n = len(self.share)
-        if ax is None:
-            ax = plt.subplots(figsize=(7, 1 + 0.24 * n), layout="constrained")[1]
         places = np.arange(n)
         error = None if self.share_std is None else 2 * np.asarray(self.share_std)
         self.bars_ = ax.barh(places, self.share, color="steelblue", xerr=error, ecolor="black", capsize=2)
@@ -141,5 +127,3 @@ class TopicSharesDisplay:
         ax.set_xlabel("share of the tokens" + ("" if error is None else f", ± {self.deviations}"))
         ax.set_xlim(left=0)
         style_bars(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

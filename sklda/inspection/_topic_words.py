@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
-from sklda.inspection._axes import plain_text, pyplot, style_bars
-from sklda.inspection._ranking import Ranking, check_count, chosen_topics
+from sklda.inspection._axes import PanelsDisplay, plain_text, pyplot, style_bars
+from sklda.inspection._ranking import Ranking, chosen_topics
 from sklda.inspection._view import view
 
 # Characters of a word that are shown.
 _LONGEST = 24
 
 
-class TopicWordsDisplay:
+@dataclass(eq=False, repr=False)
+class TopicWordsDisplay(PanelsDisplay):
     """The most probable words of topics, with their probabilities.
 
     Use `from_estimator` to make one.
@@ -52,16 +55,11 @@ class TopicWordsDisplay:
     (3,)
     """
 
-    def __init__(
-        self,
-        words: Sequence[Any],
-        probabilities: Sequence[np.ndarray],
-        names: Sequence[str],
-        word_shares: Sequence[np.ndarray] | None = None,
-        label: str = "",
-    ) -> None:
-        self.words, self.probabilities, self.names = words, probabilities, names
-        self.word_shares, self.label = word_shares, label
+    words: Sequence[Any]
+    probabilities: Sequence[np.ndarray]
+    names: Sequence[str]
+    word_shares: Sequence[np.ndarray] | None = None
+    label: str = ""
 
     @classmethod
     def from_estimator(
@@ -105,7 +103,7 @@ class TopicWordsDisplay:
         -------
         TopicWordsDisplay
         """
-        n_words = check_count(n_words, "n_words")
+        n_words = check_int(n_words, "n_words", 1)
         found = view(estimator, X, feature_names, names=topic_names)
         ranking = Ranking(found, by, weight)
         topics = chosen_topics(topics, found, 12)
@@ -118,28 +116,10 @@ class TopicWordsDisplay:
             "" if found.has_names else "column of X",
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the words and their probabilities.
+    def _panels(self):
+        return len(self.words), f"one Axes for each of the {len(self.words)} topics"
 
-        Parameters
-        ----------
-        ax : sequence of matplotlib Axes, default=None
-            One for each topic. None: those of a new figure.
-
-        Returns
-        -------
-        TopicWordsDisplay
-
-        Raises
-        ------
-        ValueError
-            If `ax` does not hold one Axes for each topic.
-        """
-        n = len(self.words)
-        axes = self._new_axes() if ax is None else np.ravel(np.asarray(ax, object))
-        if len(axes) != n:
-            raise ValueError(f"ax must hold one Axes for each of the {n} topics; got {len(axes)}.")
-        figure = axes[0].figure
+    def _draw(self, axes):
         for i, ax in enumerate(axes):
             words, name = self.words[i], self.names[i]
             places = np.arange(len(words))
@@ -149,11 +129,10 @@ class TopicWordsDisplay:
             ax.set_yticks(places, [plain_text(word, _LONGEST) for word in words])
             ax.set_title(name, fontsize=10, loc="left")
             style_bars(ax)
+        figure = axes[0].figure
         figure.supylabel(self.label, fontsize=10)
         marks = "" if self.word_shares is None else "; black: its share in the corpus"
         figure.supxlabel("probability of the word in the topic" + marks, fontsize=10)
-        self.axes_, self.figure_ = axes, figure
-        return self
 
     def _new_axes(self):
         """Axes of a new figure, one for each topic, at most four in a row."""

@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklda._inference.arguments import distributions, real_numbers
+from sklda._inference.arguments import check_int, distributions, real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
 from sklda._inference.warn import warn
 from sklda._topic_names import distinct, topic_names
 from sklda.inspection._axes import plain_text
-from sklda.inspection._ranking import check_count, largest
+from sklda.inspection._ranking import largest
 from sklda.metrics._models import check_order, feature_names_of, inner_model, topic_proportions, unwrap
 
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
@@ -22,38 +22,19 @@ _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (to
 
 @dataclass
 class View:
-    """A topic model as arrays, with the documents X if there are any.
+    """A topic model as arrays, with the documents X if there are any."""
 
-    Attributes
-    ----------
-    model : estimator or None
-        The fitted model inside pipelines and searches; None for arrays.
-    topic_word : ndarray of shape (n_components, n_features)
-        phi. Rows sum to one.
-    words : list of str
-        Names of the features; column numbers if `has_names` is False.
-    counts : csr_array of shape (n_documents, n_features), or None
-        The documents, with sorted indices.
-    doc_topic : ndarray of shape (n_documents, n_components), or None
-        theta of the documents. Rows sum to one; those of `ConsensusTopics` may have a smaller sum.
-    is_training : bool
-        Whether the documents are those of the fit.
-    collections : sequence or None
-        Labels of the documents, for a model with collections.
-    names : list of str, or None
-        Names of the topics.
-    """
-
-    model: Any
-    topic_word: np.ndarray
-    words: list
-    counts: Any = None
+    model: Any  # the fitted model inside pipelines and searches; None for arrays
+    topic_word: np.ndarray  # phi (n_components, n_features); rows sum to one
+    words: list  # names of the features; column numbers if `has_names` is False
+    counts: Any = None  # the documents, csr_array (n_documents, n_features) with sorted indices
+    # theta of the documents, (n_documents, n_components). Rows sum to one; those of `ConsensusTopics` may sum to less.
     doc_topic: np.ndarray | None = None
-    is_training: bool = False
-    collections: Any = None
+    is_training: bool = False  # whether the documents are those of the fit
+    collections: Any = None  # labels of the documents, for a model with collections
     has_names: bool = True
     pipelines: list = field(default_factory=list)
-    names: list | None = None
+    names: list | None = None  # of the topics
 
     @property
     def n_topics(self):
@@ -142,25 +123,10 @@ class View:
 
 
 def view(model, X=None, feature_names=None, *, collections=None, names=None):
-    """Read a model in any form that the functions of this package take.
+    """Read a model in any form that the functions of this package take: a `View`.
 
-    Parameters
-    ----------
-    model : estimator, Pipeline, search, or pair (topic_word, doc_topic)
-    X : whatever `model` takes, or None
-    feature_names : sequence of str of length n_features, default=None
-        None: those of the steps before the model in a pipeline, ``feature_names_in_``, or column numbers.
-    collections : sequence of n_documents labels, default=None
-    names : sequence of str of length n_components, default=None
-        Names of the topics. None: those of the model.
-
-    Returns
-    -------
-    View
-
-    Raises
-    ------
-    ValueError, TypeError, sklearn.exceptions.NotFittedError
+    Without `feature_names` the words are those of the steps before the model in a pipeline, ``feature_names_in_``, or
+    column numbers. Without `names` the topics have those of the model.
     """
     found = _view(model, X, feature_names, collections)
     found.names = topic_names(found.model, found.n_topics, names)
@@ -262,7 +228,7 @@ def _is_training(model, counts):
 
 def topic_label(view, k, n_words=3):
     """The number of a topic, with its name or else its most probable words, as plots show it."""
-    words = [view.words[v] for v in largest(view.topic_word[k], check_count(n_words, "n_words"))]
+    words = [view.words[v] for v in largest(view.topic_word[k], check_int(n_words, "n_words", 1))]
     return plain_text(f"{k}: {' '.join(words) if view.names is None else view.names[k]}", 60)
 
 

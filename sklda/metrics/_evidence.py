@@ -7,14 +7,13 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from sklda._inference import random
-from sklda._inference.arguments import check_choice
+from sklda._inference.arguments import check_choice, check_int
 from sklda._inference.corpus import Corpus
 from sklda._inference.evidence import estimates
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.initialisation import INITS
 from sklda._inference.types import Counts, Seed
 from sklda._inference.warn import warn
-from sklda.metrics._checks import check_int
 
 COMPARATOR = "{!r} is known to fail on topic models, and is meant for comparisons; use 'guided_ais'."
 

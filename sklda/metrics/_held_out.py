@@ -140,17 +140,14 @@ def held_out_log_likelihood(
     """
     corpus, topic_word, alpha = corpus_and_model(X, model, collections)
     options = check_options(method, n_temperatures, n_runs, n_particles, schedule, return_std)
-    value, std = estimate(corpus, topic_word, alpha, options, random_state, n_jobs)
+    value, std = estimate_log_likelihood(corpus, topic_word, alpha, options, random_state, n_jobs)
     return (value, std) if return_std else value
 
 
-def estimate(corpus, topic_word, alpha, options, random_state, n_jobs):
-    """log p(w_d | phi, alpha) of every document over all runs, and its standard error; options from `check_options`.
+def estimate_log_likelihood(corpus, topic_word, alpha, options, random_state, n_jobs):
+    """log p(w_d | phi, alpha) over all runs, and its standard error, both (n_documents,) in nats.
 
-    Returns
-    -------
-    value, std : ndarray of shape (n_documents,)
-        Nats.
+    The options are those of `check_options`.
     """
     seed = random.seed_sequence(random_state)
     runs = log_likelihoods(corpus, topic_word, alpha, **options, seed=seed, n_jobs=n_jobs)

@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._inference import random
+from sklda._inference.arguments import check_int
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.leave_one_out import leave_one_out
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.point_estimates import check_assignments
 from sklda._inference.types import Counts, Model, Seed
-from sklda.metrics._checks import check_int
 from sklda.metrics._models import inner_model
 
 _TRIPLE = "(topic_assignments, doc_topic_prior, topic_word_prior)"

@@ -16,22 +16,8 @@ _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (to
 def corpus_and_model(X, model, collections=None):
     """The corpus, topics and prior that a likelihood of documents needs.
 
-    Parameters
-    ----------
-    X : array-like, sparse matrix, or whatever a pipeline takes
-    model : estimator, Pipeline, search, or pair (topic_word, doc_topic_prior)
-    collections : sequence of n_documents labels, default=None
-
-    Returns
-    -------
-    corpus : Corpus
-    topic_word : ndarray of shape (n_components, n_features)
-    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
-
-    Raises
-    ------
-    ValueError, TypeError
-        If X does not hold counts, or the model is not a topic model of these features.
+    phi is (n_components, n_features), alpha (1 or n_documents, n_components). A ValueError or TypeError if X does not
+    hold counts, or the model, a pair of arrays or an estimator in pipelines, is not a topic model of these features.
     """
     check_order(X, model)
     if isinstance(model, tuple):
@@ -50,18 +36,9 @@ def corpus_and_model(X, model, collections=None):
 
 
 def topic_weights(X, model):
-    """Weights of words in topics, not normalised, and X as the model receives it.
+    """Weights of words in topics, neither normalised nor checked, and X as the model receives it.
 
-    Parameters
-    ----------
-    X : array-like, sparse matrix, None, or whatever a pipeline takes
-    model : estimator, Pipeline, search, pair (topic_word, doc_topic_prior), or array-like
-
-    Returns
-    -------
-    weights : array-like of shape (n_components, n_features)
-        Not checked.
-    X : as given, or transformed by the pipeline
+    The model is an estimator, a pipeline, a pair (topic_word, doc_topic_prior), or the weights themselves.
     """
     check_order(X, model)
     if isinstance(model, tuple) and len(model) == 2 and np.ndim(model[0]) == 2:
@@ -86,26 +63,8 @@ def _is_model(value):
 def inner_model(model, X, attribute="components_", advice=_ADVICE):
     """The fitted model inside pipelines and searches, and X as this model receives it.
 
-    Parameters
-    ----------
-    model : estimator, Pipeline or search
-    X : whatever `model` takes, or None
-    attribute : str
-        An attribute that the model must have.
-    advice : str
-        The advice of the error message if the model does not have it.
-
-    Returns
-    -------
-    model : estimator
-    X : as given, or transformed by the pipeline
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError, TypeError
-        If the model has no such attribute.
-    ValueError
-        If X has other column names than the X of the fit, or has them in another order.
+    A NotFittedError or TypeError with this `advice` if the model has no such attribute; a ValueError if X has other
+    column names than the X of the fit, or has them in another order. X may be None.
     """
     check_order(X, model)
     model, pipelines = unwrap(model)
@@ -123,13 +82,7 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
 
 
 def check_names(X, model):
-    """Compare the column names of X with those of the fit, as the methods of estimators do.
-
-    Raises
-    ------
-    ValueError
-        If the names differ, or have another order.
-    """
+    """Raise a ValueError if X has other column names than the fit, or another order, as estimators do."""
     if isinstance(model, BaseEstimator) or hasattr(model, "feature_names_in_"):
         # Only the class, for messages, and the names: other checks of X are not the model's.
         fitted = type(type(model).__name__, (BaseEstimator,), {})()
@@ -151,16 +104,7 @@ def unwrap(model):
 
 
 def feature_names_of(model):
-    """Words of a model: those of the fit, or of the steps before it in the innermost pipeline; None without any.
-
-    Parameters
-    ----------
-    model : estimator, Pipeline, search or arrays
-
-    Returns
-    -------
-    list of str, or None
-    """
+    """Words of a model: those of the fit, or of the steps before it in the innermost pipeline; None without any."""
     model, pipelines = unwrap(model)
     names = getattr(model, "feature_names_in_", None)
     if names is None and pipelines and len(pipelines[-1]) > 1:
@@ -175,19 +119,8 @@ def feature_names_of(model):
 def topic_proportions(model, X, **known):
     """theta of documents by the model's own `transform`, (n_documents, n_components). Rows sum to one.
 
-    Those of `ConsensusTopics`, which has `unassigned_`, are left as they are.
-
-    Parameters
-    ----------
-    model : estimator
-    X : what the model takes
-    **known : dict
-        More arguments of `transform`.
-
-    Raises
-    ------
-    TypeError
-        If the model has no `transform`, or returns no numbers.
+    Those of `ConsensusTopics`, which has `unassigned_`, are left as they are. `known` has more arguments of
+    `transform`. A TypeError if the model has none, or it returns no numbers.
     """
     if not hasattr(model, "transform"):
         raise TypeError(f"{type(model).__name__} has no transform, so it gives no topic proportions of X.")

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._inference import random
+from sklda._inference.arguments import check_int
 from sklda._inference.held_out.document_completion import predictive_log_likelihood
 from sklda._inference.types import Counts, Model, Seed
-from sklda.metrics._checks import check_int
 from sklda.metrics._models import corpus_and_model
 
 
@@ -70,7 +70,7 @@ def predictive_perplexity(
     >>> bool(1 < predictive_perplexity(seen, X[60:] - seen, lda, random_state=0) < 40)
     True
     """
-    check_int(n_sweeps, "n_sweeps")
+    check_int(n_sweeps, "n_sweeps", 1)
     seen, topic_word, alpha = corpus_and_model(X_seen, model, collections)
     hidden = corpus_and_model(X_hidden, model, collections)[0]
     if (seen.n_documents, seen.n_features) != (hidden.n_documents, hidden.n_features):

@@ -13,7 +13,7 @@ from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.types import Seed
 from sklda.metrics._checks import check_options
 from sklda.metrics._coherence import check_method, topic_coherence, topic_diversity
-from sklda.metrics._held_out import estimate
+from sklda.metrics._held_out import estimate_log_likelihood
 from sklda.metrics._models import corpus_and_model
 
 
@@ -82,7 +82,7 @@ class _Scorer:
 class _HeldOutScorer(_Scorer):
     def _score(self, X, model, *, metric, return_std, random_state, n_jobs, collections=None, **options):
         corpus, topic_word, alpha = corpus_and_model(X, model, collections)
-        value, std = estimate(corpus, topic_word, alpha, options, random_state, n_jobs)
+        value, std = estimate_log_likelihood(corpus, topic_word, alpha, options, random_state, n_jobs)
         scored = corpus.lengths // 2 if options["method"] == "document_completion" else corpus.lengths
         score = mean_per_token(value, scored)
         error = np.sqrt((std**2).sum()) / scored.sum()

@@ -17,12 +17,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from sklda._inference import random
-from sklda._inference.arguments import distributions
+from sklda._inference.arguments import check_int, distributions
 from sklda._inference.consensus import SAME_TOPIC
 from sklda._inference.counts import read_sparse
 from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model, Seed
-from sklda.metrics._checks import check_int
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
 from sklda.metrics._models import check_order
@@ -138,7 +137,7 @@ def _checked_counts(n_components):
     if isinstance(n_components, (str, bytes)) or not hasattr(n_components, "__len__") or not len(n_components):
         raise TypeError(f"n_components must hold numbers of topics, as in [10, 20, 40]; got {n_components!r}.")
     for i, K in enumerate(n_components):
-        check_int(K, f"n_components[{i}]")
+        check_int(K, f"n_components[{i}]", 1)
     counts = [int(K) for K in n_components]
     if len(set(counts)) < len(counts):
         raise ValueError(f"n_components has the same number twice: {counts}.")

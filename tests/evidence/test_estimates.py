@@ -6,7 +6,7 @@ from enumeration import DOCS, EXACT, Enumeration, K, V, make_chain, make_corpus
 from scipy.special import logsumexp
 
 from sklda._inference import random
-from sklda._inference.evidence.estimates import Target, estimate
+from sklda._inference.evidence.estimates import Target, estimate_evidence
 from sklda._inference.priors import Priors
 from sklda.metrics import log_evidence
 
@@ -15,7 +15,7 @@ def log_weights_of(exact, priors, method):
     """Log weights of 40 runs of one chain under `priors`."""
     states = [make_chain(exact.corpus, priors, exact.states[5]).state()]
     target = Target(priors, states, random.seed_sequence(0))
-    (found,) = estimate(exact.corpus, [target], method=method, temperatures=[0] * 40, n_inner=300)
+    (found,) = estimate_evidence(exact.corpus, [target], method=method, temperatures=[0] * 40, n_inner=300)
     return found.log_weights[0]
 
 
@@ -48,7 +48,7 @@ def test_the_larger_mean_is_kept():
     for method, also in [("guided_ais", True), ("guided_ais", False), ("ais", False)]:
         if method == "ais":
             options["temperatures"] = [50, 90, 200]
-        (found,) = estimate(exact.corpus, [target], method=method, also_prior_ais=also, **options)
+        (found,) = estimate_evidence(exact.corpus, [target], method=method, also_prior_ais=also, **options)
         assert found.log_weights.shape == (2, 3)
         assert len(found.ends) == 6
         assert found.label_error < 1e-6

@@ -28,21 +28,11 @@ _MOST_SEEN = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Guide(Aligned):
-    """Expected counts near a mode of the posterior. The guided path adds multiples of them to the priors.
+    """Expected counts near a mode of the posterior. The guided path adds multiples of them to the priors."""
 
-    Attributes
-    ----------
-    doc : ndarray of shape (n_documents, n_components)
-        Expected n_dk plus alpha.
-    word : ndarray of shape (n_features, n_components)
-        Expected m_kv plus eta.
-    priors : Priors
-        alpha and eta.
-    """
-
-    doc: np.ndarray
-    word: np.ndarray
-    priors: Priors
+    doc: np.ndarray  # expected n_dk plus alpha, (n_documents, n_components)
+    word: np.ndarray  # expected m_kv plus eta, (n_features, n_components)
+    priors: Priors  # alpha and eta
 
     @classmethod
     def from_chain(cls, chain, n_sweeps=20, stop=NEVER_STOP):
@@ -77,43 +67,20 @@ class Guide(Aligned):
 
 @dataclass(frozen=True, eq=False)
 class AnnealedRun:
-    """The result of one run of annealed importance sampling.
+    """The result of one run of annealed importance sampling."""
 
-    Attributes
-    ----------
-    log_weight : float
-        Its exponential is an unbiased estimate of p(w).
-    state : ChainState
-        The state at the end of the run; with the weight, a draw from the posterior of z.
-    label_error : float
-        Error of the sum over topic labels, in nats: 0 if the sum is exact.
-    """
-
-    log_weight: float
-    state: ChainState
-    label_error: float = 0.0
+    log_weight: float  # its exponential is an unbiased estimate of p(w)
+    state: ChainState  # at the end of the run; with the weight, a draw from the posterior of z
+    label_error: float = 0.0  # of the sum over topic labels, in nats; 0 if the sum is exact
 
 
 def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
-    """Anneal along theta_d ~ Dir(alpha + c a_d), phi_k ~ Dir(eta + c b_k), with c from infinity to 0.
+    """Anneal along theta_d ~ Dir(alpha + c a_d), phi_k ~ Dir(eta + c b_k), with c from infinity to 0; an `AnnealedRun`.
 
     a and b are the counts of the guide. At c = infinity the tokens are independent. Each of the `n_temperatures`
     strengths c gets one sweep. The guide favours one labelling of the topics, but the posterior has all K! of them: the
     last step sets the weight against the mean over all permutations of the guide's topics. Otherwise a run would
     estimate the share of one labelling, p(w) / K!.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    guide : Guide
-    n_temperatures : int
-    seed : numpy.random.SeedSequence
-    stop : Stop, optional
-        Ends the run when its flag is up.
-
-    Returns
-    -------
-    AnnealedRun
     """
     stream, strengths = random.stream(random.child(seed, 1)), guide.strengths(n_temperatures)
     topics, log_probability = _draw_independent(corpus, *guide.proportions(), stream)
@@ -130,24 +97,13 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
 
 
 def reverse_ais(corpus, guide, n_temperatures, state, seed, stop=NEVER_STOP):
-    """Anneal from a draw of z back along the path of `guided_ais`, with c from 0 to infinity.
+    """Anneal from `state`, a draw of z, back along the path of `guided_ais`, with c from 0 to infinity; a log weight.
 
     The labels of its topics are drawn given the guide, as the last step of `guided_ais` backwards. From a draw of
     p(z | w), the exponential of minus the result is an unbiased estimate of 1 / p(w). So the result is not below
     log p(w) by much, except with small probability, while `guided_ais` is not above it (Grosse, Ghahramani & Adams
     2015). Between the two lie twice the bias of either, and while the bias is small against the path, this is also
     their variance. From a draw of one mode, it is an estimate of the share of p(w) in this mode.
-
-    Parameters
-    ----------
-    corpus, guide, n_temperatures, seed, stop
-        See `guided_ais`.
-    state : ChainState
-        The draw.
-
-    Returns
-    -------
-    float
     """
     strengths, kind = guide.strengths(n_temperatures)[::-1], guide.chain_class(corpus)
     path, rng = guide.path(strengths), np.random.default_rng(random.child(seed, 0))
@@ -176,16 +132,6 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
 
     If each topic has an eta of its own, the path begins near their mean, see `_diluting_path`. The method is good
     for a few thousand tokens. With more, the path crosses a point at which all topics form at once.
-
-    Parameters
-    ----------
-    corpus, n_temperatures, seed, stop
-        See `guided_ais`.
-    priors : Priors
-
-    Returns
-    -------
-    AnnealedRun
     """
     rng, stream = np.random.default_rng(random.child(seed, 0)), random.stream(random.child(seed, 1))
     alpha = np.broadcast_to(priors.doc, (corpus.n_documents, priors.n_components))
@@ -200,20 +146,7 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
 
 
 def reverse_prior_ais(corpus, priors, n_temperatures, state, seed, stop=NEVER_STOP):
-    """Anneal from a draw of z back along the path of `prior_ais`.
-
-    Parameters
-    ----------
-    corpus, priors, n_temperatures, seed, stop
-        See `prior_ais`.
-    state : ChainState
-        The draw.
-
-    Returns
-    -------
-    float
-        As of `reverse_ais`.
-    """
+    """Anneal from `state`, a draw of z, back along the path of `prior_ais`; a log weight as that of `reverse_ais`."""
     path = _diluting_path(priors, _scales(corpus, priors, n_temperatures)[-2::-1])
     kind = chain_class("collapsed", corpus, priors)
     chain = kind(corpus, priors, ChainState(state.topics, random.stream(random.child(seed, 1))))

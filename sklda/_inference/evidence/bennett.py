@@ -20,38 +20,20 @@ from sklda._inference.sampling.collapsed import ChainState
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The annealing runs of one chain in both directions.
+    """The annealing runs of one chain in both directions."""
 
-    Attributes
-    ----------
-    forward, backward : ndarray of shape (n_runs,)
-        Log weights. exp(forward) is an unbiased estimate of p(w), exp(-backward) one of 1 / p(w).
-    end : ChainState
-        The end of the last forward run.
-    label_error : float
-        The largest error of a sum over topic labels, in nats.
-    """
-
-    forward: np.ndarray
-    backward: np.ndarray
-    end: ChainState
-    label_error: float = 0.0
+    forward: np.ndarray  # log weights (n_runs,); exp(forward) is an unbiased estimate of p(w)
+    backward: np.ndarray  # log weights (n_runs,); exp(-backward) is one of 1 / p(w)
+    end: ChainState  # of the last forward run
+    label_error: float = 0.0  # the largest error of a sum over topic labels, in nats
 
 
 def bennett(forward, backward):
-    """The log evidence L from as many runs in either direction.
+    """The log evidence L from as many runs in either direction, each (n_runs,).
 
     The weights W of the two directions have densities with p_F(W) / p_B(W) = exp(L - W). So a weight is a forward one
     with probability 1 / (1 + exp(W - L)), and the most likely L solves sum_F 1 / (1 + exp(L - W)) = sum_B 1 / (1 +
     exp(W - L)). For one run in either direction it is the middle between the two.
-
-    Parameters
-    ----------
-    forward, backward : ndarray of shape (n_runs,)
-
-    Returns
-    -------
-    float
     """
     low, high = min(forward.min(), backward.min()), max(forward.max(), backward.max())
     # A long way outside all weights, the difference of the two sums is as small as the differences of weights there.
@@ -61,28 +43,13 @@ def bennett(forward, backward):
 
 
 def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, *, n_start):
-    """Runs of a new chain.
+    """Annealing runs of `n_sweeps` sweeps of a new chain, in both directions; `Runs`.
 
-    By a guide: the guide is that of a chain that `anneal` has made, over as many sweeps as a run has, and backward runs
-    begin at the state of this chain. A guide of fewer sweeps is narrower than the part of the posterior that a run can
-    reach. With 20 sweeps on 500 tokens, backward runs were below forward ones, and both 1.5 nats too low.
-    From the prior: a backward run begins where the forward run has ended.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    priors : Priors
-    n_sweeps : int
-        Length of a run.
-    n_runs : int
-    seed : numpy.random.SeedSequence
-    stop : Stop
-    n_start : int or None
-        Sweeps in which the chain of the guide is annealed; None: the path begins at the prior of z, as in `prior_ais`.
-
-    Returns
-    -------
-    Runs
+    By a guide: the guide is that of a chain that `anneal` has made in `n_start` sweeps, over as many sweeps as a run
+    has, and backward runs begin at the state of this chain. A guide of fewer sweeps is narrower than the part of the
+    posterior that a run can reach. With 20 sweeps on 500 tokens, backward runs were below forward ones, and both 1.5
+    nats too low. From the prior of z, as in `prior_ais`, if `n_start` is None: a backward run begins where the forward
+    run has ended.
     """
     if n_start is None:
         source, forth, back, state = priors, prior_ais, reverse_prior_ais, None

@@ -30,23 +30,10 @@ def log_transition(chain, before, stop=NEVER_STOP):
 
 
 def cgs_transition(chain, n_inner, stop=NEVER_STOP):
-    """The estimates p(z_l, w) / g(z_(l - 1), z_l) of Chen & Doss (2018), equation 4.9, along the next sweeps.
+    """Logarithms of p(z_l, w) / g(z_(l - 1), z_l) along the next sweeps (Chen & Doss 2018, equation 4.9); (n_inner,).
 
     g is the transition probability of a sweep. Each estimate is unbiased for p(w). Its logarithm is too low by the
     mutual information of successive sweeps.
-
-    Parameters
-    ----------
-    chain : GibbsChain
-    n_inner : int
-        Sweeps.
-    stop : Stop, optional
-        Ends the sweeps when its flag is up.
-
-    Returns
-    -------
-    ndarray of shape (n_inner,)
-        Logarithms.
     """
     log_weights = np.empty(n_inner)
     for i in range(n_inner):

@@ -10,21 +10,9 @@ from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 def chib(chain, n_inner, stop=NEVER_STOP):
     """log p(z* | w) - log p(z*, w), where p(z* | w) is the mean probability of a sweep from the posterior to z*.
 
-    In z* each token has the topic that it had most often during the first third of the sweeps (Chen & Doss 2018,
-    equation 5.1; phi, which cancels there, is integrated out here).
-
-    Parameters
-    ----------
-    chain : GibbsChain
-    n_inner : int
-        Sweeps.
-    stop : Stop, optional
-        Ends the sweeps when its flag is up.
-
-    Returns
-    -------
-    ndarray of shape (n_inner - n_inner // 3,)
-        Logarithms of the estimates of 1 / p(w), one from each of the later sweeps.
+    In z* each token has the topic that it had most often during the first third of `n_inner` sweeps (Chen & Doss 2018,
+    equation 5.1; phi, which cancels there, is integrated out here). The result has the logarithms of estimates of
+    1 / p(w), one from each of the later sweeps.
     """
     corpus, K = chain.corpus, chain.priors.n_components
     n_first = max(n_inner // 3, 1)

@@ -23,26 +23,11 @@ _SIMULATED_VALUES, _LEAST_SETS = 8000, 200
 
 
 class Combined(NamedTuple):
-    """The log of the mean of unbiased estimates.
+    """The log of the mean of unbiased estimates."""
 
-    Attributes
-    ----------
-    value : float
-        In nats.
-    std : float
-        Standard error of `value` plus `downward_bias`.
-    downward_bias : float
-        By how much `value` is probably too low.
-    """
-
-    value: float
-    std: float
-    downward_bias: float
-
-
-def chain_means(log_weights):
-    """log of the mean over the runs of each chain, (n_chains,)."""
-    return _log_mean_exp(log_weights)
+    value: float  # in nats
+    std: float  # standard error of `value` plus `downward_bias`
+    downward_bias: float  # by how much `value` is probably too low
 
 
 def _log_mean_exp(values):
@@ -55,7 +40,7 @@ def _log_mean_exp(values):
 
 def without_failed_chains(log_weights):
     """The rows of `log_weights` without chains far below the best, unless these are half of all or more."""
-    values, half = chain_means(log_weights), len(log_weights) // 2
+    values, half = _log_mean_exp(log_weights), len(log_weights) // 2
     better = log_weights[np.argsort(values)[half:]]
     deviation = better.std(axis=1, ddof=1).mean() if better.shape[1] > 1 else 0.0
     near = values > values.max() - _FAILED_NATS - _FAILED_DEVIATIONS * deviation
@@ -63,7 +48,11 @@ def without_failed_chains(log_weights):
 
 
 def combine_chains(log_weights, variance=None, freedom=None, other_chains=()):
-    """log of the mean of unbiased estimates of p(w), its standard error and its downward bias.
+    """log of the mean of unbiased estimates of p(w), its standard error and its downward bias; `Combined`.
+
+    The standard error comes from the spread between runs, and from the spread between chains if it is larger.
+    For normal log weights the log of the mean is their mean plus half their variance. Few runs do not reach that;
+    the difference is the downward bias. It is 0 if the runs are enough.
 
     Parameters
     ----------
@@ -76,13 +65,6 @@ def combine_chains(log_weights, variance=None, freedom=None, other_chains=()):
     other_chains : sequence of ndarray of shape (n_chains,), default=()
         Values of the chains of other models, which differ as much as these do. They are used when these chains are
         fewer than three, or disagree.
-
-    Returns
-    -------
-    Combined
-        The standard error comes from the spread between runs, and from the spread between chains if it is larger.
-        For normal log weights the log of the mean is their mean plus half their variance. Few runs do not reach that;
-        the difference is the downward bias. It is 0 if the runs are enough.
     """
     n_chains, n_runs = log_weights.shape
     value = _log_mean_exp(log_weights.ravel())
@@ -117,17 +99,13 @@ def _run_means(log_weights, variance, freedom):
     if np.log1p(RELATIVE_VARIANCE * n_runs) < variance:
         correction_error = student_factor(freedom) * variance / np.sqrt(2 * freedom) if freedom else 0.0
         return log_weights.mean(axis=1) + variance / 2, variance / n_runs, correction_error
-    return chain_means(log_weights), _log_mean_exp_std(n_runs, variance) ** 2, 0.0
+    return _log_mean_exp(log_weights), _log_mean_exp_std(n_runs, variance) ** 2, 0.0
 
 
 def _modes_error(values, within):
     """Standard error of the log-mean-exp of the first of `values`, from the variance between chains in all of them.
 
-    Parameters
-    ----------
-    values : list of ndarray of shape (n_chains,)
-    within : float
-        Variance of the value of one chain by its runs.
+    Each of `values` is of the shape (n_chains,); `within` is the variance of the value of one chain by its runs.
     """
     between, freedom = pooled_variance(values)
     n_chains = len(values[0])

@@ -11,6 +11,7 @@ from sklda._inference.evidence.cgs_transition import cgs_transition
 from sklda._inference.evidence.chib import chib
 from sklda._inference.evidence.combining import combine_chains
 from sklda._inference.evidence.harmonic_mean import harmonic_mean
+from sklda._inference.held_out.averages import log_mean
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.choice import chain_class
@@ -33,59 +34,28 @@ _SETTLING_SWEEPS = 50
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A model whose evidence is to be estimated.
-
-    Attributes
-    ----------
-    priors : Priors
-    states : list of ChainState
-        The chains' states, near modes of the posterior.
-    seed : numpy.random.SeedSequence
-    """
+    """A model whose evidence is to be estimated."""
 
     priors: Priors
-    states: list
+    states: list  # of the chains, near modes of the posterior
     seed: np.random.SeedSequence
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Estimates of the evidence of one `Target`.
+    """Estimates of the evidence of one `Target`."""
 
-    Attributes
-    ----------
-    log_weights : ndarray of shape (n_chains, n_runs)
-        Estimates of log p(w).
-    ends : list of ChainState
-        The states at the ends of the runs, chain by chain.
-    label_error : float
-        The largest error of a sum over topic labels, in nats.
-    states : list of ChainState
-        The chains' states after the estimates.
-    """
-
-    log_weights: np.ndarray
-    ends: list
-    label_error: float
-    states: list
+    log_weights: np.ndarray  # estimates of log p(w), (n_chains, n_runs)
+    ends: list  # states at the ends of the runs, chain by chain
+    label_error: float  # the largest error of a sum over topic labels, in nats
+    states: list  # of the chains after the estimates
 
 
 def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_inner, init, seed, n_jobs=None):
     """log p(w | priors) and its standard error, from chains that are initialised here.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    priors : Priors
-    method, n_temperatures, n_runs, n_chains, n_inner, init
-        See `sklda.metrics.log_evidence`.
-    seed : numpy.random.SeedSequence
-    n_jobs : int, default=None
-
-    Returns
-    -------
-    value, std : float
-        The error contains the downward bias and the error of the sum over topic labels.
+    The error contains the downward bias and the error of the sum over topic labels. `sklda.metrics.log_evidence`
+    describes the options.
     """
     # Annealed and pruned chains find different modes; pruning needs topics that can be merged.
     kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
@@ -97,33 +67,18 @@ def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_
             chain.sweep()
     target = Target(priors, [chain.state() for chain in chains], random.child(seed, 1))
     options = {"method": method, "temperatures": [n_temperatures] * n_runs, "n_inner": n_inner, "n_jobs": n_jobs}
-    (found,) = estimate(corpus, [target], **options)
+    (found,) = estimate_evidence(corpus, [target], **options)
     value, std, bias = combine_chains(found.log_weights)
     return value, float((std**2 + bias**2 + found.label_error**2) ** 0.5)
 
 
-def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=True, n_jobs=None):
-    """Estimates of the evidence of several targets, all chains in parallel.
+def estimate_evidence(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=True, n_jobs=None):
+    """Estimates of the evidence of several targets, an `Estimates` for each; all chains run in parallel.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    targets : list of Target
-    method : str
-        One of `METHODS`.
-    temperatures : list of int
-        Temperatures of each run of a chain; for methods that do not anneal only the number of runs is used.
-    n_inner : int
-        Sweeps of a run of the methods that do not anneal.
-    also_prior_ais : bool, default=True
-        Whether for up to 5,000 tokens annealing from the prior is run as well as the guided one, in ten times as many
-        temperatures, and the larger mean is kept. Estimates are exactly unbiased only without it.
-    n_jobs : int, default=None
-
-    Returns
-    -------
-    list of Estimates
-        One for each target.
+    `temperatures` has the temperatures of each run of a chain; for methods that do not anneal only the number of runs
+    is used, and a run has `n_inner` sweeps. With `also_prior_ais`, for up to 5,000 tokens annealing from the prior is
+    run as well as the guided one, in ten times as many temperatures, and the larger mean is kept. Estimates are exactly
+    unbiased only without it.
     """
     methods = {method: temperatures}
     if also_prior_ais and uses_both(corpus, method):
@@ -139,7 +94,7 @@ def estimate(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=T
 
 
 def uses_both(corpus, method):
-    """Whether `estimate` anneals from the prior as well as by the guide, by default."""
+    """Whether `estimate_evidence` anneals from the prior as well as by the guide, by default."""
     return method == "guided_ais" and corpus.n_tokens <= SMALL_CORPUS
 
 
@@ -163,7 +118,7 @@ def _larger(found):
 
 
 def runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, stop):
-    """The `Estimates` of one chain, see `estimate`."""
+    """The `Estimates` of one chain, see `estimate_evidence`."""
     # The other methods need sweeps in the order of `log_transition`.
     kind = chain_class("collapsed", corpus, priors) if method in ANNEALED else GibbsChain
     chain = kind(corpus, priors, state)
@@ -189,11 +144,7 @@ def runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, st
 def _along_chain(chain, method, n_inner, seed, stop):
     """log of an estimate of p(w) by the next `n_inner` sweeps of a chain."""
     if method == "cgs_transition":
-        return _log_mean(cgs_transition(chain, n_inner, stop))
+        return log_mean(cgs_transition(chain, n_inner, stop))
     if method == "chib":
-        return -_log_mean(chib(chain, n_inner, stop))
-    return -_log_mean(harmonic_mean(chain, n_inner, seed, method.removeprefix("harmonic_mean_"), stop))
-
-
-def _log_mean(log_values):
-    return logsumexp(log_values) - np.log(len(log_values))
+        return -log_mean(chib(chain, n_inner, stop))
+    return -log_mean(harmonic_mean(chain, n_inner, seed, method.removeprefix("harmonic_mean_"), stop))

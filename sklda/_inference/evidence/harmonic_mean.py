@@ -10,22 +10,9 @@ _BLOCK_TOKENS = 2**16
 
 
 def harmonic_mean(chain, n_inner, seed, given, stop=NEVER_STOP):
-    """Logarithms of 1 / p(w | z), or of 1 / p(w | theta, phi), along the next sweeps.
+    """Logarithms of 1 / p(w | z) along the next sweeps, (n_inner,).
 
-    Parameters
-    ----------
-    chain : GibbsChain
-    n_inner : int
-        Sweeps.
-    seed : numpy.random.SeedSequence
-    given : {"z", "psi"}
-        The condition of the likelihood: z, or theta and phi drawn from their conditionals.
-    stop : Stop, optional
-        Ends the sweeps when its flag is up.
-
-    Returns
-    -------
-    ndarray of shape (n_inner,)
+    If `given` is "psi" rather than "z", those of 1 / p(w | theta, phi), with draws of theta and phi given z.
     """
     rng = np.random.default_rng(seed)
     log_weights = np.empty(n_inner)

@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
-from scipy.special import logsumexp
+
+from sklda._inference.held_out.averages import log_mean
 
 # Blocks of up to this many rows are summed exactly, which takes 15 ms at 14 rows and doubles with each row; larger
 # blocks by this many sampled permutations.
@@ -17,24 +18,13 @@ _SINKHORN_STEPS, _SINKHORN_TOLERANCE = 50, 1e-2
 
 
 def log_permanent(log_weights, rng):
-    """log of the sum over permutations s of prod_k exp(log_weights[k, s(k)]).
+    """log of the sum over permutations s of prod_k exp(log_weights[k, s(k)]), and its error.
 
     Columns are reordered until the heaviest permutation is the diagonal. Then the matrix is scaled until rows and
     columns sum to one (Sinkhorn), which leaves the permanent up to a known factor; entries that are then negligible are
-    dropped, and the matrix falls into blocks. Small blocks are summed exactly over subsets, others by sequential
-    importance sampling.
-
-    Parameters
-    ----------
-    log_weights : ndarray of shape (n, n)
-    rng : numpy.random.Generator
-        Used for blocks of more than 14.
-
-    Returns
-    -------
-    value : float
-    error : float
-        Bound on what the dropped entries add to `value`, plus the standard error of the sampling.
+    dropped, and the matrix falls into blocks. Blocks of up to 14 rows are summed exactly over subsets, others by
+    sequential importance sampling. The error is a bound on what the dropped entries add, plus the standard error of the
+    sampling.
     """
     if len(log_weights) <= _ONE_BLOCK:
         scaled, log_scale = _with_heaviest_diagonal(log_weights)
@@ -107,6 +97,6 @@ def _block(weights, rng):
             log_weight += np.log(total)
         chosen = (running <= (rng.random(_SAMPLES) * total)[:, None]).sum(axis=1)
         free[samples, np.minimum(chosen, n - 1)] = False
-    value = logsumexp(log_weight) - np.log(_SAMPLES)
+    value = log_mean(log_weight)
     relative = np.exp(log_weight - value).std(ddof=1) / np.sqrt(_SAMPLES)
     return value, relative

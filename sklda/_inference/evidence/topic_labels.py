@@ -13,22 +13,9 @@ _SWAP_ROUNDS = 100
 def log_mean_over_labels(changes, target, rng):
     """log of the mean of the joint over permutations of the guide's topics, less the log joint of the present ones.
 
-    The joint is a product over topics k of a term that depends on the guide's topic for k alone. So the sum over
-    permutations is a permanent. Only topics with equal priors are permuted.
-
-    Parameters
-    ----------
-    changes : ndarray of shape (n_components, n_components)
-        From `label_changes`.
-    target : Priors
-        alpha and eta of the model.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    value : float
-    error : float
-        As in `log_permanent`, in nats.
+    The joint is a product over topics k of a term that depends on the guide's topic for k alone, see `label_changes`.
+    So the sum over permutations is a permanent, and the second result is its error, see `log_permanent`. Only
+    topics with equal priors in the model, `target`, are permuted.
     """
     log_sum, error = log_permanent(changes, rng)
     n_labellings = gammaln(np.bincount(exchangeable_groups(target)) + 1.0).sum()
@@ -38,12 +25,8 @@ def log_mean_over_labels(changes, target, rng):
 def label_changes(chain, target):
     """The terms of the log joint if topic k had the label of the guide's topic j; (n_components, n_components).
 
-    Parameters
-    ----------
-    chain : GibbsChain
-        Its priors are those at the last strength of the guided path.
-    target : Priors
-        alpha and eta of the model. Topics that differ in them do not exchange labels.
+    The priors of the chain are those at the last strength of the guided path, and `target` those of the model. Topics
+    that differ in these do not exchange labels.
     """
     K, tilted = chain.priors.n_components, chain.priors
     changes = np.zeros((K, K))
@@ -63,18 +46,7 @@ def label_changes(chain, target):
 
 
 def draw_labels(changes, rng):
-    """New labels of the topics, drawn in proportion to the joint, by swaps of the labels of pairs of topics.
-
-    Parameters
-    ----------
-    changes : ndarray of shape (n_components, n_components)
-        From `label_changes`.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n_components,), int32
-    """
+    """New labels of the topics, int32 (n_components,), drawn in proportion to the joint by swaps of pairs of labels."""
     K, labels = len(changes), np.arange(len(changes), dtype=np.int32)
     for _ in range(_SWAP_ROUNDS if K > 1 else 0):
         a, b = rng.permutation(K)[: K // 2 * 2].reshape(2, -1)

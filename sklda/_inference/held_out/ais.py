@@ -25,20 +25,11 @@ _GOLDEN_GAMMA = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True, eq=False)
 class AnnealingState:
-    """The state of annealing for the documents of a block. Kernels change the arrays in place.
+    """The state of annealing for the documents of a block. Kernels change the arrays in place."""
 
-    Attributes
-    ----------
-    log_weights : ndarray of shape (n_documents,)
-    topics : ndarray of shape (n_tokens,), int32
-        -1: no topic yet; the first sweep draws it.
-    streams : ndarray of shape (n_documents, 4), uint64
-        States of the random generators.
-    """
-
-    log_weights: np.ndarray
-    topics: np.ndarray
-    streams: np.ndarray
+    log_weights: np.ndarray  # (n_documents,)
+    topics: np.ndarray  # int32 (n_tokens,); -1: none yet, the first sweep draws it
+    streams: np.ndarray  # uint64 (n_documents, 4): states of the random generators
 
     @classmethod
     def initial(cls, block):
@@ -94,25 +85,11 @@ def ais(block, stop, *, n_temperatures, schedule):
 
 
 def anneal_between(block, first, last, last_prior, positions, state, stop, *, geometric=False, n_burn_in=1):
-    """Anneal from one model to another, and add to the log weights.
+    """Anneal from one model to another, and add to the log weights of the `AnnealingState`, which is changed in place.
 
-    Parameters
-    ----------
-    block : DocumentBlock
-        Its prior is the alpha of the first model.
-    first, last : ndarray of shape (n_rows, width), float32
-        phi of the two models.
-    last_prior : ndarray of shape (1 or n_documents, n_components)
-        alpha of the last model.
-    positions : ndarray of shape (n_temperatures,)
-        Ascending; 0 is the first model, 1 the last.
-    state : AnnealingState
-        It is changed in place.
-    stop : Stop
-    geometric : bool, default=False
-        Whether phi between the models is the geometric mean; otherwise the arithmetic mean.
-    n_burn_in : int, default=1
-        Number of sweeps under the first model.
+    `first` and `last` are phi of the two models, float32 (n_rows, width). The prior of `block` is the alpha of the
+    first model, `last_prior` (1 or n_documents, n_components) that of the last. `positions` ascend; 0 is the first
+    model, 1 the last. Between them phi is the arithmetic or the geometric mean.
     """
     if len(block.words):
         distinct = block.most_distinct

@@ -10,18 +10,12 @@ BLOCK_DOCUMENTS = 64
 
 
 def word_rows(corpus, topic_word):
-    """The columns of phi for the words that occur in a corpus.
+    """The columns of phi for the words that occur in a corpus: their rows for the tokens, phi, and the largest entries.
 
-    Returns
-    -------
-    rows : ndarray of shape (n_tokens,), int32
-        The row of `word_topic` for every token.
-    word_topic : ndarray of shape (n_rows, width), float32
-        phi, one row for each word, padded. Conditionals need phi only up to a factor per word, so every row is divided
-        by its largest entry. Positive entries below the range of single precision become its smallest normal number:
-        they change no draw, and with zeros the weight of a run could be zero.
-    largest : ndarray of shape (n_rows,)
-        The largest entries; 0 if the word has probability 0 in all topics.
+    The rows are int32 (n_tokens,). phi is float32 (n_rows, width), one row for each word, padded. Conditionals need phi
+    only up to a factor per word, so every row is divided by its largest entry; (n_rows,), 0 if the word has probability
+    0 in all topics. Positive entries below the range of single precision become its smallest normal number: they change
+    no draw, and with zeros the weight of a run could be zero.
     """
     present = np.flatnonzero(np.bincount(corpus.words, minlength=corpus.n_features))
     row_of = np.zeros(corpus.n_features, np.int32)
@@ -36,15 +30,10 @@ def word_rows(corpus, topic_word):
 
 
 def possible_word_rows(corpus, topic_word):
-    """`word_rows` in which every word has a positive probability, as the kernels need it.
+    """`word_rows` in which every word has a positive probability, as the kernels need it, and a log scale.
 
-    Returns
-    -------
-    rows, word_topic
-        See `word_rows`.
-    log_scale : ndarray of shape (n_documents,)
-        The terms to add to log-likelihoods that are computed with `word_topic`; -inf for a document with a word that
-        has probability 0 in all topics.
+    The scale (n_documents,) is to be added to log-likelihoods that are computed with these rows. It is -inf for a
+    document with a word that has probability 0 in all topics.
     """
     rows, word_topic, largest = word_rows(corpus, topic_word)
     word_topic[largest == 0, : topic_word.shape[0]] = 1
@@ -60,18 +49,8 @@ def sum_by_document(corpus, values):
 class DocumentBlock(Aligned):
     """Consecutive documents in the arrays that kernels take, and scratch arrays of the right sizes.
 
-    Parameters
-    ----------
-    rows, word_topic
-        See `word_rows`.
-    offsets : ndarray of shape (n_documents + 1,)
-        Offsets of the documents of the corpus in `rows`.
-    keys : ndarray of shape (n_documents,), uint64
-        The seed of every document.
-    block : (int, int)
-        The first document, and the one after the last.
-    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
-        alpha.
+    `rows` and `word_topic` are those of `word_rows`; `offsets` (n_documents + 1,) are those of the corpus in `rows`,
+    and `keys` (n_documents,) the seeds of its documents. `block` is the first document, and the one after the last.
     """
 
     def __init__(self, rows, offsets, keys, block, word_topic, doc_topic_prior):
@@ -110,6 +89,13 @@ class DocumentBlock(Aligned):
     def zeros(self):
         """The array of log weights, one for each document, to which kernels add."""
         return np.zeros(self.n_documents)
+
+
+def document_blocks(corpus, rows, keys, word_topic, doc_topic_prior, offsets=None):
+    """Every `DocumentBlock` of a corpus; `offsets` are those of the documents in `rows`, if it lacks some tokens."""
+    offsets = corpus.offsets if offsets is None else offsets
+    for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS):
+        yield DocumentBlock(rows, offsets, keys, block, word_topic, doc_topic_prior)
 
 
 def prior_of_block(doc_topic_prior, block):

@@ -40,13 +40,9 @@ def predictive_log_likelihood(seen, hidden, topic_word, doc_topic_prior, *, n_sw
 
 
 def split_tokens(corpus, seed):
-    """Split the tokens of every document at random into two halves; the first is larger if the length is odd.
+    """The tokens of every document, split at random into two halves: two `Corpus`.
 
-    The split depends only on the seed and on the document's words.
-
-    Returns
-    -------
-    list of two Corpus
+    The first half is larger if the length is odd. The split depends only on the seed and on the document's words.
     """
     doc_of = corpus.token_documents
     within = np.arange(corpus.n_tokens) - corpus.offsets[doc_of]

@@ -12,13 +12,7 @@ _MOST_PRODUCTS = 2e8
 
 
 def exact(corpus, topic_word, doc_topic_prior):
-    """log p(w_d | phi, alpha) of every document, (n_documents,).
-
-    Raises
-    ------
-    ValueError
-        If a document is too long for the number of topics; the message names the first one.
-    """
+    """log p(w_d | phi, alpha) of every document, (n_documents,); ValueError if one is too long for so many topics."""
     values = []
     for d in range(corpus.n_documents):
         words, counts = np.unique(corpus.words[corpus.offsets[d] : corpus.offsets[d + 1]], return_counts=True)

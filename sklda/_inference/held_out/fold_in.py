@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from sklda._inference.held_out.document_block import BLOCK_DOCUMENTS, prior_of_block, word_rows
+from sklda._inference.held_out.document_block import document_blocks, word_rows
 from sklda._inference.parallel import in_parallel
 from sklda._kernels import LANES, _fold_in
 
 # The quantities that are averaged over the sweeps.
 ESTIMATES = ("cgs_p", "cgs", "unnormalized")
-
 
 # CVB0 begins the chain of a document. Its updates end if they move less than this share of the tokens.
 _MOST_UPDATES, _TOLERANCE = 20, 0.01
@@ -29,7 +28,7 @@ def fold_in(
     estimate="cgs_p",
     cvb0_sweeps=None,
 ):
-    """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by CVB0 and Gibbs sampling with phi fixed.
+    """Expected topic counts of documents, E(n_dk | w_d, phi, alpha), by CVB0 and Gibbs sampling; (n_documents, K).
 
     CVB0 gives a distribution of the topic for every distinct word of a document. The topics of the tokens are drawn
     from them. Then follow Gibbs sweeps, and the full conditionals are averaged over the last two thirds of them
@@ -37,19 +36,11 @@ def fold_in(
     `cvb0_sweeps` sweeps. So ``(result + alpha) / (length + sum(alpha))`` is an estimate of the posterior mean of theta
     that converges to it as the number of sweeps grows.
 
+    `topic_word` is phi (K, n_features), each column times any positive factor; `doc_topic_prior` is alpha (1 or
+    n_documents, K). The stream of a document depends only on its words and on `seed`, 64 bits.
+
     Parameters
     ----------
-    corpus : Corpus
-    topic_word : ndarray of shape (n_components, n_features)
-        phi. Each column may be multiplied by any positive factor.
-    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
-        alpha.
-    n_sweeps : int
-        Number of sweeps over each document.
-    seed : int
-        64 bits. The stream of a document depends only on it and on the document's words.
-    n_jobs : int, default=None
-        Number of blocks of 64 documents at a time, as in joblib. Results do not depend on it.
     n_burn_in : int, default=None
         Number of sweeps that are not averaged. None: a third.
     estimate : {"cgs_p", "cgs", "unnormalized"}, default="cgs_p"
@@ -57,12 +48,8 @@ def fold_in(
         without the normalisation of the full conditional; it weighs each token by its probability given the document
         and is no estimate of n_dk.
     cvb0_sweeps : float, default=None
-        Number of sweeps that CVB0 counts for. 0: the mean over the sweeps alone, whose expectation after the burn-in is
-        the exact posterior mean. None: 30 for ``"cgs_p"``, 0 for the other estimates.
-
-    Returns
-    -------
-    ndarray of shape (n_documents, n_components)
+        0: the mean over the sweeps alone, whose expectation after the burn-in is the exact posterior mean. None: 30 for
+        ``"cgs_p"``, 0 for the other estimates.
     """
     keys = corpus.document_keys(seed)
     rows, word_topic, largest = word_rows(corpus, topic_word)
@@ -70,43 +57,24 @@ def fold_in(
         cvb0_sweeps = _CVB0_SWEEPS if estimate == "cgs_p" else 0.0
     sweeps = n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in
     how = *sweeps, ESTIMATES.index(estimate), _MOST_UPDATES, _TOLERANCE, cvb0_sweeps
-    tasks = (
-        (rows, corpus.offsets, keys, block, word_topic, largest.astype(np.float32), doc_topic_prior, how)
-        for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS)
-    )
+    scale = largest.astype(np.float32)
+    tasks = ((block, scale, how) for block in document_blocks(corpus, rows, keys, word_topic, doc_topic_prior))
     parts = in_parallel(_fold_in_block, tasks, n_jobs)
     return np.concatenate(parts) if parts else np.zeros((0, len(topic_word)))
 
 
-def _fold_in_block(rows, offsets, keys, block, word_topic, scale, doc_topic_prior, how, stop):
-    first, last = block
-    own = slice(offsets[first], offsets[last])
-    offsets = offsets[first : last + 1] - offsets[first]
-    doc_topic_prior = prior_of_block(doc_topic_prior, block)
-    rows, width, longest = rows[own], word_topic.shape[1], max(int(np.diff(offsets).max()), 1)
-    result = np.empty((last - first, doc_topic_prior.shape[1]))
+def _fold_in_block(block, scale, how, stop):
+    result = np.empty((block.n_documents, block.prior.shape[1]))
     _fold_in.fold_in(
-        rows,
-        offsets,
-        keys[first:last],
-        word_topic,
-        doc_topic_prior,
+        *block.arguments,
         *how,
         scale,
         result,
-        np.empty((3, longest), np.int32),
-        np.empty((_most_distinct(rows, offsets), width), np.float32),
-        np.empty((_fold_in.FLOAT_ROWS, width), np.float32),
-        np.empty(width, np.int32),
-        np.empty(width // LANES),
+        np.empty((3, block.longest), np.int32),
+        block.floats(block.most_distinct),
+        block.floats(_fold_in.FLOAT_ROWS),
+        block.counts(),
+        np.empty(block.width // LANES),
         stop.flag,
     )
     return result
-
-
-def _most_distinct(rows, offsets):
-    """The largest number of distinct words of a document, at least one."""
-    changes = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(rows[1:] != rows[:-1], out=changes[1:-1])
-    filled = offsets[:-1] < offsets[1:]
-    return int((changes[offsets[1:][filled] - 1] - changes[offsets[:-1][filled]]).max(initial=0)) + 1

@@ -17,10 +17,11 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.held_out.averages import log_mean
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _leave_one_out
@@ -39,19 +40,11 @@ _BATCHES = 5
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """Log weights of the pieces of documents, in both directions.
+    """Log weights of the pieces of documents, in both directions."""
 
-    Attributes
-    ----------
-    documents : ndarray of shape (n_left_out,)
-    piece_documents : ndarray of shape (n_pieces,)
-        The position in `documents` that each piece belongs to.
-    forward, backward : ndarray of shape (n_pieces, n_draws)
-        Log weights f and b (see the docstring of the module), given the earlier pieces of the document.
-    """
-
-    documents: np.ndarray
-    piece_documents: np.ndarray
+    documents: np.ndarray  # (n_left_out,)
+    piece_documents: np.ndarray  # (n_pieces,): the position in `documents` of each piece
+    # Log weights f and b (see above) given the earlier pieces of the document, (n_pieces, n_draws).
     forward: np.ndarray
     backward: np.ndarray
 
@@ -64,11 +57,7 @@ class LeaveOneOut:
 
     def one_sided(self):
         """log L_d from the forward weights alone, and from the backward weights alone; two arrays (n_left_out,)."""
-        log_n = np.log(self.forward.shape[1])
-        return (
-            self._sum(logsumexp(self.forward, axis=1) - log_n),
-            self._sum(log_n - logsumexp(-self.backward, axis=1)),
-        )
+        return self._sum(log_mean(self.forward, axis=1)), self._sum(-log_mean(-self.backward, axis=1))
 
     def jackknife(self):
         """log L_d with each batch of draws left out in turn; (n_batches, n_left_out)."""
@@ -81,28 +70,11 @@ class LeaveOneOut:
 
 
 def leave_one_out(chain, documents, *, n_draws=100, n_temperatures=30, seed, n_jobs=None):
-    """Draw the log weights of documents, each of which is left out in turn.
+    """Draw the log weights of documents, each of which is left out in turn; a `LeaveOneOut`.
 
-    The chain continues with all documents. For each document there is another chain without the document, whose initial
-    state is a state of the first chain. Its burn-in has a quarter as many sweeps as there are draws.
-
-    Parameters
-    ----------
-    chain : GibbsChain
-        A chain after its burn-in. It makes 5 sweeps for each draw.
-    documents : ndarray of int
-        Indices of the documents to leave out.
-    n_draws : int, default=100
-        Number of draws from each chain. In the chains without a document, there is one sweep for each draw.
-    n_temperatures : int, default=30
-        Number of sweeps over the document in each annealing run.
-    seed : numpy.random.SeedSequence
-    n_jobs : int, default=None
-        Number of documents at a time, as in joblib. Results do not depend on it.
-
-    Returns
-    -------
-    LeaveOneOut
+    The chain, a `GibbsChain` after its burn-in, continues with all documents: 5 sweeps for each draw. For each document
+    there is another chain without the document, whose initial state is a state of the first chain, with one sweep for
+    each draw. Its burn-in has a quarter as many sweeps as there are draws.
     """
     corpus = chain.corpus
     strengths = np.geomspace(_FIRST_STRENGTH, _LAST_STRENGTH, n_temperatures)
@@ -135,18 +107,10 @@ def leave_one_out(chain, documents, *, n_draws=100, n_temperatures=30, seed, n_j
 
 
 def bennett(forward, backward):
-    """log Z such that E exp(forward) = Z and E exp(-backward) = 1 / Z, by Bennett's acceptance ratio.
+    """log Z such that E exp(forward) = Z and E exp(-backward) = 1 / Z, by Bennett's acceptance ratio; (n,).
 
-    Parameters
-    ----------
-    forward, backward : ndarray of shape (n, n_draws)
-        Log weights. Both must have the same number of draws.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The root of sum expit(forward - L) = sum expit(L - backward), which lies between the extremes (Bennett 1976;
-        Meng & Wong 1996, equation 4.1).
+    `forward` and `backward` are log weights (n, n_draws), as many of each. log Z is the root L of sum expit(forward -
+    L) = sum expit(L - backward), which lies between the extremes (Bennett 1976; Meng & Wong 1996, equation 4.1).
     """
     low = np.minimum(forward.min(axis=1), backward.min(axis=1))
     high = np.maximum(forward.max(axis=1), backward.max(axis=1))

@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._inference.held_out.ais import ais, guided_ais
 from sklda._inference.held_out.chib import chib
-from sklda._inference.held_out.document_block import BLOCK_DOCUMENTS, DocumentBlock, possible_word_rows
+from sklda._inference.held_out.document_block import document_blocks, possible_word_rows
 from sklda._inference.held_out.document_completion import document_completion
 from sklda._inference.held_out.exact import exact
 from sklda._inference.held_out.left_to_right import left_to_right
@@ -29,26 +29,12 @@ def log_likelihoods(
     schedule="linear",
     n_jobs=None,
 ):
-    """Estimates of log p(w_d | phi, alpha), in nats, without the multinomial coefficient.
+    """Estimates of log p(w_d | phi, alpha), in nats, without the multinomial coefficient; (n_runs, n_documents).
 
-    The exponentials of the estimates are unbiased. Two methods differ: ``"exact"`` has no Monte Carlo error, and
-    ``"document_completion"`` estimates another quantity.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    topic_word : ndarray of shape (n_components, n_features)
-        phi.
-    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
-        alpha.
-    seed : numpy.random.SeedSequence
-    method, n_temperatures, n_runs, n_particles, schedule, n_jobs
-        See `sklda.metrics.held_out_log_likelihood`.
-
-    Returns
-    -------
-    ndarray of shape (n_runs, n_documents); (1, n_documents) for ``"exact"``
-        0 for an empty document; -inf for a document with a word that has probability 0 in all topics.
+    The exponentials of the estimates are unbiased. Two methods differ: ``"exact"`` has no Monte Carlo error and one
+    row, and ``"document_completion"`` estimates another quantity. 0 for an empty document; -inf for a document with a
+    word that has probability 0 in all topics. `sklda.metrics.held_out_log_likelihood` describes the options; alpha has
+    the shape (1 or n_documents, n_components).
     """
     # One 64-bit seed for each run. The stream of a document depends on this seed and on the document's words only.
     run_seeds = [int(s) for s in seed.generate_state(n_runs, np.uint64)]
@@ -70,8 +56,7 @@ def log_likelihoods(
         "particle_filter": partial(particle_filter, n_particles=n_particles),
         "chib": partial(chib, n_sweeps=n_temperatures),
     }[method]
-    blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     keys = [corpus.document_keys(s) for s in run_seeds]
-    tasks = ((DocumentBlock(rows, offsets, k, block, word_topic, doc_topic_prior),) for k in keys for block in blocks)
+    tasks = ((b,) for k in keys for b in document_blocks(corpus, rows, k, word_topic, doc_topic_prior, offsets))
     parts = in_parallel(run, tasks, n_jobs)
     return np.concatenate(parts).reshape(n_runs, corpus.n_documents) + log_scale

@@ -8,6 +8,7 @@ from sklda._inference.held_out.ais import AnnealingState, anneal_between, guided
 from sklda._inference.held_out.document_block import (
     BLOCK_DOCUMENTS,
     DocumentBlock,
+    document_blocks,
     possible_word_rows,
     prior_of_block,
     sum_by_document,
@@ -23,25 +24,11 @@ _FIRST_FACTOR = 5
 
 
 def log_ratios(corpus, a, b, *, path, n_temperatures, n_runs, seed, n_jobs=None):
-    """Estimates of log p(w_d | b) - log p(w_d | a), one for each run, by annealing from a to b.
+    """Estimates of log p(w_d | b) - log p(w_d | a) by annealing from a to b, (n_runs, n_documents).
 
-    Parameters
-    ----------
-    corpus : Corpus
-    a, b : (topic_word, doc_topic_prior)
-        phi (n_components, n_features) and alpha (1 or n_documents, n_components). The topics must be aligned, and
-        positive for every word of the corpus.
-    path : {"convex", "geometric"}
-        Arithmetic mean (Foulds & Smyth 2014, equation 6) or geometric mean of the topics. alpha is interpolated
-        linearly in both.
-    n_temperatures, n_runs : int
-    seed : numpy.random.SeedSequence
-    n_jobs : int, default=None
-        Number of blocks of 64 documents at a time, as in joblib.
-
-    Returns
-    -------
-    ndarray of shape (n_runs, n_documents)
+    Each model is a pair of phi (n_components, n_features) and alpha (1 or n_documents, n_components). The topics must
+    be aligned, and positive for every word of the corpus. On the path "convex" topics are arithmetic means (Foulds &
+    Smyth 2014, equation 6), on "geometric" geometric means; alpha is interpolated linearly in both.
     """
     rows, first, largest_a = word_rows(corpus, a[0])
     _, last, largest_b = word_rows(corpus, b[0])
@@ -65,61 +52,32 @@ def log_ratios(corpus, a, b, *, path, n_temperatures, n_runs, seed, n_jobs=None)
 
 def _ratio_block(block, last, last_prior, positions, path, stop):
     state = AnnealingState.initial(block)
-    anneal_between(
-        block,
-        block.word_topic,
-        last,
-        last_prior,
-        positions,
-        state,
-        stop,
-        geometric=path == "geometric",
-        n_burn_in=_BURN_IN,
-    )
+    how = {"geometric": path == "geometric", "n_burn_in": _BURN_IN}
+    anneal_between(block, block.word_topic, last, last_prior, positions, state, stop, **how)
     return state.log_weights
 
 
 def training_curve(corpus, snapshots, doc_topic_prior, *, n_temperatures, n_runs, seed, n_jobs=None):
-    """Estimates of log p(w_d | phi_s, alpha) for every snapshot phi_s, by annealing from one snapshot to the next.
+    """Estimates of log p(w_d | phi_s, alpha) for every snapshot phi_s, (n_runs, n_snapshots, n_documents).
 
-    The first estimate is that of guided AIS. Each later one adds the log weight of the convex path from the snapshot
-    before (iteration-AIS, Foulds & Smyth 2014, section 3.2, which starts from the prior and not from a guide).
-
-    Parameters
-    ----------
-    corpus : Corpus
-    snapshots : sequence of ndarray of shape (n_components, n_features)
-    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
-    n_temperatures : int
-        Between two snapshots. The guided AIS for the first snapshot has five times as many.
-    n_runs : int
-    seed : numpy.random.SeedSequence
-    n_jobs : int, default=None
-        Number of blocks of 64 documents at a time, as in joblib.
-
-    Returns
-    -------
-    ndarray of shape (n_runs, n_snapshots, n_documents)
+    The first estimate is that of guided AIS, with five times as many temperatures. Each later one adds the log weight
+    of the convex path from the snapshot before (iteration-AIS, Foulds & Smyth 2014, section 3.2, which starts from the
+    prior and not from a guide). Alpha has the shape (1 or n_documents, n_components).
     """
     word_topics, log_scales = [], []
     for topic_word in snapshots:
         rows, word_topic, log_scale = possible_word_rows(corpus, topic_word)
         word_topics.append(word_topic)
         log_scales.append(log_scale)
-    blocks = corpus.blocks(n_documents=BLOCK_DOCUMENTS)
     positions = np.linspace(0, 1, n_temperatures + 1)[1:]
     tasks = (
-        (
-            DocumentBlock(rows, corpus.offsets, keys, block, word_topics[0], doc_topic_prior),
-            word_topics,
-            positions,
-            n_temperatures,
-        )
+        (block, word_topics, positions, n_temperatures)
         for keys in (corpus.document_keys(int(s)) for s in seed.generate_state(n_runs, np.uint64))
-        for block in blocks
+        for block in document_blocks(corpus, rows, keys, word_topics[0], doc_topic_prior)
     )
     parts = in_parallel(_curve_block, tasks, n_jobs)
-    runs = [np.concatenate(parts[i : i + len(blocks)], axis=1) for i in range(0, len(parts), len(blocks))]
+    n_blocks = len(parts) // n_runs
+    runs = [np.concatenate(parts[r * n_blocks : (r + 1) * n_blocks], axis=1) for r in range(n_runs)]
     return np.array(runs) + np.array(log_scales)
 
 

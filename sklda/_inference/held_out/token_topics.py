@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklda._inference.held_out.document_block import BLOCK_DOCUMENTS, prior_of_block, word_rows
+from sklda._inference.held_out.document_block import document_blocks, word_rows
 from sklda._inference.parallel import in_parallel
 from sklda._kernels import LANES, _token_topics
 
@@ -10,51 +10,25 @@ from sklda._kernels import LANES, _token_topics
 def draw_topics(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None):
     """Draw the topics of all tokens, p(z | w, phi, alpha): the last state of the sweeps of `fold_in`.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    topic_word : ndarray of shape (n_components, n_features)
-        phi. Each column may be multiplied by any positive factor.
-    doc_topic_prior : ndarray of shape (1 or n_documents, n_components)
-        alpha.
-    n_sweeps : int
-        Number of sweeps over each document.
-    seed : int
-        64 bits. The stream of a document depends only on it and on the document's words.
-    n_jobs : int, default=None
-        Number of blocks of 64 documents at a time, as in joblib. Results do not depend on it.
-
-    Returns
-    -------
-    ndarray of shape (n_tokens,), int32
-        -1 for a word that has probability 0 in all topics.
+    The arguments are those of `fold_in`. The result is int32 (n_tokens,); -1 for a word that has probability 0 in all
+    topics.
     """
     keys = corpus.document_keys(seed)
     rows, word_topic, _ = word_rows(corpus, topic_word)
-    tasks = (
-        (rows, corpus.offsets, keys, block, word_topic, doc_topic_prior, n_sweeps)
-        for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS)
-    )
+    tasks = ((block, n_sweeps) for block in document_blocks(corpus, rows, keys, word_topic, doc_topic_prior))
     parts = in_parallel(_draw_block, tasks, n_jobs)
     return np.concatenate(parts) if parts else np.zeros(0, np.int32)
 
 
-def _draw_block(rows, offsets, keys, block, word_topic, doc_topic_prior, n_sweeps, stop):
-    first, last = block
-    own = rows[offsets[first] : offsets[last]]
-    width = word_topic.shape[1]
-    topics = np.full(len(own), -1, np.int32)
+def _draw_block(block, n_sweeps, stop):
+    topics = np.full(len(block.words), -1, np.int32)
     _token_topics.draw_topics(
-        own,
-        offsets[first : last + 1] - offsets[first],
-        keys[first:last],
-        word_topic,
-        prior_of_block(doc_topic_prior, block),
+        *block.arguments,
         n_sweeps,
         topics,
-        np.empty(width, np.float32),
-        np.empty(width, np.int32),
-        np.empty(width // LANES),
+        np.empty(block.width, np.float32),
+        block.counts(),
+        np.empty(block.width // LANES),
         stop.flag,
     )
     return topics

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.evidence.estimates import Target, estimate
+from sklda._inference.evidence.estimates import Target, estimate_evidence
 from sklda._inference.sampling.collapsed import ChainState
 
 # In nats, as an order of magnitude: annealing is not run if its downward bias may be larger.
@@ -45,6 +45,6 @@ def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
     states = [ChainState(chain.topics, random.stream(random.child(seed, 0, c))) for c, chain in enumerate(chains)]
     targets = [Target(priors, states, random.child(seed, 1))]
     options = {"method": "guided_ais", "temperatures": [n_temperatures] * n_runs, "n_inner": 0, "also_prior_ais": False}
-    (found,) = estimate(corpus, targets, **options, n_jobs=n_jobs)
+    (found,) = estimate_evidence(corpus, targets, **options, n_jobs=n_jobs)
     std = float(np.sqrt(found.log_weights.var(axis=1, ddof=1).mean() / n_runs)) if n_runs > 1 else np.nan
     return ModeEvidence(found.log_weights.mean(axis=1), std)

@@ -24,29 +24,11 @@ _LEARN_FROM, _LEARN_EVERY = 5, 5
 
 
 class Batch:
-    """CVB0 on one corpus.
+    """CVB0 on one corpus, with one alpha for all documents. The priors are fixed if `learner` is None.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    priors : Priors
-        With one alpha for all documents.
-    seed : numpy.random.SeedSequence
-    learner : Learner or None
-        None: the priors are fixed.
-    block_entries, group_blocks : int
-        Entries of a block, and blocks of a group.
-
-    Attributes
-    ----------
-    word_topic : ndarray of shape (n_features, width)
-        Expected counts m_kv, one row for each word, zero in the padding.
-    topic_totals : ndarray of shape (n_components,)
-        m_k.
-    n_sweeps : int
-        Number of passes over the corpus.
-    n_bytes : int
-        Memory of the distributions.
+    `word_topic` has the expected counts m_kv, one row for each word, (n_features, width), zero in the padding;
+    `topic_totals` has m_k. `n_sweeps` counts the passes over the corpus, and `n_bytes` is the memory of the
+    distributions.
     """
 
     def __init__(self, corpus, priors, seed, learner=None, *, block_entries=BLOCK_ENTRIES, group_blocks=GROUP_BLOCKS):

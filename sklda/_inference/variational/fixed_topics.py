@@ -12,26 +12,11 @@ BLOCK_DOCUMENTS = 64
 
 
 def infer(corpus, topic_word, alpha, *, n_updates, tolerance, n_jobs=None):
-    """Expected topic counts of documents by CVB0 with phi fixed.
+    """Expected topic counts of documents by CVB0 with phi fixed, (n_documents, n_components).
 
-    A distribution of the topic for every distinct word begins at alpha_k phi_kv and is updated in turn.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    topic_word : ndarray of shape (n_components, n_features)
-        phi. Each column may be multiplied by any positive factor.
-    alpha : ndarray of shape (n_components,)
-    n_updates : int
-        The largest number of updates of a document.
-    tolerance : float
-        The updates of a document end if the mean absolute change of its counts over topics is smaller.
-    n_jobs : int, default=None
-        Number of blocks of 64 documents at a time, as in joblib. Results do not depend on it.
-
-    Returns
-    -------
-    ndarray of shape (n_documents, n_components)
+    A distribution of the topic for every distinct word begins at alpha_k phi_kv and is updated in turn, at most
+    `n_updates` times. The updates of a document end if the mean absolute change of its counts over topics is below
+    `tolerance`. Each column of phi may be multiplied by any positive factor.
     """
     K = len(topic_word)
     padded_prior = np.zeros(padded(K), np.float32)

@@ -7,17 +7,7 @@ from sklda._inference.variational.fixed_topics import infer, perplexity
 
 
 class OnlinePasses:
-    """Passes of a `Stream` over a corpus, with the interface of `Batch`.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    stream : Stream
-    chunk_documents : int
-        Number of documents of a chunk.
-    seed : numpy.random.SeedSequence
-        Of the orders of the documents.
-    """
+    """Passes of a `Stream` over a corpus in chunks, with the interface of `Batch`. The seed is that of the orders."""
 
     def __init__(self, corpus, stream, chunk_documents, seed):
         self.corpus, self.stream, self.chunk_documents, self.seed = corpus, stream, chunk_documents, seed
@@ -65,24 +55,10 @@ def proportions(model, n_jobs=None):
 
 
 def make_passes(model, n_passes, team, *, after_pass, evaluate_every=0, tolerance=0.0):
-    """Make passes over the corpus.
+    """Make passes of a `Batch` or of `OnlinePasses` over the corpus; the perplexities, a list.
 
-    Parameters
-    ----------
-    model : Batch or OnlinePasses
-    n_passes : int
-    team : Team
-    after_pass : callable
-        Takes a text after every pass, and returns whether to stop.
-    evaluate_every : int, default=0
-        Passes between two evaluations of the perplexity of the corpus. Not positive: there are none.
-    tolerance : float, default=0
-        The passes end if the perplexity changes by less.
-
-    Returns
-    -------
-    list of float
-        The perplexities.
+    `after_pass` takes a text after every pass, and returns whether to stop. If `evaluate_every` is positive, the
+    perplexity is evaluated after so many passes each, and the passes end if it changes by less than `tolerance`.
     """
     trace = []
     model.initialise(team)

@@ -17,14 +17,7 @@ _BLOCK = 2**20
 
 
 class Learner:
-    """Learns the priors of one model.
-
-    Parameters
-    ----------
-    learning : PriorLearning
-    priors : Priors
-        The initial priors.
-    """
+    """Learns the priors of one model by a `PriorLearning`, from the initial ones."""
 
     def __init__(self, learning, priors):
         self.learning, self.shape = learning, priors.shape
@@ -33,15 +26,8 @@ class Learner:
     def statistics(self, doc_topic, lengths, word_topic, topic_totals):
         """`Statistics` for the M-step.
 
-        Parameters
-        ----------
-        doc_topic : ndarray of shape (n_documents, n_components)
-            Expected counts n_dk.
-        lengths : ndarray of shape (n_documents,)
-        word_topic : ndarray of shape (n_features, at least n_components)
-            m_kv; the other columns are zero.
-        topic_totals : ndarray of shape (n_components,)
-            m_k.
+        Expected counts n_dk are (n_documents, n_components), m_kv are (n_features, at least n_components) with zeros in
+        the other columns, and m_k are (n_components,).
         """
         by_topic = _by_topic(doc_topic, int(lengths.max(initial=0)))
         counts = CountHistograms(
@@ -77,10 +63,7 @@ def _of_words(word_topic):
 def split_histogram(means, largest):
     """How often each whole number occurs if every mean is split between the two whole numbers next to it.
 
-    Returns
-    -------
-    ndarray of shape (largest + 1,)
-        The entry of 0 is 0, because zero counts do not change the likelihood.
+    The entry of 0 is 0, because zero counts do not change the likelihood; (largest + 1,).
     """
     means = np.minimum(means, largest)
     below = means.astype(np.int64)

@@ -36,16 +36,12 @@ def initial_counts(corpus, priors, total_samples, seed):
 
 
 class Stream:
-    """Topics that follow a stream of documents.
+    """Topics that follow a stream of documents, with one alpha for all documents.
 
     Parameters
     ----------
     counts : ndarray of shape (n_components, n_features)
         Expected counts m_kv in a corpus of `total_samples` documents.
-    priors : Priors
-        With one alpha for all documents.
-    total_samples : float
-        Number of documents in the corpus.
     decay, offset : float
         Chunk t moves the counts by the step ``(offset + t) ** -decay``.
     n_updates, tolerance
@@ -99,15 +95,9 @@ class Stream:
         }
 
     def step(self, corpus, team, size=None):
-        """Move the topics by one chunk of documents.
+        """Move the topics by one chunk of documents; nothing changes if it has no token.
 
-        Parameters
-        ----------
-        corpus : Corpus
-            The chunk. Nothing changes if it has no token.
-        team : Team
-        size : float, default=None
-            The step. None: as `decay` and `offset` say.
+        The step is `size`; None: as `decay` and `offset` say.
         """
         if not corpus.n_tokens:
             return

@@ -10,27 +10,13 @@ from sklda._inference.priors import padded
 
 @dataclass(frozen=True, eq=False)
 class WordBlock(Aligned):
-    """The distinct words of consecutive documents.
+    """The distinct words of consecutive documents."""
 
-    Attributes
-    ----------
-    documents : (int, int)
-        The first document, and the one after the last.
-    words : ndarray of shape (n_words,)
-        The words of the block in ascending order.
-    rows : ndarray of shape (n_entries,), int32
-        For every distinct word of every document, its index in `words`.
-    repeats : ndarray of shape (n_entries,), float32
-        Its count.
-    offsets : ndarray of shape (n_documents + 1,), int64
-        Document d of the block has the entries ``offsets[d]`` to ``offsets[d + 1]``.
-    """
-
-    documents: tuple
-    words: np.ndarray
-    rows: np.ndarray
-    repeats: np.ndarray
-    offsets: np.ndarray
+    documents: tuple  # the first document, and the one after the last
+    words: np.ndarray  # the words of the block, ascending
+    rows: np.ndarray  # int32 (n_entries,): for every distinct word of every document, its index in `words`
+    repeats: np.ndarray  # float32 (n_entries,): its count
+    offsets: np.ndarray  # document d has the entries offsets[d] to offsets[d + 1]
 
     @property
     def n_entries(self):
