@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from sklda import GibbsLDA, point_estimates
 from sklda._inference.corpus import Corpus
-from sklda._inference.held_out import fold_in
+from sklda._inference.held_out import document_block
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import collapsed as chain
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
@@ -199,7 +199,7 @@ def test_blocks_of_a_sweep(counts, same_fit, monkeypatch, priors, weights):
 
 @pytest.mark.parametrize("n_documents", [1, 7, 1000])
 def test_blocks_of_the_fold_in(counts, same, monkeypatch, fitted, theta, n_documents):
-    monkeypatch.setattr(fold_in, "BLOCK_DOCUMENTS", n_documents)
+    monkeypatch.setattr(document_block, "BLOCK_DOCUMENTS", n_documents)
     assert same(fitted.transform(counts), theta)
 
 

@@ -136,7 +136,7 @@ class PMMH:
     def _estimate(self, T, i):
         """log of unbiased estimate number i of p(w | T), and the last state of z. Every i has its own streams."""
         n_runs = self.settings.n_runs
-        (found,) = estimates.estimate(
+        (found,) = estimates.estimate_evidence(
             self.corpus,
             [estimates.Target(self.priors[T], self.states[T], random.child(self.seed, 1, i))],
             method=self.settings.method,
