@@ -45,7 +45,7 @@ folder imports only from the folders above it in this list, and from the modules
         variational  CVB0                batch  passes  stream  fixed_topics
                      in common           word_blocks  prior_learning
         held_out     theta               fold_in  token_topics
-                     log p(w_d | phi)    log_likelihoods  ais  left_to_right  particle_filter  chib  exact
+                     log p(w_d | phi)    log_likelihoods  ais  sequential  chib  exact
                      of hidden tokens    document_completion
                      comparisons         ratio_ais  leave_one_out
                      in common           document_block  averages

@@ -62,10 +62,12 @@ def distributions(values, name):
     return values / sums
 
 
-def check_int(value, name, least=None):
-    """`value` as an int; a TypeError if it is no whole number, a ValueError if it is less than `least`."""
+def check_int(value, name, least=None, most=None):
+    """`value` as an int; a TypeError if it is no whole number, a ValueError if it is not from `least` to `most`."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, got {value!r}.")
+    if most is not None and not least <= value <= most:
+        raise ValueError(f"{name} must lie between {least} and {most}, got {value}.")
     if least is not None and value < least:
         raise ValueError(f"{name} must be at least {least}, got {value}.")
     return int(value)

@@ -88,25 +88,26 @@ def save_counts(
     if feature_names is None and hasattr(vectorizer, "get_feature_names_out"):
         feature_names = vectorizer.get_feature_names_out()
     names = None if feature_names is None else [str(name) for name in np.asarray(feature_names)]
-    chunks, n_features, begin, said = [], None, time.perf_counter(), time.perf_counter()
+    chunks, first, n_features, begin, said = [], 0, None, time.perf_counter(), time.perf_counter()
     files = {name: open(folder / f"{name}.i4", "wb") for name in _TYPES}
     try:
-        for first, part in _parts(X, vectorizer, batch_size):
+        for part in _parts(X, vectorizer, batch_size):
             counts = read_counts(part, first_row=first)
             if n_features is not None and counts.shape[1] != n_features:
                 raise ValueError(f"document {first} has {counts.shape[1]} columns, those before it {n_features}.")
             n_features = counts.shape[1]
             chunks.append(_write(counts, files))
+            first += counts.shape[0]
             if verbose and time.perf_counter() > said + 10:
                 said = time.perf_counter()
-                print(f"[save_counts] {first + counts.shape[0]} documents, {said - begin:.0f} s", flush=True)
+                print(f"[save_counts] {first} documents, {said - begin:.0f} s", flush=True)
         for file in files.values():
             file.flush()
             os.fsync(file.fileno())
     finally:
         for file in files.values():
             file.close()
-    if not sum(chunk["n_documents"] for chunk in chunks):
+    if not first:
         raise ValueError("there is no document to save.")
     if names is not None and len(names) != n_features:
         raise ValueError(f"feature_names has {len(names)} names, and the documents have {n_features} columns.")
@@ -115,28 +116,22 @@ def save_counts(
     os.replace(folder / "counts.json.part", folder / "counts.json")
 
 
-def _parts(X, vectorizer, batch_size) -> Iterator[tuple[int, Any]]:
-    """Matrices of some documents each, and the number of their first document."""
+def _parts(X, vectorizer, batch_size) -> Iterator[Any]:
+    """Matrices of some documents each."""
     if vectorizer is not None:
-        first, texts = 0, iter(X)
+        texts = iter(X)
         while batch := list(itertools.islice(texts, batch_size)):
-            yield first, vectorizer.transform(batch)
-            first += len(batch)
+            yield vectorizer.transform(batch)
     elif is_dask(X):
-        first = 0
-        for block in blocks_of(X):
-            part = block.compute()
-            if part.shape[0]:
-                yield first, part
-                first += part.shape[0]
+        yield from (part for block in blocks_of(X) if (part := block.compute()).shape[0])
     elif isinstance(X, (sp.csr_matrix, sp.csr_array)):
-        yield from row_blocks(X, _CHUNK)
+        yield from (part for _, part in row_blocks(X, _CHUNK))
     elif not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
         raise TypeError(
             f"X is a {type(X).__name__}, and no matrix of counts: give a vectorizer that counts the words of texts."
         )
     else:
-        yield 0, X
+        yield X
 
 
 def _write(counts, files):

@@ -66,9 +66,7 @@ def count_tokens(
     """
     largest = LARGEST_COUNT - 1
     if n_features is not None:
-        if not 1 <= check_int(n_features, "n_features") <= LARGEST_COUNT:
-            raise ValueError(f"n_features must lie between 1 and {LARGEST_COUNT}, got {n_features}.")
-        largest = int(n_features) - 1
+        largest = check_int(n_features, "n_features", 1, LARGEST_COUNT) - 1
     words, lengths = _flatten(documents, "documents", largest)
     topics = None
     if topic_assignments is not None:

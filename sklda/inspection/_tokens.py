@@ -212,6 +212,4 @@ def likeliest(view, d, words):
 
 def row_of(document, n_documents):
     """`document` as a row number, after checks."""
-    if not 0 <= check_int(document, "document") < n_documents:
-        raise ValueError(f"document must lie between 0 and {n_documents - 1}, got {document}.")
-    return int(document)
+    return check_int(document, "document", 0, n_documents - 1)

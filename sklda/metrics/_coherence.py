@@ -23,21 +23,11 @@ _EPSILON = 1e-12
 
 @overload
 def topic_coherence(
-    X: Counts,
-    model: Model,
-    *,
-    method: Measure = ...,
-    n_words: int = ...,
-    per_topic: Literal[False] = ...,
+    X: Counts, model: Model, *, method: Measure = ..., n_words: int = ..., per_topic: Literal[False] = ...
 ) -> float: ...
 @overload
 def topic_coherence(
-    X: Counts,
-    model: Model,
-    *,
-    method: Measure = ...,
-    n_words: int = ...,
-    per_topic: Literal[True],
+    X: Counts, model: Model, *, method: Measure = ..., n_words: int = ..., per_topic: Literal[True]
 ) -> np.ndarray: ...
 def topic_coherence(
     X: Counts,

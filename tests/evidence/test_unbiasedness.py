@@ -46,9 +46,9 @@ def log_weights(method, corpus, priors, n_runs, *, n_temperatures=30, n_inner=15
         own = np.random.SeedSequence(seed, spawn_key=(r,))
         chain = GibbsChain.initialise_randomly(corpus, priors, random.child(own, 0))
         if method == "guided_ais":
-            run = annealing.guided_ais(corpus, annealing.Guide.from_chain(chain), n_temperatures, random.child(own, 1))
+            run = annealing.guided_run(corpus, annealing.Guide.from_chain(chain), n_temperatures, random.child(own, 1))
         elif method == "ais":
-            run = annealing.prior_ais(corpus, priors, n_temperatures, random.child(own, 1))
+            run = annealing.prior_run(corpus, priors, n_temperatures, random.child(own, 1))
         else:
             values = cgs_transition.cgs_transition(chain, n_inner)
             run = annealing.AnnealedRun(logsumexp(values) - np.log(n_inner), chain.state())
@@ -120,7 +120,7 @@ def test_a_few_temperatures_do_for_unbiasedness(method):
 
 
 def reverse_score(n_temperatures, n_runs):
-    """The standard score of 1 / p by `reverse_ais` from draws of the posterior."""
+    """The standard score of 1 / p by `reverse_guided_run` from draws of the posterior."""
     exact = Enumeration(DOCS, FOUR, 2, 0.4, 0.3)
     log_p, rng, found = logsumexp(exact.log_joint), np.random.default_rng(0), []
     for r in range(n_runs):
@@ -128,7 +128,7 @@ def reverse_score(n_temperatures, n_runs):
         first, z = exact.states[rng.choice(len(exact.states), 2, p=exact.posterior)]
         guide = annealing.Guide.from_chain(make_chain(exact.corpus, exact.priors, first, r))
         state = make_chain(exact.corpus, exact.priors, z).state()
-        found.append(annealing.reverse_ais(exact.corpus, guide, n_temperatures, state, random.child(own, 1)))
+        found.append(annealing.reverse_guided_run(exact.corpus, guide, n_temperatures, state, random.child(own, 1)))
     return standard_score(np.exp(log_p - np.array(found)), 1.0)
 
 
@@ -238,7 +238,7 @@ def test_labels_are_drawn_on_the_way_back(monkeypatch):
             own = np.random.SeedSequence(0, spawn_key=(r,))
             guide = annealing.Guide.from_chain(make_chain(corpus, priors, draw(rng), r))
             state = make_chain(corpus, priors, draw(rng)).state()
-            found.append(annealing.reverse_ais(corpus, guide, 30, state, random.child(own, 1)))
+            found.append(annealing.reverse_guided_run(corpus, guide, 30, state, random.child(own, 1)))
         return standard_score(np.exp(log_p - np.array(found)), 1.0)
 
     assert abs(score_of_runs()) < LIMIT

@@ -74,7 +74,7 @@ class AnnealedRun:
     label_error: float = 0.0  # of the sum over topic labels, in nats; 0 if the sum is exact
 
 
-def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
+def guided_run(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
     """Anneal along theta_d ~ Dir(alpha + c a_d), phi_k ~ Dir(eta + c b_k), with c from infinity to 0; an `AnnealedRun`.
 
     a and b are the counts of the guide. At c = infinity the tokens are independent. Each of the `n_temperatures`
@@ -96,12 +96,12 @@ def guided_ais(corpus, guide, n_temperatures, seed, stop=NEVER_STOP):
     return AnnealedRun(log_weight, chain.state().compact(chain.priors.n_components), label_error)
 
 
-def reverse_ais(corpus, guide, n_temperatures, state, seed, stop=NEVER_STOP):
-    """Anneal from `state`, a draw of z, back along the path of `guided_ais`, with c from 0 to infinity; a log weight.
+def reverse_guided_run(corpus, guide, n_temperatures, state, seed, stop=NEVER_STOP):
+    """Anneal from `state`, a draw of z, back along the path of `guided_run`, with c from 0 to infinity; a log weight.
 
-    The labels of its topics are drawn given the guide, as the last step of `guided_ais` backwards. From a draw of
+    The labels of its topics are drawn given the guide, as the last step of `guided_run` backwards. From a draw of
     p(z | w), the exponential of minus the result is an unbiased estimate of 1 / p(w). So the result is not below
-    log p(w) by much, except with small probability, while `guided_ais` is not above it (Grosse, Ghahramani & Adams
+    log p(w) by much, except with small probability, while `guided_run` is not above it (Grosse, Ghahramani & Adams
     2015). Between the two lie twice the bias of either, and while the bias is small against the path, this is also
     their variance. From a draw of one mode, it is an estimate of the share of p(w) in this mode.
     """
@@ -120,14 +120,11 @@ def reverse_ais(corpus, guide, n_temperatures, state, seed, stop=NEVER_STOP):
     chain.sweep(stop)
     theta, phi = guide.proportions()
     given = np.empty(0, np.uint64), np.empty(theta.shape[1])
-    return (
-        log_weight
-        + chain.log_joint()
-        - _independent.draw(corpus.words, corpus.offsets, theta, phi, chain.topics, *given)
-    )
+    log_probability = _independent.draw(corpus.words, corpus.offsets, theta, phi, chain.topics, *given)
+    return log_weight + chain.log_joint() - log_probability
 
 
-def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
+def prior_run(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     """Anneal from the prior of z: eta falls to its own value from one so large that words hardly affect the topics.
 
     If each topic has an eta of its own, the path begins near their mean, see `_diluting_path`. The method is good
@@ -145,8 +142,8 @@ def prior_ais(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     return AnnealedRun(log_weight, chain.state().compact(priors.n_components))
 
 
-def reverse_prior_ais(corpus, priors, n_temperatures, state, seed, stop=NEVER_STOP):
-    """Anneal from `state`, a draw of z, back along the path of `prior_ais`; a log weight as that of `reverse_ais`."""
+def reverse_prior_run(corpus, priors, n_temperatures, state, seed, stop=NEVER_STOP):
+    """Anneal from `state`, a draw of z, back along the path of `prior_run`; a log weight as of `reverse_guided_run`."""
     path = _diluting_path(priors, _scales(corpus, priors, n_temperatures)[-2::-1])
     kind = chain_class("collapsed", corpus, priors)
     chain = kind(corpus, priors, ChainState(state.topics, random.stream(random.child(seed, 1))))

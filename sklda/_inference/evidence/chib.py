@@ -7,7 +7,7 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
 
-def chib(chain, n_inner, stop=NEVER_STOP):
+def inverse_by_chib(chain, n_inner, stop=NEVER_STOP):
     """log p(z* | w) - log p(z*, w), where p(z* | w) is the mean probability of a sweep from the posterior to z*.
 
     In z* each token has the topic that it had most often during the first third of `n_inner` sweeps (Chen & Doss 2018,

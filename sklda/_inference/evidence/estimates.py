@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sklda._inference import random
-from sklda._inference.evidence.annealing import Guide, guided_ais, prior_ais
+from sklda._inference.evidence.annealing import Guide, guided_run, prior_run
 from sklda._inference.evidence.cgs_transition import cgs_transition
-from sklda._inference.evidence.chib import chib
+from sklda._inference.evidence.chib import inverse_by_chib
 from sklda._inference.evidence.combining import combine_chains
 from sklda._inference.evidence.harmonic_mean import harmonic_mean
 from sklda._inference.held_out.averages import log_mean
@@ -127,7 +127,7 @@ def runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, st
         guided = method == "guided_ais"
         # A guide of fewer sweeps is narrower than what a run can reach: weights are lower, by more with more topics.
         n_guide = max(temperatures)
-        source, anneal = (Guide.from_chain(chain, n_guide, stop), guided_ais) if guided else (priors, prior_ais)
+        source, anneal = (Guide.from_chain(chain, n_guide, stop), guided_run) if guided else (priors, prior_run)
         runs = [anneal(corpus, source, n, own, stop) for n, own in zip(temperatures, seeds, strict=True)]
         log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]
         label_error = max(run.label_error for run in runs)
@@ -146,5 +146,5 @@ def _along_chain(chain, method, n_inner, seed, stop):
     if method == "cgs_transition":
         return log_mean(cgs_transition(chain, n_inner, stop))
     if method == "chib":
-        return -log_mean(chib(chain, n_inner, stop))
+        return -log_mean(inverse_by_chib(chain, n_inner, stop))
     return -log_mean(harmonic_mean(chain, n_inner, seed, method.removeprefix("harmonic_mean_"), stop))

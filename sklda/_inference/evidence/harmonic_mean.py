@@ -2,11 +2,9 @@
 
 import numpy as np
 
+from sklda._inference.held_out.document_completion import token_probabilities
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.parameters import draw_parameters
-
-# Tokens whose likelihoods are computed at a time; it bounds the memory to this many times K floats.
-_BLOCK_TOKENS = 2**16
 
 
 def harmonic_mean(chain, n_inner, seed, given, stop=NEVER_STOP):
@@ -24,10 +22,4 @@ def harmonic_mean(chain, n_inner, seed, given, stop=NEVER_STOP):
 
 def _log_likelihood(chain, rng):
     """log p(w | theta, phi) at a draw of theta and phi given z."""
-    theta, phi = draw_parameters(chain, rng)
-    corpus, total = chain.corpus, 0.0
-    doc_of = corpus.token_documents
-    for start in range(0, corpus.n_tokens, _BLOCK_TOKENS):
-        part = slice(start, start + _BLOCK_TOKENS)
-        total += np.log(np.einsum("ik,ki->i", theta[doc_of[part]], phi[:, corpus.words[part]])).sum()
-    return total
+    return np.log(token_probabilities(chain.corpus, *draw_parameters(chain, rng))).sum()

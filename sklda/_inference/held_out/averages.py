@@ -1,9 +1,9 @@
-"""Averages of log-likelihoods: over the tokens of documents, and over runs."""
+"""Averages of log-likelihoods: over the tokens of documents, over runs, and over annealing runs in two directions."""
 
 from math import fsum
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from sklda._inference.arguments import real_numbers
 
@@ -56,3 +56,29 @@ def log_mean_exp(log_weights):
     left = np.log(np.where(known, others, 1.0))
     std = np.sqrt((n_runs - 1) * left.var(axis=0))
     return value, np.where(reached, np.where(known, std, np.inf), 0.0)
+
+
+def bennett(forward, backward):
+    """log Z such that E exp(forward) = Z and E exp(-backward) = 1 / Z, by Bennett's acceptance ratio.
+
+    The weights W of the two directions have densities with p_F(W) / p_B(W) = Z exp(-W). So a weight is a forward one
+    with probability expit(log Z - W), and the most likely log Z is the root L of sum_F expit(W - L) = sum_B expit(L -
+    W), which lies between the extremes. For one run in either direction it is the middle between the two.
+
+    Parameters
+    ----------
+    forward, backward : ndarray of shape (..., n_runs)
+        Log weights, as many in either direction.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        In nats (Bennett 1976; Meng & Wong 1996, equation 4.1).
+    """
+    low = np.minimum(forward.min(axis=-1), backward.min(axis=-1))
+    high = np.maximum(forward.max(axis=-1), backward.max(axis=-1))
+    for _ in range(60):
+        middle = (low + high) / 2
+        excess = expit(forward - middle[..., None]).sum(axis=-1) - expit(middle[..., None] - backward).sum(axis=-1)
+        low, high = np.where(excess > 0, middle, low), np.where(excess > 0, high, middle)
+    return (low + high) / 2

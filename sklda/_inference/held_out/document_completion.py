@@ -30,13 +30,17 @@ def predictive_log_likelihood(seen, hidden, topic_word, doc_topic_prior, *, n_sw
     expected = fold_in(seen, topic_word, doc_topic_prior, n_sweeps=n_sweeps, seed=seed, n_jobs=n_jobs)
     theta = expected + doc_topic_prior
     theta /= theta.sum(axis=1, keepdims=True)
-    doc_of = hidden.token_documents
-    p = np.empty(hidden.n_tokens)
-    for start in range(0, hidden.n_tokens, _PART_TOKENS):
-        part = slice(start, start + _PART_TOKENS)
-        p[part] = np.einsum("ik,ki->i", theta[doc_of[part]], topic_word[:, hidden.words[part]])
     with np.errstate(divide="ignore"):
-        return sum_by_document(hidden, np.log(p))
+        return sum_by_document(hidden, np.log(token_probabilities(hidden, theta, topic_word)))
+
+
+def token_probabilities(corpus, theta, topic_word):
+    """p(w_i | theta, phi) of every token, (n_tokens,)."""
+    doc_of, p = corpus.token_documents, np.empty(corpus.n_tokens)
+    for start in range(0, corpus.n_tokens, _PART_TOKENS):
+        part = slice(start, start + _PART_TOKENS)
+        p[part] = np.einsum("ik,ki->i", theta[doc_of[part]], topic_word[:, corpus.words[part]])
+    return p
 
 
 def split_tokens(corpus, seed):

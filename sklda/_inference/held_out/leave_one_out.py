@@ -17,11 +17,10 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.averages import log_mean
+from sklda._inference.held_out.averages import bennett, log_mean
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._kernels import _leave_one_out
@@ -104,21 +103,6 @@ def leave_one_out(chain, documents, *, n_draws=100, n_temperatures=30, seed, n_j
         # The backward weights of the last piece of each document come from the chain with all documents.
         np.concatenate([np.vstack([backward, row]) for (_, backward), row in zip(parts, last, strict=True)]),
     )
-
-
-def bennett(forward, backward):
-    """log Z such that E exp(forward) = Z and E exp(-backward) = 1 / Z, by Bennett's acceptance ratio; (n,).
-
-    `forward` and `backward` are log weights (n, n_draws), as many of each. log Z is the root L of sum expit(forward -
-    L) = sum expit(L - backward), which lies between the extremes (Bennett 1976; Meng & Wong 1996, equation 4.1).
-    """
-    low = np.minimum(forward.min(axis=1), backward.min(axis=1))
-    high = np.maximum(forward.max(axis=1), backward.max(axis=1))
-    for _ in range(60):
-        middle = (low + high) / 2
-        excess = expit(forward - middle[:, None]).sum(axis=1) - expit(middle[:, None] - backward).sum(axis=1)
-        low, high = np.where(excess > 0, middle, low), np.where(excess > 0, high, middle)
-    return (low + high) / 2
 
 
 def _cut(corpus, d):

@@ -9,8 +9,7 @@ from sklda._inference.held_out.chib import chib
 from sklda._inference.held_out.document_block import document_blocks, possible_word_rows
 from sklda._inference.held_out.document_completion import document_completion
 from sklda._inference.held_out.exact import exact
-from sklda._inference.held_out.left_to_right import left_to_right
-from sklda._inference.held_out.particle_filter import particle_filter
+from sklda._inference.held_out.sequential import left_to_right, particle_filter
 from sklda._inference.parallel import in_parallel
 
 METHODS = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")

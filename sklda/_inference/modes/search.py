@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.evidence.annealing import Guide, guided_ais
+from sklda._inference.evidence.annealing import Guide, guided_run
 from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.modes.groups import choose_group, overlaps
 from sklda._inference.modes.redraw import REDRAW_SWEEPS, redraw
@@ -247,6 +247,6 @@ def _weigh(corpus, priors, topics, n_sweeps, n_temperatures, n_runs, seed, stop=
     runs = []
     for r in range(n_runs):
         guide = Guide.from_chain(chain, _GUIDE_SWEEPS, stop)
-        runs.append(guided_ais(corpus, guide, n_temperatures, random.child(seed, 1, r), stop))
+        runs.append(guided_run(corpus, guide, n_temperatures, random.child(seed, 1, r), stop))
     topics = compact_topics(chain.topics, priors.n_components)
     return topics, np.array([run.log_weight for run in runs]), [run.state.topics for run in runs]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
-from sklda._inference.arguments import check_choice
+from sklda._inference.arguments import check_choice, check_int
 from sklda._inference.corpus import Corpus, count_tokens, small_parts
 from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.parallel import NEVER_STOP
@@ -292,10 +291,7 @@ def check_assignments(topic_assignments, corpus, n_components=None):
         See `point_estimates`.
     """
     if n_components is not None:
-        if not isinstance(n_components, Integral) or isinstance(n_components, bool):
-            raise TypeError(f"n_components must be an int, got {n_components!r}.")
-        if not 1 <= n_components <= LARGEST_COUNT:
-            raise ValueError(f"n_components must lie between 1 and {LARGEST_COUNT}, got {n_components}.")
+        check_int(n_components, "n_components", 1, LARGEST_COUNT)
     if isinstance(topic_assignments, (str, bytes)) or not hasattr(topic_assignments, "__len__"):
         raise TypeError(f"topic_assignments must hold a topic for every token, got {topic_assignments!r}.")
     topics = _flatten(topic_assignments, corpus)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import logsumexp
 
-from sklda._inference.evidence.bennett import bennett
 from sklda._inference.evidence.combining import RELATIVE_VARIANCE, student_factor
+from sklda._inference.held_out.averages import bennett
 
 # Runs whose weights have a smaller variance, in nats squared, are long enough.
 LITTLE = 2.0

@@ -89,7 +89,7 @@ class Batch:
             block.rows,
             block.repeats,
             block.offsets,
-            padded_alpha(priors),
+            padded_alpha(priors.doc[0]),
             *word_prior_rows(priors, block.words),
             priors.totals,
             self.topic_totals,

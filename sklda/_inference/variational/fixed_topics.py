@@ -4,7 +4,7 @@ import numpy as np
 
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import padded
-from sklda._inference.variational.word_blocks import word_blocks
+from sklda._inference.variational.word_blocks import padded_alpha, word_blocks
 from sklda._kernels import _collapsed_variational
 
 # Documents of a block, the unit of parallel work.
@@ -19,26 +19,20 @@ def infer(corpus, topic_word, alpha, *, n_updates, tolerance, n_jobs=None):
     `tolerance`. Each column of phi may be multiplied by any positive factor.
     """
     K = len(topic_word)
-    padded_prior = np.zeros(padded(K), np.float32)
-    padded_prior[:K] = alpha
+    alpha = padded_alpha(alpha)
     tasks = (
-        (block, phi_rows(topic_word[:, block.words].T), padded_prior, K, n_updates, tolerance)
+        (block, phi_rows(topic_word[:, block.words].T), alpha, K, n_updates, tolerance)
         for block in word_blocks(corpus, n_documents=BLOCK_DOCUMENTS)
     )
-    parts = in_parallel(_infer_block, tasks, n_jobs)
+    parts = in_parallel(infer_block, tasks, n_jobs)
     return np.concatenate(parts) if parts else np.zeros((0, K))
 
 
-def _infer_block(block, rows, alpha, n_components, n_updates, tolerance, stop):
+def infer_block(block, rows, alpha, n_components, n_updates, tolerance, stop, changes=None):
+    """The expected counts of the documents of a block; those of words are added to `changes`, if it is given."""
+    doc_topic, width = np.empty((block.n_documents, n_components)), rows.shape[1]
     # Not a part of `rows`, which may be read-only in another process.
-    unchanged = np.empty((0, rows.shape[1]), np.float32)
-    return infer_block(block, rows, alpha, n_components, n_updates, tolerance, unchanged, stop)
-
-
-def infer_block(block, rows, alpha, n_components, n_updates, tolerance, changes, stop):
-    """The expected counts of the documents of a block; those of words are added to `changes` unless it is empty."""
-    doc_topic = np.empty((block.n_documents, n_components))
-    width = rows.shape[1]
+    changes = np.empty((0, width), np.float32) if changes is None else changes
     _collapsed_variational.infer_documents(
         block.rows,
         block.repeats.astype(np.int32),

@@ -118,7 +118,7 @@ class Stream:
 
     def _expect(self, corpus, team):
         """The words of a chunk, their expected counts in topics, and the expected topic counts of its documents."""
-        alpha, blocks = padded_alpha(self.priors), word_blocks(corpus, n_documents=_BLOCK_DOCUMENTS)
+        alpha, blocks = padded_alpha(self.priors.doc[0]), word_blocks(corpus, n_documents=_BLOCK_DOCUMENTS)
         present = np.unique(corpus.words)
         changes, parts = np.zeros((len(present), self._word_topic.shape[1])), []
         for g in range(0, len(blocks), _GROUP_BLOCKS):
@@ -137,7 +137,7 @@ class Stream:
         rows /= self.topic_totals + priors.totals
         rows = phi_rows(rows)
         changes = np.zeros_like(rows)
-        doc_topic = infer_block(block, rows, alpha, K, self.n_updates, self.tolerance, changes, stop)
+        doc_topic = infer_block(block, rows, alpha, K, self.n_updates, self.tolerance, stop, changes)
         return changes, doc_topic
 
     def _learn(self, doc_topic, lengths):

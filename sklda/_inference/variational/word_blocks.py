@@ -54,11 +54,11 @@ def word_blocks(corpus, *, n_entries=None, n_documents=None):
     return blocks
 
 
-def padded_alpha(priors):
-    """alpha as the kernels take it, float32 (width,), zero in the padding."""
-    alpha = np.zeros(padded(priors.n_components), np.float32)
-    alpha[: priors.n_components] = priors.doc[0]
-    return alpha
+def padded_alpha(alpha):
+    """alpha of (n_components,) as the kernels take it, float32 (width,), zero in the padding."""
+    result = np.zeros(padded(len(alpha)), np.float32)
+    result[: len(alpha)] = alpha
+    return result
 
 
 def word_prior_rows(priors, words):
