@@ -73,7 +73,7 @@ def nodes(p, q, n):
 LONGER = [[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 2]]
 
 
-def states_p(setting, labels, docs=DOCS, eta=0.4, n_chains=250, n_sweeps=10):
+def states_p(setting, labels, docs=DOCS, eta=0.4, n_chains=400, n_sweeps=10):
     """Independent chains from random starts against the distribution of the partition of the tokens."""
     truth = Exact(*setting, eta, labels, docs)
     seen = np.zeros(len(truth.partitions))
