@@ -1,7 +1,7 @@
 """log Gamma(a + n) - log Gamma(a) of arrays."""
 from libc.stdint cimport int64_t
 
-from sklda._kernels._log_gamma cimport log_gamma_ratio
+from sklda._kernels._log_gamma cimport log_gamma_ratio, log_gamma_step
 
 
 def log_gamma_ratios(
@@ -13,3 +13,16 @@ def log_gamma_ratios(
     with nogil:
         for i in range(a.shape[0]):
             result[i] = log_gamma_ratio(a[i], n[i])
+
+
+def log_gamma_steps(
+    const double[::1] a,          # IN (n,): positive
+    const double[::1] before,     # IN (n,): integers >= 0
+    const double[::1] after,      # IN (n,): likewise
+    double[::1] result,           # OUT (n,): log Gamma(a + after) - log Gamma(a + before)
+):
+    """`log_gamma_step` of arrays, for its tests."""
+    cdef int64_t i
+    with nogil:
+        for i in range(a.shape[0]):
+            result[i] = log_gamma_step(a[i], before[i], after[i])
