@@ -9,6 +9,9 @@ from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 
+# Sweeps of Gibbs-EM at the start, and for an M-step.
+LEARNING, EM_SWEEPS = 100, 5
+
 
 class ChainPool:
     """Chains on one corpus, their settings, and which of them have ended.
@@ -49,6 +52,12 @@ class ChainPool:
         seeds = [random.child(seed, *key, c) for c in range(self.n_chains)]
         kind = chain_class("collapsed", self.corpus, self.priors)
         self.chains = [kind.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
+
+    def learn(self, n_sweeps):
+        """Learn h by Gibbs-EM in every chain: the median of log (alpha, eta) over chains, (2,)."""
+        self.chains = [learning(chain) for chain in self.chains]
+        self.sweep(n_sweeps)
+        return np.median([chain.learnt() for chain in self.chains], axis=0)
 
     def finish(self, log_h, n_sweeps):
         """Make the last sweeps, with fixed priors: log (alpha, eta) of every chain, (n_chains, n_priors).
@@ -151,6 +160,11 @@ def with_a_record(chain):
     chain.record()
     chain.keep_draw(1)
     return chain
+
+
+def learning(chain):
+    """The `EMChain` of a chain with an M-step after every fifth sweep."""
+    return EMChain.learning(chain, n_draws=1, n_burn_in=EM_SWEEPS - 1)
 
 
 class _Renumbered:

@@ -15,9 +15,11 @@ from scipy.stats import chi2
 
 from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.batch_means import Batches
+from sklda._inference.hyperparameters.chain_pool import EM_SWEEPS, LEARNING
 from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.marginal_likelihood import FEWEST_DRAWS, AveragedCurve, Curve
 from sklda._inference.hyperparameters.maximum import Maximum
+from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 
 # Distances of the points from the centre along either axis, in standard deviations of log h.
 _STEPS = 1.25, 2.5
@@ -92,6 +94,8 @@ class Skeleton:
     curve : Curve or AveragedCurve
         The latter if chains disagree.
     maximum : Maximum
+    outside : bool
+        Whether the maximum does not lie between the inner points of the last round, so that its error is not known.
     """
 
     points: np.ndarray
@@ -100,6 +104,7 @@ class Skeleton:
     region: tuple
     curve: Curve | AveragedCurve
     maximum: Maximum
+    outside: bool = False
 
     @classmethod
     def of(cls, rounds, region):
@@ -148,7 +153,8 @@ class Skeleton:
             if weight > 0
         ]
         curve = AveragedCurve(curves, weights[weights > 0])
-        return replace(self, curve=curve, maximum=Maximum.of(curve, self.region))
+        maximum = Maximum.of(curve, self.region)
+        return replace(self, curve=curve, maximum=maximum.without_error() if self.outside else maximum)
 
     @property
     def n_at(self):
@@ -197,13 +203,20 @@ def find_maximum(pool, log_h, reserved, tol, several_modes=False):
         _say(pool, found)
         if tol > 0 and no_topics(pool, found.maximum.log_h):
             return found
+        outside = bool((np.abs(found.maximum.log_h - centre) > _STEPS[0] * deviations).any())
+        if outside:
+            found = replace(found, maximum=found.maximum.without_error(), outside=True)
         # With five moves behind, log m has no maximum between points.
-        moves = n_moves < 5 and bool((np.abs(found.maximum.log_h - centre) > _STEPS[0] * deviations).any())
-        if pool.all_ended or (not moves and _enough(found, tol, is_long, one_mode)):
+        moves = outside and n_moves < 5
+        if pool.all_ended or (not moves and (outside or _enough(found, tol, is_long, one_mode))):
             return found
-        centre, n_moves = found.maximum.log_h, n_moves + moves
+        centre = found.maximum.log_h
         if moves:
-            rounds = []
+            n_moves, rounds = n_moves + 1, []
+            n_learn = min(2**n_moves * LEARNING, (pool.left - reserved) // 3)
+            if pool.corpus.n_tokens >= LEAST_TOKENS and n_learn >= EM_SWEEPS:
+                centre = pool.learn(n_learn)
+                pool.say(f"Gibbs-EM has learnt {np.exp(centre)}")
             continue
         # What the error needs, but at least half as many and at most four times the draws so far. The spread between
         # chains in different modes needs no more.
