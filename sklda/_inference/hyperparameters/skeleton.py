@@ -3,8 +3,8 @@
 A round sweeps every chain at nine points: the centre, and 1.25 and 2.5 standard deviations of log alpha and of log eta
 to either side. Reverse logistic regression of all draws gives log m(h), its maximum and its curvature. Longer rounds
 follow around the last maximum, until the maximum is precise or `max_iter` sweeps were made. Draws are used together,
-except for those of the first round, and of rounds before a move, when the maximum does not lie between the inner
-points. If chains disagree, each has a curve of its own, and `modes` weighs them.
+except for those of the first round, and of rounds before a move: if the maximum does not lie between the inner points,
+Gibbs-EM goes on first, and the error of a last maximum of this kind is infinite. If chains disagree, each has a curve of its own, and `modes` weighs them.
 """
 
 from dataclasses import dataclass, replace
@@ -27,8 +27,9 @@ _STEPS = 1.25, 2.5
 _WIDEST = 2.0
 # Draws of a chain at each point in the first round, and sweeps for each of them.
 _FIRST_DRAWS, _EVERY = 12, 3
-# There are no topics to find if K V eta or K D alpha is more than this times the number of tokens.
-_NO_TOPICS = 0.5
+# There are no topics to find if K V eta or K D alpha is more than this times the number of tokens. A simulated corpus
+# with 20 topics has .6.
+_NO_TOPICS = 1.0
 
 
 class Visits:
@@ -201,22 +202,22 @@ def find_maximum(pool, log_h, reserved, tol, several_modes=False):
         found, is_long = Skeleton.of(rounds, region), n_draws > _FIRST_DRAWS
         one_mode = found.agree and not several_modes
         _say(pool, found)
-        if tol > 0 and no_topics(pool, found.maximum.log_h):
-            return found
         outside = bool((np.abs(found.maximum.log_h - centre) > _STEPS[0] * deviations).any())
         if outside:
             found = replace(found, maximum=found.maximum.without_error(), outside=True)
-        # With five moves behind, log m has no maximum between points.
-        moves = outside and n_moves < 5
+        if tol > 0 and no_topics(pool, found.maximum.log_h):
+            return found
+        # With three moves behind, log m has no maximum between points.
+        moves = outside and n_moves < 3
         if pool.all_ended or (not moves and (outside or _enough(found, tol, is_long, one_mode))):
             return found
         centre = found.maximum.log_h
         if moves:
             n_moves, rounds = n_moves + 1, []
+            # Chains have not reached their posterior distribution, and follow h faster where it moves with them.
             n_learn = min(2**n_moves * LEARNING, (pool.left - reserved) // 3)
             if pool.corpus.n_tokens >= LEAST_TOKENS and n_learn >= EM_SWEEPS:
                 centre = pool.learn(n_learn)
-                pool.say(f"Gibbs-EM has learnt {np.exp(centre)}")
             continue
         # What the error needs, but at least half as many and at most four times the draws so far. The spread between
         # chains in different modes needs no more.
