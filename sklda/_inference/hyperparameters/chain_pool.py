@@ -4,7 +4,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.hyperparameters.em_chain import EMChain
-from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
+from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.run_chains import Schedule, run_chains
@@ -92,7 +92,7 @@ class ChainPool:
             if len(chain.trace) - length < n_sweeps:
                 self.ended.add(c)
 
-    def temper(self, grid, stage, gain=None):
+    def continue_on_grid(self, grid, stage, gain=None):
         """Continue the chains as chains on (h, z) over a grid, without observations so far.
 
         Parameters
@@ -101,10 +101,10 @@ class ChainPool:
         stage : int
             Number of the stage. Each stage has random streams of its own.
         gain : float, default=None
-            See `TemperedChain`.
+            See `GridChain`.
         """
         self.chains = [
-            TemperedChain(
+            GridChain(
                 chain,
                 grid,
                 np.random.default_rng(random.child(self.seed, 1, stage, c)),
