@@ -108,7 +108,9 @@ def _by_skeleton(pool, n_last):
     settings, seed = pool.settings, random.child(pool.seed, 0)
     n_functionals = min(settings.max_iter // 3, 5 * settings.n_tuning) if settings.functionals else 0
     beginning, reserved = begin(pool, seed), n_last + n_functionals
-    found = find_maximum(pool, beginning.log_h, reserved, settings.tol, beginning.several_modes)
+    found = find_maximum(
+        pool, beginning.log_h, reserved, settings.tol, beginning.shares is not None, beginning.several_modes
+    )
     found = resolve(pool, found, reserved, beginning.shares, random.child(pool.seed, 2))
     functionals = None, np.empty((0, 0)), found.region
     if settings.functionals:

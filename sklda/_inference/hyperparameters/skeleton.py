@@ -172,7 +172,7 @@ class Skeleton:
         return [each - means[own] for each, own in zip(scores, self.at, strict=True)]
 
 
-def find_maximum(pool, log_h, reserved, tol, several_modes=False):
+def find_maximum(pool, log_h, reserved, tol, searched=True, several_modes=False):
     """Rounds until the maximum is precise, or until only `reserved` sweeps of every chain are left.
 
     Parameters
@@ -183,6 +183,9 @@ def find_maximum(pool, log_h, reserved, tol, several_modes=False):
     reserved : int
     tol : float
         See `Settings`. Infinite: one round is enough if the maximum lies within its box.
+    searched : bool
+        Whether chains come from a search between modes. Otherwise the first round is never the last one, because chains
+        may still be on their way.
     several_modes : bool
         Whether chains are known to be in different modes, so that more sweeps than those of a long round do not help.
 
@@ -191,7 +194,7 @@ def find_maximum(pool, log_h, reserved, tol, several_modes=False):
     Skeleton
     """
     centre, found, rounds, n_draws, n_moves = np.clip(log_h, *np.log(pool.settings.region).T), None, [], _FIRST_DRAWS, 0
-    n_points = 1 + 4 * len(_STEPS)
+    n_points, learns = 1 + 4 * len(_STEPS), np.isfinite(tol) and pool.corpus.n_tokens >= LEAST_TOKENS
     while True:
         deviations, left = _deviations(pool, centre, found), pool.left - reserved
         room = left // n_points
@@ -208,17 +211,17 @@ def find_maximum(pool, log_h, reserved, tol, several_modes=False):
             found = replace(found, maximum=found.maximum.without_error(), outside=True)
         if tol > 0 and no_topics(pool, found.maximum.log_h):
             return found
-        # With three moves behind, log m has no maximum between points.
-        moves = outside and n_moves < 3
-        if pool.all_ended or (not moves and (outside or _enough(found, tol, is_long, one_mode))):
+        # With as many moves behind, log m has no maximum between points.
+        moves = outside and n_moves < (3 if learns else 5)
+        enough = outside or ((is_long or searched or not learns) and _enough(found, tol, is_long, one_mode))
+        if pool.all_ended or (enough and not moves):
             return found
         centre = found.maximum.log_h
         if moves:
             n_moves, rounds = n_moves + 1, []
-            # Chains have not reached their posterior distribution, and follow h faster where it moves with them.
-            n_learn = min(2**n_moves * LEARNING, (pool.left - reserved) // 3)
-            if pool.corpus.n_tokens >= LEAST_TOKENS and n_learn >= EM_SWEEPS:
-                centre = pool.learn(n_learn)
+            # Chains have not reached their posterior distribution, and get there faster if h moves with them.
+            n_learn = min(2**n_moves * LEARNING, (pool.left - reserved) // 3) if learns else 0
+            centre = pool.learn(n_learn) if n_learn >= EM_SWEEPS else centre
             continue
         # What the error needs, but at least half as many and at most four times the draws so far. The spread between
         # chains in different modes needs no more.
