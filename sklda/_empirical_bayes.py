@@ -46,7 +46,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     3. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
        log alpha and of log eta to either side.
     4. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
-    5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`tol`).
+    5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`tol`). If it lies away from the
+       inner points, Gibbs-EM goes on first; if that does not help, the Monte Carlo errors are infinite.
     6. If chains disagree, log m is the mean of their curves, weighted by the probabilities of their modes, and errors
        contain the spread.
     7. The chains continue with the priors at the maximum, and their draws give the topics.

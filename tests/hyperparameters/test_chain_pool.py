@@ -48,7 +48,7 @@ def test_a_chain_that_the_listener_ends_is_not_swept_again(monkeypatch, noted):
     pool = make_pool(listener)
     pool.sweep(4)
     assert pool.ended == {1} and not pool.all_ended
-    pool.temper(pool.new_grid(REGION), 0)
+    pool.continue_on_grid(pool.new_grid(REGION), 0)
     pool.sweep(2)
     assert [len(chain.trace) for chain in pool.chains] == [4 + 2, 3, 4 + 2]
     assert [listener.heard.count(c) for c in range(3)] == [6, 3, 6]
@@ -68,7 +68,7 @@ def test_stages_have_streams_of_their_own(same):
     paths = []
     for stage in (0, 1, 1):
         other = make_pool()
-        other.temper(other.new_grid(REGION), stage)
+        other.continue_on_grid(other.new_grid(REGION), stage)
         other.chains = [type(chain)(chain, chain.grid, chain.rng) for chain in other.chains]
         other.sweep(30)
         paths.append([chain.prior_path for chain in other.chains])

@@ -19,7 +19,7 @@ from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.ellipse import Ellipse
 from sklda._inference.hyperparameters.empirical_bayes import estimate
-from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
+from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
 from sklda._inference.hyperparameters.settings import Settings, Tempering
 from sklda._inference.hyperparameters.tempered_stages import current_curve
 from sklda._inference.priors import Priors
@@ -228,7 +228,7 @@ def errors_of_50_seeds():
         grid = pool.new_grid(REGION)
         pool.initialise(pool.seed, 9)
         for stage, n_sweeps in enumerate((20, 120)):
-            pool.temper(grid, stage)
+            pool.continue_on_grid(grid, stage)
             pool.sweep(n_sweeps)
         value, std = current_curve(pool).log_ratio(0.1, 0.1, (1.0, 1.0))
         z.append((value[0] - exact) / std[0])
@@ -318,7 +318,7 @@ def visits(rule, n_steps=40_000, thin=8):
     docs, n_features, n_components, _ = SURFACES[1]
     corpus = make_corpus(docs, n_features)
     chain = make_chain(corpus, Priors.make(1.0, 1.0, n_components, n_features), np.arange(corpus.n_tokens) % 2)
-    tempered = TemperedChain(chain, Grid.over(corpus, n_components, REGION, (4, 2)), np.random.default_rng(0))
+    tempered = GridChain(chain, Grid.over(corpus, n_components, REGION, (4, 2)), np.random.default_rng(0))
     tempered.at = (0, 0)
     seen = np.zeros(tempered.grid.shape)
     for step in range(n_steps):

@@ -8,7 +8,7 @@ from enumeration import DOCS, Enumeration, chi_square_p, make_chain, make_corpus
 from scipy.special import logsumexp
 
 from sklda._inference.count_histograms import CountHistograms
-from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
+from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
 from sklda._inference.parallel import Stop, Stopped
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
@@ -28,7 +28,7 @@ def tempered(log_zeta=None, gain=None, shape=(5, 4), kind=GibbsChain):
     if log_zeta is not None:
         grid = grid.with_log_zeta(log_zeta)
     chain = make_chain(corpus, Priors.make(1.0, 1.0, K, V), rng.integers(K, size=corpus.n_tokens), kind=kind)
-    return TemperedChain(chain, grid, np.random.default_rng(1), gain=gain)
+    return GridChain(chain, grid, np.random.default_rng(1), gain=gain)
 
 
 OPTIONS = {
@@ -74,7 +74,7 @@ def test_grid_points_are_drawn_from_their_conditional():
     corpus = make_corpus([[0]], 2)
     start = make_chain(corpus, Priors.make(1.0, 1.0, 2, 2), [0])
     log_zeta = np.random.default_rng(0).normal(size=(5, 4))
-    chain = TemperedChain(start, Grid.over(corpus, 2, REGION, (5, 4)).with_log_zeta(log_zeta), np.random.default_rng(2))
+    chain = GridChain(start, Grid.over(corpus, 2, REGION, (5, 4)).with_log_zeta(log_zeta), np.random.default_rng(2))
     chain.sweeps(4_000)
     seen = np.zeros((5, 4))
     np.add.at(seen, tuple(np.transpose([each.at for each in chain.observations])), 1)
@@ -92,7 +92,7 @@ def grid_points_p(kind, break_it=lambda chain: None):
     p = np.exp(np.array([[logsumexp(each.log_joint) for each in row] for row in exact]) - log_zeta).ravel()
     corpus = exact[0][0].corpus
     start = make_chain(corpus, Priors.make(1.0, 1.0, 2, 4), np.zeros(corpus.n_tokens), kind=kind)
-    chain = TemperedChain(start, Grid(corpus, 2, *h).with_log_zeta(log_zeta), np.random.default_rng(3))
+    chain = GridChain(start, Grid(corpus, 2, *h).with_log_zeta(log_zeta), np.random.default_rng(3))
     break_it(chain)
     chain.sweeps(5000)
     at = np.array([each.at for each in chain.observations[4::5]])

@@ -5,7 +5,7 @@ import pytest
 from enumeration import make_corpus
 
 from sklda._inference.corpus import Corpus
-from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
+from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import count_rows
 from sklda._inference.sampling.collapsed import GibbsChain
@@ -68,7 +68,7 @@ def test_the_length_of_rows_changes_no_tempered_chain_and_no_path(largest, corpu
 
     def draws():
         start = GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
-        tempered = TemperedChain(start, Grid(corpus, 4, [0.1, 0.4], [0.2, 0.5]), np.random.default_rng(0))
+        tempered = GridChain(start, Grid(corpus, 4, [0.1, 0.4], [0.2, 0.5]), np.random.default_rng(0))
         log_joints = tempered.sweeps(5)
         slope = np.full((V, 4), 0.5)
         weight = start.anneal(PriorPath(priors, np.full((1, 4), 0.5), np.empty(0), slope, np.array([1.0, 0.5, 0])))

@@ -70,14 +70,14 @@ class Batches:
 
     def variance(self, terms):
         """Variance of the sums of `terms` (n_draws, n), (n,): that of batches, or that between chains if larger."""
-        return np.maximum((self.sums(terms) ** 2).sum(axis=0), (self._between(terms) ** 2).sum(axis=0))
+        return np.maximum((self.sums(terms) ** 2).sum(axis=0), (self._scaled_chain_sums(terms) ** 2).sum(axis=0))
 
     def covariance(self, terms):
         """The same for vectors, (n, n)."""
-        within, between = (sums.T @ sums for sums in (self.sums(terms), self._between(terms)))
+        within, between = (sums.T @ sums for sums in (self.sums(terms), self._scaled_chain_sums(terms)))
         return within + positive_part(between - within)
 
-    def _between(self, terms):
+    def _scaled_chain_sums(self, terms):
         n = len(self.of_chain)
         return self.chain_sums(terms) * np.sqrt(n / chi2.ppf(_BELOW_TRUE, max(n - 1, 1)))
 

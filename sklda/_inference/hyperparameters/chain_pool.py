@@ -4,10 +4,13 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.hyperparameters.em_chain import EMChain
-from sklda._inference.hyperparameters.serial_tempering import Grid, TemperedChain
+from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.run_chains import Schedule, run_chains
+
+# Sweeps of Gibbs-EM at the start, and for an M-step.
+LEARNING, EM_SWEEPS = 100, 5
 
 
 class ChainPool:
@@ -50,6 +53,12 @@ class ChainPool:
         kind = chain_class("collapsed", self.corpus, self.priors)
         self.chains = [kind.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
 
+    def learn(self, n_sweeps):
+        """Learn h by Gibbs-EM in every chain: the median of log (alpha, eta) over chains, (2,)."""
+        self.chains = [learning(chain) for chain in self.chains]
+        self.sweep(n_sweeps)
+        return np.median([chain.learnt() for chain in self.chains], axis=0)
+
     def finish(self, log_h, n_sweeps):
         """Make the last sweeps, with fixed priors: log (alpha, eta) of every chain, (n_chains, n_priors).
 
@@ -83,7 +92,7 @@ class ChainPool:
             if len(chain.trace) - length < n_sweeps:
                 self.ended.add(c)
 
-    def temper(self, grid, stage, gain=None):
+    def continue_on_grid(self, grid, stage, gain=None):
         """Continue the chains as chains on (h, z) over a grid, without observations so far.
 
         Parameters
@@ -92,10 +101,10 @@ class ChainPool:
         stage : int
             Number of the stage. Each stage has random streams of its own.
         gain : float, default=None
-            See `TemperedChain`.
+            See `GridChain`.
         """
         self.chains = [
-            TemperedChain(
+            GridChain(
                 chain,
                 grid,
                 np.random.default_rng(random.child(self.seed, 1, stage, c)),
@@ -151,6 +160,11 @@ def with_a_record(chain):
     chain.record()
     chain.keep_draw(1)
     return chain
+
+
+def learning(chain):
+    """The `EMChain` of a chain with an M-step after every fifth sweep."""
+    return EMChain.learning(chain, n_draws=1, n_burn_in=EM_SWEEPS - 1)
 
 
 class _Renumbered:

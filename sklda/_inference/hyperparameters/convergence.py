@@ -32,7 +32,8 @@ def warn_of_edges(maximum, region):
         warn(
             f"The marginal likelihood with {name} at the {side} edge of the region searched, {bound:.3g}, is not "
             f"distinguishable from its largest value. {name}_ = {maximum.h[axis]:.3g}, and its errors are infinite. "
-            "The corpus has too little information on this prior; give a `region` to keep it within bounds.",
+            "The corpus has too little information on this prior, or chains are far from their posterior distribution: "
+            "give a `region` to keep it within bounds, or longer chains (max_iter).",
             ConvergenceWarning,
         )
 

@@ -94,7 +94,8 @@ def estimate(pool, method):
     warn_of_edges(found.maximum, found.region)
     if not np.isfinite(np.diag(found.maximum.monte_carlo)[found.maximum.interior]).all():
         warn(
-            "There are too few draws at the maximum for a Monte Carlo error of the priors: make max_iter larger.",
+            "The Monte Carlo error of the priors is not known, because their last estimate lies away from the points "
+            "at which chains were swept. It may move further: make max_iter larger.",
             ConvergenceWarning,
         )
     if found.chains_disagree:
@@ -107,7 +108,9 @@ def _by_skeleton(pool, n_last):
     settings, seed = pool.settings, random.child(pool.seed, 0)
     n_functionals = min(settings.max_iter // 3, 5 * settings.n_tuning) if settings.functionals else 0
     beginning, reserved = begin(pool, seed), n_last + n_functionals
-    found = find_maximum(pool, beginning.log_h, reserved, settings.tol, beginning.several_modes)
+    found = find_maximum(
+        pool, beginning.log_h, reserved, settings.tol, beginning.shares is not None, beginning.several_modes
+    )
     found = resolve(pool, found, reserved, beginning.shares, random.child(pool.seed, 2))
     functionals = None, np.empty((0, 0)), found.region
     if settings.functionals:

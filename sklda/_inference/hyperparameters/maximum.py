@@ -1,6 +1,6 @@
 """The maximum of an estimate of m(h), and its Monte Carlo and statistical errors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,9 +42,12 @@ class Maximum:
         log_h = curve.maximise(region)
         edges, hessian = _edges(curve, log_h, region), _hessian(curve, log_h, region)
         monte_carlo, statistical = _covariances(curve.score_covariance(log_h), hessian, edges)
-        if curve.effective_draws(log_h) < FEWEST_DRAWS:
-            np.fill_diagonal(monte_carlo, np.inf)
-        return cls(log_h, monte_carlo, statistical, hessian, edges)
+        found = cls(log_h, monte_carlo, statistical, hessian, edges)
+        return found if curve.effective_draws(log_h) >= FEWEST_DRAWS else found.without_error()
+
+    def without_error(self):
+        """The same with infinite Monte Carlo errors."""
+        return replace(self, monte_carlo=np.diag([np.inf, np.inf]))
 
     @property
     def h(self):

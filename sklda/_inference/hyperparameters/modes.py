@@ -16,6 +16,7 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
+from sklda._inference.hyperparameters.chain_pool import EM_SWEEPS, LEARNING, learning
 from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.settings import MOST_SEARCHED
 from sklda._inference.hyperparameters.skeleton import no_topics
@@ -30,8 +31,6 @@ from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 from sklda._inference.sampling.run_chains import run_chains
 from sklda._inference.warn import warn
 
-# Sweeps of Gibbs-EM at the start. Every fifth has an M-step.
-_LEARNING = 100
 # Modes are searched if at most this share of the tokens changes topic in a sweep.
 _MOST_CHANGED = 1 / 3
 # Largest number of sweeps of a search. On C-2, with 6,000 three of three ended 12 nats below the best mode.
@@ -81,17 +80,15 @@ def begin(pool, seed):
     Beginning
     """
     corpus, K, quarter = pool.corpus, pool.priors.n_components, pool.settings.max_iter // 4
-    n_anneal, n_learn = min(ANNEAL_SWEEPS, quarter), min(_LEARNING, quarter)
+    n_anneal, n_learn = min(ANNEAL_SWEEPS, quarter), min(LEARNING, quarter)
     tasks = [(corpus, pool.priors, random.child(seed, 0, c), n_anneal) for c in range(pool.n_chains)]
     pool.chains = in_parallel(_annealed, tasks, pool.n_jobs)
     pool.left -= n_anneal
     log_h = np.log([pool.priors.doc[0, 0], pool.priors.word[0]])
     # Few tokens say too little about h for Gibbs-EM, and chains leave all modes.
-    if corpus.n_tokens < LEAST_TOKENS or n_learn < 5:
+    if corpus.n_tokens < LEAST_TOKENS or n_learn < EM_SWEEPS:
         return Beginning(log_h)
-    pool.chains = [_learning(chain) for chain in pool.chains]
-    pool.sweep(n_learn)
-    log_h = np.median([chain.learnt() for chain in pool.chains], axis=0)
+    log_h = pool.learn(n_learn)
     alpha, eta = np.exp(log_h)
     pool.say(f"{pool.n_chains} chains have learnt doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}")
     found = Beginning(log_h)
@@ -100,10 +97,6 @@ def begin(pool, seed):
     # Chains without records.
     pool.chains = [pool.unrecorded(chain) for chain in pool.chains]
     return found
-
-
-def _learning(chain):
-    return EMChain.learning(chain, n_draws=1, n_burn_in=4)
 
 
 def _annealed(corpus, priors, seed, n_sweeps, stop):
@@ -180,7 +173,7 @@ class _Modes:
         pool, n, K = self.pool, len(self.variances), priors.n_components
         kind = chain_class("collapsed", pool.corpus, priors)
         state = ChainState(topics, random.stream(random.child(self.seed, n, 0)))
-        (chain,) = run_chains([_learning(kind(pool.corpus, priors, state))], _LEARNING)
+        (chain,) = run_chains([learning(kind(pool.corpus, priors, state))], LEARNING)
         alpha, eta = np.exp(chain.learnt()).tolist()
         key, at = random.child(self.seed, n, 1), Priors.make(alpha, eta, *priors.shape)
         found = mode_evidence([chain], at, _TEMPERATURES, _RUNS, key, pool.n_jobs)
@@ -211,7 +204,7 @@ def _search(pool, beginning, seed):
     The next search is at the h of the best mode. The chains at the start are modes as well. At most two modes are
     weighed for each chain.
     """
-    weighing = 2 * (_LEARNING + _RUNS * _TEMPERATURES)
+    weighing = 2 * (LEARNING + _RUNS * _TEMPERATURES)
     budget = min(2 * pool.left // 3 - weighing, _SEARCH_SWEEPS)
     options = {"n_jobs": pool.n_jobs, "max_sweeps": budget, "weigh": False}
     modes, log_h, found = _Modes(pool, random.child(seed, pool.n_chains)), beginning.log_h, []

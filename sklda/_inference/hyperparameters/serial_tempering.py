@@ -16,7 +16,7 @@ from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.word_major import WordMajorChain
 
-# The attributes of a `TemperedChain` that other chains do not have.
+# The attributes of a `GridChain` that other chains do not have.
 _OWN = {"grid", "rng", "index", "augmented", "functionals", "gain", "log_zeta", "at", "prior_path"}
 _OWN |= {"observations", "_parts"}
 
@@ -76,10 +76,10 @@ class Grid:
         ]
 
 
-class TemperedChain(GibbsChain):
+class GridChain(GibbsChain):
     """A `GibbsChain` that draws a grid point before every sweep and sweeps with its priors.
 
-    It makes the sweeps of the chain that it continues: for a `WordMajorChain` it is a `WordMajorTemperedChain`.
+    It makes the sweeps of the chain that it continues: for a `WordMajorChain` it is a `WordMajorGridChain`.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class TemperedChain(GibbsChain):
     """
 
     def __new__(cls, chain, *args, **kwargs):
-        return super().__new__(WordMajorTemperedChain if isinstance(chain, WordMajorChain) else cls)
+        return super().__new__(WordMajorGridChain if isinstance(chain, WordMajorChain) else cls)
 
     def __init__(self, chain, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
         super().__init__(chain.corpus, chain.priors, chain.state())
@@ -183,8 +183,8 @@ class TemperedChain(GibbsChain):
         return Observation(at, counts, parameters, [float(g(theta, beta)) for g in self.functionals])
 
 
-class WordMajorTemperedChain(TemperedChain, WordMajorChain):
-    """A `TemperedChain` with word-major sweeps."""
+class WordMajorGridChain(GridChain, WordMajorChain):
+    """A `GridChain` with word-major sweeps."""
 
 
 def _again(cls, corpus, priors, state, own):

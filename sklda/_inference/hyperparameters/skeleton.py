@@ -3,8 +3,9 @@
 A round sweeps every chain at nine points: the centre, and 1.25 and 2.5 standard deviations of log alpha and of log eta
 to either side. Reverse logistic regression of all draws gives log m(h), its maximum and its curvature. Longer rounds
 follow around the last maximum, until the maximum is precise or `max_iter` sweeps were made. Draws are used together,
-except for those of the first round, and of rounds before a move, when the maximum does not lie between the inner
-points. If chains disagree, each has a curve of its own, and `modes` weighs them.
+except for those of the first round, and of rounds before a move. If the maximum does not lie between the inner points,
+Gibbs-EM goes on first; the error of a last maximum of this kind is infinite. If chains disagree, each has a curve of
+its own, and `modes` weighs them.
 """
 
 from dataclasses import dataclass, replace
@@ -15,9 +16,11 @@ from scipy.stats import chi2
 
 from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.batch_means import Batches
+from sklda._inference.hyperparameters.chain_pool import EM_SWEEPS, LEARNING
 from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.marginal_likelihood import FEWEST_DRAWS, AveragedCurve, Curve
 from sklda._inference.hyperparameters.maximum import Maximum
+from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 
 # Distances of the points from the centre along either axis, in standard deviations of log h.
 _STEPS = 1.25, 2.5
@@ -25,8 +28,9 @@ _STEPS = 1.25, 2.5
 _WIDEST = 2.0
 # Draws of a chain at each point in the first round, and sweeps for each of them.
 _FIRST_DRAWS, _EVERY = 12, 3
-# There are no topics to find if K V eta or K D alpha is more than this times the number of tokens.
-_NO_TOPICS = 0.5
+# There are no topics to find if K V eta or K D alpha is more than this times the number of tokens. A simulated corpus
+# with 20 topics has .6.
+_NO_TOPICS = 1.0
 
 
 class Visits:
@@ -92,6 +96,8 @@ class Skeleton:
     curve : Curve or AveragedCurve
         The latter if chains disagree.
     maximum : Maximum
+    outside : bool
+        Whether the maximum does not lie between the inner points of the last round, so that its error is not known.
     """
 
     points: np.ndarray
@@ -100,6 +106,7 @@ class Skeleton:
     region: tuple
     curve: Curve | AveragedCurve
     maximum: Maximum
+    outside: bool = False
 
     @classmethod
     def of(cls, rounds, region):
@@ -148,7 +155,8 @@ class Skeleton:
             if weight > 0
         ]
         curve = AveragedCurve(curves, weights[weights > 0])
-        return replace(self, curve=curve, maximum=Maximum.of(curve, self.region))
+        maximum = Maximum.of(curve, self.region)
+        return replace(self, curve=curve, maximum=maximum.without_error() if self.outside else maximum)
 
     @property
     def n_at(self):
@@ -164,7 +172,7 @@ class Skeleton:
         return [each - means[own] for each, own in zip(scores, self.at, strict=True)]
 
 
-def find_maximum(pool, log_h, reserved, tol, several_modes=False):
+def find_maximum(pool, log_h, reserved, tol, searched=True, several_modes=False):
     """Rounds until the maximum is precise, or until only `reserved` sweeps of every chain are left.
 
     Parameters
@@ -175,6 +183,9 @@ def find_maximum(pool, log_h, reserved, tol, several_modes=False):
     reserved : int
     tol : float
         See `Settings`. Infinite: one round is enough if the maximum lies within its box.
+    searched : bool
+        Whether chains come from a search between modes. Otherwise the first round is never the last one, because chains
+        may still be on their way.
     several_modes : bool
         Whether chains are known to be in different modes, so that more sweeps than those of a long round do not help.
 
@@ -183,7 +194,7 @@ def find_maximum(pool, log_h, reserved, tol, several_modes=False):
     Skeleton
     """
     centre, found, rounds, n_draws, n_moves = np.clip(log_h, *np.log(pool.settings.region).T), None, [], _FIRST_DRAWS, 0
-    n_points = 1 + 4 * len(_STEPS)
+    n_points, learns = 1 + 4 * len(_STEPS), np.isfinite(tol) and pool.corpus.n_tokens >= LEAST_TOKENS
     while True:
         deviations, left = _deviations(pool, centre, found), pool.left - reserved
         room = left // n_points
@@ -195,15 +206,22 @@ def find_maximum(pool, log_h, reserved, tol, several_modes=False):
         found, is_long = Skeleton.of(rounds, region), n_draws > _FIRST_DRAWS
         one_mode = found.agree and not several_modes
         _say(pool, found)
+        outside = bool((np.abs(found.maximum.log_h - centre) > _STEPS[0] * deviations).any())
+        if outside:
+            found = replace(found, maximum=found.maximum.without_error(), outside=True)
         if tol > 0 and no_topics(pool, found.maximum.log_h):
             return found
-        # With five moves behind, log m has no maximum between points.
-        moves = n_moves < 5 and bool((np.abs(found.maximum.log_h - centre) > _STEPS[0] * deviations).any())
-        if pool.all_ended or (not moves and _enough(found, tol, is_long, one_mode)):
+        # With as many moves behind, log m has no maximum between points.
+        moves = outside and n_moves < (3 if learns else 5)
+        enough = outside or ((is_long or searched or not learns) and _enough(found, tol, is_long, one_mode))
+        if pool.all_ended or (enough and not moves):
             return found
-        centre, n_moves = found.maximum.log_h, n_moves + moves
+        centre = found.maximum.log_h
         if moves:
-            rounds = []
+            n_moves, rounds = n_moves + 1, []
+            # Chains have not reached their posterior distribution, and get there faster if h moves with them.
+            n_learn = min(2**n_moves * LEARNING, (pool.left - reserved) // 3) if learns else 0
+            centre = pool.learn(n_learn) if n_learn >= EM_SWEEPS else centre
             continue
         # What the error needs, but at least half as many and at most four times the draws so far. The spread between
         # chains in different modes needs no more.

@@ -23,9 +23,9 @@ def full_bayes(pool, region, n_burn_in):
     the standard deviation of log h is small, so that chains would stay long at one point of a coarse grid.
     """
     grid = pool.new_grid(region if pool.settings.grid_is_region else wider(region, pool.settings.region), 4)
-    pool.temper(grid, _BURN_IN)
+    pool.continue_on_grid(grid, _BURN_IN)
     pool.sweep(n_burn_in)
-    pool.temper(grid, _DRAWS)
+    pool.continue_on_grid(grid, _DRAWS)
 
 
 def serial_tempering(pool, region, n_tuning, curve=None):
@@ -42,13 +42,13 @@ def serial_tempering(pool, region, n_tuning, curve=None):
         A first estimate of m(h), if there is one.
     """
     tune = _by_restarts if pool.settings.tempering.tuning == "restarts" else _by_stochastic_approximation
-    pool.temper(tune(pool, pool.new_grid(region), n_tuning, curve), _DRAWS)
+    pool.continue_on_grid(tune(pool, pool.new_grid(region), n_tuning, curve), _DRAWS)
 
 
 def _by_restarts(pool, grid, n_tuning, curve):
     """zeta from the m(h) of a run with the previous zeta, until all points have half of their visits (2.16)."""
     for attempt in range(RESTARTS):
-        pool.temper(grid, _TUNING + attempt)
+        pool.continue_on_grid(grid, _TUNING + attempt)
         pool.sweep(n_tuning)
         log_values, visits = current_curve(pool).log_values(*grid.points.T), np.zeros(grid.shape)
         np.add.at(visits, tuple(np.transpose([each.at for each in pool.observations])), 1)
@@ -62,7 +62,7 @@ def _by_stochastic_approximation(pool, grid, n_tuning, curve):
     """The mean over chains of zeta, which each chain adapts after every sweep."""
     if curve is not None:
         grid = grid.with_log_zeta(curve.log_values(*grid.points.T).reshape(grid.shape))
-    pool.temper(grid, _TUNING, gain=float(grid.log_zeta.size))
+    pool.continue_on_grid(grid, _TUNING, gain=float(grid.log_zeta.size))
     pool.sweep(n_tuning)
     return grid.with_log_zeta(np.mean([chain.log_zeta - chain.log_zeta.mean() for chain in pool.chains], axis=0))
 
