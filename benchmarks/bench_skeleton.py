@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 from sklda import EmpiricalBayesLDA
 from sklda._inference.hyperparameters import (
     batch_means,
+    chain_pool,
     empirical_bayes,
     marginal_likelihood,
     maximum,
@@ -34,14 +35,13 @@ from sklda._inference.hyperparameters import (
 )
 from sklda.datasets import make_lda_corpus
 
-MODULES = batch_means, empirical_bayes, marginal_likelihood, maximum, modes, settings, skeleton
+MODULES = batch_means, chain_pool, empirical_bayes, marginal_likelihood, maximum, modes, settings, skeleton
 CONSTANTS = [
     (skeleton, "_STEPS"),
     (skeleton, "_WIDEST"),
     (skeleton, "_FIRST_DRAWS"),
     (skeleton, "_EVERY"),
-    (skeleton, "_NO_TOPICS"),
-    (modes, "_LEARNING"),
+    (chain_pool, "LEARNING"),
     (settings, "MOST_SEARCHED"),
     (modes, "_MOST_CHANGED"),
     (modes, "_SEARCH_SWEEPS"),

@@ -94,8 +94,8 @@ def estimate(pool, method):
     warn_of_edges(found.maximum, found.region)
     if not np.isfinite(np.diag(found.maximum.monte_carlo)[found.maximum.interior]).all():
         warn(
-            "The Monte Carlo error of the priors is not known, because their last estimate lies away from the points "
-            "at which chains were swept. It may move further: make max_iter larger.",
+            "The Monte Carlo error of the priors is not known: their last estimate lies away from the points at which "
+            "chains were swept and may move further, or there are too few draws there. Make max_iter larger.",
             ConvergenceWarning,
         )
     if found.chains_disagree:
