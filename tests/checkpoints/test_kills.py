@@ -1,8 +1,10 @@
 """Fits whose process is killed at random moments, again and again."""
 
+import contextlib
 import multiprocessing
 import pickle
 from functools import partial
+from multiprocessing import forkserver
 
 import numpy as np
 import pytest
@@ -15,10 +17,17 @@ from sklda.callbacks import Checkpoint
 # A fork of this process could wait for ever for the lock of a thread; a server without threads is forked instead.
 SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT = multiprocessing.get_context("forkserver" if SERVER else "spawn")
-if SERVER:
-    CONTEXT.set_forkserver_preload(["sklda"])
 # Seconds after which a fit that nothing disturbs has failed.
 LIMIT = 120
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server(tmp_path_factory):
+    """The server imports from its folder first, and the checkout has no compiled kernels."""
+    if SERVER:
+        CONTEXT.set_forkserver_preload(["sklda"])
+        with contextlib.chdir(tmp_path_factory.mktemp("server")):
+            forkserver.ensure_running()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -30,7 +30,7 @@ def processes():
 def killable(tmp_path):
     """A client of a cluster of three processes. A test may kill two of them, and nothing starts them again."""
     with client_of(0, 1) as client:
-        command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address]
+        command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", client.scheduler.address]
         options = ["--no-nanny", "--no-dashboard", "--nthreads=1", f"--local-directory={tmp_path}"]
         workers = [subprocess.Popen(command + options, stderr=subprocess.DEVNULL) for _ in range(3)]
         try:
