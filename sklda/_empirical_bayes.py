@@ -47,7 +47,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
        log alpha and of log eta to either side.
     4. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
     5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`tol`). If it lies away from the
-       inner points, Gibbs-EM goes on first; if that does not help, the Monte Carlo errors are infinite.
+       inner points, Gibbs-EM goes on first; if that does not help, the Monte Carlo errors contain the distance.
     6. If chains disagree, log m is the mean of their curves, weighted by the probabilities of their modes, and errors
        contain the spread.
     7. The chains continue with the priors at the maximum, and their draws give the topics.
@@ -69,8 +69,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     max_iter : int, default=None
         Largest number of sweeps of each chain, searches, weighing and the last sweeps included. A sweep of annealing
         counts as one. For Gibbs-EM, the number of sweeps that learn h; for variational EM, the largest number of
-        M-steps. None: 3e8 divided by the number of tokens, or 1.2e8 with more than 60,000, between 400 and 24,000. On a
-        grid it is between 400 and 5000, for the EM methods between 30 and 1000.
+        M-steps. None: 3e8 divided by the number of tokens, or 1.2e8 with more than 60,000, between 1000 and 24,000. On
+        a grid it is between 400 and 5000, for the EM methods between 30 and 1000.
     tol : float, default=0.25
         A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
         below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in
@@ -98,8 +98,9 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         The first alpha and eta of the search. None: ``1 / n_components``. With ``method="gibbs_em"``,
         `doc_topic_prior` may be an array of shape (n_components,); an alpha is then learnt for every topic. The paper
         warns that a corpus contains too little information about so many priors.
-    n_chains : int, default=4
-        Independent chains.
+    n_chains : int, default=None
+        Independent chains. None: 4, or 2 for a skeleton with more than 120,000 tokens, where a few long chains get
+        farther than many short ones.
     n_draws : int, default=15
         Draws over which topics and proportions are averaged. They come from the last half of the sweeps at the maximum.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -175,9 +176,9 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If a prior's maximum lies at an edge of the region, if chains disagree about h, if only one search found the
-        best mode, or if a part of the grid was not visited. At an edge the errors of the prior are infinite; the
-        warning names the prior.
+        If a prior's maximum lies at an edge of the region or is extrapolated, if chains disagree about h, if only one
+        search found the best mode, or if a part of the grid was not visited. At an edge the errors of the prior are
+        infinite; the warning names the prior.
 
     References
     ----------
@@ -212,7 +213,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         "region": [None, "array-like"],
         "functionals": [None, Mapping],
         "tempering": [None, StrOptions({"paper"}), dict],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_chains": [Interval(Integral, 1, None, closed="left"), None],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
     }
@@ -231,7 +232,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         tempering: dict[str, Any] | Literal["paper"] | None = None,
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
-        n_chains: int = 4,
+        n_chains: int | None = None,
         n_draws: int = 15,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
         fold_in_iter: int = 6,
@@ -265,7 +266,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         priors = Priors.make(*given, self.n_components, corpus.n_features)
         functionals = self._checked_functionals()
         region = self._checked_region()
-        n_tuning, max_iter = run_lengths(self.method, corpus.n_tokens, self.n_tuning, self.max_iter)
+        given = self.n_tuning, self.max_iter, self.n_chains
+        n_tuning, max_iter, n_chains = run_lengths(self.method, corpus.n_tokens, *given)
         settings = Settings(
             n_tuning=n_tuning,
             max_iter=max_iter,
@@ -282,8 +284,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
         fitted = partial(described, attributes, self._fitted_attributes)
 
-        progress = Progress(self, data, fitted, self.n_chains, settings.most_sweeps(self.method))
-        options = {"n_chains": self.n_chains, "n_jobs": self.n_jobs, "listener": progress if progress.listens else None}
+        progress = Progress(self, data, fitted, n_chains, settings.most_sweeps(self.method))
+        options = {"n_chains": n_chains, "n_jobs": self.n_jobs, "listener": progress if progress.listens else None}
         options["say"] = progress.say
         pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options)
         if self.method in EM_METHODS:

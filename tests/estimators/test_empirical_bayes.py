@@ -406,6 +406,7 @@ def test_a_single_chain_has_errors(X, fitted):
 
 
 def test_lengths_follow_the_size_of_the_corpus():
-    assert [run_lengths("skeleton", n) for n in (10**4, 10**5, 10**9)] == [(200, 24_000), (200, 1200), (40, 400)]
-    assert run_lengths("skeleton", 10**9, 7, 8) == (7, 8)
-    assert run_lengths("gibbs_em", 10) == (200, 1000)
+    lengths = [(200, 24_000, 4), (200, 1200, 4), (40, 1000, 2)]
+    assert [run_lengths("skeleton", n) for n in (10**4, 10**5, 10**9)] == lengths
+    assert run_lengths("skeleton", 10**9, 7, 8, 9) == (7, 8, 9)
+    assert run_lengths("gibbs_em", 10**9) == (40, 30, 4)

@@ -54,9 +54,13 @@ class ChainPool:
         self.chains = [kind.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
 
     def learn(self, n_sweeps):
-        """Learn h by Gibbs-EM in every chain: the median of log (alpha, eta) over chains, (2,)."""
-        self.chains = [learning(chain) for chain in self.chains]
-        self.sweep(n_sweeps)
+        """Learn h by Gibbs-EM in every chain: the median of log (alpha, eta) over chains, (2,).
+
+        In long runs, what chains have learnt are means over the end only, because h may move all the time.
+        """
+        for part in (max(n_sweeps - LEARNING, 0), min(n_sweeps, LEARNING)):
+            self.chains = [learning(chain) for chain in self.chains]
+            self.sweep(part)
         return np.median([chain.learnt() for chain in self.chains], axis=0)
 
     def finish(self, log_h, n_sweeps):

@@ -85,17 +85,17 @@ def estimate(pool, method):
     Warns
     -----
     ConvergenceWarning
-        If the maximum lies at an edge, there are too few draws for an error, chains disagree, only one search found the
+        If the maximum lies at an edge or is extrapolated, chains disagree, only one search found the
         best mode, or a part of the grid was not visited.
     """
     n_last = min(pool.settings.n_tuning, pool.settings.max_iter // 4)
     found = _by_skeleton(pool, n_last) if method == "skeleton" else _on_grid(pool, method, n_last)
     pool.finish([found.maximum.log_h] * len(pool.chains), n_last)
     warn_of_edges(found.maximum, found.region)
-    if not np.isfinite(np.diag(found.maximum.monte_carlo)[found.maximum.interior]).all():
+    if found.maximum.extrapolated and found.maximum.interior.any():
         warn(
-            "The Monte Carlo error of the priors is not known: their last estimate lies away from the points at which "
-            "chains were swept and may move further, or there are too few draws there. Make max_iter larger.",
+            "The priors may move further: chains were not swept near their last estimate, or have too few draws there. "
+            "Monte Carlo errors contain the distance, or are infinite on a grid. Make max_iter larger.",
             ConvergenceWarning,
         )
     if found.chains_disagree:

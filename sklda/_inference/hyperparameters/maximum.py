@@ -1,6 +1,6 @@
 """The maximum of an estimate of m(h), and its Monte Carlo and statistical errors."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class Maximum:
     edges : dict of {int: {"lower", "upper"}}
         The priors (0 for alpha, 1 for eta) whose maximum lies at an edge of the region searched, or is not
         distinguishable from the edge.
+    extrapolated : bool
+        Whether chains were not swept near the maximum, or have too few draws there.
 
     Along a prior at an edge, or along which log m is not concave, both covariances are infinite.
     """
@@ -35,19 +37,26 @@ class Maximum:
     statistical: np.ndarray
     hessian: np.ndarray
     edges: dict
+    extrapolated: bool
 
     @classmethod
-    def of(cls, curve, region):
-        """The maximum of a `Curve` or `AveragedCurve` on a region."""
+    def of(cls, curve, region, centre=None, reach=np.inf):
+        """The maximum of a `Curve` or `AveragedCurve` on a region.
+
+        If it is farther than `reach` from the last `centre` of the chains' points, or has few effective draws, chains
+        may be on their way: the errors contain the distance from the centre, or are infinite without one.
+        """
         log_h = curve.maximise(region)
         edges, hessian = _edges(curve, log_h, region), _hessian(curve, log_h, region)
         monte_carlo, statistical = _covariances(curve.score_covariance(log_h), hessian, edges)
-        found = cls(log_h, monte_carlo, statistical, hessian, edges)
-        return found if curve.effective_draws(log_h) >= FEWEST_DRAWS else found.without_error()
-
-    def without_error(self):
-        """The same with infinite Monte Carlo errors."""
-        return replace(self, monte_carlo=np.diag([np.inf, np.inf]))
+        away = np.full(2, np.inf) if centre is None else log_h - centre
+        extrapolated = curve.effective_draws(log_h) < FEWEST_DRAWS
+        if centre is not None:
+            extrapolated |= (np.abs(away) > reach).any()
+        if extrapolated:
+            # A product of zero and infinity is not a number.
+            monte_carlo = monte_carlo + (np.diag(away) if centre is None else np.outer(away, away))
+        return cls(log_h, monte_carlo, statistical, hessian, edges, bool(extrapolated))
 
     @property
     def h(self):

@@ -81,6 +81,9 @@ def begin(pool, seed):
     """
     corpus, K, quarter = pool.corpus, pool.priors.n_components, pool.settings.max_iter // 4
     n_anneal, n_learn = min(ANNEAL_SWEEPS, quarter), min(LEARNING, quarter)
+    if corpus.n_tokens > MOST_SEARCHED:
+        # Chains of large corpora need most sweeps to reach their posterior distribution, and there is no search.
+        n_anneal, n_learn = quarter // 2, 2 * quarter
     tasks = [(corpus, pool.priors, random.child(seed, 0, c), n_anneal) for c in range(pool.n_chains)]
     pool.chains = in_parallel(_annealed, tasks, pool.n_jobs)
     pool.left -= n_anneal

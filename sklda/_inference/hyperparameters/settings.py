@@ -30,7 +30,7 @@ FINE_ENOUGH = 0.01
 # Default of `max_iter`: the last number over the tokens, between the other two. Above 60,000 tokens modes are not
 # searched, and it is two fifths of that.
 _SWEEPS = {
-    "skeleton": (400, 24_000, 3e8),
+    "skeleton": (1000, 24_000, 3e8),
     "serial_tempering": (400, 5000, 1.6e8),
     "full_bayes": (400, 5000, 1.6e8),
     "gibbs_em": (30, 1000, 2e8),
@@ -135,16 +135,22 @@ class Settings:
         return self.max_iter + tuning.get(method, 0)
 
 
-def run_lengths(method, n_tokens, n_tuning=None, max_iter=None):
-    """`n_tuning` and `max_iter`; if None, from the size of the corpus."""
+def run_lengths(method, n_tokens, n_tuning=None, max_iter=None, n_chains=None):
+    """`n_tuning`, `max_iter` and the number of chains; if None, from the size of the corpus.
+
+    A few long chains get farther than many short ones. So where a skeleton has the least number of sweeps, it has two
+    chains.
+    """
     n_tokens = max(n_tokens, 1)
+    least, most, tokens = _SWEEPS[method]
+    tokens *= 0.4 if method == "skeleton" and n_tokens > MOST_SEARCHED else 1
+    if n_chains is None:
+        n_chains = 2 if method == "skeleton" and n_tokens * least > tokens else 4
     if n_tuning is None:
         n_tuning = int(np.clip(6.7e4 / np.sqrt(n_tokens), 40, 200))
     if max_iter is None:
-        least, most, tokens = _SWEEPS[method]
-        tokens *= 0.4 if method == "skeleton" and n_tokens > MOST_SEARCHED else 1
         max_iter = int(np.clip(tokens // n_tokens, least, most))
-    return n_tuning, max_iter
+    return n_tuning, max_iter, n_chains
 
 
 def wider(region, within):

@@ -4,8 +4,8 @@ A round sweeps every chain at nine points: the centre, and 1.25 and 2.5 standard
 to either side. Reverse logistic regression of all draws gives log m(h), its maximum and its curvature. Longer rounds
 follow around the last maximum, until the maximum is precise or `max_iter` sweeps were made. Draws are used together,
 except for those of the first round, and of rounds before a move. If the maximum does not lie between the inner points,
-Gibbs-EM goes on first; the error of a last maximum of this kind is infinite. If chains disagree, each has a curve of
-its own, and `modes` weighs them.
+Gibbs-EM goes on first; the error of a last maximum of this kind contains its distance from the centre. If chains
+disagree, each has a curve of its own, and `modes` weighs them.
 """
 
 from dataclasses import dataclass, replace
@@ -93,8 +93,9 @@ class Skeleton:
     curve : Curve or AveragedCurve
         The latter if chains disagree.
     maximum : Maximum
-    outside : bool
-        Whether the maximum does not lie between the inner points of the last round, so that its error is not known.
+    centre, reach : ndarray of shape (2,)
+        The centre of the last round, and the distances of its inner points from it. None and zero if a point has no
+        draws.
     """
 
     points: np.ndarray
@@ -103,10 +104,11 @@ class Skeleton:
     region: tuple
     curve: Curve | AveragedCurve
     maximum: Maximum
-    outside: bool = False
+    centre: np.ndarray | None
+    reach: np.ndarray | float
 
     @classmethod
-    def of(cls, rounds, region):
+    def of(cls, rounds, region, centre, reach):
         """From rounds, each with the `Visits` of all chains."""
         starts = np.cumsum([0] + [len(visits[0].points) for visits in rounds])
         parts = [[(start, each) for start, each in zip(starts, own, strict=False)] for own in zip(*rounds, strict=True)]
@@ -114,6 +116,8 @@ class Skeleton:
         draws = [CountHistograms.stack([draw for _, each in own for draw in each.draws]) for own in parts]
         at = [np.concatenate([start + np.array(each.at, int) for start, each in own]) for own in parts]
         points = np.concatenate([visits[0].points for visits in rounds])
+        if len(np.unique(np.concatenate(at))) < len(points):
+            centre, reach = None, 0.0
         curve = Curve.at_points(
             CountHistograms.stack(draws),
             np.concatenate(at),
@@ -121,7 +125,7 @@ class Skeleton:
             # A batch is the visit of a chain to a point, or a third of it if there is one chain.
             Batches.of_visits(at, 1 if len(at) > 1 else 3),
         )
-        found = cls(points, draws, at, region, curve, Maximum.of(curve, region))
+        found = cls(points, draws, at, region, curve, Maximum.of(curve, region, centre, reach), centre, reach)
         overlap = curve.effective_draws(found.maximum.log_h) >= FEWEST_DRAWS
         return found if overlap or len(at) < 2 else found.averaged(np.ones(len(at)))
 
@@ -152,8 +156,12 @@ class Skeleton:
             if weight > 0
         ]
         curve = AveragedCurve(curves, weights[weights > 0])
-        maximum = Maximum.of(curve, self.region)
-        return replace(self, curve=curve, maximum=maximum.without_error() if self.outside else maximum)
+        return replace(self, curve=curve, maximum=Maximum.of(curve, self.region, self.centre, self.reach))
+
+    @property
+    def outside(self):
+        """Whether the maximum does not lie between the inner points of the last round."""
+        return self.centre is not None and bool((np.abs(self.maximum.log_h - self.centre) > self.reach).any())
 
     @property
     def n_at(self):
@@ -194,31 +202,29 @@ def find_maximum(pool, log_h, reserved, tol, searched=True, several_modes=False)
     n_points, learns = 1 + 4 * len(_STEPS), np.isfinite(tol) and pool.corpus.n_tokens >= LEAST_TOKENS
     while True:
         deviations, left = _deviations(pool, centre, found), pool.left - reserved
-        room = left // n_points
-        most = (room - room // 5) // _EVERY
+        most = _most_draws(left // n_points)
         if found is not None and most < max(n_draws / 2, 1):
             return found
         visits, region = _round(pool, centre, deviations, max(min(n_draws, most), 1), left)
         rounds = [*rounds, visits]
-        found, is_long = Skeleton.of(rounds, region), n_draws > _FIRST_DRAWS
+        found, is_long = Skeleton.of(rounds, region, centre, _STEPS[0] * deviations), n_draws > _FIRST_DRAWS
         one_mode = found.agree and not several_modes
         _say(pool, found)
-        outside = bool((np.abs(found.maximum.log_h - centre) > _STEPS[0] * deviations).any())
-        if outside:
-            found = replace(found, maximum=found.maximum.without_error(), outside=True)
         if tol > 0 and no_topics(pool, found.maximum.log_h):
             return found
         # With as many moves behind, log m has no maximum between points.
-        moves = outside and n_moves < (3 if learns else 5)
-        enough = outside or ((is_long or searched or not learns) and _enough(found, tol, is_long, one_mode))
+        moves = found.outside and n_moves < (3 if learns else 5)
+        enough = found.outside or ((is_long or searched or not learns) and _enough(found, tol, is_long, one_mode))
         if pool.all_ended or (enough and not moves):
             return found
         centre = found.maximum.log_h
         if moves:
             n_moves, rounds = n_moves + 1, []
             # Chains have not reached their posterior distribution, and get there faster if h moves with them.
-            n_learn = min(2**n_moves * LEARNING, (pool.left - reserved) // 3) if learns else 0
-            centre = pool.learn(n_learn) if n_learn >= EM_SWEEPS else centre
+            left = pool.left - reserved
+            n_learn = min(2**n_moves * LEARNING, left // 3) if learns else 0
+            if n_learn >= EM_SWEEPS and _most_draws((left - n_learn) // n_points) >= n_draws / 2:
+                centre = pool.learn(n_learn)
             continue
         # What the error needs, but at least half as many and at most four times the draws so far. The spread between
         # chains in different modes needs no more.
@@ -229,6 +235,11 @@ def find_maximum(pool, log_h, reserved, tol, searched=True, several_modes=False)
         else:
             # The first round only places the points, and lets chains settle.
             rounds, n_draws = [], int(np.ceil(max(needed, 2 * total)))
+
+
+def _most_draws(n_sweeps):
+    """Draws of a visit of so many sweeps, of which the first fifth is not used."""
+    return (n_sweeps - n_sweeps // 5) // _EVERY
 
 
 def _round(pool, centre, deviations, n_draws, most):
