@@ -176,9 +176,9 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If a prior's maximum lies at an edge of the region or is extrapolated, if chains disagree about h, if only one
-        search found the best mode, or if a part of the grid was not visited. At an edge the errors of the prior are
-        infinite; the warning names the prior.
+        If a prior's maximum lies at an edge of the region, where its errors are infinite, or away from the points of
+        the last round. If chains disagree about h, only one search found the best mode, or a part of the grid was not
+        visited.
 
     References
     ----------

@@ -43,8 +43,8 @@ class Maximum:
     def of(cls, curve, region, centre=None, reach=np.inf):
         """The maximum of a `Curve` or `AveragedCurve` on a region.
 
-        If it is farther than `reach` from the last `centre` of the chains' points, or has few effective draws, chains
-        may be on their way: the errors contain the distance from the centre, or are infinite without one.
+        Chains may be on their way if it is farther than `reach` from the `centre` of their last points, or has few
+        effective draws. The errors then contain the distance from the centre, or are infinite without one.
         """
         log_h = curve.maximise(region)
         edges, hessian = _edges(curve, log_h, region), _hessian(curve, log_h, region)
