@@ -350,8 +350,8 @@ def test_a_callback_ends_the_fit_early(X):
         def teardown(self, estimator, context):
             pass
 
-    full = TopicCountLDA(2, 30, **QUICK).fit(X)
-    lda = TopicCountLDA(2, 30, **QUICK).set_callbacks(Stop()).fit(X)
+    full = TopicCountLDA(2, 8, **QUICK).fit(X)
+    lda = TopicCountLDA(2, 8, **QUICK).set_callbacks(Stop()).fit(X)
     assert lda.n_sweeps_ < full.n_sweeps_
     assert lda.components_.shape == (lda.n_components_, 40)
 

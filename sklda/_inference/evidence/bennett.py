@@ -1,11 +1,13 @@
 """Annealing runs in both directions, which Bennett's acceptance ratio combines (`held_out.averages.bennett`)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sklda._inference import random
 from sklda._inference.evidence.annealing import Guide, guided_run, prior_run, reverse_guided_run, reverse_prior_run
+from sklda._inference.held_out.averages import bennett
 from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.collapsed import ChainState
 
@@ -18,6 +20,11 @@ class Runs:
     backward: np.ndarray  # log weights (n_runs,); exp(-backward) is one of 1 / p(w)
     end: ChainState  # of the last forward run
     label_error: float = 0.0  # the largest error of a sum over topic labels, in nats
+
+    @cached_property
+    def log_evidence(self):
+        """log p(w) by both directions. A forward run is seldom too high, so it is not below these."""
+        return max(float(bennett(self.forward, self.backward)), self.forward.mean())
 
 
 def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, *, n_start):

@@ -50,8 +50,8 @@ class CountEvidence:
 
     @property
     def values(self):
-        """The log evidence by each chain, (n_chains,). A forward run is seldom too high, so it is not below these."""
-        return np.array([max(bennett(each.forward, each.backward), each.forward.mean()) for each in self.chains])
+        """The log evidence by each chain, (n_chains,)."""
+        return np.array([each.log_evidence for each in self.chains])
 
     @property
     def run_variance(self):
