@@ -68,13 +68,16 @@ class Maximum:
         return np.isfinite(np.diag(self.statistical))
 
     def excess_error(self, tol):
-        """The larger ratio of the Monte Carlo errors to those that are allowed; infinite if neither is finite.
+        """The larger ratio of the Monte Carlo errors to those that are allowed.
 
-        Allowed is the share `tol` of the statistical error, or `FINE_ENOUGH` if that is larger.
+        It is infinite if neither is finite, or if the maximum is extrapolated. Allowed is the share `tol` of the
+        statistical error, or `FINE_ENOUGH` if that is larger.
         """
         inside = self.interior
         if not inside.any() or tol in (0, np.inf):
             return np.inf if tol == 0 or not inside.any() else 0.0
+        if self.extrapolated:
+            return np.inf
         allowed = np.maximum(tol * np.sqrt(np.diag(self.statistical)[inside]), FINE_ENOUGH)
         return float((np.sqrt(np.diag(self.monte_carlo)[inside]) / allowed).max())
 
