@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.hyperparameters import modes
 from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.empirical_bayes import estimate
@@ -217,6 +218,26 @@ def test_the_error_of_a_maximum_away_from_the_points_contains_the_distance():
             away, error = np.abs(each.maximum.log_h - found.centre)[1], np.sqrt(each.maximum.monte_carlo[1, 1])
             assert each.maximum.extrapolated == found.outside
             assert away <= error < np.inf if found.outside else error < 0.1
+
+
+def test_half_of_the_sweeps_learn_on_a_corpus_that_is_too_large_for_searches(monkeypatch):
+    """Otherwise a quarter, at most 100."""
+    monkeypatch.setattr(modes, "LEAST_TOKENS", 1)
+    for most_searched, n_annealed, n_learning in ((60_000, 100, 100), (0, 50, 200)):
+        monkeypatch.setattr(modes, "MOST_SEARCHED", most_searched)
+        monkeypatch.setattr(modes, "_has_modes", lambda pool, log_h: False)
+        pool = make_pool(400)
+        begin(pool, SEED)
+        assert pool.left == 400 - n_annealed - n_learning
+
+
+def test_learnt_priors_are_those_of_the_last_sweeps():
+    pools = [make_pool(400) for _ in range(2)]
+    for pool in pools:
+        pool.initialise(SEED)
+    first, again = pools[0].learn(100), pools[0].learn(100)
+    np.testing.assert_array_equal(pools[1].learn(200), again)
+    assert (first != again).any()
 
 
 def test_chains_in_different_modes_have_a_curve_each():
