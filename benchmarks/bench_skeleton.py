@@ -12,13 +12,11 @@ K:PATH.
 
 import argparse
 import warnings
-from contextlib import ExitStack
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 from peers import read_ldac, stopwatch
-from report import say, table
+from report import say, scaled, table
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -56,15 +54,6 @@ CONSTANTS = [
 ]
 
 
-def times(value, factor):
-    """A constant times a factor; one minus the rest for a probability near one."""
-    if isinstance(value, tuple):
-        return tuple(times(each, factor) for each in value)
-    if isinstance(value, int):
-        return max(round(value * factor), 1)
-    return value * factor if value * factor < 1 or value >= 1 else 1 - (1 - value) / factor
-
-
 def fits(X, K, options):
     """h, errors, seconds and warnings of every seed."""
     found = []
@@ -95,12 +84,7 @@ def study(title, X, K, options):
         if options.only and full not in options.only:
             continue
         for factor, label in ((0.5, "half"), (2, "twice")):
-            value = times(getattr(module, name), factor)
-            with ExitStack() as stack:
-                # Other modules have imported some of the constants by name.
-                for each in MODULES:
-                    if hasattr(each, name) and (each is module or not name.startswith("_")):
-                        stack.enter_context(patch.object(each, name, value))
+            with scaled(MODULES, module, name, factor):
                 rows.append(row(f"{full}, {label}", fits(X, K, options), centre))
             say("  " + "  ".join(rows[-1]))
     table(title, ("constant", "alpha, eta", "stated errors", "errors from the default", "CPU s", "warnings"), rows)

@@ -13,11 +13,12 @@ Log evidence is in nats, times are CPU seconds. Long runs have other chains than
 import argparse
 import json
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 from peers import describe, read_ldac, stopwatch
-from report import say, table
+from report import say, scaled, table
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
@@ -32,18 +33,18 @@ from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.runs import Settings, run_chain
 from sklda.datasets import load_docstrings, make_lda_corpus
 
+MODULES = cost, count_prior, curve, evidence_by_count, runs, scan
 CONSTANTS = [
     (scan, "_FIRST_SHARE"),
     (scan, "_LARGEST_ERROR"),
     (scan, "_LARGEST_SHARE"),
-    (scan, "_HOPELESS"),
     (scan, "_REACH"),
     (scan, "_DRAWS"),
     (runs, "_START_SHARE"),
     (evidence_by_count, "LITTLE"),
     (evidence_by_count, "_MIDDLE_ERROR"),
     (evidence_by_count, "_FREEDOM_OF_NEIGHBOURS"),
-    (evidence_by_count, "_MUCH_WORSE"),
+    (evidence_by_count, "MUCH_WORSE"),
     (curve, "_VARIANCES"),
     (cost, "_ROOT_SWEEPS"),
     (cost, "_LEAST_TOKENS"),
@@ -207,13 +208,10 @@ def constants(options):
     rows = []
     for module, name in [(None, "as they are"), *CONSTANTS]:
         for factor in (0.5, 2) if module else (1,):
-            before = getattr(module, name, None)
-            if module:
-                changed = before * factor
-                setattr(module, name, max(int(changed), 1) if isinstance(before, int) else changed)
             row = [name.strip("_").lower(), f"{factor:g}"]
             for X, priors in cases.values():
-                with warnings.catch_warnings(), stopwatch() as taken:
+                changed = scaled(MODULES, module, name, factor) if module else nullcontext()
+                with changed, warnings.catch_warnings(), stopwatch() as taken:
                     warnings.simplefilter("ignore")
                     fits = [TopicCountLDA(**priors, random_state=seed).fit(X) for seed in range(options.seeds)]
                 low, high = np.mean([lda.topic_count_interval_ for lda in fits], axis=0)
@@ -221,8 +219,6 @@ def constants(options):
                 row += [f"{mode:.3g} ({low:.3g} to {high:.3g})", f"{taken['cpu'] / len(fits):.1f}"]
             rows.append(row)
             say("  ".join(row))
-            if module:
-                setattr(module, name, before)
     header = ["constant", "factor", *(text for name in cases for text in (f"{name}: mode (interval)", "CPU s"))]
     table(f"means over {options.seeds} seeds", header, rows)
     return rows

@@ -108,9 +108,7 @@ def _by_skeleton(pool, n_last):
     settings, seed = pool.settings, random.child(pool.seed, 0)
     n_functionals = min(settings.max_iter // 3, 5 * settings.n_tuning) if settings.functionals else 0
     beginning, reserved = begin(pool, seed), n_last + n_functionals
-    found = find_maximum(
-        pool, beginning.log_h, reserved, settings.tol, beginning.shares is not None, beginning.several_modes
-    )
+    found = find_maximum(pool, beginning, reserved, settings.tol)
     found = resolve(pool, found, reserved, beginning.shares, random.child(pool.seed, 2))
     functionals = None, np.empty((0, 0)), found.region
     if settings.functionals:
@@ -133,7 +131,7 @@ def _on_grid(pool, method, n_last):
     """m(h) from chains on (h, z), on a grid around the maximum of a short skeleton."""
     settings, seed = pool.settings, random.child(pool.seed, 0)
     beginning = begin(pool, seed)
-    placed = find_maximum(pool, beginning.log_h, (pool.left + n_last) // 2, np.inf)
+    placed = find_maximum(pool, beginning, (pool.left + n_last) // 2, np.inf)
     region = settings.region if settings.grid_is_region else region_of(placed.curve, placed.region)
     n_runs = RESTARTS if settings.tempering.tuning == "restarts" else 1
     n_tuning = max(min(settings.n_tuning, (pool.left - n_last) // (2 * n_runs)), 1)

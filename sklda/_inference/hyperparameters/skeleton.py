@@ -27,7 +27,9 @@ _STEPS = 1.25, 2.5
 # These standard deviations are at most this many times those given z: at larger steps draws would not overlap.
 _WIDEST = 2.0
 # Draws of a chain at each point in the first round, and sweeps for each of them.
-_FIRST_DRAWS, _EVERY = 12, 3
+_FIRST_DRAWS, _EVERY = 6, 3
+# Times that the points follow a maximum away from them.
+_MOST_MOVES = 4
 
 
 class Visits:
@@ -177,28 +179,25 @@ class Skeleton:
         return [each - means[own] for each, own in zip(scores, self.at, strict=True)]
 
 
-def find_maximum(pool, log_h, reserved, tol, searched=True, several_modes=False):
+def find_maximum(pool, beginning, reserved, tol):
     """Rounds until the maximum is precise, or until only `reserved` sweeps of every chain are left.
 
     Parameters
     ----------
     pool : ChainPool
-    log_h : ndarray of shape (2,)
-        The first centre.
+    beginning : Beginning
+        It has the first centre. If chains begin in different modes, more sweeps than those of the second round do not
+        help.
     reserved : int
     tol : float
         See `Settings`. Infinite: one round is enough if the maximum lies within its box.
-    searched : bool
-        Whether chains come from a search between modes. Otherwise the first round is never the last one, because chains
-        may still be on their way.
-    several_modes : bool
-        Whether chains are known to be in different modes, so that more sweeps than those of a long round do not help.
 
     Returns
     -------
     Skeleton
     """
-    centre, found, rounds, n_draws, n_moves = np.clip(log_h, *np.log(pool.settings.region).T), None, [], _FIRST_DRAWS, 0
+    centre, found, rounds = np.clip(beginning.log_h, *np.log(pool.settings.region).T), None, []
+    n_draws, n_moves = _FIRST_DRAWS, 0
     n_points, learns = 1 + 4 * len(_STEPS), np.isfinite(tol) and pool.corpus.n_tokens >= LEAST_TOKENS
     while True:
         deviations, left = _deviations(pool, centre, found), pool.left - reserved
@@ -207,15 +206,13 @@ def find_maximum(pool, log_h, reserved, tol, searched=True, several_modes=False)
             return found
         visits, region = _round(pool, centre, deviations, max(min(n_draws, most), 1), left)
         rounds = [*rounds, visits]
-        found, is_long = Skeleton.of(rounds, region, centre, _STEPS[0] * deviations), n_draws > _FIRST_DRAWS
-        one_mode = found.agree and not several_modes
+        found, is_first = Skeleton.of(rounds, region, centre, _STEPS[0] * deviations), n_draws == _FIRST_DRAWS
+        one_mode = found.agree and not beginning.several_modes
         _say(pool, found)
-        if tol > 0 and no_topics(pool, found.maximum.log_h):
-            return found
-        # With as many moves behind, log m has no maximum between points.
-        moves = found.outside and n_moves < (3 if learns else 5)
-        enough = found.outside or ((is_long or searched or not learns) and _enough(found, tol, is_long, one_mode))
-        if pool.all_ended or (enough and not moves):
+        # With so many moves behind, log m has no maximum between points.
+        moves = found.outside and n_moves < _MOST_MOVES
+        enough = found.outside or (_enough(found, tol, is_first, one_mode) and not (is_first and learns))
+        if pool.all_ended or (enough and not moves) or (tol > 0 and no_topics(pool, found.maximum.log_h)):
             return found
         centre = found.maximum.log_h
         if moves:
@@ -229,12 +226,10 @@ def find_maximum(pool, log_h, reserved, tol, searched=True, several_modes=False)
         # What the error needs, but at least half as many and at most four times the draws so far. The spread between
         # chains in different modes needs no more.
         total, excess = len(found.at[0]) / n_points, found.maximum.excess_error(tol) if one_mode else 0.0
-        needed = np.clip(excess**2, 1.5, 4) * total
-        if is_long:
-            n_draws = int(np.ceil(needed - total))
-        else:
-            # The first round only places the points, and lets chains settle.
-            rounds, n_draws = [], int(np.ceil(max(needed, 2 * total)))
+        needed = np.clip(excess**2, 2 if is_first else 1.5, 4) * total
+        # In the first round chains are on their way to their posterior distribution: it only places the points.
+        rounds, needed = ([], needed) if is_first else (rounds, needed - total)
+        n_draws = int(np.ceil(needed))
 
 
 def _most_draws(n_sweeps):
@@ -277,12 +272,12 @@ def _deviations(pool, centre, found):
     return np.minimum(1 / np.sqrt(np.maximum(curvature, 1e-300)), largest)
 
 
-def _enough(found, tol, is_long, one_mode):
+def _enough(found, tol, is_first, one_mode):
     """Whether more sweeps are not needed, or do not help: chains that disagree in a long round stay in their modes."""
     if tol == 0:
         return False
     precise = found.maximum.excess_error(tol) <= 1 and (one_mode or not np.isfinite(tol))
-    return precise or (is_long and not one_mode)
+    return precise or not (is_first or one_mode)
 
 
 def no_topics(pool, log_h):

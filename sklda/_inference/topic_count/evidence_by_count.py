@@ -18,12 +18,10 @@ _HALF = 1.36
 # Degrees of freedom that neighbouring numbers of topics add to a variance. With all of theirs, 20 topics of a simulated
 # corpus were not told from 21: chains at 19 differ by 700 nats, those at 20 and 21 by 50.
 _FREEDOM_OF_NEIGHBOURS = 2
-# Standard deviations by which the value of a chain is below the median of all, if its mode is much worse.
-_MUCH_WORSE = 5.0
+# A value is much worse than another if it is below it by as many standard errors.
+MUCH_WORSE = 5.0
 # The mean of the median of five squares of standard normal values.
 _MEDIAN_SQUARE = 0.6
-# The variance of the better half of many normal values over that of all.
-_VARIANCE_OF_HALF = 1 - 2 / np.pi
 
 
 @dataclass(eq=False)
@@ -66,7 +64,7 @@ class CountEvidence:
     def pooled(self, variance):
         """The log evidence by the runs of all chains, as if they were one, without those in much worse modes."""
         values = self.values
-        near = np.flatnonzero(values >= np.median(values) - _MUCH_WORSE * np.sqrt(variance))
+        near = np.flatnonzero(values >= np.median(values) - MUCH_WORSE * np.sqrt(variance))
         directions = [(self.chains[c].forward, self.chains[c].backward) for c in near]
         return bennett(*(np.concatenate(each) for each in zip(*directions, strict=True)))
 
@@ -136,12 +134,13 @@ def _pooled(counts, values, *, by_better_half=False):
     chains may be in one mode at T, and in very different ones at T - 1. With `by_better_half`, the worse half of four
     values or more does not count: it says how bad modes can be, but not where the best is.
     """
-    rows = []
+    # The variance of the better half of many normal values over that of all.
+    of_half, rows = 1 - 2 / np.pi, []
     for T, each in zip(counts, values, strict=True):
         n = len(each) if T > 1 else 1
         halved = by_better_half and n > 3
         part = np.sort(each)[n // 2 :] if halved else each
-        rows.append((part.var() * len(part) / (_VARIANCE_OF_HALF if halved else 1), len(part) - 1 if T > 1 else 0))
+        rows.append((part.var() * len(part) / (of_half if halved else 1), len(part) - 1 if T > 1 else 0))
     squares, freedom = np.array(rows).T
     each, known = squares / np.maximum(freedom, 1), freedom > 0
     near = [slice(max(i - 2, 0), i + 3) for i in range(len(counts))]

@@ -18,8 +18,6 @@ from sklda._inference.topic_count.runs import learn_chain
 _KEPT_STATES = 16
 # The largest number of topics if the range has no upper end.
 _LARGEST_WITHOUT_END = 20
-# Reports of progress per chain.
-_REPORTS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +125,7 @@ class PMMH:
                 T, value, end = proposed, new, new_end
                 ends[T] = [*ends.get(T, []), end][-_KEPT_STATES:]
             rows.append((T, value, proposed, new))
-            at_report = i % max(self.n_proposals // _REPORTS, 1) == 0
+            at_report = i % max(self.n_proposals // 10, 1) == 0
             if at_report and self.report(f"{i} of {self.n_proposals} proposals, {T} topics"):
                 break
         self.trace = Trace(*map(np.array, zip(*rows, strict=True)))

@@ -14,10 +14,8 @@ from sklda._inference.sampling.draws import after_sweeps
 from sklda._inference.sampling.parameters import draw_parameters
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 
-# Probability of the credible interval.
-_CREDIBLE = 0.95
-# Last sweeps of each chain at the mode, and the sweeps between the draws of them that are averaged.
-LAST_SWEEPS, _DRAW_EVERY = 100, 10
+# Last sweeps of each chain at the mode. Every tenth draw of them is averaged.
+LAST_SWEEPS = 100
 
 # One estimate of the log evidence.
 ESTIMATE = np.dtype(
@@ -106,7 +104,7 @@ class Posterior:
 
     def chains(self, corpus, n_sweeps, n_jobs=None):
         """The chains at the mode after `n_sweeps` last sweeps, with draws and traces of these."""
-        priors, schedule = self.draws[self.mode].priors, Schedule(LAST_SWEEPS // _DRAW_EVERY, _DRAW_EVERY, burn_in=0)
+        priors, schedule = self.draws[self.mode].priors, Schedule(LAST_SWEEPS // 10, 10, burn_in=0)
         kind = chain_class("collapsed", corpus, priors)
         chains = [kind(corpus, priors, ChainState(state.topics, state.stream)) for state in self.states]
         return run_chains(chains, n_sweeps, n_jobs=n_jobs, schedule=schedule)
@@ -147,7 +145,6 @@ def standard_errors(draws):
 
 def credible_interval(counts, probability):
     """Smallest and largest count after a probability of at most 0.025 is cut from either end."""
-    tail = (1 - _CREDIBLE) / 2
-    low = np.argmax(np.cumsum(probability) > tail)
-    high = len(counts) - 1 - np.argmax(np.cumsum(probability[::-1]) > tail)
+    low = np.argmax(np.cumsum(probability) > 0.025)
+    high = len(counts) - 1 - np.argmax(np.cumsum(probability[::-1]) > 0.025)
     return int(counts[low]), int(counts[high])

@@ -8,7 +8,7 @@ from sklda._inference.parallel import in_parallel
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._inference.topic_count.count_prior import LARGEST
 from sklda._inference.topic_count.curve import draw_curves
-from sklda._inference.topic_count.evidence_by_count import LITTLE, CountEvidence, EvidenceTable
+from sklda._inference.topic_count.evidence_by_count import LITTLE, MUCH_WORSE, CountEvidence, EvidenceTable
 from sklda._inference.topic_count.posterior import (
     ESTIMATE,
     LAST_SWEEPS,
@@ -24,9 +24,6 @@ _FIRST_SHARE = 1 / 15
 # The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
 # is below this share of it, if that is more than two topics.
 _LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.2
-# A T without runs is impossible if its log posterior is below the best by as many standard errors, or nats if that is
-# more.
-_HOPELESS = 5.0
 # No T has runs that is more than this many times the largest with runs; the first ones are this far apart.
 _REACH = 4
 # Draws over the errors, by which the simulation error of a probability is at most .016.
@@ -146,8 +143,8 @@ class Scan:
             return T not in self.by_count
         table = EvidenceTable.of(self.by_count)
         here, best = np.searchsorted(table.counts, [T, mode])
-        highest = table.value[here] + _HOPELESS * table.std[here]
-        return highest > table.value[best] and table.std[here] > _HOPELESS * max(table.std[best], 1)
+        highest = table.value[here] + MUCH_WORSE * table.std[here]
+        return highest > table.value[best] and table.std[here] > MUCH_WORSE * max(table.std[best], 1)
 
     def _length(self, T):
         """The length of the next runs at T: as the last ones, or twice that; or as at the nearest T."""
@@ -174,7 +171,7 @@ class Scan:
         best = np.argmax(posterior)
         # The evidence falls beyond its mode: it is not larger than that of a T with runs, and its errors.
         errors = np.hypot(table.std, table.std[best]) + np.abs(table.common - table.common[best])
-        highest = table.value + _HOPELESS * np.maximum(errors, 1)
+        highest = table.value + MUCH_WORSE * np.maximum(errors, 1)
         bound = {
             T: highest[(table.counts > table.counts[best]) & (table.counts < T)].min(initial=np.inf) for T in log_prior
         }
