@@ -109,8 +109,11 @@ def test_chains_in_modes_of_little_evidence_do_not_count():
     """The third kind alone is a mode hundreds of nats down."""
     found, after = found_in([0, 0, 2, 2])
     assert not found.agree
-    np.testing.assert_allclose(after.maximum.log_h, found.averaged([0.5, 0.5, 0, 0]).maximum.log_h, rtol=1e-5)
-    assert (np.abs(after.maximum.log_h - found.maximum.log_h) > 0.05).any()
+    assert len(after.curve.curves) == 2
+    # Only eta: log m hardly depends on alpha near its maximum.
+    good = found.averaged([0.5, 0.5, 0, 0])
+    assert np.abs(after.maximum.log_h - good.maximum.log_h)[1] < 0.01
+    assert np.abs(after.maximum.log_h - found.maximum.log_h)[1] > 0.05
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

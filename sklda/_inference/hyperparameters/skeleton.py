@@ -197,16 +197,18 @@ def find_maximum(pool, beginning, reserved, tol):
     Skeleton
     """
     centre, found, rounds = np.clip(beginning.log_h, *np.log(pool.settings.region).T), None, []
-    n_draws, n_moves = _FIRST_DRAWS, 0
+    n_draws, n_moves, is_first = _FIRST_DRAWS, 0, True
     n_points, learns = 1 + 4 * len(_STEPS), np.isfinite(tol) and pool.corpus.n_tokens >= LEAST_TOKENS
     while True:
         deviations, left = _deviations(pool, centre, found), pool.left - reserved
         most = _most_draws(left // n_points)
         if found is not None and most < max(n_draws / 2, 1):
             return found
-        visits, region = _round(pool, centre, deviations, max(min(n_draws, most), 1), left)
+        # Sweeps that do not suffice for two rounds are those of one.
+        n_draws = most if is_first and most < 3 * n_draws else min(n_draws, most)
+        visits, region = _round(pool, centre, deviations, max(n_draws, 1), left)
         rounds = [*rounds, visits]
-        found, is_first = Skeleton.of(rounds, region, centre, _STEPS[0] * deviations), n_draws == _FIRST_DRAWS
+        found = Skeleton.of(rounds, region, centre, _STEPS[0] * deviations)
         one_mode = found.agree and not beginning.several_modes
         _say(pool, found)
         # With so many moves behind, log m has no maximum between points.
@@ -223,13 +225,14 @@ def find_maximum(pool, beginning, reserved, tol):
             if n_learn >= EM_SWEEPS and _most_draws((left - n_learn) // n_points) >= n_draws / 2:
                 centre = pool.learn(n_learn)
             continue
-        # What the error needs, but at least half as many and at most four times the draws so far. The spread between
-        # chains in different modes needs no more.
         total, excess = len(found.at[0]) / n_points, found.maximum.excess_error(tol) if one_mode else 0.0
-        needed = np.clip(excess**2, 2 if is_first else 1.5, 4) * total
-        # In the first round chains are on their way to their posterior distribution: it only places the points.
-        rounds, needed = ([], needed) if is_first else (rounds, needed - total)
-        n_draws = int(np.ceil(needed))
+        if is_first:
+            # Chains are on their way to their posterior distribution: this round only places the points.
+            rounds, n_draws, is_first = [], 4 * n_draws, False
+        else:
+            # What the error needs, but at least half as many and at most four times the draws so far. The spread
+            # between chains in different modes needs no more.
+            n_draws = int(np.ceil((np.clip(excess**2, 1.5, 4) - 1) * total))
 
 
 def _most_draws(n_sweeps):
