@@ -7,32 +7,6 @@
 #define AVX2 __attribute__((target("avx2,popcnt")))
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
 
-AVX2 static inline __m256 counts_of_8(const uint16_t *shorts, const int32_t *longs)
-{
-    return _mm256_cvtepi32_ps(longs ? _mm256_loadu_si256((const __m256i *)longs)
-                                    : _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)shorts)));
-}
-
-AVX2 static inline void run_lanes_wide(const uint16_t *restrict shorts, const int32_t *restrict longs, float eta,
-                                       const float *restrict prior, const float *restrict scale, int64_t width,
-                                       double *restrict running)
-{
-    __m256d acc[4];
-    for (int a = 0; a < 4; a++)
-        acc[a] = _mm256_setzero_pd();
-    for (int64_t j = 0; j < width; j += LANES)
-        for (int a = 0; a < 4; a += 2) {
-            int64_t k = j + 4 * a;
-            __m256 w = _mm256_add_ps(counts_of_8(shorts + k, longs ? longs + k : NULL),
-                                     prior ? _mm256_loadu_ps(prior + k) : _mm256_set1_ps(eta));
-            w = _mm256_mul_ps(w, _mm256_loadu_ps(scale + k));
-            acc[a] = _mm256_add_pd(acc[a], _mm256_cvtps_pd(_mm256_castps256_ps128(w)));
-            acc[a + 1] = _mm256_add_pd(acc[a + 1], _mm256_cvtps_pd(_mm256_extractf128_ps(w, 1)));
-            _mm256_storeu_pd(running + k, acc[a]);
-            _mm256_storeu_pd(running + k + 4, acc[a + 1]);
-        }
-}
-
 AVX512 static inline void run_lanes_512(const uint16_t *restrict shorts, const int32_t *restrict longs, float eta,
                                            const float *restrict prior, const float *restrict scale, int64_t width,
                                            double *restrict running)
@@ -73,27 +47,6 @@ AVX2 static inline int count_passed_wide(const double *passed, double u)
     return __builtin_popcount((unsigned)bits);
 }
 
-AVX512 static inline int count_passed_512(const double *passed, double u)
-{
-    __m512d all = _mm512_set1_pd(u);
-    unsigned low = _mm512_cmp_pd_mask(all, _mm512_loadu_pd(passed), _CMP_GE_OQ);
-    unsigned high = _mm512_cmp_pd_mask(all, _mm512_loadu_pd(passed + 8), _CMP_GE_OQ);
-    return __builtin_popcount(low | high << 8);
-}
-
-AVX512 static inline int64_t count_column_512(const double *column, int64_t n_blocks, double u)
-{
-    __m512d all = _mm512_set1_pd(u);
-    __m256i at = _mm256_setr_epi32(0, LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES, 6 * LANES, 7 * LANES);
-    int64_t n = 0, j = 0;
-    /* Measured: a vector is faster from eight blocks on. */
-    for (; j + 8 <= n_blocks; j += 8) {
-        __m512d part = _mm512_i32gather_pd(at, column + j * LANES, 8);
-        n += __builtin_popcount(_mm512_cmp_pd_mask(all, part, _CMP_GE_OQ));
-    }
-    return n + count_column(column + j * LANES, n_blocks - j, u);
-}
-
 AVX2 static inline void put_scale_wide(float *scale, int32_t topic, float value)
 {
     float *part = scale + (topic & ~7);
@@ -132,7 +85,11 @@ AVX512 static inline void add_to_row_512(uint16_t *shorts, int32_t *longs, int32
     }
 }
 
-#define accumulate_512 accumulate_wide
+/* The compiler makes as good code of these. */
+#define run_lanes_wide run_lanes
 #define count_column_wide count_column
+#define count_column_512 count_column
+#define count_passed_512 count_passed_wide
+#define accumulate_512 accumulate_wide
 
 #endif

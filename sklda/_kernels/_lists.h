@@ -36,56 +36,40 @@ static int64_t list_weights(const uint32_t *restrict list, const float *restrict
     return found;
 }
 
-/* sums[l] = sum of (counts[k] + alpha[k]) * word[k] over the lane l, without the topic `without` */
-ALWAYS_INLINE void row_sums_16(const uint16_t *restrict counts, const float *restrict alpha, float *restrict word,
-                        int64_t without, int64_t width, float *restrict sums)
-{
-    float acc[LANES] = {0};
-    float kept = word[without];
-    word[without] = 0;
-    for (int64_t j = 0; j < width; j += LANES)
-        for (int l = 0; l < LANES; l++)
-            acc[l] += ((float)counts[j + l] + alpha[j + l]) * word[j + l];
-    for (int l = 0; l < LANES; l++)
-        sums[l] = acc[l];
-    word[without] = kept;
-}
-
-/* the same with counts[k] + strength * excess[k]; excess may be NULL */
-ALWAYS_INLINE void row_sums_32(const int32_t *restrict counts, const float *restrict excess, float strength,
-                        const float *restrict alpha, float *restrict word, int64_t without, int64_t width,
-                        float *restrict sums)
+/* sums[l] = sum of (count_k + strength * excess[k] + alpha[k]) * word[k] over the lane l, without the topic `without`.
+ * The counts are in `shorts`, or else in `longs`; `excess` may be NULL. */
+ALWAYS_INLINE void sum_row(const uint16_t *restrict shorts, const int32_t *restrict longs,
+                           const float *restrict excess, float strength, const float *restrict alpha,
+                           float *restrict word, int64_t without, int64_t width, float *restrict sums)
 {
     float acc[LANES] = {0};
     float kept = word[without];
     word[without] = 0;
     for (int64_t j = 0; j < width; j += LANES)
         for (int l = 0; l < LANES; l++) {
-            float added = excess ? strength * excess[j + l] : 0;
-            acc[l] += ((float)counts[j + l] + added + alpha[j + l]) * word[j + l];
+            float count = shorts ? (float)shorts[j + l] : (float)longs[j + l];
+            acc[l] += (count + (excess ? strength * excess[j + l] : 0) + alpha[j + l]) * word[j + l];
         }
     for (int l = 0; l < LANES; l++)
         sums[l] = acc[l];
     word[without] = kept;
 }
 
+#define ROW_SUMS(name, target)                                                                                         \
+    target static void name(const uint16_t *shorts, const int32_t *longs, const float *excess, float strength,         \
+                            const float *alpha, float *word, int64_t without, int64_t width, float *sums)              \
+    {                                                                                                                  \
+        if (shorts)                                                                                                    \
+            sum_row(shorts, NULL, NULL, 0, alpha, word, without, width, sums);                                         \
+        else                                                                                                           \
+            sum_row(NULL, longs, excess, strength, alpha, word, without, width, sums);                                 \
+    }
+
+ROW_SUMS(row_sums, )
 #if defined(WIDE_VECTORS)
-__attribute__((target("avx2"))) static void row_sums_16_wide(const uint16_t *restrict counts,
-                                                             const float *restrict alpha, float *restrict word,
-                                                             int64_t without, int64_t width, float *restrict sums)
-{
-    row_sums_16(counts, alpha, word, without, width, sums);
-}
-__attribute__((target("avx2"))) static void row_sums_32_wide(const int32_t *restrict counts,
-                                                             const float *restrict excess, float strength,
-                                                             const float *restrict alpha, float *restrict word,
-                                                             int64_t without, int64_t width, float *restrict sums)
-{
-    row_sums_32(counts, excess, strength, alpha, word, without, width, sums);
-}
+ROW_SUMS(row_sums_wide, __attribute__((target("avx2"))))
 #else
-#define row_sums_16_wide row_sums_16
-#define row_sums_32_wide row_sums_32
+#define row_sums_wide row_sums
 #endif
 
 /* prior[k] = base[k] + position * slope[k] in single precision, added to totals[k]. If `bases` or `slopes` is NULL, all

@@ -10,14 +10,12 @@ cdef extern from "_lists.h" nogil:
     int64_t list_weights_512(
         const uint32_t* list, const float* excess, float strength, int64_t n, int without, const float* word,
         float* weights, float* sums)
-    void row_sums_16(
-        const uint16_t* counts, const float* alpha, float* word, int64_t without, int64_t width, float* sums)
-    void row_sums_16_wide(
-        const uint16_t* counts, const float* alpha, float* word, int64_t without, int64_t width, float* sums)
-    void row_sums_32(const int32_t* counts, const float* excess, float strength, const float* alpha, float* word,
-                     int64_t without, int64_t width, float* sums)
-    void row_sums_32_wide(const int32_t* counts, const float* excess, float strength, const float* alpha, float* word,
-                          int64_t without, int64_t width, float* sums)
+    void row_sums(
+        const uint16_t* shorts, const int32_t* longs, const float* excess, float strength, const float* alpha,
+        float* word, int64_t without, int64_t width, float* sums)
+    void row_sums_wide(
+        const uint16_t* shorts, const int32_t* longs, const float* excess, float strength, const float* alpha,
+        float* word, int64_t without, int64_t width, float* sums)
     void word_row(const int32_t* counts, float prior, const float* own, const float* inverse, const float* alpha,
                   int64_t width, float* word, float* smooth, double* blocks)
     void word_row_512(const int32_t* counts, float prior, const float* own, const float* inverse, const float* alpha,

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from sklda._kernels._lanes cimport LANES, choose_lane, lane_table, search, tabulate
 from sklda._kernels._lists cimport (
     COUNT, ROW_16, TOPIC, list_find, list_find_512, list_put, list_take, list_weights, list_weights_512, row_add,
-    row_count, row_sums_16, row_sums_16_wide, row_sums_32, row_sums_32_wide,
+    row_count, row_sums, row_sums_wide,
 )
 from sklda._kernels._sparse cimport Sparse, change, shift, stay_weight
 from sklda._kernels._xoshiro cimport uniform
@@ -105,6 +105,7 @@ cdef inline int32_t draw_from_row(Sparse* sparse, int32_t d, int32_t t) noexcept
         int64_t n_blocks = sparse.P // LANES, first = <int64_t>sparse.begins[d] * LANES, j, k
         int32_t size = sparse.sizes[d], new
         uint32_t* row = sparse.entries + first
+        const uint16_t* shorts = <uint16_t*>row if size == ROW_16 else NULL
         float* excess = sparse.excess + first if sparse.excess != NULL else NULL
         const float* alpha = sparse.alpha
         float* word = sparse.word
@@ -115,14 +116,9 @@ cdef inline int32_t draw_from_row(Sparse* sparse, int32_t d, int32_t t) noexcept
     # As in _dense: the sums exclude the current topic.
     # In short rows wider vectors are slower: their loads wait for the last store to `word`.
     if sparse.wide and sparse.P >= WIDE_ROW:
-        if size == ROW_16:
-            row_sums_16_wide(<uint16_t*>row, alpha, word, t, sparse.P, sums)
-        else:
-            row_sums_32_wide(<int32_t*>row, excess, sparse.strength, alpha, word, t, sparse.P, sums)
-    elif size == ROW_16:
-        row_sums_16(<uint16_t*>row, alpha, word, t, sparse.P, sums)
+        row_sums_wide(shorts, <int32_t*>row, excess, sparse.strength, alpha, word, t, sparse.P, sums)
     else:
-        row_sums_32(<int32_t*>row, excess, sparse.strength, alpha, word, t, sparse.P, sums)
+        row_sums(shorts, <int32_t*>row, excess, sparse.strength, alpha, word, t, sparse.P, sums)
     tabulate(sums, &table)
     if excess != NULL:
         count += <double>sparse.strength * excess[t]
@@ -132,19 +128,13 @@ cdef inline int32_t draw_from_row(Sparse* sparse, int32_t d, int32_t t) noexcept
     if u >= 0:
         word[t] = 0
         lane = choose_lane(&table, sums, &u)
-        if size == ROW_16:
-            for j in range(n_blocks):
-                k = lane + j * LANES
-                total += ((<uint16_t*>row)[k] + <double>alpha[k]) * word[k]
-                walked[j] = total
-        else:
-            for j in range(n_blocks):
-                k = lane + j * LANES
-                count = (<int32_t*>row)[k] + <double>alpha[k]
-                if excess != NULL:
-                    count += <double>sparse.strength * excess[k]
-                total += count * word[k]
-                walked[j] = total
+        for j in range(n_blocks):
+            k = lane + j * LANES
+            count = row_count(row, size, k) + <double>alpha[k]
+            if excess != NULL:
+                count += <double>sparse.strength * excess[k]
+            total += count * word[k]
+            walked[j] = total
         new = <int32_t>(lane + search(walked, n_blocks, u) * LANES)
         word[t] = kept
     if new != t:
