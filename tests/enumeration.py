@@ -18,6 +18,19 @@ def make_corpus(docs, n_features):
     return Corpus(words, np.cumsum([0] + [len(doc) for doc in docs]).astype(np.int64), n_features)
 
 
+class Copies(Corpus):
+    """Documents with random streams of their own. Otherwise equal documents have equal draws given phi."""
+
+    def document_keys(self, seed):
+        return np.random.default_rng(seed).integers(2**64, size=self.n_documents, dtype=np.uint64)
+
+
+def make_copies(doc, n_copies, n_features):
+    """A corpus of copies of a document. One call has as many independent results."""
+    corpus = make_corpus([doc] * n_copies, n_features)
+    return Copies(corpus.words, corpus.offsets, n_features)
+
+
 def make_chain(corpus, priors, topics, seed=0, kind=GibbsChain):
     stream = np.random.SeedSequence(seed).generate_state(4, np.uint64)
     return kind(corpus, priors, ChainState(np.asarray(topics, np.int32), stream))

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from enumeration import chi_square_p, make_corpus
+from enumeration import chi_square_p, make_copies, make_corpus
 from scipy import sparse
 from scipy.special import gammaln
 from sklearn.decomposition import NMF
@@ -123,7 +123,8 @@ def test_full_conditionals_of_other_estimators():
     lda.fit(corpus.data, collections=corpus.collections)
     alpha = lda.document_prior(corpus.collections)
     check_conditionals(lda, corpus.data, alpha, np.full((3, 6), 0.3))
-    lda = TopicCountLDA(2, 3, doc_topic_prior=0.2, topic_word_prior=0.3, n_temperatures=5, random_state=0)
+    options = {"n_temperatures": 5, "max_sweeps": 400, "random_state": 0}
+    lda = TopicCountLDA(2, 3, doc_topic_prior=0.2, topic_word_prior=0.3, **options)
     lda.fit(SMALL)
     K = lda.n_components_
     check_conditionals(lda, SMALL, np.full((6, K), 0.2), np.full((K, 5), 0.3))
@@ -151,14 +152,14 @@ ALPHA = np.array([[0.2, 0.5, 1.0]])
 
 
 def fold_in_p(words, wrong_alpha=ALPHA):
-    """p-value of the states of 1,500 draws with independent seeds against their probabilities."""
-    corpus = make_corpus([words], 4)
+    """p-value of the states of 1,500 copies of a document, each with its own stream, against their probabilities."""
+    corpus = make_copies(words, 1500, 4)
     states = list(itertools.product(range(3), repeat=len(words)))
     weights = np.array(
         [np.prod(PHI[list(z), words]) * np.exp(gammaln(np.bincount(z, minlength=3) + ALPHA[0]).sum()) for z in states]
     )
     index = {z: i for i, z in enumerate(states)}
-    draws = (draw_topics(corpus, PHI, wrong_alpha, n_sweeps=20, seed=seed) for seed in range(1500))
+    draws = draw_topics(corpus, PHI, wrong_alpha, n_sweeps=20, seed=0).reshape(1500, -1)
     seen = np.bincount([index[tuple(z.tolist())] for z in draws], minlength=len(states))
     return chi_square_p(seen, weights / weights.sum())
 
