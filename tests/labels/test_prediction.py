@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from enumeration import make_corpus
+from enumeration import make_copies, make_corpus
 from scipy.special import gammaln
 from scipy.stats import norm
 
@@ -69,10 +69,8 @@ def smallest_p(found, exact):
 
 
 def many(sampler):
-    """Results of one document with many seeds."""
-    corpus = make_corpus([WORDS], 3)
-    found = [sampler(corpus, seed) for seed in range(COPIES)]
-    return [np.concatenate(each) for each in zip(*found, strict=True)]
+    """Results of many copies of a document, each with its own stream."""
+    return sampler(make_copies(WORDS, COPIES, 3), 0)
 
 
 def dependency(corpus, seed, n_label_tokens=M, strength=STRENGTH, label_topics=(LABEL_TOPICS, GAMMA)):

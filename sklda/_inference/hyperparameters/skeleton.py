@@ -27,7 +27,9 @@ _STEPS = 1.25, 2.5
 # These standard deviations are at most this many times those given z: at larger steps draws would not overlap.
 _WIDEST = 2.0
 # Draws of a chain at each point in the first round, and sweeps for each of them.
-_FIRST_DRAWS, _EVERY = 6, 3
+_FIRST_DRAWS, _EVERY = 8, 3
+# The second round is this many times as long.
+_LONGER = 3
 # Times that the points follow a maximum away from them.
 _MOST_MOVES = 4
 
@@ -205,7 +207,7 @@ def find_maximum(pool, beginning, reserved, tol):
         if found is not None and most < max(n_draws / 2, 1):
             return found
         # Sweeps that do not suffice for two rounds are those of one.
-        n_draws = most if is_first and most < 3 * n_draws else min(n_draws, most)
+        n_draws = most if is_first and most < (1 + _LONGER / 2) * n_draws else min(n_draws, most)
         visits, region = _round(pool, centre, deviations, max(n_draws, 1), left)
         rounds = [*rounds, visits]
         found = Skeleton.of(rounds, region, centre, _STEPS[0] * deviations)
@@ -228,7 +230,7 @@ def find_maximum(pool, beginning, reserved, tol):
         total, excess = len(found.at[0]) / n_points, found.maximum.excess_error(tol) if one_mode else 0.0
         if is_first:
             # Chains are on their way to their posterior distribution: this round only places the points.
-            rounds, n_draws, is_first = [], 4 * n_draws, False
+            rounds, n_draws, is_first = [], _LONGER * n_draws, False
         else:
             # What the error needs, but at least half as many and at most four times the draws so far. The spread
             # between chains in different modes needs no more.
