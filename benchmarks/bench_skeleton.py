@@ -38,6 +38,8 @@ CONSTANTS = [
     (skeleton, "_STEPS"),
     (skeleton, "_WIDEST"),
     (skeleton, "_FIRST_DRAWS"),
+    (skeleton, "_LONGER"),
+    (skeleton, "_MOST_MOVES"),
     (skeleton, "_EVERY"),
     (chain_pool, "LEARNING"),
     (settings, "MOST_SEARCHED"),

@@ -3,7 +3,7 @@
 A round sweeps every chain at nine points: the centre, and 1.25 and 2.5 standard deviations of log alpha and of log eta
 to either side. Reverse logistic regression of all draws gives log m(h), its maximum and its curvature. Longer rounds
 follow around the last maximum, until the maximum is precise or `max_iter` sweeps were made. Draws are used together,
-except for those of the first round, and of rounds before a move. If the maximum does not lie between the inner points,
+except for those of the first round, which only places the points. If the maximum does not lie between the inner points,
 Gibbs-EM goes on first; the error of a last maximum of this kind contains its distance from the centre. If chains
 disagree, each has a curve of its own, and `modes` weighs them.
 """
