@@ -90,10 +90,7 @@ def test_p_hat_is_unbiased(method, case):
 @pytest.mark.parametrize(
     "method, name",
     [
-        *(
-            pytest.param("guided_ais", name, marks=LONG if i in (0, 1, 3) else ())
-            for i, name in enumerate(OWN_PRIORS)
-        ),
+        *(pytest.param("guided_ais", name, marks=LONG if i in (0, 1, 3) else ()) for i, name in enumerate(OWN_PRIORS)),
         # Annealing without a guide has the same weights and sweeps, and the transition the same conditionals.
         *(
             pytest.param(method, name, marks=() if "per topic and word" in name else LONG)
