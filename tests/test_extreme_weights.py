@@ -4,28 +4,25 @@ Code that could end the process runs in another process.
 """
 
 import platform
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
+from workers import run_program
 
 from sklda._inference.priors import padded
 from sklda._kernels import _annealing, _chib, _fold_in
 
 
-def run(code, *arguments):
-    """Run a script in another process; return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-W", "ignore", "-c", textwrap.dedent(code), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr}"
-    return done.stdout
+@pytest.fixture
+def run(tmp_path):
+    """Run a program in another process; return what it prints."""
+
+    def run(code, *arguments):
+        exit_code, out, err = run_program(code, tmp_path, *arguments)
+        assert exit_code == 0, f"exit code {exit_code}\n{err}"
+        return out
+
+    return run
 
 
 def guarded(shape, dtype):
@@ -87,7 +84,7 @@ def test_kernels_survive_words_without_a_topic():
         assert (whole[:64] == 77).all() and (whole[64 + own.size :] == 77).all()
 
 
-def test_totals_do_not_drift():
+def test_totals_do_not_drift(run):
     """An emptied topic had a total of 0: its tokens were lost, or written beyond the counts."""
     run(
         """
@@ -101,7 +98,7 @@ def test_totals_do_not_drift():
     )
 
 
-def test_small_weights_beside_a_large_one():
+def test_small_weights_beside_a_large_one(run):
     """One topic has as much weight as rounding lets the others keep; the last span of topics holds few."""
     run(
         """
@@ -243,7 +240,7 @@ POISONED = """
 """
 
 
-def test_kernels_choose_a_topic_whatever_the_weights():
+def test_kernels_choose_a_topic_whatever_the_weights(run):
     assert run(POISONED).endswith("done\n")
 
 
@@ -318,7 +315,7 @@ FLUSHED = """
 
 
 @pytest.mark.parametrize("flushed", [False, True])
-def test_priors_over_24_orders_of_magnitude(flushed):
+def test_priors_over_24_orders_of_magnitude(run, flushed):
     """Also with subnormal numbers flushed to zero, as any library in the process may switch it on."""
     if flushed and not (platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"):
         pytest.skip("flushing is switched on by the layout of fenv_t in glibc on x86-64")

@@ -17,12 +17,19 @@ PAGES = [
 ]
 SCRIPTS = sorted((ROOT / "examples").glob("plot_*.py"))
 LONG = {"benchmarks.rst", "benchmarks_point_estimates.rst", "trust_errors.rst"}
-# Their code takes more than four CPU seconds a page, with functions that have tests of their own.
+# Their code takes more than two CPU seconds a page, with functions that have tests of their own.
 SLOW = {
+    "guide/compare_models.rst",
+    "guide/compound_lda.rst",
+    "guide/covariates.rst",
     "guide/gibbs_lda.rst",
     "guide/gibbs_lda_chains.rst",
     "guide/gibbs_lda_priors.rst",
+    "guide/gibbs_lda_samplers.rst",
+    "guide/held_out.rst",
+    "guide/labeled_lda.rst",
     "recipes/index.rst",
+    "recipes/scikit_learn.rst",
     "start/convergence.rst",
     "start/how_many_topics.rst",
     "start/reportable_topics.rst",

@@ -1,25 +1,14 @@
 """A small Dask cluster, and Dask arrays of sparse blocks."""
 
 import itertools
-import subprocess
-import sys
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from workers import client_of, fast_context
 
 
-@contextmanager
-def client_of(n_workers, n_threads):
-    """A client of a cluster of processes."""
-    distributed = pytest.importorskip("distributed")
-    options = {"threads_per_worker": n_threads, "dashboard_address": ":0", "silence_logs": 50}
-    with distributed.LocalCluster(n_workers=n_workers, **options) as cluster, distributed.Client(cluster) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def processes():
     """A client of a cluster of three processes with two threads each."""
     with client_of(3, 2) as client:
@@ -30,16 +19,18 @@ def processes():
 def killable(tmp_path):
     """A client of a cluster of three processes. A test may kill two of them, and nothing starts them again."""
     with client_of(0, 1) as client:
-        command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", client.scheduler.address]
         options = ["--no-nanny", "--no-dashboard", "--nthreads=1", f"--local-directory={tmp_path}"]
-        workers = [subprocess.Popen(command + options, stderr=subprocess.DEVNULL) for _ in range(3)]
+        main = f"from distributed.cli import dask_worker; dask_worker.main({[client.scheduler.address, *options]})"
+        workers = [fast_context().Process(target=exec, args=(main,)) for _ in range(3)]
+        for worker in workers:
+            worker.start()
         try:
             client.wait_for_workers(len(workers), timeout=120)
             yield client
         finally:
             for worker in workers:
                 worker.kill()
-                worker.wait()
+                worker.join()
 
 
 @pytest.fixture(scope="session")

@@ -19,14 +19,13 @@ def test_the_bound_rises_and_stays_below_the_evidence(case):
     corpus, labels = corpus_of(collections, V)
     model = Model(labels, len(collections), "variational")
     priors = Priors.make(1.0, eta, K, V)
-    for seed in range(3):
-        fit = VariationalAscent.initialise(corpus, priors, np.random.SeedSequence(seed), model, alpha, gamma)
-        bounds = []
-        for _ in range(60):
-            fit.sweep()
-            bounds.append(fit.log_joint())
-        assert np.diff(bounds).min() > -1e-9
-        assert bounds[-1] < log_p
+    fit = VariationalAscent.initialise(corpus, priors, np.random.SeedSequence(0), model, alpha, gamma)
+    bounds = []
+    for _ in range(60):
+        fit.sweep()
+        bounds.append(fit.log_joint())
+    assert np.diff(bounds).min() > -1e-9
+    assert bounds[-1] < log_p
 
 
 def test_the_bound_is_the_evidence_where_nothing_is_hidden():

@@ -231,7 +231,7 @@ def test_progress_bar(callback, counts, capsys, same_fit, n_jobs):
 
 def test_progress_bar_across_processes(callback, counts, capsys):
     pytest.importorskip("rich")
-    with joblib.parallel_config(backend="loky", n_jobs=2):
+    with joblib.parallel_config(backend="loky", n_jobs=2, max_nbytes=1):
         make(n_chains=2).set_callbacks(callback.ProgressBar()).fit(counts)
     out, err = capsys.readouterr()
     assert "GibbsLDA - chain #1" in out

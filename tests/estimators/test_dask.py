@@ -4,6 +4,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from workers import client_of
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._inference.sampling.choice import SAMPLERS
@@ -16,17 +17,10 @@ from sklda.metrics import (
     predictive_perplexity,
 )
 
-distributed = pytest.importorskip("distributed")
-
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with client_of(2, 1) as client:
         yield client
 
 

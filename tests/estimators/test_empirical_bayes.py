@@ -204,7 +204,7 @@ def test_the_papers_own_way(X, fitted):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("factor", [(0.01, 0.01), (100, 100), (0.01, 100), (100, 0.01)])
+@pytest.mark.parametrize("factor", [(0.01, 100), (100, 0.01)])
 def test_bad_starts(X, fitted, factor):
     start = dict(zip(TRUTH, np.array(list(TRUTH.values())) * factor, strict=True))
     lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=400, random_state=0, **start).fit(X)

@@ -2,15 +2,14 @@
 
 import json
 import signal
-import subprocess
 import sys
-import textwrap
 import threading
 import weakref
 
 import interrupts
 import numpy as np
 import pytest
+from workers import run_program
 
 from sklda import GibbsLDA
 from sklda._inference import parallel
@@ -32,13 +31,16 @@ def problem(counts):
     return Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
 
 
-def in_a_process(code):
+@pytest.fixture
+def in_a_process(tmp_path):
     """The output of a program, as JSON; it must end by itself and write no error."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    return json.loads(done.stdout)
+
+    def in_a_process(code):
+        exit_code, out, err = run_program(code, tmp_path, limit=60)
+        assert (exit_code, err) == (0, ""), err
+        return json.loads(out)
+
+    return in_a_process
 
 
 # Interrupts of everything
@@ -81,7 +83,7 @@ def test_a_stopped_start_is_no_start(problem, init, monkeypatch):
             initialisation._initialise(init, corpus, priors, np.random.SeedSequence(0), GibbsChain, stop)
 
 
-def test_an_error_in_one_chain_that_prunes():
+def test_an_error_in_one_chain_that_prunes(in_a_process):
     assert (
         in_a_process(
             """
@@ -120,7 +122,7 @@ def test_an_error_in_one_chain_that_prunes():
         pytest.param("metrics.log_evidence(X, 50, n_jobs=2)", marks=pytest.mark.exhaustive),
     ],
 )
-def test_ctrl_c_while_chains_prune(call):
+def test_ctrl_c_while_chains_prune(in_a_process, call):
     assert (
         in_a_process(
             f"""
@@ -178,7 +180,7 @@ def test_threads_at_a_barrier_end_by_the_flag(problem, monkeypatch):
     assert not waiting.is_alive()
 
 
-def test_an_error_in_one_of_the_threads_at_a_barrier():
+def test_an_error_in_one_of_the_threads_at_a_barrier(in_a_process):
     assert in_a_process(
         """
         import json, threading

@@ -49,8 +49,8 @@ def test_n_jobs(counts, same_fit, same, n_jobs, priors):
     "config",
     [
         {"backend": "threading", "n_jobs": 2},
-        # Arrays of more than one byte reach the processes as read-only memory maps. All tests share one pool.
-        {"backend": "loky", "n_jobs": 2, "max_nbytes": 1},
+        # Arrays of more than one byte reach the processes as read-only memory maps, as in sampling/test_blocked.py.
+        pytest.param({"backend": "loky", "n_jobs": 2, "max_nbytes": 1}, marks=pytest.mark.exhaustive),
         {"backend": "sequential"},
     ],
 )

@@ -84,6 +84,10 @@ def test_grid_points_are_drawn_from_their_conditional():
     assert ((seen - 200) ** 2 / 200).sum() > LIMIT
 
 
+# Sweeps of both kinds are exact by their own tests, and the grid points are drawn by the same code.
+each_kind = pytest.mark.parametrize("kind", [GibbsChain, pytest.param(WordMajorChain, marks=pytest.mark.exhaustive)])
+
+
 def grid_points_p(kind, break_it=lambda chain: None):
     """p-value of the visits of grid points against their exact probabilities, by enumeration."""
     h = np.array([0.1, 3.0]), np.array([0.1, 2.0])
@@ -99,12 +103,12 @@ def grid_points_p(kind, break_it=lambda chain: None):
     return chi_square_p(np.bincount(2 * at[:, 0] + at[:, 1], minlength=4), p / p.sum())
 
 
-@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+@each_kind
 def test_grid_points_are_visited_at_their_rates(kind):
     assert grid_points_p(kind) > ALARM
 
 
-@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
+@each_kind
 def test_another_zeta_is_found(kind):
     def break_it(chain):
         chain.log_zeta[1] -= 1.0

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn import config_context
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
@@ -78,7 +79,8 @@ def test_several_scorers_at_once(corpus, routing):
         "coherence": make_coherence_scorer(n_words=5),
         "diversity": make_diversity_scorer(n_words=5),
     }
-    with config_context(enable_metadata_routing=routing):
+    # The pool of processes of the other tests.
+    with config_context(enable_metadata_routing=routing), parallel_config("loky", max_nbytes=1):
         scores = cross_validate(lda(), corpus, scoring=scoring, cv=3, error_score="raise")
         again = cross_validate(lda(), corpus, scoring=scoring, cv=3, n_jobs=2, error_score="raise")
         search = GridSearchCV(lda(), {"n_components": [2, 3]}, scoring=scoring, refit="perplexity", cv=2).fit(corpus)

@@ -58,7 +58,9 @@ def known(values, n_sweeps=100, half_distance=0.5):
 
 
 @pytest.mark.parametrize("n_chains", [2, pytest.param(8, marks=pytest.mark.exhaustive)])
-@pytest.mark.parametrize("half_distance, between", [(0.2, 0.0), (8.0, 0.0), (0.5, 6.0)])
+@pytest.mark.parametrize(
+    "half_distance, between", [pytest.param(0.2, 0.0, marks=pytest.mark.exhaustive), (8.0, 0.0), (0.5, 6.0)]
+)
 def test_the_errors_of_the_evidence_are_calibrated(n_chains, half_distance, between):
     """Two errors cover 0.95 or more of 300 values, where weights and the modes of chains are normal.
 
