@@ -151,14 +151,14 @@ ALPHA = np.array([[0.2, 0.5, 1.0]])
 
 
 def fold_in_p(words, wrong_alpha=ALPHA):
-    """p-value of the states of 1,500 draws with independent seeds against their probabilities."""
+    """p-value of the states of 800 draws with independent seeds against their probabilities."""
     corpus = make_corpus([words], 4)
     states = list(itertools.product(range(3), repeat=len(words)))
     weights = np.array(
         [np.prod(PHI[list(z), words]) * np.exp(gammaln(np.bincount(z, minlength=3) + ALPHA[0]).sum()) for z in states]
     )
     index = {z: i for i, z in enumerate(states)}
-    draws = (draw_topics(corpus, PHI, wrong_alpha, n_sweeps=20, seed=seed) for seed in range(1500))
+    draws = (draw_topics(corpus, PHI, wrong_alpha, n_sweeps=20, seed=seed) for seed in range(800))
     seen = np.bincount([index[tuple(z.tolist())] for z in draws], minlength=len(states))
     return chi_square_p(seen, weights / weights.sum())
 
