@@ -333,7 +333,7 @@ def test_errors_of_the_posterior_are_calibrated():
     covered = []
     for _ in range(400):
         values = truth + 1.5 * rng.standard_normal(5)
-        draws = softmax(values + 1.5 * rng.standard_normal((4000, 5)), axis=1)
+        draws = softmax(values + 1.5 * rng.standard_normal((1000, 5)), axis=1)
         errors = np.abs(draws.mean(axis=0) - softmax(truth))
         covered.append([errors < 2 * standard_errors(draws), errors < 2 * draws.std(axis=0)])
     found, by_draws = np.mean(covered, axis=(0, 2))
