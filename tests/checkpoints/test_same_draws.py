@@ -12,8 +12,18 @@ from sklda.callbacks import Checkpoint
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("sampler", choice.SAMPLERS)
+@pytest.mark.parametrize(
+    ("sampler", "n_jobs"),
+    [
+        ("collapsed", 1),
+        *((sampler, 2) for sampler in choice.SAMPLERS),
+        *(
+            pytest.param(sampler, 1, marks=pytest.mark.exhaustive)
+            for sampler in choice.SAMPLERS
+            if sampler != "collapsed"
+        ),
+    ],
+)
 def test_samplers(check, sampler, n_jobs):
     check(gibbs(sampler=sampler, n_chains=1, n_jobs=n_jobs))
 

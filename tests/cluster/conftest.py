@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from workers import client_of, fast_context
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def processes():
     """A client of a cluster of three processes with two threads each."""
     with client_of(3, 2) as client:

@@ -249,7 +249,7 @@ def test_one_topic_says_nothing_about_its_alpha():
     """With K = 1 the posterior of lambda is its prior."""
     corpus = make_corpus([[0, 1], [1, 1, 0], [0]], 2)
     chain, drawn = make_chain(corpus, [[1.0], [0.0], [-1.0]], 0.5, 1, 0.3, 0.6), []
-    for _ in range(2000):
+    for _ in range(1000):
         chain.sweep()
         drawn.append([*chain.coefficients[0], *(chain.coefficients[0] - [0.3, 0]) ** 2])
     batches = np.reshape(drawn, (40, -1, 4)).mean(axis=1)

@@ -35,7 +35,7 @@ def test_results_do_not_depend_on_n_jobs(large, same_fit, method, learn, monkeyp
     monkeypatch.setattr(batch, "BLOCK_ENTRIES", 1000)
     fits = [
         make(learning_method=method, learn_priors=learn, evaluate_every=2, n_jobs=n_jobs).fit(large.data)
-        for n_jobs in (None, 1, 2, 5)
+        for n_jobs in (None, 2, 5)
     ]
     for other in fits[1:]:
         assert same_fit(fits[0], other)
@@ -105,7 +105,7 @@ def test_learnt_priors_are_close_to_those_of_the_corpus():
         symmetric = clone(lda).set_params(learn_priors="symmetric").fit(corpus.data)
         assert type(symmetric.doc_topic_prior_) is float
         assert 0.05 < symmetric.doc_topic_prior_ < 0.8
-        fixed = clone(lda).set_params(doc_topic_prior=0.3, topic_word_prior=0.2).fit(corpus.data)
+        fixed = clone(lda).set_params(doc_topic_prior=0.3, topic_word_prior=0.2, max_iter=3).fit(corpus.data)
         assert (fixed.doc_topic_prior_, fixed.topic_word_prior_) == (0.3, 0.2)
 
 

@@ -137,7 +137,7 @@ def reverse_score(n_temperatures, n_runs):
     return standard_score(np.exp(log_p - np.array(found)), 1.0)
 
 
-@pytest.mark.parametrize("n_temperatures", [1, pytest.param(3, marks=LONG), 30])
+@pytest.mark.parametrize("n_temperatures", [*(pytest.param(n, marks=LONG) for n in (1, 3)), 30])
 def test_annealing_back_is_unbiased_for_the_inverse(n_temperatures):
     assert abs(reverse_score(n_temperatures, 600)) < LIMIT
 

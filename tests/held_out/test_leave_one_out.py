@@ -58,7 +58,7 @@ def test_annealing_of_one_document_is_unbiased(alpha, eta, backward):
         conditional = np.exp(e.log_joint[same] - logsumexp(e.log_joint[same]))
         span = (int(e.corpus.offsets[d]), int(e.corpus.offsets[d + 1]))
         weights = []
-        for key in rng.integers(2**64, size=600, dtype=np.uint64):
+        for key in rng.integers(2**64, size=400, dtype=np.uint64):
             if backward:
                 topics = state.copy()
                 topics[own] = e.states[same][rng.choice(len(conditional), p=conditional)][own]

@@ -1,7 +1,5 @@
 """Displays: what they draw is what the estimator says, at the places where it says it."""
 
-import subprocess
-import sys
 import warnings
 
 import matplotlib
@@ -10,6 +8,7 @@ import pytest
 from scipy.stats import chi2
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from workers import run_program
 
 from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
@@ -211,15 +210,18 @@ def test_not_fitted(display):
         display.from_estimator(Fitted(), *["g"] * (display is PosteriorExpectationDisplay))
 
 
-def test_matplotlib_is_imported_late():
+def test_matplotlib_is_imported_late(tmp_path):
     code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
+        "import sys, sklda\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "sys.modules['matplotlib'] = None\n"
         "from sklda.inspection import PosteriorExpectationDisplay as Display\n"
         "d = Display(name='g', along='doc_topic_prior', priors=[1], fixed=[], value=[], low=[], high=[])\n"
         "try:\n    d.plot()\nexcept ImportError as error:\n    print(error)"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'sklda[plot]'" in done.stdout
+    exit_code, out, err = run_program(code, tmp_path)
+    assert exit_code == 0, err
+    assert "pip install 'sklda[plot]'" in out
 
 
 class FittedCounts(BaseEstimator):

@@ -48,7 +48,7 @@ def test_score(fitted, same):
 def test_better_priors_score_better(fitted):
     X, lda = fitted
     scores = [
-        leave_one_out_score(X, (lda.topic_assignments_, alpha, eta), n_components=3, random_state=0).score
+        leave_one_out_score(X, (lda.topic_assignments_, alpha, eta), n_components=3, n_draws=20, random_state=0).score
         for eta, alpha in [(0.2, 0.2), (20, 0.2), (0.2, 20), (0.002, 0.2)]
     ]
     assert max(scores[1:]) < scores[0] - 0.5

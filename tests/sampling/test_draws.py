@@ -41,7 +41,7 @@ def any_names(monkeypatch):
 @pytest.mark.parametrize("alpha, eta", [(0.4, 0.3), (np.array([0.2, 0.9]), np.array([[0.1, 5, 9, 2], [7, 2, 3, 1.1]]))])
 def test_moments_are_those_of_the_posterior(alpha, eta, any_names):
     truth = Enumeration(DOCS, V, K, alpha, eta)
-    n = 6_000
+    n = 2_000
     found = posterior_means(truth.corpus, KeptDraws(truth.priors, independent_draws(truth, n)), "cgs", lambda: None)
     mean, std = exact_moments(truth)
     assert found.topic_shares.shape == (n, K)
@@ -61,7 +61,7 @@ def test_moments_are_those_of_the_posterior(alpha, eta, any_names):
 def test_cgs_p_has_the_same_mean(any_names):
     """The mean over z of the full conditionals of all tokens is the mean of their topics."""
     truth = Enumeration(DOCS, V, K, np.array([0.2, 0.9]), 0.3)
-    n = 6_000
+    n = 2_000
     found = posterior_means(truth.corpus, KeptDraws(truth.priors, independent_draws(truth, n)), "cgs_p", lambda: None)
     mean, std = exact_moments(truth)
     assert np.abs(found.doc_topic - mean).max() < MOST_SD * std.max() / np.sqrt(n)
