@@ -30,7 +30,7 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.topic_count import cost, count_prior, curve, evidence_by_count, runs, scan
 from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
 from sklda._inference.topic_count.prior_rules import PriorRule
-from sklda._inference.topic_count.runs import Settings, run_chain
+from sklda._inference.topic_count.runs import EvidenceSettings, run_chain
 from sklda.datasets import load_docstrings, make_lda_corpus
 
 MODULES = cost, count_prior, curve, evidence_by_count, runs, scan
@@ -70,7 +70,7 @@ def fitted(name, X, *arguments, **options):
 def long_runs(X, given, counts, n_sweeps, options, *, method="guided_ais"):
     """`EvidenceTable` by long runs of new chains."""
     corpus, rule = Corpus.from_counts(X), PriorRule(**given, n_features=X.shape[1])
-    settings, by_count = Settings(method, n_sweeps, 1, n_sweeps), {}
+    settings, by_count = EvidenceSettings(method, n_sweeps, 1, n_sweeps), {}
     for T in counts:
         by_count[T] = CountEvidence(rule(T))
         for c in range(options.chains):

@@ -27,7 +27,7 @@ from sklda._inference.types import Counts, Seed
 from sklda._inference.variational.batch import Batch
 from sklda._inference.variational.fixed_topics import infer, perplexity
 from sklda._inference.variational.passes import OnlinePasses, make_passes, proportions, topics
-from sklda._inference.variational.prior_learning import Learner
+from sklda._inference.variational.prior_learning import VariationalLearner
 from sklda._inference.variational.stream import Stream, initial_counts
 
 
@@ -212,7 +212,7 @@ class CollapsedVariationalLDA(BaseLDA):
         seed = random.seed_sequence(self.random_state)
         given = kind_of_learning(self.learn_priors), self.doc_topic_prior, self.topic_word_prior
         priors, learning = prior_settings(*given, None, self.n_components, corpus)
-        learner = None if learning is None else Learner(learning, priors)
+        learner = None if learning is None else VariationalLearner(learning, priors)
         if self.learning_method == "batch":
             model = Batch(corpus, priors, random.child(seed, 0), learner)
             if self.verbose:
@@ -344,7 +344,7 @@ class CollapsedVariationalLDA(BaseLDA):
         kind, given = kind_of_learning(self.learn_priors), (self.doc_topic_prior, self.topic_word_prior)
         if not kind or None not in [None if prior is None else True for prior in given]:
             return None
-        return Learner(PriorLearning(kind, *given), priors)
+        return VariationalLearner(PriorLearning(kind, *given), priors)
 
     def _n_threads(self):
         return min(effective_n_jobs(self.n_jobs), cpu_count())

@@ -27,7 +27,7 @@ from sklda._inference.compound import driver
 from sklda._inference.compound.concentrations import Concentrations
 from sklda._inference.compound.hdp_chain import show_in_common
 from sklda._inference.compound.model import METHODS, Model
-from sklda._inference.compound.priors import Hyperparameters, document_prior
+from sklda._inference.compound.priors import CompoundHyperparameters, document_prior
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
@@ -341,7 +341,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
             collection_concentration=self.collection_concentration,
             doc_concentration=self.doc_concentration,
         )
-        hyperparameters = Hyperparameters.make(
+        hyperparameters = CompoundHyperparameters.make(
             self.n_components,
             self.collection_topic_prior,
             self.doc_concentration,

@@ -23,7 +23,7 @@ from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
 from sklda._inference.topic_count.pmmh import PMMH
 from sklda._inference.topic_count.posterior import sample_models
 from sklda._inference.topic_count.prior_rules import PriorRule
-from sklda._inference.topic_count.runs import Settings
+from sklda._inference.topic_count.runs import EvidenceSettings
 from sklda._inference.topic_count.scan import Scan
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
@@ -259,7 +259,7 @@ sampler_
         common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
         announce = progress.say if self.verbose else None
         n_runs = self.n_runs or (1 if self.method == "scan" else _PMMH_RUNS)
-        settings = Settings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
+        settings = EvidenceSettings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
         if self.method == "scan":
             options = {"n_chains": self.n_chains, "max_sweeps": self.max_sweeps, "announce": announce}
             posterior, attributes = Scan(corpus, rule, prior, settings, **options, **common).run(), {}

@@ -62,7 +62,7 @@ def test_kernels_survive_words_without_a_topic():
     for first, last in ((word_topic, full), (full, word_topic), (word_topic, word_topic)):
         for geometric in (False, True):
             topics[:], result[:], streams[:] = -1, 0, 1
-            _annealing.between(
+            _annealing.between_models(
                 words, offsets, first, last, alpha, alpha, np.linspace(0.25, 1, S), geometric, 2, topics, streams,
                 result, scratch((2, P), f32), scratch((3, 2, P)), scratch((1, P), f32), scratch(n, i32),
                 scratch(P, i32), scratch((2, P)), np.zeros(1, i32),
@@ -188,7 +188,7 @@ POISONED = """
                 )
                 check(topics, -1)
                 for geometric in (True, False):
-                    _annealing.between(
+                    _annealing.between_models(
                         words, offsets, word_topic, word_topic[::-1].copy(), alpha, alpha, np.linspace(0.25, 1, 4),
                         geometric, 1, topics, streams, result, np.empty((5, P), f32), np.empty((3, 5, P)),
                         np.empty((1, P), f32), np.empty(longest, i32), np.empty(P, i32), np.empty((2, P)),

@@ -88,7 +88,7 @@ def guided(
             log_weights[d] = log_weight + log_topics(&doc, alpha)
 
 
-def between(
+def between_models(
     const int32_t[::1] words,             # IN (N,): rows of first and last
     const int64_t[::1] offsets,           # IN (D + 1,)
     const float[:, ::1] first,            # IN (W, P): word weights at the start of the path, zero in the padding

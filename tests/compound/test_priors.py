@@ -8,7 +8,7 @@ from scipy.stats import kstest
 from sklda._inference import random
 from sklda._inference.compound.chain import CompoundChain
 from sklda._inference.compound.model import Model
-from sklda._inference.compound.priors import Hyperparameters, MStep, draw_alpha
+from sklda._inference.compound.priors import CompoundHyperparameters, CompoundMStep, draw_alpha
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
 from sklda.datasets import make_compound_lda_corpus
@@ -54,7 +54,7 @@ def log_p(chain, gamma):
 
 def test_the_statistics_give_log_p_and_its_slopes(corpus):
     chain = make_chain(corpus)
-    draw = MStep().statistics(chain)
+    draw = CompoundMStep().statistics(chain)
     for gamma in (0.3, 2.0, 40.0):
         h = np.array([gamma])
         found = draw.log_topics(h) - draw.log_topics(np.ones(1))
@@ -66,7 +66,7 @@ def test_the_statistics_give_log_p_and_its_slopes(corpus):
 
 def test_the_m_step_is_the_maximum(corpus):
     """Of the mean over draws, on a fine grid."""
-    chain, m_step, draws, values = make_chain(corpus), MStep(), [], 0
+    chain, m_step, draws, values = make_chain(corpus), CompoundMStep(), [], 0
     grid = np.exp(np.linspace(-3, 5, 2001))
     for _ in range(4):
         chain.sweep()
@@ -77,8 +77,8 @@ def test_the_m_step_is_the_maximum(corpus):
     word = np.mean([draw.counts.word_part(np.exp(np.linspace(-6, 1, 1751)))[0] for draw in draws], axis=0)
     assert abs(found[1] - np.linspace(-6, 1, 1751)[word.argmax()]) <= 0.004
     start = np.log([1.0, 0.1])
-    np.testing.assert_array_equal(MStep(learn_gamma=False).maximum(draws, start), [start[0], found[1]])
-    np.testing.assert_array_equal(MStep(learn_eta=False).maximum(draws, [start[0], np.nan]), [found[0], np.nan])
+    np.testing.assert_array_equal(CompoundMStep(learn_gamma=False).maximum(draws, start), [start[0], found[1]])
+    np.testing.assert_array_equal(CompoundMStep(learn_eta=False).maximum(draws, [start[0], np.nan]), [found[0], np.nan])
 
 
 @pytest.mark.parametrize(("learn_gamma", "learn_eta"), [(True, True), (True, False), (False, True)])
@@ -100,15 +100,15 @@ def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
 
 
 def test_hyperparameters_that_are_given_stay_fixed():
-    both = Hyperparameters.make(4, 1.0, None, None, True, 5000)
+    both = CompoundHyperparameters.make(4, 1.0, None, None, True, 5000)
     assert (both.gamma, both.eta, both.learn_gamma, both.learn_eta) == (1.0, 0.25, True, True)
-    one = Hyperparameters.make(4, (3.0, 2.0), 5.0, None, True, 5000)
+    one = CompoundHyperparameters.make(4, (3.0, 2.0), 5.0, None, True, 5000)
     assert (one.alpha, one.gamma, one.learn_gamma, one.learn_eta) == (1.5, 5.0, False, True)
-    other = Hyperparameters.make(4, 1.0, None, 0.1, True, 5000)
+    other = CompoundHyperparameters.make(4, 1.0, None, 0.1, True, 5000)
     assert (other.eta, other.learn_gamma, other.learn_eta) == (0.1, True, False)
-    none = Hyperparameters.make(4, 1.0, None, None, False, 5000)
+    none = CompoundHyperparameters.make(4, 1.0, None, None, False, 5000)
     assert (none.gamma, none.eta, none.learn_gamma, none.learn_eta) == (1.0, 0.25, False, False)
-    small = Hyperparameters.make(4, 1.0, None, None, True, 999)
+    small = CompoundHyperparameters.make(4, 1.0, None, None, True, 999)
     assert (small.gamma, small.eta, small.learn_gamma, small.learn_eta) == (0.4, 0.1, False, False)
-    given = Hyperparameters.make(4, 1.0, 1.0, 0.1, True, 5000)
+    given = CompoundHyperparameters.make(4, 1.0, 1.0, 0.1, True, 5000)
     assert not (given.learn_gamma or given.learn_eta)

@@ -49,10 +49,10 @@ class Tree:
                 del results[old]
         below = await asyncio.gather(*(child.subtotal(epoch, number) for child in self._children))
         result = await self.in_thread(add, [own, *below]) if below else own
-        self._place(self._subtotals, number).set_result(result)
+        self._future(self._subtotals, number).set_result(result)
         if self._parent is not None:
             result = await self._parent.total(epoch, number)
-        self._place(self._totals, number).set_result(result)
+        self._future(self._totals, number).set_result(result)
         return result
 
     async def _found(self, epoch, results, number):
@@ -61,10 +61,10 @@ class Tree:
             await asyncio.sleep(0.001)
         if epoch < self.epoch:
             raise RuntimeError("the tree of the workers has changed")
-        return await asyncio.shield(self._place(results, number))
+        return await asyncio.shield(self._future(results, number))
 
     @staticmethod
-    def _place(results, number):
+    def _future(results, number):
         if number not in results:
             results[number] = asyncio.get_running_loop().create_future()
         return results[number]

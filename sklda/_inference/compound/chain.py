@@ -12,7 +12,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.compound import augmented_gibbs, mmala
-from sklda._inference.compound.priors import MStep, document_prior, draw_alpha
+from sklda._inference.compound.priors import CompoundMStep, document_prior, draw_alpha
 from sklda._inference.compound.tail_counts import TailCounts
 from sklda._inference.gibbs_em import GibbsEM
 from sklda._inference.parallel import NEVER_STOP
@@ -51,7 +51,7 @@ class CompoundState(ChainState):
         Sweep and pi of the draws that were kept after the burn-in. Those of z are the last of them.
     m_steps : tuple of ndarray of shape (2,)
         log (gamma, eta) at first and after every M-step; NaN for an eta that is not learnt.
-    gathered : tuple of Statistics
+    gathered : tuple of CompoundStatistics
         Draws since the last M-step.
     """
 
@@ -256,7 +256,7 @@ class CompoundChain(GibbsChain):
 
     def _gibbs_em(self, state):
         log_h = np.log([self.gamma, np.nan if self.eta is None else self.eta])
-        em = GibbsEM(MStep(self.model.learn_gamma, self.model.learn_eta), log_h, n_draws=_EM_DRAWS)
+        em = GibbsEM(CompoundMStep(self.model.learn_gamma, self.model.learn_eta), log_h, n_draws=_EM_DRAWS)
         em.path = list(state.m_steps) or em.path
         em.draws, em.n_sweeps = list(state.gathered), len(state.gathered)
         return em

@@ -53,7 +53,7 @@ class Model(Aligned):
         collections : ndarray of shape (n_documents,), int64
         n_collections : int
         method : str
-        hyperparameters : Hyperparameters
+        hyperparameters : CompoundHyperparameters
         max_iter : int
             Sweeps of this fit.
         burn_in : int or None

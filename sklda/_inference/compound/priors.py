@@ -28,7 +28,7 @@ _SLICE_WIDTH = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Hyperparameters:
+class CompoundHyperparameters:
     """The first alpha, gamma and eta of a fit, and which of them change.
 
     Attributes
@@ -108,7 +108,7 @@ def document_prior(gamma, pi):
 
 
 @dataclass(frozen=True, eq=False)
-class Statistics:
+class CompoundStatistics:
     """The statistics of one draw of (pi, z), for the M-step.
 
     Attributes
@@ -138,7 +138,7 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class MStep:
+class CompoundMStep:
     """The (gamma, eta) that maximise the mean of log p(w, z | pi, gamma, eta) over draws of (pi, z).
 
     Attributes
@@ -151,11 +151,11 @@ class MStep:
     learn_eta: bool = True
 
     def statistics(self, chain):
-        """`Statistics` of the present draw of a `CompoundChain`."""
+        """`CompoundStatistics` of the present draw of a `CompoundChain`."""
         if not self.learn_gamma:
-            return Statistics(None, None, CountHistograms.of(chain))
+            return CompoundStatistics(None, None, CountHistograms.of(chain))
         tails = chain.tails()
-        return Statistics(tails, chain.pi.ravel()[tails.cells], CountHistograms.of(chain))
+        return CompoundStatistics(tails, chain.pi.ravel()[tails.cells], CountHistograms.of(chain))
 
     def maximum(self, draws, log_h):
         """log (gamma, eta) at the maximum, by Newton's method from `log_h`."""

@@ -93,7 +93,7 @@ def anneal_between(block, first, last, last_prior, positions, state, stop, *, ge
     """
     if len(block.words):
         distinct = block.most_distinct
-        _annealing.between(
+        _annealing.between_models(
             block.words,
             block.offsets,
             first,

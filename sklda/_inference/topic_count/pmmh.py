@@ -79,7 +79,7 @@ class PMMH:
         alpha and eta at each number of topics, equal for all its topics.
     prior : CountPrior
         p(T), and the range.
-    settings : Settings
+    settings : EvidenceSettings
         Its method is one of `estimates.UNBIASED`.
     n_proposals : int
     seed : numpy.random.SeedSequence

@@ -17,7 +17,7 @@ _START_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Settings:
+class EvidenceSettings:
     """How the evidence of one number of topics is estimated.
 
     Attributes

@@ -44,7 +44,7 @@ class Scan:
         alpha and eta at each number of topics, equal for all its topics.
     prior : CountPrior
         p(T), and the range.
-    settings : Settings
+    settings : EvidenceSettings
     n_chains : int
         New chains of each round, at least two.
     max_sweeps : int or None

@@ -16,7 +16,7 @@ from sklda._inference.gibbs_em import Statistics
 _BLOCK = 2**20
 
 
-class Learner:
+class VariationalLearner:
     """Learns the priors of one model by a `PriorLearning`, from the initial ones."""
 
     def __init__(self, learning, priors):

@@ -46,7 +46,7 @@ class Stream:
         Chunk t moves the counts by the step ``(offset + t) ** -decay``.
     n_updates, tolerance
         See `infer`.
-    learner : Learner or None
+    learner : VariationalLearner or None
         None: the priors are fixed.
     n_chunks, n_documents, n_tokens : int
         Numbers of chunks, documents and tokens so far.

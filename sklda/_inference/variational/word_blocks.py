@@ -9,7 +9,7 @@ from sklda._inference.priors import padded
 
 
 @dataclass(frozen=True, eq=False)
-class WordBlock(Aligned):
+class DistinctWords(Aligned):
     """The distinct words of consecutive documents."""
 
     documents: tuple  # the first document, and the one after the last
@@ -33,7 +33,7 @@ class WordBlock(Aligned):
 
 
 def word_blocks(corpus, *, n_entries=None, n_documents=None):
-    """Blocks of about `n_entries` entries, or of exactly `n_documents` documents; a list of `WordBlock`."""
+    """Blocks of about `n_entries` entries, or of exactly `n_documents` documents; a list of `DistinctWords`."""
     new = np.ones(corpus.n_tokens + 1, bool)
     new[1:-1] = corpus.words[1:] != corpus.words[:-1]
     new[corpus.offsets] = True
@@ -50,7 +50,9 @@ def word_blocks(corpus, *, n_entries=None, n_documents=None):
         own = slice(offsets[first], offsets[last])
         present, rows = np.unique(words[own], return_inverse=True)
         present, rows = present.astype(np.int64), rows.astype(np.int32)
-        blocks.append(WordBlock((first, last), present, rows, repeats[own], offsets[first : last + 1] - offsets[first]))
+        blocks.append(
+            DistinctWords((first, last), present, rows, repeats[own], offsets[first : last + 1] - offsets[first])
+        )
     return blocks
 
 
