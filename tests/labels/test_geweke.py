@@ -17,7 +17,7 @@ D, N, K = len(LENGTHS), LENGTHS.sum(), 3
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
 DOCUMENTS = np.repeat(np.arange(D), LENGTHS)
 ALPHA, ETA = np.array([0.3, 0.7, 0.5]), np.array([0.2, 0.9, 0.4, 0.3, 0.6])
-N_DIRECT, N_DRAWS, N_BATCHES, ALARM = 20_000, 2_000, 50, 1e-6
+N_DIRECT, N_DRAWS, N_BATCHES, ALARM = 100_000, 3_000, 50, 1e-6
 OPEN = np.array([[k in row or k >= 2 for k in range(K)] for row in LABELS])
 
 
