@@ -23,16 +23,12 @@ from sklda import (
 ESTIMATORS = [
     GibbsLDA(),
     GibbsLDA(2, max_iter=5, n_chains=2, n_jobs=2, point_estimate="cgs"),
-    GibbsLDA(3, max_iter=5, doc_topic_prior=0.1, topic_word_prior=2),
     CollapsedVariationalLDA(max_iter=5),
     CollapsedVariationalLDA(3, learning_method="online", max_iter=2, batch_size=7, learn_priors=False, n_jobs=2),
     CompoundLDA(max_iter=20),
-    CompoundLDA(2, max_iter=5, method="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
     CompoundLDA(2, max_iter=5, method="variational", learn_priors=True),
     CovariateLDA(max_iter=20),
-    CovariateLDA(2, max_iter=5, n_chains=2, n_jobs=2, coef_scale=1.0, learn_priors=False),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
-    ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
     TopicCountLDA(1, 2, n_temperatures=2, n_runs=2, max_sweeps=60),
     LabeledLDA(max_iter=10, n_draws=2, fold_in_iter=5),
     LabeledLDA(
@@ -48,6 +44,21 @@ ESTIMATORS = [
         label_count=1,
     ),
 ]
+# Other parameters of estimators that are above.
+MORE = [
+    GibbsLDA(3, max_iter=5, doc_topic_prior=0.1, topic_word_prior=2),
+    CompoundLDA(2, max_iter=5, method="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
+    CovariateLDA(2, max_iter=5, n_chains=2, n_jobs=2, coef_scale=1.0, learn_priors=False),
+    ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
+]
+
+
+def checks(estimators, *marks):
+    """scikit-learn's checks of all estimators."""
+    for estimator in estimators:
+        for pair in estimator_checks_generator(estimator, expected_failed_checks=FAILED_CHECKS, mark="xfail"):
+            parameters = pair if hasattr(pair, "values") else pytest.param(*pair)
+            yield pytest.param(*parameters.values, marks=[*parameters.marks, *marks])
 
 
 # Some checks give a y, which no estimator uses.
@@ -56,11 +67,7 @@ ESTIMATORS = [
 @pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),
-    [
-        pair
-        for estimator in ESTIMATORS
-        for pair in estimator_checks_generator(estimator, expected_failed_checks=FAILED_CHECKS, mark="xfail")
-    ],
+    [*checks(ESTIMATORS), *checks(MORE, pytest.mark.exhaustive)],
     ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else repr(value),
 )
 def test_estimator_checks(estimator, check):

@@ -78,19 +78,19 @@ def test_exact(alpha, eta):
 
 def test_exact_alpha_per_document():
     alpha, eta = PRIORS["alpha per document"]
-    assert p_value(estimates(DOCS, alpha, eta), exact_leave_one_out(DOCS, alpha, eta)) > LEVEL
+    assert p_value(estimates(DOCS, alpha, eta, n_draws=50), exact_leave_one_out(DOCS, alpha, eta)) > LEVEL
 
 
 @pytest.mark.parametrize("piece", [1, pytest.param(2, marks=pytest.mark.exhaustive)])
 def test_exact_piece_by_piece(monkeypatch, piece):
     alpha, eta = PRIORS["symmetric"]
     monkeypatch.setattr(predictive, "_PIECE", piece)
-    assert p_value(estimates(DOCS, alpha, eta), exact_leave_one_out(DOCS, alpha, eta)) > LEVEL
+    assert p_value(estimates(DOCS, alpha, eta, n_draws=50), exact_leave_one_out(DOCS, alpha, eta)) > LEVEL
 
 
 def test_a_single_document():
     docs = [[0, 0, 1, 3]]
-    assert p_value(estimates(docs, 0.3, 0.4), exact_leave_one_out(docs, 0.3, 0.4)) > LEVEL
+    assert p_value(estimates(docs, 0.3, 0.4, n_draws=50), exact_leave_one_out(docs, 0.3, 0.4)) > LEVEL
 
 
 def keep_the_document(monkeypatch):
