@@ -106,8 +106,9 @@ def smallest_p(name, priors=None, break_it=lambda chain: None, kind=GibbsChain):
     topics, words = (each[0] for each in draw_joint(rng, name, 1))
     corpus = Corpus(words, OFFSETS, V)
     chain = make_chain(corpus, priors or Priors.make(alpha, eta, K, V, D), topics, 0, kind)
-    drawn = []
-    for running, uniforms in zip(running_dirichlets(rng, eta, (K, V), N_DRAWS), rng.random((N_DRAWS, N)), strict=True):
+    # Draws of the grouped sampler depend on each other for longer, and short batches would hide it.
+    drawn, n = [], 3 * N_DRAWS if kind is GroupedChain else N_DRAWS
+    for running, uniforms in zip(running_dirichlets(rng, eta, (K, V), n), rng.random((n, N)), strict=True):
         topics, corpus.words[:] = sort_words(rng, topics, choose(running[topics], uniforms))
         chain._set_up(topics)
         break_it(chain)
