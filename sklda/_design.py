@@ -195,7 +195,7 @@ def check_rows(n_rows, n_documents):
 def n_rows(covariates):
     """Number of documents that covariates belong to."""
     if _has_names(covariates):
-        return len(covariates) if hasattr(covariates, "columns") else max(map(len, covariates.values()), default=0)
+        return len(covariates) if hasattr(covariates, "columns") else max(map(np.size, covariates.values()), default=0)
     return len(_as_matrix(covariates))
 
 

@@ -196,6 +196,14 @@ def test_bad_covariates(covariates, error, message):
     assert not hasattr(lda, "coef_")
 
 
+def test_one_value_for_all_documents_is_refused():
+    X = np.ones((6, 4), int)
+    lda = CovariateLDA(2, max_iter=2, random_state=0).fit(X, covariates={"a": np.arange(6.0)})
+    for call in (lda.transform, lda.score):
+        with pytest.raises(ValueError, match="covariate 'a' must have one value for each document"):
+            call(X, covariates={"a": 1})
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

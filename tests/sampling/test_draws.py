@@ -280,3 +280,10 @@ def test_intervals_contain_the_true_proportions():
     draws = lda.sample_posterior(300, random_state=0).doc_topic
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
     assert 0.91 < ((low <= b.doc_topic) & (b.doc_topic <= high)).mean() < 0.962
+
+
+def test_no_standard_deviation_is_larger_than_that_of_two_ends():
+    """With few draws the unbiased variance of a share may be larger than any of a number in [0, 1]."""
+    corpus, priors = make_corpus([[0] * 1000], 1), Priors.make(1e-3, 1.0, 2, 1)
+    draws = KeptDraws(priors, [np.full(1000, k) for k in (0, 1)])
+    np.testing.assert_array_equal(doc_topic_std(corpus, draws), 0.5)

@@ -105,7 +105,9 @@ def doc_topic_std(corpus, draws):
         offsets = corpus.offsets[first : last + 1]
         own = slice(offsets[0], offsets[-1])
         alphas = [draws.alpha_at(i, first, last) for i in range(len(draws))]
-        result[first:last] = std_of_theta(offsets - offsets[0], [topics[own] for topics in draws.topics], alphas)
+        found = std_of_theta(offsets - offsets[0], [topics[own] for topics in draws.topics], alphas)
+        # No number in [0, 1] has a larger one, but the unbiased variance of few draws may be larger.
+        result[first:last] = np.minimum(found, 0.5)
     return result
 
 
