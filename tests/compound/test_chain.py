@@ -159,8 +159,8 @@ def test_a_symmetric_mixture_that_stays_is_plain_lda(monkeypatch):
     """J = 1 and pi = 1 / K: the posterior of LDA with alpha = gamma / K."""
     monkeypatch.setattr(CompoundChain, "_move_mixtures", lambda self, rng: None)
     truth = Enumeration(DOCS, 4, 2, 0.6, 0.3)
-    seen, wrong = np.zeros(len(truth.states)), Enumeration(DOCS, 4, 2, 2.4, 0.3).posterior
-    for seed in range(500):
+    seen, wrong = np.zeros(len(truth.states)), Enumeration(DOCS, 4, 2, 1.2, 0.3).posterior
+    for seed in range(1000):
         chain = make_chain(truth.corpus, np.zeros(3, np.int64), 2, (1.0, 1.2, 0.3), "augmented", seed)
         for _ in range(20):
             chain.sweep()

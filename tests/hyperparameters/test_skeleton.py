@@ -112,11 +112,11 @@ def test_chains_in_modes_of_little_evidence_do_not_count():
     shares = np.array([0.4, 0.3, 0.2, 0.1])
     np.testing.assert_allclose(resolved(shares).maximum.log_h, found.averaged(shares).maximum.log_h, rtol=1e-5)
     after = resolved(None)
-    assert len(after.curve.curves) == 2
-    # Only eta: log m hardly depends on alpha near its maximum.
-    good = found.averaged([0.5, 0.5, 0, 0])
-    assert np.abs(after.maximum.log_h - good.maximum.log_h)[1] < 0.01
-    assert np.abs(after.maximum.log_h - found.maximum.log_h)[1] > 0.05
+    # The evidence of both good modes is an estimate, so that their shares are nearly equal.
+    np.testing.assert_allclose(after.curve.shares, [0.5, 0.5], atol=0.3)
+    good = found.averaged([*after.curve.shares, 0, 0])
+    np.testing.assert_allclose(after.maximum.log_h, good.maximum.log_h, rtol=1e-5)
+    assert (np.abs(after.maximum.log_h - found.maximum.log_h) > 0.05).any()
 
 
 def test_chains_in_one_mode_agree():
