@@ -38,14 +38,16 @@ CONSTANTS = [
     (scan, "_FIRST_SHARE"),
     (scan, "_LARGEST_ERROR"),
     (scan, "_LARGEST_SHARE"),
-    (scan, "_REACH"),
+    (scan, "_FIRST"),
+    (scan, "_STEP"),
+    (scan, "_NOTHING"),
+    (scan, "_MOST_ROUNDS"),
     (scan, "_DRAWS"),
     (runs, "_START_SHARE"),
     (evidence_by_count, "LITTLE"),
     (evidence_by_count, "_MIDDLE_ERROR"),
     (evidence_by_count, "_FREEDOM_OF_NEIGHBOURS"),
-    (evidence_by_count, "MUCH_WORSE"),
-    (curve, "_VARIANCES"),
+    (curve, "MUCH_WORSE"),
     (cost, "_ROOT_SWEEPS"),
     (cost, "_LEAST_TOKENS"),
     (count_prior, "LARGEST"),
@@ -75,7 +77,7 @@ def long_runs(X, given, counts, n_sweeps, options, *, method="guided_ais"):
         by_count[T] = CountEvidence(rule(T))
         for c in range(options.chains):
             seed = random.child(random.seed_sequence(options.seed + 1000), T, c)
-            by_count[T].add(run_chain(corpus, rule(T), settings, n_sweeps, seed, NEVER_STOP), n_sweeps)
+            by_count[T].add(run_chain(corpus, rule(T), settings, n_sweeps, c, seed, NEVER_STOP), n_sweeps)
     return EvidenceTable.of(by_count)
 
 

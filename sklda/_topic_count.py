@@ -44,16 +44,22 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
     The evidence p(w | T) is estimated by annealing between independent tokens and the posterior of z, in both
     directions. By default (``method="scan"``):
 
-    1. Runs at T: `n_chains` new chains are annealed. From each, one run goes forward and one backward. If the forward
-       weights vary little, log p(w | T) is the log of their mean; otherwise Bennett's acceptance ratio makes one value
-       of both directions. Its error comes from the spread between runs and between chains.
-    2. The first runs are at three T, each about four times the one before.
-    3. log p(w | T) over all T is a smooth curve through these values, and falls beyond a T that is far below the mode.
-       Draws of the curve are draws of p(T | w).
-    4. The next runs are made at the T whose value would reduce the variance of p(T | w) most. They are twice as long
-       as the last ones at T if these vary by more than 2 nats squared, and by more than chains at all T do.
-    5. This ends when each p(T | w) is known to 0.05, or a mean of T above ten to 20 %, with runs at the mode and beside
-       it that tell without the curve. It also ends when `max_sweeps` is spent.
+    1. Runs at T: in the first round `n_chains` new chains begin with twice as many topics and merge pairs of them; in
+       the second one new chains are annealed, and so on in turn. From each, one run goes forward and one backward. If
+       the forward weights vary little, log p(w | T) is the log of their mean; otherwise Bennett's acceptance ratio
+       makes one value of both directions. Its error comes from the spread between runs and between chains.
+    2. The first runs are at four T, each twice the one before. While the largest T is the best, the next is twice as
+       large.
+    3. As far as log p(w | T) rises, it is concave in T; as far as it falls, in log T. So between two T with runs it is
+       bounded from below by the line between them, and from above by continued lines. A T has no runs only if its upper
+       bound is so low that its probability does not count, or if both bounds are as close as the errors of the values.
+       The next runs are at the T with the highest upper bound.
+    4. A value far below the line between its neighbours is that of chains in poor modes: new chains are made there.
+    5. Draws within errors and bounds are draws of p(T | w). Further runs are made at the T where they would reduce its
+       variance most. They are twice as long as the last ones at T if these vary by more than 2 nats squared, and by
+       more than chains at all T do.
+    6. This ends when each p(T | w) is known to 0.05, or a mean of T above ten to 20 %, and the T beside the best one
+       and beside the ends of the interval have runs. It also ends when `max_sweeps` is spent.
 
     The topics are those of chains at the most likely T.
 
@@ -122,7 +128,7 @@ default=None
     topic_counts_ : ndarray of shape (n_counts,), int
         The numbers of topics, ascending. Numbers above 200 are left out if they are larger than all that had runs.
     topic_count_posterior_ : ndarray of shape (n_counts,)
-        p(T | w). With the scan, the mean over draws of the curve, also at T without runs; with ``method="pmmh"``, the
+        p(T | w). With the scan, the mean over draws, also at T without runs; with ``method="pmmh"``, the
         share of its steps.
     topic_count_posterior_std_ : ndarray of shape (n_counts,)
         Its Monte Carlo standard error. With the scan, an interval of two of them on both sides contains 95 % of the

@@ -9,13 +9,18 @@ from scipy.stats import norm, poisson
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import TopicCountLDA
+from sklda._inference import random
+from sklda._inference.corpus import Corpus
 from sklda._inference.evidence.bennett import Runs
+from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.topic_count import scan
 from sklda._inference.topic_count.cost import Budget, BudgetSpent
 from sklda._inference.topic_count.count_prior import CountPrior
-from sklda._inference.topic_count.curve import draw_curves
+from sklda._inference.topic_count.curve import Curves, corners, too_low
 from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
 from sklda._inference.topic_count.posterior import Posterior
+from sklda._inference.topic_count.prior_rules import PriorRule
+from sklda._inference.topic_count.runs import EvidenceSettings
 from sklda.datasets import make_lda_corpus
 
 PRIORS = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1}
@@ -103,32 +108,81 @@ def test_one_topic_leaves_nothing_to_chance():
     assert table.std[0] == 0 < table.std[1]
 
 
-def test_a_curve_passes_through_the_values_and_opens_between_them():
+def kink(T, true):
+    """A log evidence with a kink at the true number of topics: steep before it, flat after it."""
+    T = np.asarray(T, dtype=float)
+    return np.where(T < true, 9000 * (np.log1p(T) - np.log1p(true)), -700 * np.log(np.maximum(T, true) / true))
+
+
+def test_curves_have_the_values_and_their_errors():
     counts, at = np.arange(2, 101), np.array([0, 6, 30, 98])
     values, stds = np.array([-900.0, -300.0, 0.0, -400.0]), np.array([1.0, 1.0, 1.0, 20.0])
-    curves = draw_curves(counts, at, values, stds, 4000)
-    np.testing.assert_allclose(curves.mean(axis=0)[at], values, atol=3)
-    found = curves.std(axis=0)
-    np.testing.assert_allclose(found[at[:3]], 1, rtol=0.2)
-    assert (np.diff(found[6:14]) > 0).all()
-    assert found[10] > 5 * found[6]
-    # Beyond all values the error grows with the distance.
-    beyond = draw_curves(counts, at[:3], values[:3], stds[:3], 4000).std(axis=0)
-    assert beyond[98] > 3 * beyond[45] > 9 * beyond[30]
+    curves = Curves.draw(counts, at, values, stds, 4000)
+    np.testing.assert_allclose(curves.drawn.mean(axis=0)[at], values, atol=1.5)
+    np.testing.assert_allclose(curves.drawn.std(axis=0)[at], stds, rtol=0.1)
+    assert (curves.lower <= curves.drawn + 1e-6).all()
+    assert (curves.drawn <= curves.upper + 1e-6).all()
+    assert np.isfinite(curves.drawn).all()
 
 
-def test_curves_are_calibrated():
-    """Two errors cover 0.95 of 200 curves drawn from the prior, with an error of .015; 0.85 is six of them below."""
-    rng, counts = np.random.default_rng(0), np.arange(2, 41)
-    x = np.log(counts / 2)
-    low, high = np.minimum(x[:, None], x), np.maximum(x[:, None], x)
-    root = np.linalg.cholesky(low**2 * (3 * high - low) / 6 + 1e-9 * np.eye(len(x)))
-    at, inside = np.array([0, 4, 10, 20, 38]), []
-    for seed in range(200):
-        truth = 100 * (root @ rng.standard_normal(len(x))) + 50 * x
-        draws = draw_curves(counts, at, truth[at] + rng.standard_normal(5), np.ones(5), 500, seed)
-        inside.append(np.abs(draws.mean(axis=0) - truth)[[2, 7, 15, 30]] < 2 * draws.std(axis=0)[[2, 7, 15, 30]])
-    assert np.mean(inside) > 0.9
+@pytest.mark.parametrize("true", [5, 12, 15, 23, 40])
+def test_bounds_contain_a_curve_with_a_kink(true):
+    """Also far from values, where a smooth curve would be hundreds of nats below it."""
+    counts, T = np.arange(2, 101), np.array([2, 4, 8, 26, 32, 64])
+    values = kink(T, true)
+    curves = Curves.draw(counts, T - 2, values, np.zeros(6), 2)
+    truth = kink(counts, true)
+    assert (curves.lower[0] <= truth + 1e-6).all()
+    assert (curves.upper[0] >= truth - 1e-6).all()
+
+
+def test_a_stuck_value_makes_no_bound():
+    T, stds = np.array([2.0, 4, 8, 16, 20, 32]), np.full(6, 2.0)
+    values = kink(T, 18)
+    stuck = values - 2000 * (T == 16)
+    assert corners(T, values, stds).tolist() == list(range(6))
+    assert corners(T, stuck, stds).tolist() == [0, 1, 2, 4, 5]
+    assert (too_low(T, stuck, stds) > 0).tolist() == [False, False, False, True, False, False]
+    assert (too_low(T, values, stds) < 0).all()
+    upper = Curves.draw(np.arange(2, 33), T.astype(int) - 2, stuck, np.zeros(6), 2).upper[0]
+    assert upper[18 - 2] >= values[-2]
+
+
+def scanned(X, true, monkeypatch, noise=5.0):
+    """The `Posterior` of a scan whose runs find the values of `kink` with normal errors, and the scan."""
+
+    def run_chain(corpus, priors, settings, n_sweeps, kind, seed, stop):
+        rng = np.random.default_rng(seed)
+        half = noise * 100 / n_sweeps
+        value = kink(priors.n_components, true) + half * rng.standard_normal()
+        return Runs(np.array([value - half]), np.array([value + half]), ChainState(np.zeros(0, np.int32), None))
+
+    monkeypatch.setattr(scan, "run_chain", run_chain)
+    corpus, prior = Corpus.from_counts(X), CountPrior(None, 2, None)
+    settings = EvidenceSettings("guided_ais", 300, 1, 50)
+    options = {"n_chains": 2, "max_sweeps": None, "seed": random.seed_sequence(true), "report": lambda text: False}
+    own = scan.Scan(corpus, PriorRule(None, None, corpus.n_features), prior, settings, **options)
+    return own.run(), own
+
+
+def test_a_scan_does_not_miss_a_kink(X, monkeypatch):
+    """The interval contains the true number of topics, which has runs, wherever it is."""
+    for true in range(3, 121, 9):
+        posterior, own = scanned(X, true, monkeypatch)
+        low, high = posterior.interval
+        assert low <= true <= high
+        assert {true - 1, true, true + 1} <= set(own.by_count)
+        assert len(own.by_count) <= 25
+
+
+def test_without_bounds_a_scan_misses_the_kink(X, monkeypatch):
+    """The mutation: no number of topics is unclear, so that draws alone say where runs are needed."""
+    monkeypatch.setattr(scan.Scan, "_unclear", lambda self, counts, curves, table: np.empty(0, int))
+    missed = 0
+    for true in range(3, 121, 9):
+        _, own = scanned(X, true, monkeypatch)
+        missed += true not in own.by_count
+    assert missed > 0
 
 
 @pytest.mark.parametrize("worse", [[], [-6000.0, -5900.0]])
@@ -302,7 +356,7 @@ def test_a_callback_that_stops(X):
     with pytest.warns(ConvergenceWarning, match="because a callback stopped the fit"):
         lda.fit(X)
     # The first runs: two chains at each of three numbers of topics.
-    assert lda.evidence_trace_["n_components"].tolist() == [2, 2, 3, 3, 6, 6]
+    assert lda.evidence_trace_["n_components"].tolist() == [2, 2, 4, 4, 6, 6]
     assert np.isfinite(lda.evidence_trace_["log_evidence_backward"]).all()
 
 

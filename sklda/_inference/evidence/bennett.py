@@ -27,20 +27,20 @@ class Runs:
         return max(float(bennett(self.forward, self.backward)), self.forward.mean())
 
 
-def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, *, n_start):
+def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, *, n_start, start=anneal):
     """Annealing runs of `n_sweeps` sweeps of a new chain, in both directions; `Runs`.
 
-    By a guide: the guide is that of a chain that `anneal` has made in `n_start` sweeps, over as many sweeps as a run
-    has, and backward runs begin at the state of this chain. A guide of fewer sweeps is narrower than the part of the
-    posterior that a run can reach. With 20 sweeps on 500 tokens, backward runs were below forward ones, and both 1.5
-    nats too low. From the prior of z, as in `prior_run`, if `n_start` is None: a backward run begins where the forward
-    run has ended.
+    By a guide: the guide is that of a chain that `start`, which is `anneal` or `prune`, has made in `n_start` sweeps,
+    over as many sweeps as a run has. Backward runs begin at the state of this chain. A guide of fewer sweeps is
+    narrower than the part of the posterior that a run can reach. With 20 sweeps on 500 tokens, backward runs were below
+    forward ones, and both 1.5 nats too low. From the prior of z, as in `prior_run`, if `n_start` is None: a backward
+    run begins where the forward run has ended.
     """
     if n_start is None:
         source, state = priors, None
         forth, back = prior_run, reverse_prior_run
     else:
-        chain = anneal(corpus, priors, random.child(seed, 0), stop, n_start)
+        chain = start(corpus, priors, random.child(seed, 0), stop, n_start)
         source, state = Guide.from_chain(chain, n_sweeps, stop), chain.state()
         forth, back = guided_run, reverse_guided_run
     forward, backward, label_error = [], [], 0.0

@@ -15,8 +15,8 @@ from sklda._kernels import _merges
 INITS = ("random", "sequential", "anneal", "prune")
 
 # "prune": the initial number of topics as a multiple of K, the number of sweeps before the first merge, and the number
-# of sweeps after each merge.
-_PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN = 2.0, 60, 15
+# of sweeps after each merge. Of a given number of sweeps, this share is before the first merge.
+_PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN, _PRUNE_SHARE = 2.0, 60, 15, 0.4
 # Pairs of topics, summed over rows, in a block of rows; `stop` is called between blocks. A block takes about a tenth of
 # a second.
 _BLOCK_PAIRS = 2**22
@@ -79,11 +79,37 @@ def _initialise(init, corpus, priors, seed, kind, stop):
     if init == "anneal":
         chain = anneal(corpus, priors, seed, stop)
     else:
-        K = priors.n_components
-        chain = best_random_initialisation(corpus, priors.resized(ceil(_PRUNE_FACTOR * K)), [seed], _PRUNE_FIRST, stop)
-        while chain.priors.n_components > K:
-            chain = merge(chain, priors.resized(chain.priors.n_components - 1), _PRUNE_BETWEEN, stop)
+        chain = prune(corpus, priors, seed, stop)
     return kind(corpus, priors, ChainState(chain.topics, chain.stream))
+
+
+def prune(corpus, priors, seed, stop, n_sweeps=None):
+    """A chain that begins with twice as many topics and merges pairs of them.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    priors : Priors
+        The topics must be exchangeable.
+    seed : numpy.random.SeedSequence
+    stop : callable
+    n_sweeps : int, default=None
+        Sweeps in all: a share of them before the first merge, the others equally after the merges. None: 60, and 15
+        after every merge.
+
+    Returns
+    -------
+    GibbsChain
+    """
+    K = priors.n_components
+    n_merges = ceil(_PRUNE_FACTOR * K) - K
+    first = _PRUNE_FIRST if n_sweeps is None else int(_PRUNE_SHARE * n_sweeps)
+    after = n_merges * _PRUNE_BETWEEN if n_sweeps is None else n_sweeps - first
+    chain = best_random_initialisation(corpus, priors.resized(K + n_merges), [seed], first, stop)
+    for i in range(n_merges):
+        between = (i + 1) * after // n_merges - i * after // n_merges
+        chain = merge(chain, priors.resized(K + n_merges - i - 1), between, stop)
+    return chain
 
 
 def _drawn_topics(corpus, theta, phi, rng, stop):

@@ -7,6 +7,7 @@ from scipy.special import logsumexp
 
 from sklda._inference.evidence.combining import RELATIVE_VARIANCE, student_factor
 from sklda._inference.held_out.averages import bennett
+from sklda._inference.topic_count.curve import MUCH_WORSE
 
 # Runs whose weights have a smaller variance, in nats squared, are long enough.
 LITTLE = 2.0
@@ -18,8 +19,6 @@ _HALF = 1.36
 # Degrees of freedom that neighbouring numbers of topics add to a variance. With all of theirs, 20 topics of a simulated
 # corpus were not told from 21: chains at 19 differ by 700 nats, those at 20 and 21 by 50.
 _FREEDOM_OF_NEIGHBOURS = 2
-# A value is much worse than another if it is below it by as many standard errors.
-MUCH_WORSE = 5.0
 # The mean of the median of five squares of standard normal values.
 _MEDIAN_SQUARE = 0.6
 
@@ -39,6 +38,11 @@ class CountEvidence:
     priors: object
     n_sweeps: int = 0
     chains: list = field(default_factory=list)
+
+    @classmethod
+    def copy_of(cls, other):
+        """The same chains in a list of its own."""
+        return cls(other.priors, other.n_sweeps, list(other.chains))
 
     def add(self, chain, n_sweeps):
         """Add a chain with runs of this length, in place of those with shorter ones."""

@@ -9,6 +9,7 @@ from sklda._inference import random
 from sklda._inference.evidence import estimates
 from sklda._inference.evidence.bennett import Runs, run_both_ways, sweeps_both_ways
 from sklda._inference.sampling.annealed_start import anneal
+from sklda._inference.sampling.initialisation import prune
 
 # Least sweeps in which a chain before runs is annealed, relative to those of the first runs (no unit), also if the
 # budget shortens these. With 600,000 tokens and 20 topics, four chains of 72 sweeps ended 4,000 to 34,000 nats below
@@ -57,12 +58,18 @@ class EvidenceSettings:
         return None if self.method == "ais" else self.start(n_sweeps)
 
 
-def run_chain(corpus, priors, settings, n_sweeps, seed, stop):
+# The kinds of new chains at a number of topics, in turn. On simulated corpora with fewer topics than are true, annealed
+# chains end in modes 50 to 1,000 nats below those of pruned ones; on some real corpora pruned ones end lower.
+_STARTS = prune, anneal
+
+
+def run_chain(corpus, priors, settings, n_sweeps, kind, seed, stop):
     """`Runs` of a new chain; methods that do not anneal have one direction, and equal weights in both."""
+    start = _STARTS[kind % len(_STARTS)]
     if settings.annealed:
         n_start = settings.start_of_runs(n_sweeps)
-        return run_both_ways(corpus, priors, n_sweeps, settings.n_runs, seed, stop, n_start=n_start)
-    state = anneal(corpus, priors, random.child(seed, 0), stop, settings.start(n_sweeps)).state()
+        return run_both_ways(corpus, priors, n_sweeps, settings.n_runs, seed, stop, n_start=n_start, start=start)
+    state = start(corpus, priors, random.child(seed, 0), stop, settings.start(n_sweeps)).state()
     runs, own = [0] * settings.n_runs, random.child(seed, 1)
     found = estimates.runs_of_chain(corpus, priors, state, settings.method, runs, settings.n_inner, own, stop)
     value = logsumexp(found.log_weights, axis=1) - np.log(settings.n_runs)

@@ -7,8 +7,8 @@ from sklda._inference import journal, random
 from sklda._inference.parallel import in_parallel
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._inference.topic_count.count_prior import LARGEST
-from sklda._inference.topic_count.curve import draw_curves
-from sklda._inference.topic_count.evidence_by_count import LITTLE, MUCH_WORSE, CountEvidence, EvidenceTable
+from sklda._inference.topic_count.curve import MUCH_WORSE, Curves, too_low
+from sklda._inference.topic_count.evidence_by_count import LITTLE, CountEvidence, EvidenceTable
 from sklda._inference.topic_count.posterior import (
     ESTIMATE,
     LAST_SWEEPS,
@@ -24,8 +24,13 @@ _FIRST_SHARE = 1 / 15
 # The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
 # is below this share of it, if that is more than two topics.
 _LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.2
-# No T has runs that is more than this many times the largest with runs; the first ones are this far apart.
-_REACH = 4
+# A probability below exp(this) of the largest one does not count. In nats.
+_NOTHING = -7.0
+# Rounds of chains at a number of topics whose value is too low.
+_MOST_ROUNDS = 4
+# The first runs are at as many numbers of topics, each this many times the one before. No T has runs that is more than
+# as many times the largest with runs.
+_FIRST, _STEP = 4, 2
 # Draws over the errors, by which the simulation error of a probability is at most .016.
 _DRAWS = 1000
 
@@ -105,8 +110,8 @@ class Scan:
     def _first_runs(self):
         """Lengths of the first runs, by number of topics: as in the settings, or as the budget allows."""
         counts, n_sweeps = np.array(sorted(self.prior.up_to(LARGEST))), self.settings.n_sweeps
-        apart = np.geomspace(counts[0], min(counts[-1], _REACH**2 * counts[0]), 3)
-        first = sorted({int(counts[np.abs(counts - T).argmin()]) for T in apart})
+        at = np.searchsorted(counts, counts[0] * _STEP ** np.arange(_FIRST))
+        first = counts[np.unique(np.minimum(at, len(counts) - 1))].tolist()
         # The guides have as many sweeps as the runs in one direction.
         n_runs = len(first) * self.n_chains * (2 * self.settings.n_runs + 1)
         while n_sweeps > 2 and n_runs * n_sweeps > _FIRST_SHARE * self.budget.limit:
@@ -118,33 +123,67 @@ class Scan:
         return lengths
 
     def _next(self):
-        """The length of the next runs, by number of topics: where they tell most about p(T | w). Empty at the end."""
+        """The length of the next runs, by number of topics; empty at the end."""
         counts, curves, probability = self._draws()
+        table, log_prior = EvidenceTable.of(self.by_count), self._log_prior(counts)
+        has_runs = np.searchsorted(counts, table.counts)
+        posterior = table.value + log_prior[has_runs]
+        best = has_runs[np.argmax(posterior)]
+        if best == has_runs[-1] < len(counts) - 1:
+            larger = np.searchsorted(counts, _STEP * counts[best])
+            return self._lengths(counts[[min(larger, len(counts) - 1)]])
+        doubtful = self._doubtful(table, posterior)
+        if len(doubtful):
+            return self._lengths(doubtful)
+        unclear = self._unclear(counts, curves, table)
+        if len(unclear):
+            highest = int(unclear[np.argmax((curves.upper.mean(axis=0) + log_prior)[unclear])])
+            if highest == has_runs[-1] - 1:
+                # Nothing bounds the last gap from the right: it is halved.
+                highest = np.searchsorted(counts, np.sqrt(counts[has_runs[-2]] * counts[has_runs[-1]]))
+            return self._lengths(counts[[highest]])
         mean = probability @ counts
         share, precise = _LARGEST_SHARE * mean.mean(), probability.std(axis=0).max() <= _LARGEST_ERROR
-        mode = np.argmax(probability.mean(axis=0))
-        if (precise or mean.std() <= share >= 2) and counts[mode] <= max(self.by_count):
-            near = np.clip([mode - 1, mode, mode + 1], 0, len(counts) - 1)
-            return {T: self._length(T) for T in np.unique(counts[near]).tolist() if self._unknown(T, int(counts[mode]))}
-        # By linear regression of p(T | w) on the evidence at T, new runs there explain this part of its variance.
-        table = EvidenceTable.of(self.by_count)
-        noise = np.interp(counts, table.counts, table.by_runs + table.by_chains) / self.n_chains
-        likely = probability.max(axis=0) > _LARGEST_ERROR
-        covariance = (curves - curves.mean(axis=0)).T @ (probability - probability.mean(axis=0))[:, likely]
-        explained = (covariance**2).sum(axis=1) / (curves.var(axis=0) + noise + 1e-9)
-        largest = np.searchsorted(counts, table.counts[-1])
-        explained[(counts > _REACH * table.counts[-1]) & (np.arange(len(counts)) > largest + 1)] = 0
-        T = int(counts[np.argmax(explained)])
-        return {T: self._length(T)}
+        if precise or mean.std() <= share >= 2:
+            ends = np.searchsorted(counts, credible_interval(counts, probability.mean(axis=0)))
+            near = np.clip([[i - 1, i, i + 1] for i in (best, *ends)], 0, len(counts) - 1)
+            return self._lengths(np.setdiff1d(counts[near], table.counts))
+        return self._lengths(table.counts[[self._most_informative(curves.drawn[:, has_runs], probability, table)]])
 
-    def _unknown(self, T, mode):
-        """Whether only the curve says that T is less likely than the mode. It may be less smooth than it seems."""
-        if T not in self.by_count or mode not in self.by_count:
-            return T not in self.by_count
-        table = EvidenceTable.of(self.by_count)
-        here, best = np.searchsorted(table.counts, [T, mode])
-        highest = table.value[here] + MUCH_WORSE * table.std[here]
-        return highest > table.value[best] and table.std[here] > MUCH_WORSE * max(table.std[best], 1)
+    def _doubtful(self, table, posterior):
+        """Numbers of topics whose values are too low to be right, where right ones might count: new chains may help."""
+        excess = too_low(table.counts.astype(float), table.value, table.std)
+        few = np.array([len(self.by_count[T].chains) < _MOST_ROUNDS * self.n_chains for T in table.counts.tolist()])
+        counts = posterior + excess + 2 * MUCH_WORSE * np.maximum(table.std, 1) > posterior.max() + _NOTHING
+        return table.counts[(excess > 0) & few & counts]
+
+    def _unclear(self, counts, curves, table):
+        """Positions of numbers of topics without runs that bounds neither exclude nor hold as close as the errors."""
+        log_prior = self._log_prior(counts)
+        best = (curves.drawn + log_prior).max(axis=1, keepdims=True)
+        possible = np.exp(np.minimum(curves.upper + log_prior - best, 0)).mean(axis=0) > np.exp(_NOTHING)
+        errors = np.maximum(np.interp(counts, table.counts, table.std), 1)
+        possible &= (curves.upper - curves.lower).mean(axis=0) > errors
+        possible[np.searchsorted(counts, table.counts)] = False
+        return np.flatnonzero(possible & (counts <= _STEP * table.counts[-1]))
+
+    def _most_informative(self, drawn, probability, table):
+        """Position of the number of topics whose further runs would reduce the variance of p(T | w) most.
+
+        By linear regression of p(T | w) on the evidence at T, new runs there explain this part of its variance.
+        """
+        noise = (table.by_runs + table.by_chains) / self.n_chains
+        likely = probability.max(axis=0) > _LARGEST_ERROR
+        covariance = (drawn - drawn.mean(axis=0)).T @ (probability - probability.mean(axis=0))[:, likely]
+        return np.argmax((covariance**2).sum(axis=1) / (drawn.var(axis=0) + noise + 1e-9))
+
+    def _lengths(self, counts):
+        return {T: self._length(T) for T in np.asarray(counts).tolist()}
+
+    def _log_prior(self, counts):
+        """log p(T) at numbers of topics of positive probability, (n_counts,)."""
+        found = self.prior.up_to(int(counts[-1]))
+        return np.array([found[T] for T in counts.tolist()])
 
     def _length(self, T):
         """The length of the next runs at T: as the last ones, or twice that; or as at the nearest T."""
@@ -166,21 +205,10 @@ class Scan:
         Those of log p(w | T) are without the common error, which more runs of the same length do not reduce.
         """
         table = EvidenceTable.of(self.by_count)
-        log_prior = self.prior.up_to(max(LARGEST, _REACH * int(table.counts[-1])))
-        posterior = table.value + np.array([log_prior[T] for T in table.counts.tolist()])
-        best = np.argmax(posterior)
-        # The evidence falls beyond its mode: it is not larger than that of a T with runs, and its errors.
-        errors = np.hypot(table.std, table.std[best]) + np.abs(table.common - table.common[best])
-        highest = table.value + MUCH_WORSE * np.maximum(errors, 1)
-        bound = {
-            T: highest[(table.counts > table.counts[best]) & (table.counts < T)].min(initial=np.inf) for T in log_prior
-        }
-        counts = np.array(
-            [T for T, p in sorted(log_prior.items()) if T in self.by_count or p + bound[T] > posterior[best]]
-        )
-        curves = draw_curves(counts, np.searchsorted(counts, table.counts), table.value, table.std, _DRAWS)
+        counts = np.array(sorted(self.prior.up_to(max(LARGEST, _STEP * int(table.counts[-1])))))
+        curves = Curves.draw(counts, np.searchsorted(counts, table.counts), table.value, table.std, _DRAWS)
         common = np.random.default_rng(0).standard_normal((_DRAWS, 1)) * np.interp(counts, table.counts, table.common)
-        return counts, curves, softmax(curves + common + np.array([log_prior[T] for T in counts.tolist()]), axis=1)
+        return counts, curves, softmax(curves.drawn + common + self._log_prior(counts), axis=1)
 
     # Runs
 
@@ -199,14 +227,21 @@ class Scan:
         seeds = {T: random.child(self.seed, self.n_rounds, T) for T in lengths}
         self._learn({T: n for T, n in lengths.items() if T not in self.rules}, seeds)
         chains = [(T, n, c) for T, n in lengths.items() for c in range(self.n_chains)]
-        tasks = [(self.corpus, self.rules[T](T), self.settings, n, random.child(seeds[T], 1, c)) for T, n, c in chains]
+        kinds = {T: len(self.by_count[T].chains) // self.n_chains if T in self.by_count else 0 for T in lengths}
+        tasks = [
+            (self.corpus, self.rules[T](T), self.settings, n, kinds[T], random.child(seeds[T], 1, c))
+            for T, n, c in chains
+        ]
         found = in_parallel(run_chain, tasks, self.n_jobs)
+        by_count, trace = dict(self.by_count), list(self.trace)
+        for T in lengths:
+            by_count[T] = CountEvidence.copy_of(by_count[T]) if T in by_count else CountEvidence(self.rules[T](T))
         for (T, n, c), runs in zip(chains, found, strict=True):
-            known = self.by_count.setdefault(T, CountEvidence(self.rules[T](T)))
-            known.add(runs, n)
+            by_count[T].add(runs, n)
             both = zip(runs.forward, runs.backward, strict=True)
-            self.trace += [(T, self.n_rounds * self.n_chains + c, n, *pair) for pair in both]
-        self.n_rounds += 1
+            trace += [(T, self.n_rounds * self.n_chains + c, n, *pair) for pair in both]
+        # Ctrl-C comes before a round is stored or after it.
+        self.by_count, self.trace, self.n_rounds = by_count, trace, self.n_rounds + 1
         runs = (
             f"{', '.join(map(str, lengths))} topics, {self.n_chains} chains with runs of {max(lengths.values())} sweeps"
         )
@@ -254,7 +289,9 @@ class Scan:
         at, has_runs = np.searchsorted(counts, possible), np.searchsorted(counts, table.counts)
         probability[at], errors[at] = draws.mean(axis=0), standard_errors(draws)
         value[has_runs], std[has_runs] = table.value, np.hypot(table.std, table.common)
-        mode = int(table.counts[np.argmax(probability[has_runs])])
+        # Before a larger T has had runs, draws may leave no probability to those that had.
+        known = probability[has_runs] if probability[has_runs].any() else table.value + self._log_prior(table.counts)
+        mode = int(table.counts[np.argmax(known)])
         best = sorted(np.argsort(-self.by_count[mode].values, kind="stable")[: self.n_chains])
         return Posterior(
             counts,
@@ -265,7 +302,7 @@ class Scan:
             value,
             std,
             np.array(self.trace, ESTIMATE),
-            {T: self._model_draws(T) for T in counts[probability > 1 / _DRAWS].tolist()},
+            {T: self._model_draws(T) for T in {mode, *counts[probability > 1 / _DRAWS].tolist()}},
             [self.by_count[mode].chains[c].end for c in best],
             self.budget.n_sweeps,
             self.budget.last(len(best)),
