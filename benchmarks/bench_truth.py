@@ -83,7 +83,7 @@ def topic_count_table(found):
     table("intervals of 95 % for the number of topics", header, rows)
 
 
-# --- shares of topics, probabilities of words, learnt priors -----------------------------------------------------------
+# --- shares of topics, probabilities of words, learnt priors ----------------------------------------------------------
 
 
 def matched(lda, corpus):

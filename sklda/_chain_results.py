@@ -23,6 +23,7 @@ from sklda._inference.sampling.draws import (
 from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.parameters import draw_doc_topic
+from sklda._inference.sampling.prior_learning import MUCH_MISSING, missing_information
 from sklda._inference.sampling.run_chains import best_chain, more_traces_of, traces_of
 from sklda._inference.warn import warn
 
@@ -127,6 +128,18 @@ class ChainResults:
                 f"The chains disagree: R-hat is {values}. They are in different modes of the posterior, or max_iter is "
                 "too small. The standard deviations of one chain are then too small. See topic_stability_ for the "
                 "topics that all chains have.",
+                ConvergenceWarning,
+            )
+
+    def warn_of_weak_priors(self):
+        """Warn if Gibbs-EM comes to the maximum so slowly that the learnt alpha is not near it."""
+        missing = missing_information(self.corpus, self.draws[self.best])
+        if missing > MUCH_MISSING:
+            warn(
+                "The learnt alpha may be far from its most likely value, and is usually too small. The words say little "
+                f"about the topics of the tokens: {missing:.0%} of the information about alpha is missing, and Gibbs-EM "
+                "then takes thousands of sweeps. Give doc_topic_prior, use fewer topics, or use "
+                "EmpiricalBayesLDA, which states the errors of its priors.",
                 ConvergenceWarning,
             )
 

@@ -191,7 +191,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. If alpha
+        is learnt, and words have less than 30% of the information about it that the topics of all tokens would have.
+        Gibbs-EM is then too slow, and alpha usually too small.
 
     Notes
     -----
@@ -390,6 +392,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         results = ChainResults(self, chains)
         del chains  # They have arrays for sweeps.
         results.warn_of_disagreement()
+        if learning is not None and learning.alpha is None:
+            results.warn_of_weak_priors()
         return known | self._attributes(results)
 
     @classmethod
