@@ -18,7 +18,7 @@ from sklda._inference.sampling.draws import (
     doc_topic_std,
     posterior_means,
     sample_parameters,
-    variance_of_draws,
+    variance_around_mean,
 )
 from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.matching import match_and_nearest
@@ -136,9 +136,9 @@ class ChainResults:
         missing = missing_information(self.corpus, self.draws[self.best])
         if missing > MUCH_MISSING:
             warn(
-                "The learnt alpha may be far from its most likely value, and is usually too small. The words say little "
-                f"about the topics of the tokens: {missing:.0%} of the information about alpha is missing, and Gibbs-EM "
-                "then takes thousands of sweeps. Give doc_topic_prior, use fewer topics, or use "
+                "The learnt alpha may be far from its most likely value, and is usually too small: words have only "
+                f"{1 - min(missing, 1):.0%} of the information about it that the topics of all tokens would have, and "
+                "Gibbs-EM then takes thousands of sweeps. Give doc_topic_prior, use fewer topics, or use "
                 "EmpiricalBayesLDA, which states the errors of its priors.",
                 ConvergenceWarning,
             )
@@ -209,8 +209,8 @@ class ChainResults:
             ],
         }
         shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders(), strict=True)]
-        means, variances = [each.mean(axis=0) for each in shares], [variance_of_draws(each) for each in shares]
-        found |= {"topic_share_": means[self.best], "topic_share_std_": np.sqrt(total_variance(means, variances))}
+        found["topic_share_"] = shares[self.best].mean(axis=0)
+        found["topic_share_std_"] = np.sqrt(variance_around_mean(shares))
         if self.matches:
             nearest = np.array([distances for _, distances in self.matches.values()])
             found["topic_stability_"] = 1 - nearest.mean(axis=0)
