@@ -293,7 +293,7 @@ def test_no_standard_deviation_is_larger_than_that_of_two_ends():
 
 @pytest.mark.parametrize("rho", [0, 0.3, 0.6])
 def test_few_dependent_draws_cover_a_further_draw(rho):
-    """Two standard deviations cover not less than 95 %: false-alarm rate 1e-5. Without the correction they cover less."""
+    """Two standard deviations cover at least 95 %: false-alarm rate 1e-5. Without the correction they cover less."""
     rng, n, n_draws = np.random.default_rng(0), 500, 15
     path = rng.standard_normal((100 + n_draws, n, 6))
     for i in range(1, len(path)):
@@ -315,3 +315,18 @@ def test_chains_add_the_variance_of_their_means():
     pooled = np.mean([variance_of_draws(each) for each in chains], axis=0)
     assert ((within > pooled) & (within < 1.5 * pooled)).all()
     np.testing.assert_array_equal(variance_around_mean([chains[0][:1]]), 0)
+
+
+def test_quantiles_of_many_samples_cover_frequent_words():
+    """Given the true topics of the tokens, at a false-alarm rate of 1e-5. Quantiles of 15 samples cover too little."""
+    inside = []
+    for seed in range(8):
+        corpus = make_lda_corpus(60, 100, 4, doc_topic_prior=0.3, random_state=seed)
+        given = {"doc_topic_prior": 0.3, "topic_word_prior": 0.1, "n_components": 4}
+        lda, true = GibbsLDA.from_assignments(corpus.data, corpus.topic_assignments, **given), corpus.topic_word
+        draws = lda.sample_posterior(500, random_state=seed).topic_word
+        ends = np.array([np.quantile(each, [0.025, 0.975], axis=0) for each in (draws, draws[:15])])
+        inside.append(((ends[:, 0] <= true) & (true <= ends[:, 1]))[:, true > 0.02])
+    many, few = (binomtest(int(each.sum()), each.size, 0.95).pvalue for each in np.concatenate(inside, axis=1))
+    assert many > ALARM
+    assert few < ALARM
