@@ -17,7 +17,8 @@ from joblib import Parallel, delayed
 from report import say, table
 from threadpoolctl import threadpool_limits
 
-from sklda import TopicCountLDA
+from sklda import GibbsLDA, TopicCountLDA
+from sklda._inference.sampling.matching import match_topics
 from sklda.datasets import make_lda_corpus
 
 # --- TopicCountLDA ----------------------------------------------------------------------------------------------------
@@ -82,9 +83,101 @@ def topic_count_table(found):
     table("intervals of 95 % for the number of topics", header, rows)
 
 
+# --- shares of topics, probabilities of words, learnt priors ----------------------------------------------------------
+
+
+def matched(lda, corpus):
+    """The fitted topics that belong to the true ones, an array."""
+    return match_topics(corpus.topic_word, lda.topic_word_)[0]
+
+
+def coverage(rows, names):
+    """For each name: how often 0 is in the interval, with its error over corpora, and the ratio of error and spread."""
+    found = []
+    for name in names:
+        z = [np.asarray(row[name]) for row in rows]
+        inside = np.array([(np.abs(each) <= 1.96).mean() for each in z])
+        spread = np.sqrt(np.mean(np.concatenate(z) ** 2))
+        found.append([name, f"{inside.mean():.3f} +- {inside.std() / np.sqrt(len(z)):.3f}", f"{spread:.2f}"])
+    return found
+
+
+def shares(seed, options):
+    """z-scores of the true shares of topics, by default draws and given the true priors: one chain, and four."""
+    K, alpha = 5, 0.3
+    sizes = {"doc_length": 50, "doc_topic_prior": alpha, "topic_word_prior": 0.1}
+    corpus = make_lda_corpus(100, 200, K, **sizes, random_state=seed)
+    true = np.bincount(corpus.topic_assignments, minlength=K) / corpus.data.sum()
+    found = {}
+    for n_chains in (1, 4):
+        lda = GibbsLDA(K, doc_topic_prior=alpha, topic_word_prior=0.1, n_chains=n_chains, random_state=seed)
+        lda, _ = fitted(lda.set_params(**options.parameters), corpus.data)
+        order = matched(lda, corpus)
+        found[f"{n_chains} chains"] = ((lda.topic_share_ - true[order.argsort()]) / lda.topic_share_std_).tolist()
+    return found
+
+
+def shares_table(found):
+    header = ["topic_share_ +- 1.96 topic_share_std_", "coverage", "RMS z"]
+    table("shares of topics", header, coverage(found, list(found[0])))
+
+
+def word_quantiles(seed, options):
+    """Whether 95 % quantiles of draws of phi contain the true one, for large words, by the number of draws."""
+    K, alpha = 5, 0.3
+    sizes = {"doc_length": 50, "doc_topic_prior": alpha, "topic_word_prior": 0.1}
+    corpus = make_lda_corpus(100, 200, K, **sizes, random_state=seed)
+    found = {}
+    for n_draws, n_samples in ((15, 15), (15, 100), (15, 500), (50, 500)):
+        lda = GibbsLDA(K, doc_topic_prior=alpha, topic_word_prior=0.1, n_draws=n_draws, draw_every=150 // n_draws)
+        lda, _ = fitted(lda.set_params(random_state=seed, **options.parameters), corpus.data)
+        true = corpus.topic_word[matched(lda, corpus).argsort()]
+        draws = lda.sample_posterior(n_samples, random_state=seed).topic_word
+        low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+        inside = ((low <= true) & (true <= high))[true > 0.02]
+        found[f"{n_draws} kept, {n_samples} drawn"] = float(inside.mean())
+    return found
+
+
+def word_quantiles_table(found):
+    rows = []
+    for name in found[0]:
+        values = np.array([each[name] for each in found])
+        rows.append([name, f"{values.mean():.3f} +- {values.std() / np.sqrt(len(values)):.3f}"])
+    table("quantiles of 95 % of words with phi > .02", ["draws", "coverage"], rows)
+
+
+def learnt_priors(seed, options):
+    """Learnt sum of alpha and eta, as shares of the truth, on weak corpora: 15 topics, 200 documents of 20 words."""
+    K, h = 15, 0.3
+    X = make_lda_corpus(200, 300, K, doc_length=20, doc_topic_prior=h, topic_word_prior=h, random_state=seed).data
+    found = {}
+    for kind in ("asymmetric", "symmetric"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            lda = GibbsLDA(K, learn_priors=kind, random_state=seed).set_params(**options.parameters).fit(X)
+        alpha = float(np.sum(np.broadcast_to(lda.doc_topic_prior_, K)))
+        found[kind] = alpha / (K * h), float(lda.topic_word_prior_) / h, len(caught)
+    return found
+
+
+def learnt_priors_table(found):
+    rows = []
+    for kind in found[0]:
+        alpha, eta, warned = np.array([each[kind] for each in found]).T
+        spread = [f"{np.median(x):.2f} ({x.min():.2f} to {x.max():.2f})" for x in (alpha, eta)]
+        rows.append([kind, *spread, f"{(warned > 0).sum():.0f} of {len(found)}"])
+    table("learnt priors by the truth", ["learn_priors", "sum of alpha", "eta", "with a warning"], rows)
+
+
 # --- all parts --------------------------------------------------------------------------------------------------------
 
-PARTS = {"topic_count": (topic_count, topic_count_table)}
+PARTS = {
+    "topic_count": (topic_count, topic_count_table),
+    "shares": (shares, shares_table),
+    "word_quantiles": (word_quantiles, word_quantiles_table),
+    "learnt_priors": (learnt_priors, learnt_priors_table),
+}
 
 
 def fitted(estimator, X, **data):

@@ -251,6 +251,7 @@ class BaseLDA(CheckpointMixin, SavedMixin, TopicNamesMixin, TransformerMixin, Ca
         Parameters
         ----------
         n_samples : int, default=1
+            Intervals of 95% need 500 or more; see Notes.
         random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
 
         Returns
@@ -265,6 +266,13 @@ class BaseLDA(CheckpointMixin, SavedMixin, TopicNamesMixin, TransformerMixin, Ca
             Before `fit`.
         ValueError, TypeError
             If `n_samples` is not a positive int.
+
+        Notes
+        -----
+        The extreme quantiles of few draws lie too far inside. In simulated corpora, the 2.5% and 97.5% quantiles of 15
+        draws contained the probability of a frequent word in 84%, those of 100 draws in 92%, and those of 500 draws in
+        94% of the cases. More draws than the fit has kept are possible, because theta and phi are drawn several times
+        given each of these.
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)

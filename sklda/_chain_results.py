@@ -18,11 +18,12 @@ from sklda._inference.sampling.draws import (
     doc_topic_std,
     posterior_means,
     sample_parameters,
-    variance_of_draws,
+    variance_around_mean,
 )
 from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.parameters import draw_doc_topic
+from sklda._inference.sampling.prior_learning import MUCH_MISSING, missing_information
 from sklda._inference.sampling.run_chains import best_chain, more_traces_of, traces_of
 from sklda._inference.warn import warn
 
@@ -130,6 +131,18 @@ class ChainResults:
                 ConvergenceWarning,
             )
 
+    def warn_of_weak_priors(self):
+        """Warn if Gibbs-EM comes to the maximum so slowly that the learnt alpha is not near it."""
+        missing = missing_information(self.corpus, self.draws[self.best])
+        if missing > MUCH_MISSING:
+            warn(
+                "The learnt alpha may be far from its most likely value, and is usually too small: words have only "
+                f"{1 - min(missing, 1):.0%} of the information about it that the topics of all tokens would have, and "
+                "Gibbs-EM then takes thousands of sweeps. Give doc_topic_prior, use fewer topics, or use "
+                "EmpiricalBayesLDA, which states the errors of its priors.",
+                ConvergenceWarning,
+            )
+
     @cached_property
     def means(self):
         """Posterior means of every chain, a list of PosteriorMeans."""
@@ -196,8 +209,8 @@ class ChainResults:
             ],
         }
         shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders(), strict=True)]
-        means, variances = [each.mean(axis=0) for each in shares], [variance_of_draws(each) for each in shares]
-        found |= {"topic_share_": means[self.best], "topic_share_std_": np.sqrt(total_variance(means, variances))}
+        found["topic_share_"] = shares[self.best].mean(axis=0)
+        found["topic_share_std_"] = np.sqrt(variance_around_mean(shares))
         if self.matches:
             nearest = np.array([distances for _, distances in self.matches.values()])
             found["topic_stability_"] = 1 - nearest.mean(axis=0)

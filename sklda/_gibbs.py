@@ -136,9 +136,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Posterior standard deviations of the proportions, within the chain, computed at the first access: the variance
         between draws of their mean given the topics of all tokens, plus the mean of their variance given these.
     topic_share_, topic_share_std_ : ndarray of shape (n_components,)
-        Share of the tokens in each topic, and its posterior standard deviation. With several chains the standard
-        deviation contains the differences between matched topics of the chains. That of one chain is often far too
-        small, because a chain stays in one mode.
+        Share of the tokens in each topic, and its posterior standard deviation. This contains that there are few draws,
+        and that they depend on each other. With several chains it contains the differences between matched topics of
+        the chains. That of one chain is often far too small, because a chain stays in one mode.
     n_draws_ : int
         Number of draws that were averaged. It is smaller than `n_draws` if a chain had fewer draws, if there are many
         topics for the number of sweeps, or if topics exchanged their names: then only the draws after that are used.
@@ -191,7 +191,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. If alpha
+        is learnt, and words have less than 30% of the information about it that the topics of all tokens would have.
+        Gibbs-EM is then too slow, and alpha usually too small.
 
     Notes
     -----
@@ -390,6 +392,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         results = ChainResults(self, chains)
         del chains  # They have arrays for sweeps.
         results.warn_of_disagreement()
+        if learning is not None and learning.alpha is None:
+            results.warn_of_weak_priors()
         return known | self._attributes(results)
 
     @classmethod

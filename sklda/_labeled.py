@@ -26,7 +26,7 @@ from sklda._inference.labels.fitting import LabelMeans, sample_parameters
 from sklda._inference.labels.label_topics import label_prior
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
 from sklda._inference.priors import LARGEST, SMALLEST
-from sklda._inference.sampling.draws import variance_of_draws
+from sklda._inference.sampling.draws import variance_around_mean
 from sklda._inference.sampling.point_estimates import METHODS
 from sklda._inference.sampling.run_chains import best_chain, burn_in_of, run_chains, traces_of
 from sklda._inference.types import Model, Seed
@@ -339,7 +339,7 @@ class LabeledLDA(LabelClassifier):
             "doc_label_": means.theta(chain),
             "_doc_label_std_": means.theta_std(chain),
             "topic_share_": totals / totals.sum(),
-            "topic_share_std_": np.sqrt(variance_of_draws(means.shares)),
+            "topic_share_std_": np.sqrt(variance_around_mean([means.shares])),
             "n_draws_": len(means.shares),
             "topic_assignments_": chain.topics(),
             "log_joint_trace_": traces["log_joint"],

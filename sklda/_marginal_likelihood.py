@@ -15,7 +15,7 @@ from sklda._inference.hyperparameters.ellipse import Ellipse
 from sklda._inference.hyperparameters.marginal_likelihood import global_band
 from sklda._inference.priors import LARGEST, SMALLEST
 
-KINDS = ("monte_carlo", "statistical")
+KINDS = ("monte_carlo", "statistical", "total")
 
 
 def attributes_of(found):
@@ -74,17 +74,18 @@ class MarginalLikelihoodMixin:
         return (value, std) if return_std else value
 
     def confidence_region(
-        self, level: float = 0.95, kind: Literal["monte_carlo", "statistical"] = "monte_carlo"
+        self, level: float = 0.95, kind: Literal["monte_carlo", "statistical", "total"] = "monte_carlo"
     ) -> Ellipse:
         """An ellipse for the priors, on the scale of their logarithms.
 
         Parameters
         ----------
         level : float, default=0.95
-        kind : {"monte_carlo", "statistical"}, default="monte_carlo"
+        kind : {"monte_carlo", "statistical", "total"}, default="monte_carlo"
             ``"monte_carlo"`` covers the maximum of m(h). Its error comes from batches of draws, as in Theorem 1 of
             George & Doss (2018), and contains the spread between chains if they disagree. ``"statistical"`` covers the
-            priors that generated the corpus. It comes from the curvature of log m at its maximum.
+            priors that generated the corpus, if the maximum is exact. It comes from the curvature of log m there.
+            ``"total"`` covers the priors that generated the corpus: the sum of both covariances.
 
         Returns
         -------

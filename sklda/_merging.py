@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._chain_results import total_variance
 from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
 from sklda._consensus import ConsensusTopics
@@ -25,7 +24,7 @@ from sklda._inference.consensus import SAME_TOPIC, consensus_of
 from sklda._inference.corpus import count_tokens
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
-from sklda._inference.sampling.draws import variance_of_draws
+from sklda._inference.sampling.draws import variance_around_mean
 from sklda._inference.sampling.matching import nearest_distances
 from sklda._inference.types import Model
 from sklda._labeled import LabeledLDA
@@ -271,8 +270,7 @@ def _of_chains(model, sums):
         "_chain_records_": [each.record for each in own],
         "_chain_means_": [None if c == best else each.means for c, each in enumerate(own)],
     }
-    means, variances = [each.shares.mean(axis=0) for each in own], [variance_of_draws(each.shares) for each in own]
-    found["topic_share_std_"] = np.sqrt(total_variance(means, variances))
+    found["topic_share_std_"] = np.sqrt(variance_around_mean([each.shares for each in own]))
     if len(own) > 1:
         topics = found["components_"] / found["components_"].sum(axis=1, keepdims=True, dtype=np.float64)
         others = [each.means.topic_word for c, each in enumerate(own) if c != best]

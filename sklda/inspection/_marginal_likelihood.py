@@ -30,7 +30,9 @@ _DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
 _DOT = 10
 # Darkest shade of the contours; a pale one keeps the marks on top visible.
 _DEEPEST = 0.6
-_NAMES = {"statistical": "statistical", "monte_carlo": "Monte Carlo"}
+# Names and lines of the kinds of confidence regions.
+_NAMES = {"statistical": "statistical", "monte_carlo": "Monte Carlo", "total": "total"}
+_STYLES = {"statistical": "-", "monte_carlo": ":", "total": "--"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -188,7 +190,7 @@ class MarginalLikelihoodDisplay(Display):
         if self.grid is not None:
             self._grid(ax)
         for ellipse in self.ellipses:
-            style = {"statistical": "-", "monte_carlo": ":"}[ellipse.kind]
+            style = _STYLES[ellipse.kind]
             label = f"{ellipse.level:.0%} {_NAMES[ellipse.kind]} region"
             self.ellipses_ += ax.plot(*ellipse.boundary().T, style, color=ACCENT, lw=1.8, label=label)
         ax.plot(*self.maximum, "+", color=ACCENT, ms=11, mew=2, label="maximum")

@@ -86,7 +86,9 @@ def test_results(X, fitted):
     # The statistical region is where log m has fallen by half a chi-square, to leading order.
     boundary = fitted.confidence_region(0.95, "statistical").boundary(20)
     np.testing.assert_allclose(fitted.log_marginal_likelihood(*boundary.T), -3.0, atol=1.5)
-    monte_carlo, statistical = (fitted.confidence_region(kind=kind) for kind in ("monte_carlo", "statistical"))
+    kinds = "monte_carlo", "statistical", "total"
+    monte_carlo, statistical, total = (fitted.confidence_region(kind=kind) for kind in kinds)
+    np.testing.assert_allclose(total.covariance, monte_carlo.covariance + statistical.covariance)
     assert (monte_carlo.standard_errors < statistical.standard_errors).all()
     assert monte_carlo.contains(*h)
     assert fitted.method_ == "skeleton"
@@ -303,7 +305,7 @@ def test_alpha_comes_before_eta(X, method):
     h = lda.doc_topic_prior_, lda.topic_word_prior_
     assert all(low * 0.999 <= prior <= high * 1.001 for prior, (low, high) in zip(h, region, strict=True))
     assert lda.log_marginal_likelihood(*h) == 0
-    for kind in ("monte_carlo", "statistical"):
+    for kind in ("monte_carlo", "statistical", "total"):
         ellipse = lda.confidence_region(kind=kind)
         np.testing.assert_allclose(ellipse.center, h)
         assert ellipse.region == region

@@ -124,7 +124,7 @@ def _around_the_maximum(draw, session, estimator):
     eta = draw.pick([1.0, draw.power(), draw.power(-12, 12, 3), 1e13, -1, np.nan, "x", [], None])
     alpha = draw.pick([1.0, draw.power(), draw.power(-12, 12, (2, 1)), estimator.doc_topic_prior_])
     level = draw.pick([0.95, 0.5, 1e-9, 1 - 1e-12, 0, 1, np.nan, -1, "x", None])
-    kind = draw.pick(["monte_carlo", "statistical", "x", None])
+    kind = draw.pick(["monte_carlo", "statistical", "total", "x", None])
     if estimator.method_ in ("gibbs_em", "variational_em"):
         return
     value = session.call(estimator.log_marginal_likelihood, alpha, eta, return_std=draw.chance(0.5))

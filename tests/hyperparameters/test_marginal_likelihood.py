@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from enumeration import make_chain, make_corpus
 from scipy.special import logsumexp
+from scipy.stats import binomtest
 
 from sklda._inference import random
 from sklda._inference.count_histograms import CountHistograms
@@ -19,6 +20,7 @@ from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.ellipse import Ellipse
 from sklda._inference.hyperparameters.empirical_bayes import estimate
+from sklda._inference.hyperparameters.maximum import Maximum
 from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
 from sklda._inference.hyperparameters.settings import Settings, Tempering
 from sklda._inference.hyperparameters.tempered_stages import current_curve
@@ -115,6 +117,7 @@ SURFACES = [
 
 
 ALARM = 4.0
+LEVEL = 1e-5
 
 
 def make_pool(docs, n_features, n_components, seed, n_tuning, max_iter, region=REGION, tempering=None):
@@ -354,6 +357,25 @@ def test_log_dirichlet_of_the_smallest_parameters():
     draws = random.log_dirichlet(np.random.default_rng(0), np.full((50, 30), 1e-8))
     assert np.isfinite(draws).all()
     np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1)
+
+
+def test_the_total_ellipse_covers_the_true_priors():
+    """False-alarm rate 1e-5, for estimates whose errors are normal. The statistical ellipse alone is found too small at
+    the same level."""
+    rng, n = np.random.default_rng(0), 4000
+    statistical, monte_carlo = np.array([[0.04, 0.01], [0.01, 0.02]]), np.array([[0.01, -0.008], [-0.008, 0.02]])
+    truth = np.log([0.5, 2.0])
+    estimates = rng.multivariate_normal(truth, statistical, n) + rng.multivariate_normal(np.zeros(2), monte_carlo, n)
+
+    def p_value(kind):
+        inside = 0
+        for log_h in estimates:
+            found = Maximum(log_h, monte_carlo, statistical, -np.linalg.inv(statistical), {}, False)
+            inside += Ellipse(np.array(found.h), getattr(found, kind), 0.95, kind, REGION).contains(0.5, 2.0)
+        return binomtest(inside, n, 0.95).pvalue
+
+    assert p_value("total") > LEVEL
+    assert p_value("statistical") < LEVEL
 
 
 def test_ellipse():

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from enumeration import DOCS, Enumeration, K, V, make_corpus
+from scipy.stats import binomtest
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.draws import doc_topic_std, posterior_means
+from sklda._inference.sampling.draws import doc_topic_std, posterior_means, variance_around_mean, variance_of_draws
 from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.point_estimates import point_estimates
 from sklda._inference.sampling.run_chains import Schedule, run_chains
@@ -15,6 +16,7 @@ from sklda.datasets import make_lda_corpus
 
 # A normal number is more standard deviations than this from its mean with a probability of 6e-7.
 MOST_SD = 5.0
+ALARM = 1e-5
 
 
 def exact_moments(truth):
@@ -287,3 +289,44 @@ def test_no_standard_deviation_is_larger_than_that_of_two_ends():
     corpus, priors = make_corpus([[0] * 1000], 1), Priors.make(1e-3, 1.0, 2, 1)
     draws = KeptDraws(priors, [np.full(1000, k) for k in (0, 1)])
     np.testing.assert_array_equal(doc_topic_std(corpus, draws), 0.5)
+
+
+@pytest.mark.parametrize("rho", [0, 0.3, 0.6])
+def test_few_dependent_draws_cover_a_further_draw(rho):
+    """Two standard deviations cover at least 95 %: false-alarm rate 1e-5. Without the correction they cover less."""
+    rng, n, n_draws = np.random.default_rng(0), 500, 15
+    path = rng.standard_normal((100 + n_draws, n, 6))
+    for i in range(1, len(path)):
+        path[i] = rho * path[i - 1] + np.sqrt(1 - rho**2) * path[i]
+    draws = np.moveaxis(path[-n_draws:], 0, 1)
+
+    def p_value(variances):
+        gaps = np.abs(draws.mean(axis=1) - path[0]) / np.sqrt(variances)
+        return binomtest(int((gaps <= 1.96).sum()), gaps.size, 0.95, "less").pvalue
+
+    assert p_value([variance_around_mean([each]) for each in draws]) > ALARM
+    assert p_value([variance_of_draws(each) for each in draws]) < ALARM
+
+
+def test_chains_add_the_variance_of_their_means():
+    chains = [np.random.default_rng(c).standard_normal((15, 4)) + 10 * c for c in range(3)]
+    means = np.array([each.mean(axis=0) for each in chains])
+    within = variance_around_mean(chains) - means.var(axis=0, ddof=1)
+    pooled = np.mean([variance_of_draws(each) for each in chains], axis=0)
+    assert ((within > pooled) & (within < 1.5 * pooled)).all()
+    np.testing.assert_array_equal(variance_around_mean([chains[0][:1]]), 0)
+
+
+def test_quantiles_of_many_samples_cover_frequent_words():
+    """Given the true topics of the tokens, at a false-alarm rate of 1e-5. Quantiles of 15 samples cover too little."""
+    inside = []
+    for seed in range(8):
+        corpus = make_lda_corpus(60, 100, 4, doc_topic_prior=0.3, random_state=seed)
+        given = {"doc_topic_prior": 0.3, "topic_word_prior": 0.1, "n_components": 4}
+        lda, true = GibbsLDA.from_assignments(corpus.data, corpus.topic_assignments, **given), corpus.topic_word
+        draws = lda.sample_posterior(500, random_state=seed).topic_word
+        ends = np.array([np.quantile(each, [0.025, 0.975], axis=0) for each in (draws, draws[:15])])
+        inside.append(((ends[:, 0] <= true) & (true <= ends[:, 1]))[:, true > 0.02])
+    many, few = (binomtest(int(each.sum()), each.size, 0.95).pvalue for each in np.concatenate(inside, axis=1))
+    assert many > ALARM
+    assert few < ALARM

@@ -10,6 +10,7 @@ from enumeration import DOCS, Enumeration, K, V, chi_square_p, make_chain
 from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, polygamma
+from sklearn.exceptions import ConvergenceWarning
 
 from sklda import CollapsedVariationalLDA, GibbsLDA
 from sklda._inference import rising
@@ -21,7 +22,8 @@ from sklda._inference.rising import SumOfLogRising
 from sklda._inference.sampling import prior_learning
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.prior_learning import prior_settings
+from sklda._inference.sampling.kept_draws import KeptDraws
+from sklda._inference.sampling.prior_learning import missing_information, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.word_major import WordMajorChain
 from sklda.datasets import make_lda_corpus
@@ -277,3 +279,32 @@ def test_a_long_document_takes_no_memory_for_each_topic(learn):
     assert np.ptp(lda.doc_topic_prior_) > 0
     # A dense histogram of every topic takes 48 MB.
     assert peak < 30e6
+
+
+def test_missing_information_is_that_of_second_and_first_derivatives():
+    """Against numerical derivatives in the logarithm of the sum of alpha."""
+    corpus, rng, K, step = simulated(n_documents=8), np.random.default_rng(0), 4, 1e-3
+    alpha = rng.gamma(1, 1, K) + 0.1
+    draws = KeptDraws(Priors.make(alpha, 0.1, K, 25), [rng.integers(K, size=corpus.n_tokens) for _ in range(6)])
+    values = np.empty((3, 6, 8))
+    for s in range(3):
+        scaled = alpha * np.exp(step * (s - 1))
+        for i, topics in enumerate(draws.topics):
+            n_dk = counts_of(corpus, topics, K)[0]
+            values[s, i] = [log_rows(scaled, row[None]) for row in n_dk]
+    first, second = (values[2] - values[0]) / (2 * step), (values[2] - 2 * values[1] + values[0]) / step**2
+    exact = first.var(axis=0, ddof=1).sum() / -second.sum(axis=1).mean()
+    assert missing_information(corpus, draws) == pytest.approx(exact, rel=1e-4)
+    assert np.isnan(missing_information(corpus, draws.last(4)))
+
+
+@pytest.mark.parametrize("kind", ["asymmetric", "symmetric"])
+def test_a_corpus_that_says_little_about_alpha_has_a_warning(kind):
+    weak = make_lda_corpus(200, 300, 15, doc_length=20, doc_topic_prior=0.3, topic_word_prior=0.3, random_state=0).data
+    with pytest.warns(ConvergenceWarning, match="learnt alpha may be far from its most likely value"):
+        lda = GibbsLDA(15, learn_priors=kind, max_iter=200, random_state=0).fit(weak)
+    assert np.broadcast_to(lda.doc_topic_prior_, 15).sum() < 0.9 * 15 * 0.3
+    # No warning: alpha is given, or words tell topics apart.
+    GibbsLDA(15, learn_priors=kind, doc_topic_prior=0.3, max_iter=100, random_state=0).fit(weak)
+    clear = make_lda_corpus(200, 100, 3, doc_length=40, doc_topic_prior=0.3, topic_word_prior=0.05, random_state=0).data
+    GibbsLDA(3, learn_priors=kind, max_iter=200, random_state=0).fit(clear)

@@ -18,9 +18,10 @@ class Ellipse:
         Covariance of (log alpha, log eta). Infinite along a prior whose maximum lies at an edge of the region searched.
     level : float
         Confidence level.
-    kind : {"monte_carlo", "statistical"}
+    kind : {"monte_carlo", "statistical", "total"}
         ``"monte_carlo"``: it covers the maximum of the marginal likelihood, which the draws estimate.
-        ``"statistical"``: it covers the priors that generated the corpus.
+        ``"statistical"``: it covers the priors that generated the corpus, if the maximum is exact. ``"total"``: it
+        covers them whether or not it is.
     region : pair of (float, float)
         ((alpha_low, alpha_high), (eta_low, eta_high)) that was searched. An infinite boundary is cut off there.
     """

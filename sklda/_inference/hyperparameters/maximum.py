@@ -63,6 +63,12 @@ class Maximum:
         return Hyperparameters(*np.exp(self.log_h).tolist())
 
     @property
+    def total(self):
+        """Covariance of `log_h` as an estimate of the priors that generated the corpus, (2, 2)."""
+        # Draws of z given the corpus do not depend on the priors that generated it.
+        return self.statistical + self.monte_carlo
+
+    @property
     def interior(self):
         """Whether log alpha and log eta have finite errors, (2,)."""
         return np.isfinite(np.diag(self.statistical))

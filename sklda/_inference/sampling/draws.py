@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from sklda._inference.corpus import count_tokens
+from sklda._inference.diagnostics import effective_draws
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.matching import same_names
@@ -17,6 +18,8 @@ from sklda._kernels import _tokens
 
 # Sweeps between two draws of a chain that is continued.
 _SWEEPS_BETWEEN = 5
+# The variance of a t-distribution needs more than three degrees of freedom: this many effective draws are assumed.
+_FEWEST_EFFECTIVE = 5.0
 # Proportions of a block of documents whose standard deviations are computed together.
 _BLOCK_PROPORTIONS = 2**17
 
@@ -114,6 +117,36 @@ def doc_topic_std(corpus, draws):
 def variance_of_draws(values):
     """Unbiased variance of draws along the first axis; 0 for a single draw."""
     return np.var(values, axis=0, ddof=min(len(values) - 1, 1))
+
+
+def variance_around_mean(chains):
+    """Variance of quantities around the mean of one chain, from a few dependent draws of each chain; 0 for one draw.
+
+    Within chains it is that of the t-distribution of a further draw, with the effective number of draws in place of
+    their number. So it contains the errors of the mean and of the variance. With several chains, the variance of their
+    means is added.
+
+    Parameters
+    ----------
+    chains : list of ndarray of shape (n_draws, n_quantities)
+
+    Returns
+    -------
+    ndarray of shape (n_quantities,)
+    """
+    n = max(np.mean([_effective(each) for each in chains]), _FEWEST_EFFECTIVE)
+    freedom = len(chains) * (n - 1)
+    within = np.mean([np.var(each, axis=0) for each in chains], axis=0) * n / (n - 1) * freedom / (freedom - 2)
+    if len(chains) == 1:
+        return within * (1 + 1 / n)
+    return within + np.var([each.mean(axis=0) for each in chains], axis=0, ddof=1)
+
+
+def _effective(draws):
+    """Effective number of draws: the harmonic mean over quantities, because that of a single one is very uncertain."""
+    found = np.array([effective_draws(each[None]) for each in draws.T])
+    # Fewer than four draws have none.
+    return len(draws) if np.isnan(found).any() else min(1 / np.mean(1 / found), len(draws))
 
 
 def std_of_theta(offsets, draws, alphas):

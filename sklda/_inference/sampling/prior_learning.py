@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import digamma, polygamma
 
 from sklda._inference.gibbs_em import BOUNDS, MStep, SeededMStep
 from sklda._inference.priors import Priors
+from sklda._kernels import _tokens
 
 KINDS = ("asymmetric", "symmetric")
 
@@ -19,6 +21,12 @@ _WAIT = 0.2
 LEAST_TOKENS, SMALL_CORPUS_PRIOR = 1000, 0.1
 # Number of draws that the last M-step uses: those of the last M-steps.
 _LAST_DRAWS = 12
+# The information about alpha that is missing is measured in at most this number of documents, from at least this number
+# of draws.
+_MOST_DOCUMENTS, _FEWEST_DRAWS = 1000, 5
+# With .73 to .97 missing, the learnt sum of alpha was .61 to 1.10 of the truth after default fits of simulated corpora,
+# mostly below .9. With .15 to .52 missing it was .93 to 1.09.
+MUCH_MISSING = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +162,51 @@ def continued_priors(priors, learning, former_priors, former):
                 f"only in the first fit. Give a {name}, or fit with warm_start=False to begin again."
             )
     return [learning.priors(former.values(own), *priors.shape) for own in former_priors]
+
+
+def missing_information(corpus, draws):
+    """The share of the information about the sum of alpha in the topics of the tokens that the words do not have.
+
+    After an M-step, this share of the distance from the maximum is left (Dempster, Laird & Rubin 1977). The information
+    is the second derivative of -log p(z | alpha) in the logarithm of the sum. The variance of the first derivative over
+    draws of z is what the words do not have (Louis 1982). Documents are taken as independent given the words.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    draws : KeptDraws
+        With one alpha for all documents.
+
+    Returns
+    -------
+    float
+        NaN with too few draws.
+    """
+    if len(draws) < _FEWEST_DRAWS:
+        return np.nan
+    n = min(corpus.n_documents, _MOST_DOCUMENTS)
+    chosen = np.linspace(0, corpus.n_documents - 1, n).astype(int)
+    lengths = corpus.lengths[chosen]
+    places = np.concatenate([np.arange(*corpus.offsets[d : d + 2]) for d in chosen])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    firsts, seconds = [], []
+    for i in range(len(draws)):
+        alpha = draws.priors_at(i).doc
+        counts = np.zeros((n, alpha.shape[1]))
+        _tokens.count_documents(offsets, np.asarray(draws.topics[i])[places].astype(np.int32), counts)
+        first, second = _of_scale(alpha, counts)
+        firsts.append(first.sum(axis=1))
+        seconds.append(second.sum())
+        first, second = _of_scale(alpha.sum(axis=1), lengths)
+        firsts[-1] -= first
+        seconds[-1] -= second.sum()
+    return float(np.var(firsts, axis=0, ddof=1).sum() / -np.mean(seconds))
+
+
+def _of_scale(a, n):
+    """Derivatives of log Gamma(a s + n) - log Gamma(a s) in log s, at s = 1."""
+    first = a * (digamma(a + n) - digamma(a))
+    return first, first + a**2 * (polygamma(1, a + n) - polygamma(1, a))
 
 
 class Learner:
