@@ -1,5 +1,7 @@
 """The fits of ConsensusTopics: their seeds and documents, topics, proportions of members, and draws."""
 
+from inspect import signature
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -13,6 +15,7 @@ from sklda._inference.consensus import mixture
 from sklda._inference.corpus import Corpus
 from sklda._inference.distances import jensen_shannon_pairs
 from sklda._inference.warn import warn
+from sklda._labels import as_list
 
 # Jensen-Shannon distance of topics that are equal up to rounding.
 _EQUAL = 1e-3
@@ -41,6 +44,17 @@ def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
 def fitted(estimator, X, metadata):
     """The estimator after its fit, in a process of its own."""
     return estimator.fit(X, **metadata)
+
+
+def metadata_of_transform(estimator, metadata):
+    """Those of the arguments of a fit that its `transform` takes too, for all documents."""
+    taken = signature(estimator.transform).parameters
+    found = {name: value for name, value in metadata.items() if name in taken and value is not None}
+    if "collections" in found and hasattr(estimator, "collections_"):
+        # A sample of the documents may lack a small collection, which this fit does not know.
+        known = set(estimator.collections_.tolist())
+        found["collections"] = [label if label in known else None for label in as_list(found["collections"])]
+    return found
 
 
 def topics_of(estimator):

@@ -189,6 +189,9 @@ class CovariateMethods(BaseLDA):
             raise ValueError("covariates has values so large that the prior of a document is not a number.")
         return np.exp(np.clip(found, LOWEST, HIGHEST))
 
+    def _prior_of_training(self):
+        return self._prior_of(self._columns_)
+
     def _doc_prior(self, corpus, covariates=None):
         if covariates is None:
             return super()._doc_prior(corpus)

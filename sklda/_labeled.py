@@ -397,6 +397,11 @@ class LabeledLDA(LabelClassifier):
         """Posterior standard deviations of the proportions given the labels, (n_documents, n_labels + n_shared)."""
         return self._doc_label_std_.toarray()
 
+    def _prior_of_training(self):
+        alpha = self.doc_label_.copy()
+        alpha.data = self._training_prior_[alpha.indices]
+        return alpha.toarray()
+
     def _sample_posterior(self, n_samples, seed):
         kind, arguments = self._kept_chain_
         return sample_parameters(kind(*arguments), self.topic_word_prior_, n_samples, seed)

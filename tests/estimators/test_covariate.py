@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 
-from sklda import CompoundLDA, CovariateLDA, GibbsLDA
+from sklda import CompoundLDA, CovariateLDA, GibbsLDA, metrics
 from sklda.inspection import document_table, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
 
@@ -120,7 +120,10 @@ def test_categories_have_the_mixtures_of_compound_lda():
 def test_effects_on_proportions_are_not_attenuated(fitted):
     table = topic_effects(X, fitted, Z, random_state=0)
     assert table["attenuation"][0] == 1
-    assert topic_effects(X, fitted, np.sqrt(YEAR), random_state=0)["attenuation"][0] < 1
+    # It is a mean over the documents, each with its own alpha.
+    lengths, alpha = X.sum(axis=1), fitted.document_prior(Z).sum(axis=1)
+    found = topic_effects(X, fitted, np.sqrt(YEAR), random_state=0)["attenuation"][0]
+    assert_allclose(found, (lengths / (lengths + alpha)).mean())
 
 
 def test_the_learnt_eta_and_given_priors():
@@ -243,8 +246,34 @@ def test_functions_that_take_collections_refuse_them(fitted):
     ):
         with pytest.raises(TypeError, match="CovariateLDA has no collections"):
             ask()
-    for documents in (X, X[:2]):
-        assert len(token_topics(documents, fitted, document=0))
+    assert len(token_topics(X, fitted, document=0))
+    with pytest.warns(UserWarning, match="the documents have the mean covariates of the CovariateLDA"):
+        assert len(token_topics(X[:2], fitted, document=0))
+
+
+def test_scores_take_the_covariates_or_refuse(fitted):
+    arrays = fitted.topic_word_, fitted.document_prior(Z)
+    for score, options in [
+        (metrics.held_out_log_likelihood, {"n_temperatures": 5, "random_state": 0}),
+        (lambda *args, **known: metrics.predictive_perplexity(X, *args, **known), {"n_sweeps": 3, "random_state": 0}),
+    ]:
+        assert_array_equal(score(X, fitted, covariates=Z, **options), score(X, arrays, **options))
+        with pytest.raises(TypeError, match="arrays have no covariates"):
+            score(X, arrays, covariates=Z)
+        with pytest.raises(TypeError, match="GibbsLDA has no covariates"):
+            score(X, GibbsLDA(2, max_iter=2).fit(X), covariates=Z)
+    scorer = metrics.make_held_out_scorer(n_temperatures=5)
+    assert scorer(fitted, X, covariates=Z) == scorer(arrays, X)
+    for call in (
+        lambda: metrics.held_out_log_likelihood(X, fitted),
+        lambda: metrics.predictive_perplexity(X, X, fitted),
+        lambda: metrics.compare_topic_models(X, fitted, arrays),
+        lambda: scorer(fitted, X),
+    ):
+        with pytest.raises(TypeError, match=r"alpha of a document depends on its covariates: give the pair"):
+            call()
+    with pytest.raises(TypeError, match="CovariateLDA has covariates of documents, which this score does not know"):
+        metrics.leave_one_out_score(X, fitted, n_draws=10)
 
 
 @pytest.mark.parametrize(
