@@ -146,7 +146,7 @@ default=None
     topic_count_posterior_recycled_ : ndarray of shape (n_counts,)
         p(T | w) from all estimates that were made, those of rejected proposals included.
     acceptance_rate_ : float
-        Share of proposals accepted.
+        Share of proposals accepted; NaN without any.
     longest_stay_ : int
         The most proposals in a row that were rejected.
     components_, topic_word_, doc_topic_, doc_topic_std_, topic_share_, topic_share_std_, topic_assignments_
@@ -344,15 +344,16 @@ sampler_
         return {
             "topic_count_trace_": trace.counts,
             "topic_count_posterior_recycled_": pmmh.recycled,
-            "acceptance_rate_": float(trace.accepted.mean()),
+            "acceptance_rate_": float(trace.accepted.mean()) if n_proposals else np.nan,
             "longest_stay_": trace.longest_stay,
         }
 
     def _warn(self, posterior, prior):
         """Warn if the estimates ended early, if the posterior is imprecise, or if its range may end too early."""
         if posterior.unfinished:
+            n = len(posterior.estimates)
             warn(
-                f"p(T | w) is that of the first {len(posterior.estimates)} estimates, because {posterior.unfinished}. "
+                f"p(T | w) is that of the first {n} estimate{'s' * (n > 1)}, because {posterior.unfinished}. "
                 "Its standard errors are larger than after a whole fit.",
                 ConvergenceWarning,
             )

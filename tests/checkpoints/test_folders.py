@@ -195,11 +195,15 @@ def test_ctrl_c(saves, folder, corpus, whole, same_fit):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("at", [3, 5], ids=["in the runs", "in the last sweeps"])
-def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, at):
-    whole = topic_count()().fit(corpus)
+@pytest.mark.parametrize(
+    "options, at",
+    [({}, 3), ({}, 5), ({"method": "pmmh", "n_proposals": 8}, 5)],
+    ids=["in the runs", "in the last sweeps", "in proposals"],
+)
+def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, options, at):
+    whole = topic_count(**options)().fit(corpus)
     saves.interrupted, saves.error = at, KeyboardInterrupt
-    lda = saved_in(folder, topic_count()).fit(corpus)
+    lda = saved_in(folder, topic_count(**options)).fit(corpus)
     assert lda.n_sweeps_ < whole.n_sweeps_
     assert "fitted" not in files(folder)
     assert same_fit(TopicCountLDA.resume(folder, corpus).set_callbacks(), whole)
