@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from sklda._inference.consensus import SAME_TOPIC
 from sklda._inference.corpus import Corpus
-from sklda._inference.diagnostics import diagnose
+from sklda._inference.diagnostics import diagnose, std_of_proportions
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
 from sklda._inference.sampling.draws import (
@@ -197,7 +197,8 @@ class ChainResults:
         }
         shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders(), strict=True)]
         means, variances = [each.mean(axis=0) for each in shares], [variance_of_draws(each) for each in shares]
-        found |= {"topic_share_": means[self.best], "topic_share_std_": np.sqrt(total_variance(means, variances))}
+        found["topic_share_"] = means[self.best]
+        found["topic_share_std_"] = std_of_proportions(total_variance(means, variances))
         if self.matches:
             nearest = np.array([distances for _, distances in self.matches.values()])
             found["topic_stability_"] = 1 - nearest.mean(axis=0)

@@ -13,6 +13,7 @@ from sklda._inference import random
 from sklda._inference.arguments import distributions
 from sklda._inference.consensus import mixture
 from sklda._inference.corpus import Corpus
+from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.distances import jensen_shannon_pairs
 from sklda._inference.warn import warn
 from sklda._labels import as_list
@@ -90,7 +91,7 @@ def summed(theta, members, fit):
 
 
 def mean_and_std(by_fit):
-    return np.mean(by_fit, axis=0), np.std(by_fit, axis=0, ddof=1)
+    return np.mean(by_fit, axis=0), std_of_proportions(np.var(by_fit, axis=0, ddof=1))
 
 
 def draws_from_fits(estimators, members, shares, n_samples, seed):

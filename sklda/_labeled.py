@@ -19,7 +19,7 @@ from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._gibbs import GibbsLDA
 from sklda._inference import random
-from sklda._inference.diagnostics import diagnose
+from sklda._inference.diagnostics import diagnose, std_of_proportions
 from sklda._inference.labels.chain import LabelChain, Plan
 from sklda._inference.labels.dependency import SAMPLERS
 from sklda._inference.labels.fitting import LabelMeans, sample_parameters
@@ -339,7 +339,7 @@ class LabeledLDA(LabelClassifier):
             "doc_label_": means.theta(chain),
             "_doc_label_std_": means.theta_std(chain),
             "topic_share_": totals / totals.sum(),
-            "topic_share_std_": np.sqrt(variance_of_draws(means.shares)),
+            "topic_share_std_": std_of_proportions(variance_of_draws(means.shares)),
             "n_draws_": len(means.shares),
             "topic_assignments_": chain.topics(),
             "log_joint_trace_": traces["log_joint"],

@@ -23,6 +23,7 @@ from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._inference.consensus import SAME_TOPIC, consensus_of
 from sklda._inference.corpus import count_tokens
+from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
 from sklda._inference.sampling.draws import variance_of_draws
@@ -272,7 +273,7 @@ def _of_chains(model, sums):
         "_chain_means_": [None if c == best else each.means for c, each in enumerate(own)],
     }
     means, variances = [each.shares.mean(axis=0) for each in own], [variance_of_draws(each.shares) for each in own]
-    found["topic_share_std_"] = np.sqrt(total_variance(means, variances))
+    found["topic_share_std_"] = std_of_proportions(total_variance(means, variances))
     if len(own) > 1:
         topics = found["components_"] / found["components_"].sum(axis=1, keepdims=True, dtype=np.float64)
         others = [each.means.topic_word for c, each in enumerate(own) if c != best]
@@ -343,7 +344,7 @@ def _merged_compound(model, sums):
     else:
         found |= _of_chains(model, sums)
         if len(found["collection_topic_draws_"]) > 1:
-            found["collection_topic_std_"] = found["collection_topic_draws_"].std(axis=0, ddof=1)
+            found["collection_topic_std_"] = std_of_proportions(variance_of_draws(found["collection_topic_draws_"]))
     merged.__dict__.update(found)
     return merged
 
