@@ -17,11 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._checkpoints import refuse_copies
 from sklda._consensus_fits import (
+    check_memory_of_fits,
     draws_from_fits,
     fingerprint,
     fitted,
     mean_and_std,
     metadata_of_transform,
+    share_corpus,
     summed,
     tasks_of,
     topics_of,
@@ -204,7 +206,10 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
         plan = self.n_fits, self.resample, random.seed_sequence(self.random_state)
         metadata = self._routed("fit", metadata).fit
         tasks = tasks_of(estimator, data, np.flatnonzero(lengths), metadata, *plan)
+        n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
+        check_memory_of_fits(estimator, self.n_fits, n_tokens)
         estimators = Parallel(n_jobs=self.n_jobs)(delayed(fitted)(*task) for task in tasks)
+        share_corpus(estimators)
         topics = [topics_of(each) for each in estimators]
         theta = [self._training_proportions(each, data, metadata) for each in estimators]
         shares = [lengths @ each / lengths.sum() for each in theta]

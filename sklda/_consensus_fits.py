@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
 from sklda._inference import random
-from sklda._inference.arguments import distributions
+from sklda._inference.arguments import check_memory, distributions
 from sklda._inference.consensus import mixture
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import std_of_proportions
@@ -45,6 +45,23 @@ def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
 def fitted(estimator, X, metadata):
     """The estimator after its fit, in a process of its own."""
     return estimator.fit(X, **metadata)
+
+
+def check_memory_of_fits(estimator, n_fits, n_tokens):
+    """Refuse fits that are certainly too large for the memory: each keeps the topics of all its tokens in its draws."""
+    n_draws = estimator.get_params(deep=False).get("n_draws")
+    if n_draws is not None:
+        # Four bytes for the topics of the last draw, and one at least for every other draw.
+        needs = f"{n_fits} fits of {n_tokens:.0f} tokens keep at least"
+        check_memory(n_fits * n_tokens * (4 + n_draws), needs, "Use fewer fits, or a smaller n_draws.")
+
+
+def share_corpus(estimators):
+    """Let the fits of the same documents have one corpus."""
+    corpora = {}
+    for each in estimators:
+        if "_corpus_" in vars(each):
+            each._corpus_ = corpora.setdefault(each._corpus_.fingerprint, each._corpus_)
 
 
 def metadata_of_transform(estimator, metadata):

@@ -250,7 +250,10 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
         if continues:
             self._check_unchanged(corpus, design, columns)
         model, priors, first_eta = self._settings(corpus, standardised, continues)
-        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, self.n_chains, self.n_draws)
+        # alpha has a row for each document after the first draw of the coefficients; twice while it changes.
+        n_alphas = self.n_chains + 1 if len(model.rows) > 1 else 0
+        kept = self.n_chains, self.n_draws, n_alphas
+        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
         if continues:
             chains = [CovariateChain(corpus, priors, state, model) for state in self._chain_states_]
             fold_in_seed = self._fold_in_seed_

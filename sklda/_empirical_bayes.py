@@ -261,13 +261,13 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     def _fit(self, corpus, data):
         per_topic = self._checked_per_topic()
-        reserved = reserve_memory(corpus, self.n_components)
         given = (1.0 / self.n_components if h is None else h for h in (self.doc_topic_prior, self.topic_word_prior))
         priors = Priors.make(*given, self.n_components, corpus.n_features)
         functionals = self._checked_functionals()
         region = self._checked_region()
         given = self.n_tuning, self.max_iter, self.n_chains
         n_tuning, max_iter, n_chains = run_lengths(self.method, corpus.n_tokens, *given)
+        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, n_chains, self.n_draws)
         settings = Settings(
             n_tuning=n_tuning,
             max_iter=max_iter,

@@ -21,7 +21,7 @@ from sklda._inference.evidence.estimates import METHODS, UNBIASED
 from sklda._inference.sampling import point_estimates
 from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
 from sklda._inference.topic_count.pmmh import PMMH
-from sklda._inference.topic_count.posterior import sample_models
+from sklda._inference.topic_count.posterior import LAST_SWEEPS, sample_models
 from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.runs import EvidenceSettings
 from sklda._inference.topic_count.scan import Scan
@@ -253,7 +253,9 @@ sampler_
         prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
         rule = self._prior_rule(corpus)
         self._check_evidence()
-        reserved = point_estimates.reserve_memory(corpus, min(prior.up_to(LARGEST)))
+        # Those of the fewest topics: more are possible, and do not have to be fitted.
+        kept = 0, np.float32, self.n_chains, LAST_SWEEPS // 10
+        reserved = point_estimates.reserve_memory(corpus, min(prior.up_to(LARGEST)), *kept)
         seed = random.seed_sequence(self.random_state)
         progress = Progress(self, data, fitted_attributes=dict)
         common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
