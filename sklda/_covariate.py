@@ -30,6 +30,8 @@ from sklda._inference.types import Seed
 
 # Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
 _SIGMA = (1e-6, 1e3)
+# The largest value of a covariate, and one over its smallest standard deviation.
+_LARGEST_VALUE = 1e100
 # Parameters that must not change before a warm start, because the draws of a chain depend on them.
 _SETTINGS = ("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors", "burn_in")
 
@@ -337,16 +339,18 @@ def _standardise(columns, design):
     """Means and standard deviations of columns, and the standardised columns."""
     if not columns.shape[1]:
         return np.zeros(0), np.zeros(0), columns
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         mean, std = columns.mean(axis=0), columns.std(axis=0)
         # Of a constant the standard deviation is zero but for rounding.
         constant = np.ptp(columns, axis=0) == 0
-        standardised = np.where(constant, 0.0, (columns - mean) / np.where(constant, 1.0, std))
-    bad = ~np.isfinite(standardised).all(axis=0)
+    # Squares of the values and of their coefficients are summed.
+    bad = (np.abs(columns).max(axis=0) > _LARGEST_VALUE) | (~constant & ~(std >= 1 / _LARGEST_VALUE))
     if bad.any():
         raise ValueError(
-            f"the term {design.terms[int(np.argmax(bad))]!r} has values too large or too small: change its unit."
+            f"the term {design.terms[int(np.argmax(bad))]!r} has values too large or too small: change its unit. No "
+            f"value must exceed {_LARGEST_VALUE:g}, nor their standard deviation be below {1 / _LARGEST_VALUE:g}."
         )
+    standardised = np.where(constant, 0.0, (columns - mean) / np.where(constant, 1.0, std))
     return mean, np.where(constant, 0.0, std), standardised
 
 

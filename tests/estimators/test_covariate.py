@@ -78,7 +78,7 @@ def test_covariates_help_to_predict_words(fitted):
     assert_allclose(fitted.perplexity(X, covariates=Z), np.exp(-fitted.score(X, covariates=Z)))
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e6])
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e6, 1e-90, 1e90])
 def test_results_do_not_depend_on_the_unit(unit):
     one, other = (make(max_iter=30).fit(X, covariates=YEAR * factor) for factor in (1.0, unit))
     assert_allclose(other.coef_ * unit, one.coef_, rtol=1e-5)
@@ -187,7 +187,9 @@ def test_metadata_routing():
         ("year", TypeError, "array or a data frame"),
         (np.where(np.arange(D) == 7, np.nan, YEAR), ValueError, "document 7 is nan"),
         (np.zeros((D, 0)), ValueError, "no column"),
+        *((YEAR * unit, ValueError, "'x0' has values too large or too small") for unit in (1e300, 1e151, 1e98, 1e-101)),
         (np.where(YEAR > 2005, 1e308, -1e308), ValueError, "'x0' has values too large or too small"),
+        (np.where(YEAR > 2005, 1e-300, 0), ValueError, "'x0' has values too large or too small"),
         ({"a": YEAR, "b": [None] * D}, ValueError, "'b' of document 0 is missing"),
         (YEAR.astype(int).astype("M8[Y]"), TypeError, "datetime64"),
     ],
