@@ -27,6 +27,7 @@ from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
 from sklda._inference.types import Seed
+from sklda._inference.warn import warn
 
 # Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
 _SIGMA = (1e-6, 1e3)
@@ -162,7 +163,7 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
     UserWarning
-        If a category has more than 10 levels, most of which one document has.
+        If a category has more than 10 levels, most of which one document has, or if there are no covariates.
 
     See Also
     --------
@@ -256,6 +257,8 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
         n_alphas = self.n_chains + 1 if len(model.rows) > 1 else 0
         kept = self.n_chains, self.n_draws, n_alphas
         reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
+        if design is None:
+            self._warn_of_no_covariates(data["y"])
         if continues:
             chains = [CovariateChain(corpus, priors, state, model) for state in self._chain_states_]
             fold_in_seed = self._fold_in_seed_
@@ -284,6 +287,16 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
         results = ChainResults(self, chains)
         results.warn_of_disagreement()
         return known | _attributes(self, mean, std, chains, results)
+
+    def _warn_of_no_covariates(self, y):
+        warn(
+            "CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. "
+            + (
+                "Give them with fit(X, covariates=...)."
+                if y is None
+                else "It does not use y: call fit(X, covariates=y)."
+            )
+        )
 
     def _settings(self, corpus, standardised, continues):
         """The model, eta as `Priors`, and the first value of an eta that is learnt."""

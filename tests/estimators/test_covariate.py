@@ -98,6 +98,7 @@ def test_frames_dicts_and_columns_are_the_same():
     assert_array_equal(first.document_prior(other), first.document_prior(Z))
 
 
+@pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 def test_without_covariates_alpha_is_that_of_lda():
     lda = make(max_iter=300).fit(X)
     assert lda.coef_.shape == (K, 0) and lda.coef_draws_.shape[1:] == (K, 0)
@@ -134,7 +135,10 @@ def test_the_learnt_eta_and_given_priors():
     assert small.topic_word_prior_ == 0.1
     given = make(coef_scale=1e-6, doc_topic_prior=[0.5, 0.2, 0.1], max_iter=20).fit(X, covariates=YEAR)
     assert given.coef_scale_ == 1e-6 and (np.abs(given.coef_ * YEAR.std()) < 1e-4).all()
-    assert np.ndim(CovariateLDA(K, topic_word_prior=np.full(V, 0.1), max_iter=5).fit(X).topic_word_prior_) == 1
+    assert (
+        np.ndim(CovariateLDA(K, topic_word_prior=np.full(V, 0.1), max_iter=5).fit(X, covariates=YEAR).topic_word_prior_)
+        == 1
+    )
 
 
 def test_warm_start_is_one_longer_fit():
@@ -178,6 +182,12 @@ def test_metadata_routing():
         assert np.isfinite(found["test_score"]).all()
         search = GridSearchCV(pipeline, {"covariatelda__n_components": [1, 3]}, cv=3)
         assert search.fit(TEXTS, covariates=YEAR).best_params_ == {"covariatelda__n_components": 3}
+
+
+def test_no_covariates_are_named():
+    for y, message in ((None, r"Give them with fit\(X, covariates=...\)"), (YEAR, r"call fit\(X, covariates=y\)")):
+        with pytest.warns(UserWarning, match=f"CovariateLDA has no covariates, .*{message}"):
+            make(max_iter=2).fit(X, y)
 
 
 @pytest.mark.parametrize(
