@@ -148,6 +148,10 @@ class BaseLDA(CheckpointMixin, SavedMixin, TopicNamesMixin, TransformerMixin, Ca
         prior = check_prior(self.doc_topic_prior_, "doc_topic_prior_", {"one per topic": (K,)})
         return np.broadcast_to(prior, (1, K)).copy()
 
+    def _prior_of_training(self):
+        """alpha of the documents of the fit, (1 or n_documents, n_components); 0 for topics that a document lacks."""
+        return self._doc_prior(None)
+
     def _components(self):
         """`components_`, which may have been replaced since the fit."""
         return check_components(self.components_, type(self).__name__, self.n_features_in_)

@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from sklda._inference.consensus import SAME_TOPIC
 from sklda._inference.corpus import Corpus
-from sklda._inference.diagnostics import diagnose
+from sklda._inference.diagnostics import diagnose, std_of_proportions
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
 from sklda._inference.sampling.draws import (
@@ -210,7 +210,7 @@ class ChainResults:
         }
         shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders(), strict=True)]
         found["topic_share_"] = shares[self.best].mean(axis=0)
-        found["topic_share_std_"] = np.sqrt(variance_around_mean(shares))
+        found["topic_share_std_"] = std_of_proportions(variance_around_mean(shares))
         if self.matches:
             nearest = np.array([distances for _, distances in self.matches.values()])
             found["topic_stability_"] = 1 - nearest.mean(axis=0)

@@ -16,6 +16,7 @@ from sklda._callbacks import with_callbacks
 from sklda._fitting import all_or_nothing
 from sklda._inference import journal
 from sklda._inference.types import Counts
+from sklda._inference.warn import warn
 from sklda._persistence import without_dask
 from sklda.callbacks import Checkpoint, check_samples
 
@@ -58,12 +59,14 @@ class CheckpointMixin:
         Raises
         ------
         ValueError
-            If the folder has no checkpoint, or one of another X, of another estimator or of another version of sklda.
+            If the folder has no checkpoint, or one of another X or of another estimator. If another version of sklda
+            has begun the fit, and it has not ended.
 
         Warns
         -----
         UserWarning
-            If a file is damaged. Then an earlier state is used.
+            If a file is damaged. Then an earlier state is used. If the fit was begun with another version of NumPy or
+            SciPy.
         """
         folder, corpus = Path(path).absolute(), cls._read(X)  # type: ignore[attr-defined]
         facts = _facts(folder, cls, corpus)
@@ -130,7 +133,7 @@ def _make(folder, estimator, corpus, given, every):
     for attribute in _OF_CALLBACKS:
         vars(bare).pop(attribute, None)
     facts = {
-        "sklda": version("sklda"),
+        **_versions(),
         "estimator": name,
         "every": every,
         "shape": [corpus.n_documents, corpus.n_features],
@@ -166,7 +169,9 @@ def _facts(folder, cls, corpus):
         raise ValueError(
             f"{folder} has no checkpoint that can be read: give the folder of a Checkpoint, or fit again."
         ) from None
-    if facts["format"] != journal.FORMAT:
+    # The results of another release may belong to other calls. Those of a fit that has ended do not.
+    changed = facts["sklda"] != version("sklda") and not (folder / "fitted").exists()
+    if facts["format"] != journal.FORMAT or changed:
         raise ValueError(
             f"the checkpoint {folder} was made by sklda {facts['sklda']}, and sklda {version('sklda')} cannot continue "
             f"it: continue it with sklda {facts['sklda']}, or fit again."
@@ -180,7 +185,22 @@ def _facts(folder, cls, corpus):
             f"{folder} is the checkpoint of a fit on another X, of shape {tuple(facts['shape'])}; this X has shape "
             f"{tuple(shape)}. Give the X of the fit."
         )
+    _warn_of_versions(folder, facts)
     return facts
+
+
+def _versions():
+    return {name: version(name) for name in ("sklda", "numpy", "scipy")}
+
+
+def _warn_of_versions(folder, facts):
+    """Warn if random numbers and rounding may not be those of the fit so far."""
+    others = [f"{name} {facts[name]}" for name, now in _versions().items() if facts.get(name, now) != now]
+    if others and not (folder / "fitted").exists():
+        warn(
+            f"the fit in {folder} was begun with {' and '.join(others)}, and goes on with other versions. Its draws "
+            "can differ from those without the interruption; they are as correct."
+        )
 
 
 def _names_of_subclasses(cls):

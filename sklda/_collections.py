@@ -190,6 +190,9 @@ class CollectionLDA(BaseLDA):
                 )
         return document_prior(self.doc_concentration_, mixtures[[index[label] for label in labels]])
 
+    def _prior_of_training(self):
+        return document_prior(self.doc_concentration_, self.collection_topic_)[self._model_.collections]
+
     def _doc_prior(self, corpus, collections=None):
         if collections is None:
             return super()._doc_prior(corpus)

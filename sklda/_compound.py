@@ -360,7 +360,10 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
             earlier=(self._model_, self._chain_states_) if continues else None,
         )
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
-        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, self.n_chains, self.n_draws)
+        # alpha has a row for each document, twice while it changes; an ascent and its state have the proportions.
+        n_alphas = 1 + self.n_chains * (2 if self.method == "variational" else 1)
+        kept = self.n_chains, self.n_draws, n_alphas
+        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
         if continues:
             chains, fold_in_seed = driver.continued(corpus, priors, model, self._chain_states_), self._fold_in_seed_
         else:

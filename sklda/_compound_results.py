@@ -4,6 +4,7 @@ import numpy as np
 
 from sklda._chain_results import total_variance
 from sklda._inference.compound.hdp_chain import RECORDED
+from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
 from sklda._inference.warn import warn
 
@@ -34,7 +35,7 @@ def mixture_attributes(chains, results):
     draws = [pi for _, each in ordered for pi in each]
     return {
         "collection_topic_": means[results.best],
-        "collection_topic_std_": np.sqrt(total_variance(means, np.square(stds))),
+        "collection_topic_std_": std_of_proportions(total_variance(means, np.square(stds))),
         "collection_topic_draws_": np.array(draws).reshape(-1, *means[0].shape),
     }
 

@@ -17,10 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._checkpoints import refuse_copies
 from sklda._consensus_fits import (
+    check_memory_of_fits,
     draws_from_fits,
     fingerprint,
     fitted,
     mean_and_std,
+    metadata_of_transform,
+    share_corpus,
     summed,
     tasks_of,
     topics_of,
@@ -201,10 +204,14 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
         data = X if hasattr(X, "iloc") else counts
         estimator = GibbsLDA() if self.estimator is None else self.estimator
         plan = self.n_fits, self.resample, random.seed_sequence(self.random_state)
-        tasks = tasks_of(estimator, data, np.flatnonzero(lengths), self._routed("fit", metadata).fit, *plan)
+        metadata = self._routed("fit", metadata).fit
+        tasks = tasks_of(estimator, data, np.flatnonzero(lengths), metadata, *plan)
+        n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
+        check_memory_of_fits(estimator, self.n_fits, n_tokens)
         estimators = Parallel(n_jobs=self.n_jobs)(delayed(fitted)(*task) for task in tasks)
+        share_corpus(estimators)
         topics = [topics_of(each) for each in estimators]
-        theta = [self._training_proportions(each, data) for each in estimators]
+        theta = [self._training_proportions(each, data, metadata) for each in estimators]
         shares = [lengths @ each / lengths.sum() for each in theta]
         found = find_consensus(topics, shares, self.min_prevalence)
         warn_of_poor_fits(topics, found, self.min_prevalence)
@@ -381,10 +388,12 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
         router = MetadataRouter(owner=self).add_self_request(self)
         return router.add(estimator=GibbsLDA() if self.estimator is None else self.estimator, method_mapping=mapping)
 
-    def _training_proportions(self, estimator, X):
+    def _training_proportions(self, estimator, X, metadata):
         """theta of all documents by one of the fits."""
         known = getattr(estimator, "doc_topic_", None) if self.resample is None else None
-        return np.asarray(known, dtype=np.float64) if known is not None else topic_proportions(estimator, X)
+        if known is not None:
+            return np.asarray(known, dtype=np.float64)
+        return topic_proportions(estimator, X, **metadata_of_transform(estimator, metadata))
 
     @property
     def _n_features_out(self):

@@ -1,5 +1,7 @@
 """The fits of ConsensusTopics: their seeds and documents, topics, proportions of members, and draws."""
 
+from inspect import signature
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -8,11 +10,13 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
 from sklda._inference import random
-from sklda._inference.arguments import distributions
+from sklda._inference.arguments import check_memory, distributions
 from sklda._inference.consensus import mixture
 from sklda._inference.corpus import Corpus
+from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.distances import jensen_shannon_pairs
 from sklda._inference.warn import warn
+from sklda._labels import as_list
 
 # Jensen-Shannon distance of topics that are equal up to rounding.
 _EQUAL = 1e-3
@@ -41,6 +45,34 @@ def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
 def fitted(estimator, X, metadata):
     """The estimator after its fit, in a process of its own."""
     return estimator.fit(X, **metadata)
+
+
+def check_memory_of_fits(estimator, n_fits, n_tokens):
+    """Refuse fits that are certainly too large for the memory: each keeps the topics of all its tokens in its draws."""
+    n_draws = estimator.get_params(deep=False).get("n_draws")
+    if n_draws is not None:
+        # Four bytes for the topics of the last draw, and one at least for every other draw.
+        needs = f"{n_fits} fits of {n_tokens:.0f} tokens keep at least"
+        check_memory(n_fits * n_tokens * (4 + n_draws), needs, "Use fewer fits, or a smaller n_draws.")
+
+
+def share_corpus(estimators):
+    """Let the fits of the same documents have one corpus."""
+    corpora = {}
+    for each in estimators:
+        if "_corpus_" in vars(each):
+            each._corpus_ = corpora.setdefault(each._corpus_.fingerprint, each._corpus_)
+
+
+def metadata_of_transform(estimator, metadata):
+    """Those of the arguments of a fit that its `transform` takes too, for all documents."""
+    taken = signature(estimator.transform).parameters
+    found = {name: value for name, value in metadata.items() if name in taken and value is not None}
+    if "collections" in found and hasattr(estimator, "collections_"):
+        # A sample of the documents may lack a small collection, which this fit does not know.
+        known = set(estimator.collections_.tolist())
+        found["collections"] = [label if label in known else None for label in as_list(found["collections"])]
+    return found
 
 
 def topics_of(estimator):
@@ -76,7 +108,7 @@ def summed(theta, members, fit):
 
 
 def mean_and_std(by_fit):
-    return np.mean(by_fit, axis=0), np.std(by_fit, axis=0, ddof=1)
+    return np.mean(by_fit, axis=0), std_of_proportions(np.var(by_fit, axis=0, ddof=1))
 
 
 def draws_from_fits(estimators, members, shares, n_samples, seed):

@@ -27,9 +27,12 @@ from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import KINDS, LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
 from sklda._inference.types import Seed
+from sklda._inference.warn import warn
 
 # Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
 _SIGMA = (1e-6, 1e3)
+# The largest value of a covariate, and one over its smallest standard deviation.
+_LARGEST_VALUE = 1e100
 # Parameters that must not change before a warm start, because the draws of a chain depend on them.
 _SETTINGS = ("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors", "burn_in")
 
@@ -160,7 +163,7 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
     UserWarning
-        If a category has more than 10 levels, most of which one document has.
+        If a category has more than 10 levels, most of which one document has, or if there are no covariates.
 
     See Also
     --------
@@ -250,7 +253,12 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
         if continues:
             self._check_unchanged(corpus, design, columns)
         model, priors, first_eta = self._settings(corpus, standardised, continues)
-        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, self.n_chains, self.n_draws)
+        # alpha has a row for each document after the first draw of the coefficients; twice while it changes.
+        n_alphas = self.n_chains + 1 if len(model.rows) > 1 else 0
+        kept = self.n_chains, self.n_draws, n_alphas
+        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
+        if design is None:
+            self._warn_of_no_covariates(data["y"])
         if continues:
             chains = [CovariateChain(corpus, priors, state, model) for state in self._chain_states_]
             fold_in_seed = self._fold_in_seed_
@@ -279,6 +287,16 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
         results = ChainResults(self, chains)
         results.warn_of_disagreement()
         return known | _attributes(self, mean, std, chains, results)
+
+    def _warn_of_no_covariates(self, y):
+        warn(
+            "CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. "
+            + (
+                "Give them with fit(X, covariates=...)."
+                if y is None
+                else "It does not use y: call fit(X, covariates=y)."
+            )
+        )
 
     def _settings(self, corpus, standardised, continues):
         """The model, eta as `Priors`, and the first value of an eta that is learnt."""
@@ -334,16 +352,18 @@ def _standardise(columns, design):
     """Means and standard deviations of columns, and the standardised columns."""
     if not columns.shape[1]:
         return np.zeros(0), np.zeros(0), columns
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         mean, std = columns.mean(axis=0), columns.std(axis=0)
         # Of a constant the standard deviation is zero but for rounding.
         constant = np.ptp(columns, axis=0) == 0
-        standardised = np.where(constant, 0.0, (columns - mean) / np.where(constant, 1.0, std))
-    bad = ~np.isfinite(standardised).all(axis=0)
+    # Squares of the values and of their coefficients are summed.
+    bad = (np.abs(columns).max(axis=0) > _LARGEST_VALUE) | (~constant & ~(std >= 1 / _LARGEST_VALUE))
     if bad.any():
         raise ValueError(
-            f"the term {design.terms[int(np.argmax(bad))]!r} has values too large or too small: change its unit."
+            f"the term {design.terms[int(np.argmax(bad))]!r} has values too large or too small: change its unit. No "
+            f"value must exceed {_LARGEST_VALUE:g}, nor their standard deviation be below {1 / _LARGEST_VALUE:g}."
         )
+    standardised = np.where(constant, 0.0, (columns - mean) / np.where(constant, 1.0, std))
     return mean, np.where(constant, 0.0, std), standardised
 
 

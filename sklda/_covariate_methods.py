@@ -33,10 +33,10 @@ class CovariateMethods(BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         y : None
-            Not used.
+            Not used. If y is given without `covariates`, the warning says so.
         covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
             Numbers, or texts and other labels for categories. A category has a column for each level but the first in
-            order, its base. None: no covariates; the prior of theta has an alpha for each topic.
+            order, its base. None: the prior of theta has an alpha for each topic, with a UserWarning.
 
         Returns
         -------
@@ -188,6 +188,9 @@ class CovariateMethods(BaseLDA):
         if np.isnan(found).any():
             raise ValueError("covariates has values so large that the prior of a document is not a number.")
         return np.exp(np.clip(found, LOWEST, HIGHEST))
+
+    def _prior_of_training(self):
+        return self._prior_of(self._columns_)
 
     def _doc_prior(self, corpus, covariates=None):
         if covariates is None:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 from sklda._callbacks import Progress, described
 from sklda._inference import random
 from sklda._inference.cluster.chain import ClusterChain
-from sklda._inference.diagnostics import diagnose
+from sklda._inference.diagnostics import diagnose, std_of_proportions
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._inference.sampling.draws import variance_around_mean
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains, traces_of
@@ -99,7 +99,7 @@ def attributes(estimator, chains):
         "best_chain_": 0,
         "sampler_": chain.sampler,
         "topic_share_": shares.mean(axis=0),
-        "topic_share_std_": np.sqrt(variance_around_mean([shares])),
+        "topic_share_std_": std_of_proportions(variance_around_mean([shares])),
         "doc_topic_": on_workers(chain.corpus, "doc_topic", columns, np.float32),
         "doc_topic_std_": on_workers(chain.corpus, "doc_topic_std", columns, np.float32),
         "topic_assignments_": on_workers(chain.corpus, "topics", (), np.int32),

@@ -67,15 +67,16 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         Sweeps of each chain at the maximum at the end, and to tune serial tempering. At most a quarter of `max_iter`.
         None: 67,000 divided by the square root of the number of tokens, between 40 and 200.
     max_iter : int, default=None
-        Largest number of sweeps of each chain, searches, weighing and the last sweeps included. A sweep of annealing
-        counts as one. For Gibbs-EM, the number of sweeps that learn h; for variational EM, the largest number of
-        M-steps. None: 3e8 divided by the number of tokens, or 1.2e8 with more than 60,000, between 1000 and 24,000. On
-        a grid it is between 400 and 5000, for the EM methods between 30 and 1000.
+        Largest number of sweeps of each chain, the last ones included. Those of searches and weighing count too,
+        divided by the number of chains. A sweep of annealing counts as one. For Gibbs-EM, the number of sweeps that
+        learn h; for variational EM, the largest number of M-steps. None: 3e8 divided by the number of tokens, or 1.2e8
+        with more than 60,000, between 1000 and 24,000. On a grid it is between 400 and 5000, for the EM methods between
+        30 and 1000.
     tol : float, default=0.25
         A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
         below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in
         different modes of the topic assignments, or the corpus has no topics to find. 0: it ends after `max_iter`
-        sweeps.
+        sweeps; those that no longer help to find the maximum are made there.
     grid_shape : (int, int), default=(11, 11)
         Number of values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has
         three more values between neighbours.
@@ -261,13 +262,13 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     def _fit(self, corpus, data):
         per_topic = self._checked_per_topic()
-        reserved = reserve_memory(corpus, self.n_components)
         given = (1.0 / self.n_components if h is None else h for h in (self.doc_topic_prior, self.topic_word_prior))
         priors = Priors.make(*given, self.n_components, corpus.n_features)
         functionals = self._checked_functionals()
         region = self._checked_region()
         given = self.n_tuning, self.max_iter, self.n_chains
         n_tuning, max_iter, n_chains = run_lengths(self.method, corpus.n_tokens, *given)
+        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, n_chains, self.n_draws)
         settings = Settings(
             n_tuning=n_tuning,
             max_iter=max_iter,

@@ -165,7 +165,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         For every quantity of `traces_`, after `n_burn_in_` sweeps: ``r_hat`` and ``n_effective`` of all chains
         together, ``r_hat_by_chain`` and ``n_effective_by_chain`` of each chain (Vehtari et al. 2021).
     n_burn_in_ : int
-        Number of sweeps of the burn-in of the longest chain: annealed sweeps and half of the others.
+        Number of sweeps of the longest burn-in of a chain: `burn_in`; None: the annealed sweeps and half of the others,
+        or as many as `tol` needed. At least one sweep of every chain follows.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
         log p(w, z | alpha, eta) after every sweep, in nats. If a callback ended a chain early, its remaining entries
         are NaN.

@@ -19,7 +19,7 @@ from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._gibbs import GibbsLDA
 from sklda._inference import random
-from sklda._inference.diagnostics import diagnose
+from sklda._inference.diagnostics import diagnose, std_of_proportions
 from sklda._inference.labels.chain import LabelChain, Plan
 from sklda._inference.labels.dependency import SAMPLERS
 from sklda._inference.labels.fitting import LabelMeans, sample_parameters
@@ -339,7 +339,7 @@ class LabeledLDA(LabelClassifier):
             "doc_label_": means.theta(chain),
             "_doc_label_std_": means.theta_std(chain),
             "topic_share_": totals / totals.sum(),
-            "topic_share_std_": np.sqrt(variance_around_mean([means.shares])),
+            "topic_share_std_": std_of_proportions(variance_around_mean([means.shares])),
             "n_draws_": len(means.shares),
             "topic_assignments_": chain.topics(),
             "log_joint_trace_": traces["log_joint"],
@@ -396,6 +396,11 @@ class LabeledLDA(LabelClassifier):
     def doc_topic_std_(self) -> np.ndarray:
         """Posterior standard deviations of the proportions given the labels, (n_documents, n_labels + n_shared)."""
         return self._doc_label_std_.toarray()
+
+    def _prior_of_training(self):
+        alpha = self.doc_label_.copy()
+        alpha.data = self._training_prior_[alpha.indices]
+        return alpha.toarray()
 
     def _sample_posterior(self, n_samples, seed):
         kind, arguments = self._kept_chain_

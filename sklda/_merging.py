@@ -22,9 +22,10 @@ from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
 from sklda._inference.consensus import SAME_TOPIC, consensus_of
 from sklda._inference.corpus import count_tokens
+from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
-from sklda._inference.sampling.draws import variance_around_mean
+from sklda._inference.sampling.draws import variance_around_mean, variance_of_draws
 from sklda._inference.sampling.matching import nearest_distances
 from sklda._inference.types import Model
 from sklda._labeled import LabeledLDA
@@ -270,7 +271,7 @@ def _of_chains(model, sums):
         "_chain_records_": [each.record for each in own],
         "_chain_means_": [None if c == best else each.means for c, each in enumerate(own)],
     }
-    found["topic_share_std_"] = np.sqrt(variance_around_mean([each.shares for each in own]))
+    found["topic_share_std_"] = std_of_proportions(variance_around_mean([each.shares for each in own]))
     if len(own) > 1:
         topics = found["components_"] / found["components_"].sum(axis=1, keepdims=True, dtype=np.float64)
         others = [each.means.topic_word for c, each in enumerate(own) if c != best]
@@ -341,7 +342,7 @@ def _merged_compound(model, sums):
     else:
         found |= _of_chains(model, sums)
         if len(found["collection_topic_draws_"]) > 1:
-            found["collection_topic_std_"] = found["collection_topic_draws_"].std(axis=0, ddof=1)
+            found["collection_topic_std_"] = std_of_proportions(variance_of_draws(found["collection_topic_draws_"]))
     merged.__dict__.update(found)
     return merged
 

@@ -21,7 +21,7 @@ from sklda._inference.evidence.estimates import METHODS, UNBIASED
 from sklda._inference.sampling import point_estimates
 from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
 from sklda._inference.topic_count.pmmh import PMMH
-from sklda._inference.topic_count.posterior import sample_models
+from sklda._inference.topic_count.posterior import LAST_SWEEPS, sample_models
 from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.runs import EvidenceSettings
 from sklda._inference.topic_count.scan import Scan
@@ -152,7 +152,7 @@ default=None
     topic_count_posterior_recycled_ : ndarray of shape (n_counts,)
         p(T | w) from all estimates that were made, those of rejected proposals included.
     acceptance_rate_ : float
-        Share of proposals accepted.
+        Share of proposals accepted; NaN without any.
     longest_stay_ : int
         The most proposals in a row that were rejected.
     components_, topic_word_, doc_topic_, doc_topic_std_, topic_share_, topic_share_std_, topic_assignments_
@@ -259,7 +259,9 @@ sampler_
         prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
         rule = self._prior_rule(corpus)
         self._check_evidence()
-        reserved = point_estimates.reserve_memory(corpus, min(prior.up_to(LARGEST)))
+        # Those of the fewest topics: more are possible, and do not have to be fitted.
+        kept = 0, np.float32, self.n_chains, LAST_SWEEPS // 10
+        reserved = point_estimates.reserve_memory(corpus, min(prior.up_to(LARGEST)), *kept)
         seed = random.seed_sequence(self.random_state)
         progress = Progress(self, data, fitted_attributes=dict)
         common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
@@ -350,15 +352,16 @@ sampler_
         return {
             "topic_count_trace_": trace.counts,
             "topic_count_posterior_recycled_": pmmh.recycled,
-            "acceptance_rate_": float(trace.accepted.mean()),
+            "acceptance_rate_": float(trace.accepted.mean()) if n_proposals else np.nan,
             "longest_stay_": trace.longest_stay,
         }
 
     def _warn(self, posterior, prior):
         """Warn if the estimates ended early, if the posterior is imprecise, or if its range may end too early."""
         if posterior.unfinished:
+            n = len(posterior.estimates)
             warn(
-                f"p(T | w) is that of the first {len(posterior.estimates)} estimates, because {posterior.unfinished}. "
+                f"p(T | w) is that of the first {n} estimate{'s' * (n > 1)}, because {posterior.unfinished}. "
                 "Its standard errors are larger than after a whole fit.",
                 ConvergenceWarning,
             )

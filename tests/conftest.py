@@ -29,6 +29,31 @@ def binary():
     return sp.random(80, 25, density=0.3, format="csr", random_state=0, data_rvs=np.ones)
 
 
+@pytest.fixture
+def sweeps_made(monkeypatch):
+    """A function that returns the sweeps of all chains since the last call, by the kernels' own calls."""
+    from sklda._inference.sampling.collapsed import GibbsChain
+
+    made, sweep, anneal = [], GibbsChain.sweep, GibbsChain.anneal
+
+    def counted_sweep(chain, *args):
+        made.append(1)
+        sweep(chain, *args)
+
+    def counted_anneal(chain, path, *args, **options):
+        made.append(len(path.positions) - 1)
+        return anneal(chain, path, *args, **options)
+
+    def since_last_call():
+        n = sum(made)
+        made.clear()
+        return n
+
+    monkeypatch.setattr(GibbsChain, "sweep", counted_sweep)
+    monkeypatch.setattr(GibbsChain, "anneal", counted_anneal)
+    return since_last_call
+
+
 @pytest.fixture(scope="session")
 def same():
     """Whether two values are equal, bit for bit, whatever they hold."""

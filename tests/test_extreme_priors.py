@@ -1,5 +1,6 @@
 """Priors at the ends of their range: log Gamma, log joint, likelihoods and merges are as exact as elsewhere."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklda._inference.rising import log_gamma_divergence, log_gamma_ratio
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import merge_gains
 from sklda._inference.sampling.word_major import WordMajorChain
-from sklda.metrics import held_out_curve
+from sklda.metrics import held_out_curve, log_evidence
 
 
 def log_rising_by_factors(a, n):
@@ -49,6 +50,29 @@ def test_divergence_of_log_gamma(x, r):
     integral = (y - x) / 2 * (weights * (y - u) * polygamma(1, u)).sum()
     # (y - x) / x has a relative error of rounding / |r|.
     assert log_gamma_divergence(y, x) == pytest.approx(integral, rel=1e-9, abs=1e-13)
+
+
+@pytest.mark.parametrize("chain_class", [GibbsChain, WordMajorChain])
+@pytest.mark.parametrize("eta", [1e13, 1e26])
+def test_log_words_of_the_first_priors_of_a_path(chain_class, eta):
+    """Annealing begins with larger priors than those of any model. A product of six of them could overflow."""
+    counts = np.arange(1, 13).repeat(20)
+    corpus, K = Corpus.from_counts(counts[None]), 2
+    chain = chain_class.initialise_randomly(corpus, Priors.make(1.0, 1.0, K, len(counts)), np.random.SeedSequence(0))
+    word = eta * np.linspace(1, 2, len(counts))
+    chain.priors = dataclasses.replace(chain.priors, word=word, totals=np.full(K, word.sum()))
+    rows = zip(word, chain.word_topic_counts[:, :K], strict=True)
+    cells = sum(log_rising_by_factors(a, n) for a, row in rows for n in row)
+    totals = sum(log_rising_by_factors(word.sum(), n) for n in chain.topic_totals)
+    assert chain.log_words() == pytest.approx(cells - totals, rel=1e-12)
+
+
+@pytest.mark.parametrize("eta", [np.geomspace(1e-12, 8e11, 5), np.geomspace(1e-12, 8e11, 10).reshape(2, 5)[:, ::-1]])
+@pytest.mark.parametrize("method", ["guided_ais", "ais"])
+def test_the_evidence_of_extreme_priors_is_finite(eta, method):
+    X = np.random.default_rng(0).integers(0, 7, (6, 5))
+    found = log_evidence(X, 2, topic_word_prior=eta, method=method, n_temperatures=3, n_chains=4, random_state=0)
+    assert np.isfinite(found).all()
 
 
 @pytest.mark.parametrize("chain_class", [GibbsChain, WordMajorChain])

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
 
 # Topics at a smaller Jensen-Shannon distance are the same topic. benchmarks/bench_consensus.py has the measurements.
@@ -115,7 +116,7 @@ class _Pool:
         for c, members in enumerate(found):
             rows = _of_fits(self.topics[members], self.weight[members], self.fit[members])
             topic_word[c] = centre(rows)
-            std[c] = rows.std(axis=0, ddof=1) if len(rows) > 1 else 0
+            std[c] = std_of_proportions(rows.var(axis=0, ddof=1)) if len(rows) > 1 else 0
         return Consensus(
             topic_word,
             std,

@@ -1,4 +1,4 @@
-"""Convergence of chains: rank-normalised R-hat and effective draws (Vehtari et al. 2021)."""
+"""Convergence of chains: rank-normalised R-hat and effective draws (Vehtari et al. 2021). Errors of proportions."""
 
 from dataclasses import dataclass
 
@@ -179,3 +179,11 @@ def _autocorrelations(chains):
     rho = 1 - (within - covariances) / total
     rho[0] = 1
     return rho
+
+
+def std_of_proportions(variance):
+    """Standard deviations of numbers in [0, 1], by unbiased estimates of their variances.
+
+    No such number has a standard deviation above 0.5, but estimates from few draws may be larger.
+    """
+    return np.sqrt(np.clip(variance, 0, 0.25))

@@ -63,14 +63,15 @@ cdef inline void add_cell(Cells* cells, int64_t group, int64_t label, int64_t n)
     """Add log Gamma(a + n) - log Gamma(a) of one cell."""
     cdef:
         int64_t at = cells.starts[group * cells.group_step] + label * cells.stride, i
-        double a, rising
+        double a, rising, large = 1e12
     if n <= 0:
         return
     if cells.table != NULL and n < cells.width:
         cells.result += cells.table[at * cells.width + n]
         return
     a = rising = cells.prior[at] if cells.prior != NULL else cells.single[at]
-    if n > FACTORS:
+    # Annealing from independent tokens has larger priors than models.
+    if n > FACTORS or a > large:
         cells.result += log_gamma_ratio(a, n)
         return
     for i in range(1, n):

@@ -100,14 +100,20 @@ def distinct_colours(n):
 def style_bars(ax):
     """Horizontal bars from top to bottom, whose lengths are shares in percent."""
     ax.invert_yaxis()
-    ax.xaxis.set_major_formatter("{x:.0%}")
+    from matplotlib.ticker import PercentFormatter
+
+    # As many decimals as the ticks need.
+    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=None))
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def style_shares(ax):
     """Heights are shares in percent, with a legend beside the axes."""
-    ax.yaxis.set_major_formatter("{x:.0%}")
+    from matplotlib.ticker import PercentFormatter
+
+    # As many decimals as the ticks need.
+    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
     ax.spines[["top", "right"]].set_visible(False)
     legend_beside(ax, fontsize=9)
 

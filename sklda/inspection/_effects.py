@@ -52,10 +52,8 @@ def proportion_draws(X, model, n_draws, seed, feature_names=None, topic_names=No
     if isinstance(inner, ConsensusTopics):
         return _of_fits(X, inner, found, n_draws, seed)
     if isinstance(inner, BaseLDA) and found.is_training:
-        alpha = np.asarray(inner.doc_topic_prior_) * np.ones(found.n_topics)
-        return ProportionDraws(
-            found, inner._draw_doc_topic(n_draws, seed), _weight(found.lengths, alpha), inner._known_groups()
-        )
+        weight = _weight(found.lengths, inner._prior_of_training())
+        return ProportionDraws(found, inner._draw_doc_topic(n_draws, seed), weight, inner._known_groups())
     corpus, phi, alpha = corpus_and_model(X, inner)
     return ProportionDraws(found, _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha))
 

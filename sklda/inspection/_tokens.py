@@ -146,15 +146,9 @@ class Tokens:
     def _alpha(self):
         """alpha of the documents, (1 or n_documents, n_components)."""
         model, labels = self.view.model, self.view.collections
-        if hasattr(model, "_columns_") and self.view.is_training:
-            return model._prior_of(model._columns_)
-        if hasattr(model, "collections_"):
-            if labels is None and self.view.is_training:
-                labels = model.collections_[model._model_.collections]
-            if labels is not None:
-                return model.document_prior(labels)
-        alpha = np.asarray(model.doc_topic_prior_, dtype=np.float64)
-        return np.broadcast_to(alpha, (1, self.view.n_topics)).copy()
+        if labels is not None:
+            return model.document_prior(labels)
+        return model._prior_of_training() if self.view.is_training else model._doc_prior(self.corpus)
 
     def _alpha_of(self, d):
         """alpha of document d, (n_components,); 0 for topics that are not open to it."""

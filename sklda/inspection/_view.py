@@ -15,7 +15,14 @@ from sklda._inference.warn import warn
 from sklda._topic_names import distinct, topic_names
 from sklda.inspection._axes import plain_text
 from sklda.inspection._ranking import largest
-from sklda.metrics._models import check_order, feature_names_of, inner_model, topic_proportions, unwrap
+from sklda.metrics._models import (
+    check_order,
+    feature_names_of,
+    has_covariates,
+    inner_model,
+    topic_proportions,
+    unwrap,
+)
 
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
 
@@ -157,6 +164,11 @@ def _view(model, X, feature_names, collections):
     if found.is_training and getattr(model, "doc_topic_", None) is not None:
         found.doc_topic = model.doc_topic_
     else:
+        if has_covariates(model):
+            warn(
+                f"X is not the X of the fit, so the documents have the mean covariates of the {type(model).__name__}. "
+                "The pair (model.topic_word_, model.transform(X, covariates=...)) has their own."
+            )
         known = {} if collections is None else {"collections": collections}
         found.doc_topic = topic_proportions(model, X, **known)
     return found

@@ -45,7 +45,8 @@ def compare_topic_models(
         Fitted topic models with ``components_`` and ``doc_topic_prior_``, or pipelines or searches that end in one; X
         is then what the pipelines take, and both must make the same counts from it. A pair of arrays: phi, of shape
         (n_components, n_features) with rows that sum to one, and alpha, a float or an array of shape (n_components,) or
-        (n_documents, n_components).
+        (n_documents, n_components). A `sklda.CompoundLDA` has the prior of a document of unknown collection;
+        ``(lda.topic_word_, lda.document_prior(collections))`` has that of each document.
     path : {"auto", "convex", "geometric", "difference"}, default="auto"
         - ``"convex"`` and ``"geometric"``: ratio-AIS. It anneals from one model to the other, in both directions, along
           mixtures or geometric means of matched topics (Foulds & Smyth 2014, equations 6 and 5); alpha changes
@@ -83,6 +84,8 @@ def compare_topic_models(
     ------
     ValueError
         If shapes disagree, or the path is not possible for these models.
+    TypeError
+        If a model was fitted with covariates: give ``(lda.topic_word_, lda.document_prior(covariates))``.
 
     References
     ----------

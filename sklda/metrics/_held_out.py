@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ def held_out_log_likelihood(
     model: Model,
     *,
     collections: ArrayLike | None = ...,
+    covariates: Any = ...,
     method: str = ...,
     n_temperatures: int = ...,
     n_runs: int = ...,
@@ -36,6 +37,7 @@ def held_out_log_likelihood(
     model: Model,
     *,
     collections: ArrayLike | None = ...,
+    covariates: Any = ...,
     method: str = ...,
     n_temperatures: int = ...,
     n_runs: int = ...,
@@ -50,6 +52,7 @@ def held_out_log_likelihood(
     model: Model,
     *,
     collections: ArrayLike | None = None,
+    covariates: Any = None,
     method: str = "guided_ais",
     n_temperatures: int = 100,
     n_runs: int = 1,
@@ -71,7 +74,9 @@ def held_out_log_likelihood(
         with rows that sum to one, and alpha, a float or an array of shape (n_components,) or (n_documents,
         n_components).
     collections : sequence of n_documents labels, default=None
-        The collections of the documents, for `sklda.CompoundLDA`.
+        The collections of the documents, for `sklda.CompoundLDA`. None: they are unknown.
+    covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+        The covariates of the documents, for a `sklda.CovariateLDA` that was fitted with some.
     method : str, default="guided_ais"
         - ``"guided_ais"``: annealed importance sampling along theta ~ Dir(alpha + c a), where a is the expected topic
           counts by ten CVB0 iterations plus alpha, and c falls from infinity through 10 ... 0.01 to 0; for alpha
@@ -118,7 +123,8 @@ def held_out_log_likelihood(
         If X is not a matrix of counts, shapes disagree, topics do not sum to one, an option is out of range, or
         ``method="exact"`` would take too long.
     TypeError
-        If the model has no topics or no prior, or if `collections` are given for a model without them.
+        If the model has no topics or no prior, if `collections` or `covariates` are given for a model without them, or
+        if the model was fitted with covariates and none are given.
 
     References
     ----------
@@ -138,7 +144,7 @@ def held_out_log_likelihood(
     >>> bool(abs(estimate[0] + 4.150915) < 4 * std[0])
     True
     """
-    corpus, topic_word, alpha = corpus_and_model(X, model, collections)
+    corpus, topic_word, alpha = corpus_and_model(X, model, collections, covariates)
     options = check_options(method, n_temperatures, n_runs, n_particles, schedule, return_std)
     value, std = estimate_log_likelihood(corpus, topic_word, alpha, options, random_state, n_jobs)
     return (value, std) if return_std else value

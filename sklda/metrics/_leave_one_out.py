@@ -14,7 +14,7 @@ from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.point_estimates import check_assignments
 from sklda._inference.types import Counts, Model, Seed
-from sklda.metrics._models import inner_model
+from sklda.metrics._models import has_covariates, inner_model
 
 _TRIPLE = "(topic_assignments, doc_topic_prior, topic_word_prior)"
 
@@ -75,7 +75,8 @@ def leave_one_out_score(
     ValueError
         If X is not a matrix of counts or not that of the fit or of the assignments, or an argument is out of range.
     TypeError
-        If the model has labels or collections of documents, which this score does not know, or no topic assignments.
+        If the model has labels, collections or covariates of documents, which this score does not know, or no topic
+        assignments.
 
     Notes
     -----
@@ -121,8 +122,9 @@ def leave_one_out_score(
         topic_assignments, n_components = model.topic_assignments_, len(model.components_)
         doc_topic_prior, topic_word_prior = model.doc_topic_prior_, model.topic_word_prior_
         fingerprint = getattr(model, "_fingerprint_", None)
-        for name, what in (("classes_", "labels"), ("collections_", "collections")):
-            if hasattr(model, name):
+        own_priors = hasattr(model, "classes_"), hasattr(model, "collections_"), has_covariates(model)
+        for has, what in zip(own_priors, ("labels", "collections", "covariates"), strict=True):
+            if has:
                 raise TypeError(
                     f"{type(model).__name__} has {what} of documents, which this score does not know. Give a GibbsLDA, "
                     f"or a triple {_TRIPLE}."

@@ -13,7 +13,7 @@ from sklda._inference.priors import check_prior
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic_prior)"
 
 
-def corpus_and_model(X, model, collections=None):
+def corpus_and_model(X, model, collections=None, covariates=None):
     """The corpus, topics and prior that a likelihood of documents needs.
 
     phi is (n_components, n_features), alpha (1 or n_documents, n_components). A ValueError or TypeError if X does not
@@ -27,12 +27,14 @@ def corpus_and_model(X, model, collections=None):
             )
         if collections is not None:
             raise TypeError("arrays have no collections: give a doc_topic_prior with a row for each document.")
+        if covariates is not None:
+            raise TypeError("arrays have no covariates: give a doc_topic_prior with a row for each document.")
         corpus = Corpus.from_counts(X)
         return corpus, *check_arrays(*model, corpus)
     model, X = inner_model(model, X)
     topic_word = _topics(model)
     corpus = Corpus.from_counts(X)
-    return corpus, *check_arrays(topic_word, _prior(model, collections), corpus)
+    return corpus, *check_arrays(topic_word, _prior(model, collections, covariates), corpus)
 
 
 def topic_weights(X, model):
@@ -165,12 +167,28 @@ def _topics(model):
     return components / check_weights(components, owner)
 
 
-def _prior(model, collections):
-    """alpha of a fitted model."""
+def _prior(model, collections, covariates):
+    """alpha of a fitted model, or of each document if its prior depends on metadata."""
+    name = type(model).__name__
     if collections is not None:
         if not hasattr(model, "collections_"):
-            raise TypeError(f"{type(model).__name__} has no collections: score it without them.")
+            raise TypeError(f"{name} has no collections: score it without them.")
         return model.document_prior(collections)
+    if covariates is not None:
+        if not hasattr(model, "covariate_names_"):
+            raise TypeError(f"{name} has no covariates: score it without them.")
+        return model.document_prior(covariates)
+    if has_covariates(model):
+        raise TypeError(
+            f"in the {name}, alpha of a document depends on its covariates: give the pair (model.topic_word_, "
+            "model.document_prior(covariates)), or covariates= where it is an argument. model.doc_topic_prior_ is "
+            "alpha at the mean covariates."
+        )
     if not hasattr(model, "doc_topic_prior_"):
-        raise TypeError(f"{type(model).__name__} has no doc_topic_prior_, which a likelihood of documents needs.")
+        raise TypeError(f"{name} has no doc_topic_prior_, which a likelihood of documents needs.")
     return model.doc_topic_prior_
+
+
+def has_covariates(model):
+    """Whether alpha of a document depends on its covariates."""
+    return len(getattr(model, "covariate_names_", ())) > 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -18,6 +20,7 @@ def predictive_perplexity(
     model: Model,
     *,
     collections: ArrayLike | None = None,
+    covariates: Any = None,
     n_sweeps: int = 100,
     random_state: Seed = None,
     n_jobs: int | None = None,
@@ -37,7 +40,9 @@ def predictive_perplexity(
         with rows that sum to one, and alpha, a float or an array of shape (n_components,) or (n_documents,
         n_components).
     collections : sequence of n_documents labels, default=None
-        The collections of the documents, for `sklda.CompoundLDA`.
+        The collections of the documents, for `sklda.CompoundLDA`. None: they are unknown.
+    covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+        The covariates of the documents, for a `sklda.CovariateLDA` that was fitted with some.
     n_sweeps : int, default=100
         Sweeps over the seen words. The last two thirds are averaged.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -57,7 +62,7 @@ def predictive_perplexity(
     ValueError
         If X_seen and X_hidden differ in shape, there is no hidden word, or `n_sweeps` is below 1.
     TypeError
-        If `n_sweeps` is not an int, or the model has no topics.
+        If `n_sweeps` is not an int, the model has no topics, or it was fitted with covariates and none are given.
 
     Examples
     --------
@@ -71,8 +76,8 @@ def predictive_perplexity(
     True
     """
     check_int(n_sweeps, "n_sweeps", 1)
-    seen, topic_word, alpha = corpus_and_model(X_seen, model, collections)
-    hidden = corpus_and_model(X_hidden, model, collections)[0]
+    seen, topic_word, alpha = corpus_and_model(X_seen, model, collections, covariates)
+    hidden = corpus_and_model(X_hidden, model, collections, covariates)[0]
     if (seen.n_documents, seen.n_features) != (hidden.n_documents, hidden.n_features):
         raise ValueError(
             f"X_seen has shape {(seen.n_documents, seen.n_features)} and X_hidden "

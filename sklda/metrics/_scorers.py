@@ -24,12 +24,12 @@ class _Scorer:
         self.options = options
         self.requests = {}
 
-    def set_score_request(self, *, collections):
-        """Request `collections` or not, if scikit-learn's metadata routing is enabled.
+    def set_score_request(self, *, collections=None, covariates=None):
+        """Request `collections` or `covariates`, if scikit-learn's metadata routing is enabled.
 
         Parameters
         ----------
-        collections : bool, str or None
+        collections, covariates : bool, str or None, default=None
             True: pass the caller's metadata of this name; a str: of that name; False or None: pass nothing.
 
         Returns
@@ -38,7 +38,7 @@ class _Scorer:
             A new scorer with this request.
         """
         copy = type(self)(**self.options)
-        copy.requests = {"collections": collections}
+        copy.requests = {"collections": collections, "covariates": covariates}
         return copy
 
     def get_metadata_routing(self):
@@ -60,7 +60,8 @@ class _Scorer:
         y : None
             Not used.
         **metadata : dict
-            ``collections``, the collections of the documents, for held-out likelihood under `sklda.CompoundLDA`.
+            For held-out likelihood: ``collections`` of the documents under `sklda.CompoundLDA`, or ``covariates`` under
+            `sklda.CovariateLDA`.
 
         Returns
         -------
@@ -80,8 +81,10 @@ class _Scorer:
 
 
 class _HeldOutScorer(_Scorer):
-    def _score(self, X, model, *, metric, return_std, random_state, n_jobs, collections=None, **options):
-        corpus, topic_word, alpha = corpus_and_model(X, model, collections)
+    def _score(
+        self, X, model, *, metric, return_std, random_state, n_jobs, collections=None, covariates=None, **options
+    ):
+        corpus, topic_word, alpha = corpus_and_model(X, model, collections, covariates)
         value, std = estimate_log_likelihood(corpus, topic_word, alpha, options, random_state, n_jobs)
         scored = corpus.lengths // 2 if options["method"] == "document_completion" else corpus.lengths
         score = mean_per_token(value, scored)
@@ -130,8 +133,9 @@ def make_held_out_scorer(
         ``scorer(estimator, X, y=None)`` for a topic model, a pipeline that ends in one (X is then what the pipeline
         takes, for instance raw text), or a search over either. The model may be scikit-learn's
         `LatentDirichletAllocation`, or anything else with ``components_`` and ``doc_topic_prior_``. With
-        ``collections=``, the prior of each document is that of its collection (`sklda.CompoundLDA`);
-        with metadata routing, ``scorer.set_score_request(collections=True)`` makes searches pass them.
+        ``collections=``, the prior of each document is that of its collection (`sklda.CompoundLDA`). A
+        `sklda.CovariateLDA` that was fitted with covariates needs ``covariates=``. With metadata routing,
+        ``scorer.set_score_request(collections=True)`` makes searches pass them.
 
     Raises
     ------

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
@@ -37,6 +37,7 @@ def compare_topic_counts(
     n_components: Sequence[int],
     *,
     cv: Any = None,
+    params: dict[str, Any] | None = None,
     n_words: int = 10,
     n_jobs: int | None = None,
     random_state: Seed = None,
@@ -57,6 +58,10 @@ def compare_topic_counts(
         Numbers of topics.
     cv : int, cross-validation generator or iterable of pairs of arrays, default=None
         The folds. An int: this number of folds of documents in random order. None: 4.
+    params : dict of {str: object}, default=None
+        Metadata of the documents: ``covariates`` of a `CovariateLDA`, ``collections`` of a `CompoundLDA`, or another
+        argument of the ``fit`` of the model. Each has an entry for every document, or is a dict of such columns. The
+        held-out scores use those two as well.
     n_words : int, default=10
         Number of top words of the coherence and of the exclusivity.
     n_jobs : int, default=None
@@ -85,10 +90,10 @@ def compare_topic_counts(
     Raises
     ------
     ValueError
-        If a number of topics is not positive or occurs twice, there are fewer than two folds, or the estimator refuses
-        X.
+        If a number of topics is not positive or occurs twice, there are fewer than two folds, the estimator refuses X,
+        or an entry of `params` does not belong to the documents.
     TypeError
-        If the estimator has no parameter ``n_components`` or needs labels.
+        If the estimator has no parameter ``n_components`` or needs labels, or `params` is no dict.
 
     Notes
     -----
@@ -122,9 +127,9 @@ def compare_topic_counts(
     model, X = _model_and_input(estimator, X)
     name = _name_of_the_count(model)
     seed = random.seed_sequence(random_state)
-    folds = _folds(cv, X, seed)
+    folds, metadata = _folds(cv, X, seed), _checked_metadata(params, _num_samples(X))
     tasks = [
-        (clone(model).set_params(**{name: K}), X, *fold, n_words, random.child(seed, 1, K, f))
+        (clone(model).set_params(**{name: K}), X, metadata, *fold, n_words, random.child(seed, 1, K, f))
         for K in counts
         for f, fold in enumerate(folds)
     ]
@@ -179,13 +184,42 @@ def _folds(cv, X, seed):
     return folds
 
 
-def _measure(model, X, train, test, n_words, seed):
+def _checked_metadata(params, n_documents):
+    """Metadata whose rows can be chosen: by name, columns by their name, which is None if there is only one."""
+    if params is not None and not isinstance(params, dict):
+        raise TypeError(f"params must be a dict such as {{'covariates': values}}, got {type(params).__name__}.")
+    found: dict[str, Any] = {}
+    for name, value in (params or {}).items():
+        columns = dict(value) if isinstance(value, dict) else {None: value}
+        for column, each in columns.items():
+            shown = name if column is None else f"{name}[{column!r}]"
+            if isinstance(each, str) or not (hasattr(each, "__len__") or hasattr(each, "shape")):
+                raise ValueError(
+                    f"params has {shown} = {each!r}: give a value for each of the {n_documents} documents."
+                )
+            if (n := _num_samples(each)) != n_documents:
+                raise ValueError(f"params has {n} values of {shown}; X has {n_documents} documents.")
+            columns[column] = indexable(each)[0]
+        found[name] = columns
+    return found
+
+
+def _rows_of(metadata, rows):
+    """The metadata of some documents, as they were given."""
+    chosen = {
+        name: {column: _safe_indexing(each, rows) for column, each in columns.items()}
+        for name, columns in metadata.items()
+    }
+    return {name: columns[None] if None in columns else columns for name, columns in chosen.items()}
+
+
+def _measure(model, X, metadata, train, test, n_words, seed):
     """The topics of a fit with their shares, and its measures on the documents that were left out, a dict."""
     rng = np.random.default_rng(seed)
     names = sorted(name for name in model.get_params() if name.split("__")[-1] == "random_state")
     model.set_params(**{name: int(rng.integers(2**31)) for name in names})
     left_out = _safe_indexing(X, test)
-    model.fit(_safe_indexing(X, train))
+    model.fit(_safe_indexing(X, train), **_rows_of(metadata, train))
     topics = distributions(model.components_, f"components_ of the {type(model).__name__}")
     share = getattr(model, "topic_share_", None)
     if share is None:
@@ -200,7 +234,8 @@ def _measure(model, X, train, test, n_words, seed):
     }
     if hasattr(model, "doc_topic_prior_"):
         scorer = make_held_out_scorer(metric="log_likelihood", random_state=int(rng.integers(2**31)))
-        found["score"] = scorer(model, left_out)
+        known = {name: metadata[name] for name in ("collections", "covariates") if name in metadata}
+        found["score"] = scorer(model, left_out, **_rows_of(known, test))
     return found
 
 

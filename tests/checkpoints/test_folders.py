@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 from checkpoint_cases import gibbs, topic_count
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
@@ -166,6 +167,32 @@ def test_another_version(interrupted, corpus):
         GibbsLDA.resume(interrupted, corpus)
 
 
+def changed_facts(folder, **changes):
+    line, rest = (folder / "header").read_bytes().split(b"\n", 1)
+    facts = json.loads(line)
+    (folder / "header").write_bytes(json.dumps(facts | changes).encode() + b"\n" + rest)
+    return facts
+
+
+def test_another_release_with_the_same_format(interrupted, corpus, whole, same_fit):
+    """It may make its calls in another order. A fit that has ended has its result."""
+    facts = changed_facts(interrupted, sklda="0.0.1")
+    with pytest.raises(ValueError, match=r"made by sklda 0\.0\.1, .* continue it with sklda 0\.0\.1, or fit again"):
+        GibbsLDA.resume(interrupted, corpus)
+    changed_facts(interrupted, sklda=facts["sklda"])
+    GibbsLDA.resume(interrupted, corpus)
+    changed_facts(interrupted, sklda="0.0.1", numpy="1.0")
+    assert same_fit(GibbsLDA.resume(interrupted, corpus).set_callbacks(), whole)
+
+
+def test_other_versions_of_the_dependencies(interrupted, corpus, whole, same_fit):
+    facts = changed_facts(interrupted, numpy="1.0", scipy="1.1")
+    assert facts["numpy"] == np.__version__ and facts["scipy"] == scipy.__version__
+    with pytest.warns(UserWarning, match=r"begun with numpy 1\.0 and scipy 1\.1, and goes on with other versions"):
+        lda = GibbsLDA.resume(interrupted, corpus)
+    assert same_fit(lda.set_callbacks(), whole)
+
+
 def test_another_order_of_calls(interrupted, corpus):
     """As from a changed version with the same format."""
     shutil.copy(interrupted / "results", interrupted / "chain-7.0")
@@ -195,11 +222,15 @@ def test_ctrl_c(saves, folder, corpus, whole, same_fit):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("at", [3, 5], ids=["in the runs", "in the last sweeps"])
-def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, at):
-    whole = topic_count()().fit(corpus)
+@pytest.mark.parametrize(
+    "options, at",
+    [({}, 3), ({}, 5), ({"method": "pmmh", "n_proposals": 8}, 5)],
+    ids=["in the runs", "in the last sweeps", "in proposals"],
+)
+def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, options, at):
+    whole = topic_count(**options)().fit(corpus)
     saves.interrupted, saves.error = at, KeyboardInterrupt
-    lda = saved_in(folder, topic_count()).fit(corpus)
+    lda = saved_in(folder, topic_count(**options)).fit(corpus)
     assert lda.n_sweeps_ < whole.n_sweeps_
     assert "fitted" not in files(folder)
     assert same_fit(TopicCountLDA.resume(folder, corpus).set_callbacks(), whole)

@@ -23,6 +23,8 @@ from sklda import (
 )
 from sklda._inference.corpus import Corpus
 
+pytestmark = pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
+
 TFIDF = TfidfVectorizer().fit_transform(TEXTS).sorted_indices()
 BAD_X = {
     "tf-idf": (TFIDF, r"X\[0, 0\] = 0\.8.* is not a whole number.* Use CountVectorizer rather than TfidfVectorizer"),

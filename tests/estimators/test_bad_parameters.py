@@ -11,6 +11,7 @@ from refusals import GOOD, make, refuse
 from sklda import (
     CollapsedVariationalLDA,
     CompoundLDA,
+    ConsensusTopics,
     CovariateLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
@@ -104,7 +105,38 @@ def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch
 
     monkeypatch.setattr(ChainState, "__init__", never)
     X = sp.csr_array(([1], [0], np.r_[0, np.ones(125_000, int)]), shape=(125_000, 1))
-    refuse(estimator, X, MemoryError, r"^16000000 topics need at least (8|16)\d\d\d\.\d GB", same)
+    refuse(estimator, X, MemoryError, r"^16000000 topics need at least (8|16|40|56)\d\d\d\.\d GB", same)
+
+
+@pytest.mark.parametrize(
+    "fit, n_bytes",
+    [
+        (lambda X: CompoundLDA(500, n_chains=2).fit(X), 4 + 3 * 8),
+        (lambda X: CompoundLDA(500, method="variational").fit(X), 4 + 3 * 8),
+        (lambda X: CovariateLDA(500, n_chains=3).fit(X, covariates=np.arange(100_000)), 4 + 4 * 8),
+    ],
+)
+def test_alpha_of_every_document_is_reserved(fit, n_bytes, monkeypatch):
+    """100,000 documents and 500 topics are 400 MB in double precision."""
+    monkeypatch.setattr("os.sysconf", lambda name: 2**15, raising=False)
+    X = sp.csr_array(np.ones((100_000, 1), int))
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryError, match=f"^500 topics need at least {n_bytes * 0.05:.1f} GB, and this computer"):
+            fit(X)
+        assert tracemalloc.get_traced_memory()[1] < 5e7
+    finally:
+        tracemalloc.stop()
+
+
+def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(monkeypatch):
+    X = np.full((5, 4), 50)
+    lda = GibbsLDA(2, max_iter=4, n_draws=2)
+    fits = ConsensusTopics(lda, n_fits=3, min_prevalence=0.3, random_state=0).fit(X).estimators_
+    assert fits[0]._corpus_ is fits[1]._corpus_ is fits[2]._corpus_
+    monkeypatch.setattr("os.sysconf", lambda name: 2**6, raising=False)
+    with pytest.raises(MemoryError, match=r"^5 fits of 1000 tokens keep at least 0\.0 GB, .* Use fewer fits"):
+        ConsensusTopics(lda, n_fits=5).fit(X)
 
 
 @pytest.mark.parametrize("K", [10**9, 2**31 - 17])

@@ -295,6 +295,16 @@ def test_collections_of_compound_lda(corpus):
     assert known.shape == (5, model.n_topics_) and not np.array_equal(known, model.transform(corpus.data[:5]))
 
 
+def test_documents_of_samples_have_their_own_prior(corpus):
+    X, labels = corpus.data[:60], np.array(["a", "b"] * 29 + ["c", "d"])
+    lda = CompoundLDA(3, max_iter=10)
+    model = ConsensusTopics(lda, n_fits=2, resample=0.5, random_state=0).fit(X, collections=labels)
+    # Samples lack small collections.
+    assert not all({"c", "d"} <= {*each.collections_} for each in model.estimators_)
+    whole = ConsensusTopics(lda, n_fits=2, resample=0.5, random_state=0).fit(X[:58], collections=labels[:58])
+    np.testing.assert_allclose(whole.doc_topic_, whole.transform(X[:58], collections=labels[:58]))
+
+
 def test_draws_come_from_all_fits(corpus, found):
     draws = found.sample_posterior(10, random_state=0)
     assert draws.doc_topic.shape == (10, 200, 4) and draws.topic_word.shape == (10, 4, 100)

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 
-from sklda import CompoundLDA, CovariateLDA, GibbsLDA
+from sklda import CompoundLDA, CovariateLDA, GibbsLDA, metrics
 from sklda.inspection import document_table, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
 
@@ -78,7 +78,7 @@ def test_covariates_help_to_predict_words(fitted):
     assert_allclose(fitted.perplexity(X, covariates=Z), np.exp(-fitted.score(X, covariates=Z)))
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e6])
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e6, 1e-90, 1e90])
 def test_results_do_not_depend_on_the_unit(unit):
     one, other = (make(max_iter=30).fit(X, covariates=YEAR * factor) for factor in (1.0, unit))
     assert_allclose(other.coef_ * unit, one.coef_, rtol=1e-5)
@@ -98,6 +98,7 @@ def test_frames_dicts_and_columns_are_the_same():
     assert_array_equal(first.document_prior(other), first.document_prior(Z))
 
 
+@pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 def test_without_covariates_alpha_is_that_of_lda():
     lda = make(max_iter=300).fit(X)
     assert lda.coef_.shape == (K, 0) and lda.coef_draws_.shape[1:] == (K, 0)
@@ -120,7 +121,10 @@ def test_categories_have_the_mixtures_of_compound_lda():
 def test_effects_on_proportions_are_not_attenuated(fitted):
     table = topic_effects(X, fitted, Z, random_state=0)
     assert table["attenuation"][0] == 1
-    assert topic_effects(X, fitted, np.sqrt(YEAR), random_state=0)["attenuation"][0] < 1
+    # It is a mean over the documents, each with its own alpha.
+    lengths, alpha = X.sum(axis=1), fitted.document_prior(Z).sum(axis=1)
+    found = topic_effects(X, fitted, np.sqrt(YEAR), random_state=0)["attenuation"][0]
+    assert_allclose(found, (lengths / (lengths + alpha)).mean())
 
 
 def test_the_learnt_eta_and_given_priors():
@@ -131,7 +135,10 @@ def test_the_learnt_eta_and_given_priors():
     assert small.topic_word_prior_ == 0.1
     given = make(coef_scale=1e-6, doc_topic_prior=[0.5, 0.2, 0.1], max_iter=20).fit(X, covariates=YEAR)
     assert given.coef_scale_ == 1e-6 and (np.abs(given.coef_ * YEAR.std()) < 1e-4).all()
-    assert np.ndim(CovariateLDA(K, topic_word_prior=np.full(V, 0.1), max_iter=5).fit(X).topic_word_prior_) == 1
+    assert (
+        np.ndim(CovariateLDA(K, topic_word_prior=np.full(V, 0.1), max_iter=5).fit(X, covariates=YEAR).topic_word_prior_)
+        == 1
+    )
 
 
 def test_warm_start_is_one_longer_fit():
@@ -177,6 +184,12 @@ def test_metadata_routing():
         assert search.fit(TEXTS, covariates=YEAR).best_params_ == {"covariatelda__n_components": 3}
 
 
+def test_no_covariates_are_named():
+    for y, message in ((None, r"Give them with fit\(X, covariates=...\)"), (YEAR, r"call fit\(X, covariates=y\)")):
+        with pytest.warns(UserWarning, match=f"CovariateLDA has no covariates, .*{message}"):
+            make(max_iter=2).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("covariates", "error", "message"),
     [
@@ -184,7 +197,9 @@ def test_metadata_routing():
         ("year", TypeError, "array or a data frame"),
         (np.where(np.arange(D) == 7, np.nan, YEAR), ValueError, "document 7 is nan"),
         (np.zeros((D, 0)), ValueError, "no column"),
+        *((YEAR * unit, ValueError, "'x0' has values too large or too small") for unit in (1e300, 1e151, 1e98, 1e-101)),
         (np.where(YEAR > 2005, 1e308, -1e308), ValueError, "'x0' has values too large or too small"),
+        (np.where(YEAR > 2005, 1e-300, 0), ValueError, "'x0' has values too large or too small"),
         ({"a": YEAR, "b": [None] * D}, ValueError, "'b' of document 0 is missing"),
         (YEAR.astype(int).astype("M8[Y]"), TypeError, "datetime64"),
     ],
@@ -243,8 +258,34 @@ def test_functions_that_take_collections_refuse_them(fitted):
     ):
         with pytest.raises(TypeError, match="CovariateLDA has no collections"):
             ask()
-    for documents in (X, X[:2]):
-        assert len(token_topics(documents, fitted, document=0))
+    assert len(token_topics(X, fitted, document=0))
+    with pytest.warns(UserWarning, match="the documents have the mean covariates of the CovariateLDA"):
+        assert len(token_topics(X[:2], fitted, document=0))
+
+
+def test_scores_take_the_covariates_or_refuse(fitted):
+    arrays = fitted.topic_word_, fitted.document_prior(Z)
+    for score, options in [
+        (metrics.held_out_log_likelihood, {"n_temperatures": 5, "random_state": 0}),
+        (lambda *args, **known: metrics.predictive_perplexity(X, *args, **known), {"n_sweeps": 3, "random_state": 0}),
+    ]:
+        assert_array_equal(score(X, fitted, covariates=Z, **options), score(X, arrays, **options))
+        with pytest.raises(TypeError, match="arrays have no covariates"):
+            score(X, arrays, covariates=Z)
+        with pytest.raises(TypeError, match="GibbsLDA has no covariates"):
+            score(X, GibbsLDA(2, max_iter=2).fit(X), covariates=Z)
+    scorer = metrics.make_held_out_scorer(n_temperatures=5)
+    assert scorer(fitted, X, covariates=Z) == scorer(arrays, X)
+    for call in (
+        lambda: metrics.held_out_log_likelihood(X, fitted),
+        lambda: metrics.predictive_perplexity(X, X, fitted),
+        lambda: metrics.compare_topic_models(X, fitted, arrays),
+        lambda: scorer(fitted, X),
+    ):
+        with pytest.raises(TypeError, match=r"alpha of a document depends on its covariates: give the pair"):
+            call()
+    with pytest.raises(TypeError, match="CovariateLDA has covariates of documents, which this score does not know"):
+        metrics.leave_one_out_score(X, fitted, n_draws=10)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklda import EmpiricalBayesLDA
 from sklda._inference import random
 from sklda._inference.hyperparameters.settings import run_lengths
-from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 
 QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
@@ -365,36 +364,25 @@ def test_a_fit_ends_when_it_is_precise_enough(X, fitted):
     assert lengths[0.5] < lengths[0.0] <= 4000
 
 
-class Counted:
-    """Counts sweeps of chains."""
-
-    def __init__(self, monkeypatch):
-        self.n_sweeps = 0
-        sweep, anneal = GibbsChain.sweep, GibbsChain.anneal
-
-        def counted_sweep(chain, *args):
-            self.n_sweeps += 1
-            return sweep(chain, *args)
-
-        def counted_anneal(chain, path, *args, **options):
-            self.n_sweeps += len(path.positions) - 1
-            return anneal(chain, path, *args, **options)
-
-        monkeypatch.setattr(GibbsChain, "sweep", counted_sweep)
-        monkeypatch.setattr(GibbsChain, "anneal", counted_anneal)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("method", ["skeleton", "full_bayes", "serial_tempering"])
 @pytest.mark.parametrize("max_iter", [1, 16, 150])
-def test_max_iter_binds(X, method, max_iter, monkeypatch):
+def test_max_iter_binds(X, method, max_iter, sweeps_made):
     """Over all sweeps that a fit makes, those that start chains included; a grid needs a few at the least."""
-    counted = Counted(monkeypatch)
     lda = EmpiricalBayesLDA(2, method=method, n_tuning=10, max_iter=max_iter, n_chains=2, tol=0, random_state=0).fit(X)
-    assert counted.n_sweeps <= 2 * (max_iter + (0 if method == "skeleton" else 2))
-    assert counted.n_sweeps > max_iter
+    n_sweeps = sweeps_made()
+    assert n_sweeps == 2 * max_iter if method == "skeleton" else max_iter < n_sweeps <= 2 * (max_iter + 2)
     # Too few draws give no error.
     assert max_iter > 16 or np.isinf(lda.confidence_region().standard_errors).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_searches_count_by_the_sweeps_that_they_make(X, sweeps_made):
+    """Those of a plan that were not made are left for the chains; without a tolerance, all sweeps are made."""
+    lda = EmpiricalBayesLDA(2, max_iter=4500, n_chains=2, tol=0, random_state=0).fit(X)
+    assert len(lda.mode_log_evidence_)
+    # The share of each chain in the searches is rounded up.
+    assert 2 * 4500 - 2 < sweeps_made() <= 2 * 4500
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

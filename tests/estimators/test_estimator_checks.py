@@ -61,7 +61,8 @@ def checks(estimators, *marks):
             yield pytest.param(*parameters.values, marks=[*parameters.marks, *marks])
 
 
-# Some checks give a y, which no estimator uses.
+# Some checks give a y, which no estimator uses. None give covariates.
+@pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 @pytest.mark.filterwarnings("ignore:CompoundLDA does not use y:UserWarning")
 # Runs of two temperatures say that they are too short.
 @pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")

@@ -104,6 +104,7 @@ WAYS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", WAYS)
 def test_nothing_of_an_earlier_fit_stays_after_any_other(counts, same_fit, name):

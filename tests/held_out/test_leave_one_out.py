@@ -175,3 +175,12 @@ def test_pieces_belong_to_their_documents():
     np.testing.assert_allclose(found.log_likelihood(), [-3, -4])
     # No probability is above 1.
     assert LeaveOneOut(np.array([4, 7]), np.array([0, 0, 1]), -weights, -weights).log_likelihood().tolist() == [0, 0]
+
+
+def test_counts_of_the_whole_vocabulary_are_not_copied(monkeypatch):
+    """They would be made anew for every piece and draw."""
+    e = Enumeration(DOCS, V, K, np.full((len(DOCS), K), 0.4), 0.3)
+    chain = make_chain(e.corpus, e.priors, e.states[0], 0)
+    monkeypatch.delattr(type(chain), "word_topic_counts")
+    found = leave_one_out(chain, [0, 1], n_draws=10, n_temperatures=3, seed=np.random.SeedSequence(0))
+    assert np.isfinite(found.log_likelihood()).all()

@@ -136,10 +136,10 @@ def searches_that_find(found, monkeypatch):
     """Searches that find the given modes, one list for each of them."""
     kinds = iter(found)
 
-    def improve_modes(*args, **options):
-        return [Mode(in_mode(alone, 0).topics, 0.0) for alone in next(kinds)]
+    def counted_search(*args, **options):
+        return [Mode(in_mode(alone, 0).topics, 0.0) for alone in next(kinds)], 500
 
-    monkeypatch.setattr("sklda._inference.hyperparameters.modes.improve_modes", improve_modes)
+    monkeypatch.setattr("sklda._inference.hyperparameters.modes.counted_search", counted_search)
     pool = make_pool(20_000)
     return begin(pool, SEED), pool
 

@@ -11,7 +11,15 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
-from sklda import CollapsedVariationalLDA, ConsensusTopics, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    ConsensusTopics,
+    CovariateLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+)
 from sklda._inference.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import TopicCountComparisonDisplay
@@ -167,3 +175,37 @@ def test_the_display():
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_metadata_reach_fits_and_scores():
+    labels, year = np.array(["a", "b"])[np.arange(90) % 2], np.arange(90.0) % 7
+    frame = pandas.DataFrame({"year": year, "source": labels})
+    options = {"cv": 2, "random_state": 0}
+    lda = CovariateLDA(max_iter=10)
+    found = [
+        compare_topic_counts(X, lda, [2], params={"covariates": each}, **options)[0]["score"]
+        for each in (frame, {"year": year, "source": labels.tolist()})
+    ]
+    assert found[0] == found[1]
+    with pytest.warns(UserWarning, match="CovariateLDA has no covariates"):
+        assert compare_topic_counts(X, lda, [2], **options)[0]["score"] != found[0]
+    found = [
+        compare_topic_counts(X, CompoundLDA(max_iter=10), [2], params=params, **options)[0]["score"]
+        for params in (None, {"collections": labels})
+    ]
+    assert found[0] != found[1]
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        (np.arange(90), TypeError, "params must be a dict"),
+        ({"covariates": np.arange(5)}, ValueError, "5 values of covariates; X has 90 documents"),
+        ({"covariates": {"year": np.arange(5)}}, ValueError, r"5 values of covariates\['year'\]; X has 90 documents"),
+        ({"covariates": "year"}, ValueError, "covariates = 'year': give a value for each of the 90 documents"),
+        ({"covariates": {"year": 1990}}, ValueError, r"covariates\['year'\] = 1990: give a value for each"),
+    ],
+)
+def test_metadata_that_are_refused(params, error, message):
+    with pytest.raises(error, match=message):
+        compare_topic_counts(X, CovariateLDA(max_iter=2), [2], params=params)

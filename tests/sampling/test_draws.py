@@ -5,7 +5,17 @@ import pytest
 from enumeration import DOCS, Enumeration, K, V, make_corpus
 from scipy.stats import binomtest
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    CovariateLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+    merge_topics,
+)
+from sklda._consensus_fits import mean_and_std
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.draws import doc_topic_std, posterior_means, variance_around_mean, variance_of_draws
@@ -330,3 +340,35 @@ def test_quantiles_of_many_samples_cover_frequent_words():
     many, few = (binomtest(int(each.sum()), each.size, 0.95).pvalue for each in np.concatenate(inside, axis=1))
     assert many > ALARM
     assert few < ALARM
+
+
+FEW_DRAWS = {"max_iter": 8, "burn_in": 2, "n_draws": 2, "n_chains": 2}
+TWO = np.array([[1, 0]])
+ONE_TOKEN = {
+    "GibbsLDA": lambda seed: GibbsLDA(2, **FEW_DRAWS, draw_every=1, random_state=seed).fit(TWO),
+    "CovariateLDA": lambda seed: CovariateLDA(2, **FEW_DRAWS, draw_every=1, random_state=seed).fit(
+        [[1], [1]], covariates=[0, 1]
+    ),
+    "CompoundLDA": lambda seed: CompoundLDA(
+        2, collection_topic_prior=1e-3, **FEW_DRAWS, draw_every=1, random_state=seed
+    ).fit(TWO),
+    "LabeledLDA": lambda seed: LabeledLDA(
+        doc_topic_prior=1e-3, n_draws=1, n_chains=2, max_iter=8, random_state=seed
+    ).fit(np.ones((20, 1), int), np.ones((20, 2), int)),
+    "merged": lambda seed: merge_topics(GibbsLDA(3, **FEW_DRAWS, draw_every=1, random_state=seed).fit(TWO), [[0, 1]]),
+}
+
+
+@pytest.mark.parametrize("name", ONE_TOKEN)
+def test_no_estimator_has_a_larger_one(name):
+    found = [ONE_TOKEN[name](seed) for seed in range(6)]
+    stds = {
+        attribute: np.max([getattr(lda, attribute) for lda in found])
+        for attribute in ("topic_share_std_", "doc_topic_std_", "collection_topic_std_")
+        if hasattr(found[0], attribute)
+    }
+    assert len(stds) >= 2 and max(stds.values()) <= 0.5
+
+
+def test_two_fits_that_differ_most():
+    assert mean_and_std([[1.0, 0.0], [0.0, 0.0]])[1].tolist() == [0.5, 0.0]

@@ -240,27 +240,11 @@ def test_the_budget_binds(X, evidence, learn, bounds):
 
 
 @ignore
-def test_sweeps_are_counted(X, monkeypatch):
-    """All sweeps of all chains, by the kernels' own calls, on two corpora."""
-    from sklda._inference.sampling.collapsed import GibbsChain
-
-    made, sweep, anneal = [0], GibbsChain.sweep, GibbsChain.anneal
-
-    def counted_sweep(chain, *args):
-        made[0] += 1
-        sweep(chain, *args)
-
-    def counted_anneal(chain, path, *args, **options):
-        made[0] += len(path.positions) - 1
-        return anneal(chain, path, *args, **options)
-
-    monkeypatch.setattr(GibbsChain, "sweep", counted_sweep)
-    monkeypatch.setattr(GibbsChain, "anneal", counted_anneal)
+def test_sweeps_are_counted(X, sweeps_made):
     for (counts, limit), learn in itertools.product([(X, 900), (4 * X, 2000)], (False, True)):
-        made[0] = 0
         priors = {} if learn else PRIORS
         lda = TopicCountLDA(2, 4, max_sweeps=limit, learn_priors=learn, **priors, random_state=0).fit(counts)
-        assert made[0] == lda.n_sweeps_ <= limit
+        assert sweeps_made() == lda.n_sweeps_ <= limit
 
 
 def test_a_budget_without_first_runs_is_refused(X):

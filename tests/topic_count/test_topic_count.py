@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sklda import TopicCountLDA
-from sklda._inference.topic_count.pmmh import propose_neighbour
+from sklda._inference.topic_count.pmmh import PMMH, propose_neighbour
 from sklda._inference.topic_count.posterior import standard_errors
 from sklda.datasets import make_lda_corpus
 
@@ -341,27 +341,74 @@ def test_errors_of_the_posterior_are_calibrated():
     assert found - by_draws > 0.02
 
 
+class Stop:
+    """A callback that ends a fit at once."""
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **kwargs):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **kwargs):
+        return True
+
+    def teardown(self, estimator, context):
+        pass
+
+
 @ignore
 def test_a_callback_ends_the_fit_early(X):
     pytest.importorskip("sklearn.callback")
-
-    class Stop:
-        def setup(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context, **kwargs):
-            pass
-
-        def on_fit_task_end(self, estimator, context, **kwargs):
-            return True
-
-        def teardown(self, estimator, context):
-            pass
-
     full = TopicCountLDA(2, 5, **QUICK).fit(X)
     lda = TopicCountLDA(2, 5, **QUICK).set_callbacks(Stop()).fit(X)
     assert lda.n_sweeps_ < full.n_sweeps_
     assert lda.components_.shape == (lda.n_components_, 40)
+
+
+@ignore
+@pytest.mark.parametrize("n_estimates", [0, 1, 2, 9])
+def test_pmmh_keeps_its_estimates_after_ctrl_c(tiny, monkeypatch, n_estimates):
+    estimate, made = PMMH._estimate, []
+
+    def interrupted(self, T, i):
+        if len(made) == n_estimates:
+            raise KeyboardInterrupt
+        made.append(T)
+        return estimate(self, T, i)
+
+    monkeypatch.setattr(PMMH, "_estimate", interrupted)
+    lda = TopicCountLDA(1, 3, method="pmmh", n_proposals=30, **QUICK)
+    if not n_estimates:
+        with pytest.raises(KeyboardInterrupt):
+            lda.fit(tiny)
+        assert not [name for name in vars(lda) if name.endswith("_")]
+        return
+    message = f"the first {n_estimates} estimates?, because the fit was interrupted"
+    with pytest.warns(ConvergenceWarning, match=message):
+        lda.fit(tiny)
+    assert lda.evidence_trace_["n_components"].tolist() == made
+    assert len(lda.topic_count_trace_) == n_estimates
+    assert lda.topic_count_posterior_.sum() == pytest.approx(1)
+    assert lda.transform(tiny).shape == (tiny.shape[0], lda.n_components_)
+    assert set(lda.sample_posterior(3, random_state=0).n_components) <= {*made}
+    # One estimate tells nothing of its error.
+    assert n_estimates > 1 or (lda.topic_count_posterior_std_ == 0.5).all()
+
+
+@ignore
+def test_pmmh_that_a_callback_ends_says_so(tiny):
+    pytest.importorskip("sklearn.callback")
+    lda = TopicCountLDA(1, 3, method="pmmh", n_proposals=20, **QUICK).set_callbacks(Stop())
+    with pytest.warns(ConvergenceWarning, match="the first 3 estimates, because a callback stopped the fit"):
+        lda.fit(tiny)
+
+
+@ignore
+@pytest.mark.parametrize("evidence", ["guided_ais", "ais", "cgs_transition"])
+def test_pmmh_counts_all_its_sweeps(X, sweeps_made, evidence):
+    lda = TopicCountLDA(2, 3, method="pmmh", n_proposals=3, evidence=evidence, n_inner=4, learn_priors=True, **QUICK)
+    assert lda.fit(X).n_sweeps_ == sweeps_made()
 
 
 @pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")

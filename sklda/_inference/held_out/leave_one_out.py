@@ -154,20 +154,22 @@ def _anneal(chain, d, corpus, piece, strengths, key, backward):
     if first == last:
         return 0.0
     priors = chain.priors
-    counts = chain.word_topic_counts
-    K, width = priors.n_components, counts.shape[1]
+    # Only the rows of its words: those of the whole vocabulary would be made anew for every piece and draw.
+    words, index = np.unique(corpus.words[first:last], return_inverse=True)
+    counts = chain.rows.dense(words)
+    K, (n_words, width) = priors.n_components, counts.shape
     prior = priors.doc[d if len(priors.doc) > 1 else 0]
     # The topic counts of earlier pieces of the document are added to the prior of theta.
     prior = prior + np.bincount(chain.topics[corpus.offsets[d] : first], minlength=K)
     length = last - first
     log_weight = np.empty(1)
     _leave_one_out.evidence(
-        corpus.words[first:last],
+        index.astype(np.int32),
         np.array([0, length], np.int64),
         np.array([key]),
         prior[None],
-        priors.word,
-        priors.topic,
+        priors.word[words] if len(priors.word) else priors.word,
+        priors.topic[words] if len(priors.topic) else priors.topic,
         priors.totals,
         counts,
         chain.topic_totals,
@@ -177,9 +179,9 @@ def _anneal(chain, d, corpus, piece, strengths, key, backward):
         backward,
         log_weight,
         np.empty((4, length), np.int32),
-        np.empty((length, width)),
-        np.empty((2 * length + GUIDE_ROWS, width), np.float32),
-        np.empty((length + 1, width), np.int32),
+        np.empty((n_words, width)),
+        np.empty((2 * n_words + GUIDE_ROWS, width), np.float32),
+        np.empty((n_words + 1, width), np.int32),
         np.empty((5, width)),
         np.empty(4, np.uint64),
     )

@@ -90,6 +90,8 @@ def estimate(pool, method):
     """
     n_last = min(pool.settings.n_tuning, pool.settings.max_iter // 4)
     found = _by_skeleton(pool, n_last) if method == "skeleton" else _on_grid(pool, method, n_last)
+    if method == "skeleton" and pool.settings.tol == 0:
+        n_last = max(n_last, pool.left)
     pool.finish([found.maximum.log_h] * len(pool.chains), n_last)
     warn_of_edges(found.maximum, found.region)
     if found.maximum.extrapolated and found.maximum.interior.any():

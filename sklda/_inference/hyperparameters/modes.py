@@ -20,8 +20,8 @@ from sklda._inference.hyperparameters.chain_pool import EM_SWEEPS, LEARNING, lea
 from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.settings import MOST_SEARCHED
 from sklda._inference.hyperparameters.skeleton import no_topics
-from sklda._inference.modes.mode_evidence import can_tell_modes_apart, mode_evidence
-from sklda._inference.modes.search import improve_modes
+from sklda._inference.modes.mode_evidence import can_tell_modes_apart, mode_evidence, sweeps_of_evidence
+from sklda._inference.modes.search import counted_search
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS, anneal
@@ -37,6 +37,7 @@ _MOST_CHANGED = 1 / 3
 _SEARCH_SWEEPS = 10_000
 # A mode is weighed by this many runs of this many temperatures.
 _RUNS, _TEMPERATURES = 3, 400
+_WEIGHING = sweeps_of_evidence(_TEMPERATURES, _RUNS)
 # Draws are of clearly different modes if they differ in this many times the tokens of two draws of a chain. On C-1
 # and C-5 it is 0.9 to 1.1 within a mode, 2.2 to 5 between modes; C-2 has modes that differ less.
 _APART = 1.5
@@ -153,10 +154,17 @@ class _Modes:
     Attributes
     ----------
     known : list of _Mode
+    variances : list of float
+        Of the value of every time that a mode was weighed.
     """
 
     def __init__(self, pool, seed):
         self.pool, self.seed, self.known, self.variances = pool, seed, [], []
+
+    @property
+    def n_sweeps(self):
+        """Sweeps so far."""
+        return len(self.variances) * (LEARNING + _WEIGHING)
 
     @property
     def values(self):
@@ -205,20 +213,28 @@ def _search(pool, beginning, seed):
     """Search from one chain after the other, and let the chains continue in the best modes.
 
     The next search is at the h of the best mode. The chains at the start are modes as well. At most two modes are
-    weighed for each chain.
+    weighed for each chain. All this takes at most two thirds of the sweeps that are left. What it does not take, the
+    chains have left.
     """
-    weighing = 2 * (LEARNING + _RUNS * _TEMPERATURES)
-    budget = min(2 * pool.left // 3 - weighing, _SEARCH_SWEEPS)
-    options = {"n_jobs": pool.n_jobs, "max_sweeps": budget, "weigh": False}
-    modes, log_h, found = _Modes(pool, random.child(seed, pool.n_chains)), beginning.log_h, []
+    share, weighing = 2 * pool.left // 3, LEARNING + _WEIGHING
+    options = {"n_jobs": pool.n_jobs, "max_sweeps": min(share - weighing, _SEARCH_SWEEPS), "weigh": False}
+    modes, log_h, found, searched = _Modes(pool, random.child(seed, pool.n_chains)), beginning.log_h, [], 0
+
+    def may_weigh(n_chains):
+        fits = searched + modes.n_sweeps + weighing <= n_chains * share
+        return fits and len(modes.variances) < 2 * n_chains
+
     for c, chain in enumerate(pool.chains):
         priors = Priors.make(*np.exp(log_h).tolist(), *pool.priors.shape)
-        best, *others = improve_modes(pool.corpus, priors, [chain.topics], seed=random.child(seed, c), **options)
+        (best, *others), n_sweeps = counted_search(
+            pool.corpus, priors, [chain.topics], random.child(seed, c), **options
+        )
+        searched += n_sweeps
         if not np.isfinite(best.log_evidence):
             return beginning
         found.append(modes.weigh(best.topics, priors, f"search {c + 1}"))
         for mode in others:
-            if len(modes.variances) < 2 * (c + 1) and not modes.is_known(mode.topics):
+            if may_weigh(c + 1) and not modes.is_known(mode.topics):
                 modes.weigh(mode.topics, priors, f"search {c + 1}, another mode")
         log_h = modes.known[np.argmax(modes.values)].chain.learnt()
         values = np.array([mode.value for mode in found])
@@ -226,9 +242,10 @@ def _search(pool, beginning, seed):
         if len(values) > 1:
             break
     for c, chain in enumerate(pool.chains):
-        if len(modes.variances) < 2 * pool.n_chains and not modes.is_known(chain.topics):
+        if may_weigh(pool.n_chains) and not modes.is_known(chain.topics):
             modes.weigh(chain.topics, chain.priors, f"chain {c + 1}")
-    pool.left -= budget + weighing
+    # Every chain has the same share of the sweeps that were made, rounded up.
+    pool.left -= -(-(searched + modes.n_sweeps) // pool.n_chains)
     if len(values) < 2 <= pool.n_chains:
         warn(
             f"Only one of {len(found)} searches found the best mode of the topic assignments; others may be better. "
@@ -271,8 +288,8 @@ def resolve(pool, found, reserved, shares, seed):
         return found
     if n_chains < len(pool.chains):
         shares = None
-    elif shares is None and _can_weigh(pool) and pool.left - reserved >= _RUNS * _TEMPERATURES:
-        pool.left -= _RUNS * _TEMPERATURES
+    elif shares is None and _can_weigh(pool) and pool.left - reserved >= _WEIGHING:
+        pool.left -= _WEIGHING
         priors = Priors.make(*found.maximum.h, K, pool.corpus.n_features)
         evidence = mode_evidence(pool.chains, priors, _TEMPERATURES, _RUNS, seed, pool.n_jobs)
         values = ", ".join(f"{x:.1f}" for x in evidence.value)

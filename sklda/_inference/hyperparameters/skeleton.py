@@ -205,7 +205,8 @@ def find_maximum(pool, beginning, reserved, tol):
     while True:
         deviations, left = _deviations(pool, centre, found), pool.left - reserved
         most = _most_draws(left // n_points)
-        if found is not None and most < max(n_draws / 2, 1):
+        # Without `tol`, the last round takes what is left.
+        if found is not None and most < max(n_draws / 2 if tol else min(n_draws / 2, _FIRST_DRAWS), 1):
             return found
         # Sweeps that do not suffice for two rounds are those of one.
         n_draws = most if is_first and most < (1 + _LONGER / 2) * n_draws else min(n_draws, most)

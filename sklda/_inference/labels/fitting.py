@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._inference import random
+from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.labels.label_topics import LabelTopics
 from sklda._inference.sampling.matching import match_topics
 
@@ -76,7 +77,7 @@ class LabelMeans:
         totals = chain.proportions(self.doc_counts)[1]
         n = len(self.shares)
         between, within = (square - mean**2) * n / max(n - 1, 1), (mean - square) / (totals + 1)
-        return chain.open_topics.document_matrix(np.sqrt(np.maximum(between, 0) + np.maximum(within, 0)))
+        return chain.open_topics.document_matrix(std_of_proportions(np.maximum(between, 0) + np.maximum(within, 0)))
 
 
 def _shared_topics(chain, n_labels):

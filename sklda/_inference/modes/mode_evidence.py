@@ -34,6 +34,11 @@ def can_tell_modes_apart(corpus, n_components, n_temperatures):
     return n_components * (corpus.n_documents + corpus.n_features) < _LARGEST_BIAS * n_temperatures
 
 
+def sweeps_of_evidence(n_temperatures, n_runs):
+    """Sweeps of `mode_evidence` for each chain: a guide, and the runs."""
+    return n_temperatures + n_runs * (n_temperatures + 1)
+
+
 def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
     """The evidence of the modes of chains, by `n_runs` runs of guided annealing from each chain.
 

@@ -105,35 +105,44 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     ValueError
         If the topics are not exchangeable, or if a state does not fit the corpus.
     """
+    return counted_search(corpus, priors, states, seed, n_jobs, max_sweeps, weigh, stop)[0]
+
+
+def counted_search(corpus, priors, states, seed, n_jobs=None, max_sweeps=None, weigh=True, stop=None):
+    """`improve_modes`, and the sweeps that it made."""
     check_exchangeable(priors, "The search between modes redraws groups of topics")
     topics = [state.topics if isinstance(state, ChainState) else state for state in states]
     topics = [checked_topics(each, corpus, priors.n_components) for each in topics]
     if max_sweeps is None:
         max_sweeps = int(np.clip(_DRAWN_TOKENS / max(corpus.n_tokens, 1), *_SWEEPS))
-    return _Search(corpus, priors, seed, n_jobs, max_sweeps, weigh, stop).run(topics)
+    search = _Search(corpus, priors, seed, n_jobs, max_sweeps, weigh, stop)
+    return search.run(topics), search.n_sweeps
 
 
 class _Search:
-    """The search of `improve_modes`."""
+    """The search of `improve_modes`. `n_sweeps` are those made so far."""
 
     def __init__(self, corpus, priors, seed, n_jobs, max_sweeps, weigh, stop):
         self.corpus, self.priors, self.seed, self.weigh = corpus, priors, seed, weigh
-        self.n_jobs, self.left, self.stop = n_jobs, max_sweeps, stop
+        self.n_jobs, self.max_sweeps, self.stop, self.n_sweeps = n_jobs, max_sweeps, stop, 0
         size = priors.n_components * (corpus.n_documents + corpus.n_features)
         self.n_temperatures = int(np.clip(size / _COUNTS_PER_TEMPERATURE, *_TEMPERATURES))
         # Annealing makes one sweep for each temperature and a last one.
         self.score_cost = _GUIDE_SWEEPS + self.n_temperatures + 1
+        self.proposal_cost = REDRAW_SWEEPS + _SETTLING_SWEEPS + self.score_cost
+        self.weighing_cost = _RUNS * (_GUIDE_SWEEPS + _LONGER * self.n_temperatures + 1)
 
     def run(self, topics):
         """The modes at which the search arrives from these topics, with their evidence."""
         # Weighing at the end is part of the budget.
-        weighing = self.weigh * _RUNS * (_GUIDE_SWEEPS + _LONGER * self.n_temperatures + 1)
-        self.left -= len(topics) * self.score_cost + max(len(topics), _KEPT) * weighing
-        if self.left < 0:
+        most = self.max_sweeps - self.weigh * max(len(topics), _KEPT) * self.weighing_cost
+        if len(topics) * self.score_cost > most:
             return [Mode(each) for each in topics]
         modes = self._scored([_Candidate(each) for each in topics], 0)
         number, since, best = 1, 0, max(mode.score for mode in modes)
-        while self.priors.n_components > 1 and since < _PATIENCE and self._pay(self.round_cost(len(modes))):
+        while (
+            self.priors.n_components > 1 and since < _PATIENCE and self.round_cost(len(modes)) <= most - self.n_sweeps
+        ):
             modes = self.round(modes, number)
             now = max(mode.score for mode in modes)
             since = 0 if now > best + _RISE else since + 1
@@ -143,17 +152,9 @@ class _Search:
             return [Mode(mode.topics.astype(np.int32), mode.score) for mode in modes]
         return self._weighed(modes, number)[: len(topics)]
 
-    def _pay(self, cost):
-        """Take a cost from the budget, if that suffices."""
-        if cost > self.left:
-            return False
-        self.left -= cost
-        return True
-
     def round_cost(self, n_modes):
-        """Sweeps of a round."""
-        proposals = _PROPOSALS * (REDRAW_SWEEPS + _SETTLING_SWEEPS + self.score_cost)
-        return proposals + 2 * max(n_modes, _KEPT) * self.score_cost
+        """The most sweeps of a round."""
+        return _PROPOSALS * self.proposal_cost + 2 * max(n_modes, _KEPT) * self.score_cost
 
     def round(self, modes, number):
         """The best of the modes and of proposals from them, the best first."""
@@ -176,7 +177,7 @@ class _Search:
             (self.corpus, self.priors, mode.topics, 0, self.n_temperatures, 1, random.child(self.seed, *key, i))
             for i, mode in enumerate(modes)
         ]
-        found = self._in_parallel(_weigh, tasks)
+        found = self._in_parallel(_weigh, tasks, self.score_cost)
         return [
             _Candidate(topics, [*mode.scores, *log_weights])
             for mode, (topics, log_weights, _) in zip(modes, found, strict=True)
@@ -199,7 +200,10 @@ class _Search:
             )
             for i, (parent, group) in enumerate(zip(parents, groups, strict=True))
         ]
-        return [_Candidate(topics, list(scores)) for topics, scores, _ in self._in_parallel(_propose, tasks)]
+        return [
+            _Candidate(topics, list(scores))
+            for topics, scores, _ in self._in_parallel(_propose, tasks, self.proposal_cost)
+        ]
 
     def _overlaps(self, topics):
         """Overlaps and totals of the topics."""
@@ -213,7 +217,7 @@ class _Search:
             (self.corpus, self.priors, mode.topics, 0, n_temperatures, _RUNS, random.child(self.seed, number, 4, i))
             for i, mode in enumerate(modes)
         ]
-        topics, log_weights, ends = zip(*self._in_parallel(_weigh, tasks), strict=True)
+        topics, log_weights, ends = zip(*self._in_parallel(_weigh, tasks, self.weighing_cost), strict=True)
         values = [float(log_mean_exp(each[:, None])[0][0]) for each in log_weights]
         std = float(np.sqrt(np.var(log_weights, axis=1, ddof=1).mean() / _RUNS))
         order = np.argsort([-value for value in values], kind="stable")
@@ -226,7 +230,9 @@ class _Search:
                 found.append(Mode(topics[c].astype(np.int32), values[c], std))
         return found
 
-    def _in_parallel(self, function, tasks):
+    def _in_parallel(self, function, tasks, cost):
+        """The results of tasks with so many sweeps each."""
+        self.n_sweeps += len(tasks) * cost
         if self.stop is None:
             return in_parallel(function, tasks, self.n_jobs)
         return [function(*task, self.stop) for task in tasks]

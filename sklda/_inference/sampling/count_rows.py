@@ -70,11 +70,13 @@ class CountRows:
         # Unsigned numbers are added modulo 2^16, so that negative differences are subtracted.
         short.reshape(-1)[cells] += differences.astype(np.uint16)
 
-    def dense(self):
-        """A copy, int32 (n_features, width)."""
-        short, long, _ = self.arrays
-        counts = short.astype(np.int32)
-        counts[self.long_words] = long
+    def dense(self, words=slice(None)):
+        """A copy of the rows of some words, or of all, int32 (n_words, width)."""
+        short, long, place = self.arrays
+        counts = short[words].astype(np.int32)
+        if len(place):
+            rows = place[words]
+            counts[rows >= 0] = long[rows[rows >= 0]]
         return counts
 
     def log_words(self, priors, first=0, last=None):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from sklda._inference.corpus import count_tokens
-from sklda._inference.diagnostics import effective_draws
+from sklda._inference.diagnostics import effective_draws, std_of_proportions
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.matching import same_names
@@ -108,9 +108,7 @@ def doc_topic_std(corpus, draws):
         offsets = corpus.offsets[first : last + 1]
         own = slice(offsets[0], offsets[-1])
         alphas = [draws.alpha_at(i, first, last) for i in range(len(draws))]
-        found = std_of_theta(offsets - offsets[0], [topics[own] for topics in draws.topics], alphas)
-        # No number in [0, 1] has a larger one, but the unbiased variance of few draws may be larger.
-        result[first:last] = np.minimum(found, 0.5)
+        result[first:last] = std_of_theta(offsets - offsets[0], [topics[own] for topics in draws.topics], alphas)
     return result
 
 
@@ -173,7 +171,7 @@ def std_of_theta(offsets, draws, alphas):
         squares += theta**2 * (1 - 1 / i)
     between = squares / max(n - 1, 1)
     within = (mean - squares / n - mean**2) / (totals + 1)
-    return np.sqrt(np.maximum(between + within, 0)).astype(np.float32)
+    return std_of_proportions(between + within).astype(np.float32)
 
 
 def sample_parameters(chains, n_samples, rng):

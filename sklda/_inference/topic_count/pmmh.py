@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
-from sklda._inference import random
+from sklda._inference import journal, random
 from sklda._inference.evidence import estimates
 from sklda._inference.evidence.combining import combine_chains
 from sklda._inference.parallel import in_parallel
@@ -55,6 +55,9 @@ class Trace:
     def shares(self, counts):
         """Share of the steps at each of `counts`, and its standard error by batch means."""
         at = (self.counts[:, None] == counts).astype(float)
+        if len(at) == 1:
+            # The largest standard deviation of a share.
+            return at[0], np.full(at.shape[1], 0.5)
         n_batches = max(int(len(at) ** 0.5), 2)
         batches = np.array([part.mean(axis=0) for part in np.array_split(at, n_batches)])
         return at.mean(axis=0), batches.std(axis=0, ddof=1) / np.sqrt(n_batches)
@@ -108,6 +111,24 @@ class PMMH:
         Returns
         -------
         Posterior
+            Also after Ctrl-C and after a callback asked to stop, if there are estimates.
+        """
+        rows, ends, unfinished = [], {}, ""
+        try:
+            if self._propose(rows, ends) < self.n_proposals:
+                unfinished = "a callback stopped the fit"
+        except KeyboardInterrupt:
+            if not rows:
+                raise
+            journal.end_early()
+            unfinished = "the fit was interrupted"
+        self.trace = Trace(*map(np.array, zip(*rows, strict=True)))
+        return self._result(ends, unfinished)
+
+    def _propose(self, rows, ends):
+        """Add the rows of `Trace`, and the accepted states by number of topics; the number of proposals made.
+
+        Both are consistent whenever Ctrl-C ends it.
         """
         log_prior, rng = self.log_prior, self.rng
         tasks = [(self.corpus, self.rule, T, ANNEAL_SWEEPS, random.child(self.seed, 0, T)) for T in self.counts]
@@ -116,7 +137,8 @@ class PMMH:
         self.states = {T: [state] for T, (_, state) in zip(self.counts, found, strict=True)}
         T = int(rng.choice(self.counts, p=softmax(np.array([log_prior[t] for t in self.counts]))))
         value, end = self._estimate(T, 0)
-        rows, ends = [(T, value, T, value)], {T: [end]}
+        ends[T] = [end]
+        rows.append((T, value, T, value))
         for i in range(1, self.n_proposals + 1):
             proposed, log_back = propose_neighbour(self.counts, T, rng)
             new, new_end = self._estimate(proposed, i)
@@ -127,9 +149,8 @@ class PMMH:
             rows.append((T, value, proposed, new))
             at_report = i % max(self.n_proposals // 10, 1) == 0
             if at_report and self.report(f"{i} of {self.n_proposals} proposals, {T} topics"):
-                break
-        self.trace = Trace(*map(np.array, zip(*rows, strict=True)))
-        return self._result(ends)
+                return i
+        return self.n_proposals
 
     def _estimate(self, T, i):
         """log of unbiased estimate number i of p(w | T), and the last state of z. Every i has its own streams."""
@@ -146,7 +167,7 @@ class PMMH:
         chosen = self.rng.choice(n_runs, p=softmax(found.log_weights[0]))
         return combine_chains(found.log_weights).value, found.ends[chosen]
 
-    def _result(self, ends):
+    def _result(self, ends, unfinished):
         """`Posterior` by the trace; `ends` are the accepted states by number of topics."""
         trace, counts = self.trace, np.array(self.counts)
         value, std = np.array([trace.log_evidence_at(T) for T in self.counts]).T
@@ -154,8 +175,7 @@ class PMMH:
         self.recycled = softmax(log_recycled)
         probability, probability_std = trace.shares(self.counts)
         mode = int(counts[np.argmax(probability)])
-        annealed = self.settings.method in estimates.ANNEALED
-        n_sweeps = self.settings.n_runs * (self.settings.n_sweeps if annealed else self.settings.n_inner)
+        n_sweeps = self.settings.n_runs * (self.settings.n_sweeps if self.settings.annealed else self.settings.n_inner)
         proposals = zip(trace.proposed.tolist(), trace.proposed_log_evidence.tolist(), strict=True)
         return Posterior(
             counts,
@@ -168,8 +188,14 @@ class PMMH:
             np.array([(T, 0, n_sweeps, log_weight, np.nan) for T, log_weight in proposals], ESTIMATE),
             {T: ModelDraws(self.priors[T], kept, np.zeros(len(kept))) for T, kept in ends.items()},
             self.states[mode],
-            n_sweeps * len(trace.counts),
+            self._sweeps(len(trace.counts)),
+            unfinished=unfinished,
         )
+
+    def _sweeps(self, n_estimates):
+        """Sweeps of the first chains and of this many estimates."""
+        first = len(self.counts) * (ANNEAL_SWEEPS + self.rule.learning_sweeps)
+        return first + n_estimates * self.settings.sweeps_of_estimate()
 
 
 def propose_neighbour(counts, T, rng):

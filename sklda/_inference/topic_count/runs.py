@@ -49,6 +49,12 @@ class EvidenceSettings:
             return sweeps_both_ways(n_sweeps, self.n_runs, self.start_of_runs(n_sweeps))
         return self.start(n_sweeps) + self.n_runs * self.n_inner
 
+    def sweeps_of_estimate(self):
+        """Sweeps of the runs in one direction from a known state, with their guide."""
+        if not self.annealed:
+            return self.n_runs * self.n_inner
+        return self.n_runs * (self.n_sweeps + 1) + (self.n_sweeps if self.method == "guided_ais" else 0)
+
     def start(self, n_sweeps):
         """Sweeps of an annealed chain before runs of this length."""
         return max(n_sweeps, int(_START_SHARE * self.n_sweeps))
