@@ -31,7 +31,7 @@ folder imports only from the folders above it in this list, and from the modules
     ---------------------------------------------------------------------------------------------------------------------
       _inference     corpora             corpus  counts  arguments  dask_arrays
                      priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
-                     execution           random  parallel  journal  frames  warn
+                     execution           random  parallel  journal  checkpoint_folder  frames  warn
                      annotations         types
                      convergence         diagnostics
                      of topics           distances  consensus  composition

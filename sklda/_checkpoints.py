@@ -6,6 +6,7 @@ import copy
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -14,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names
 
 from sklda._callbacks import with_callbacks
 from sklda._fitting import all_or_nothing
-from sklda._inference import journal
+from sklda._inference import checkpoint_folder, journal
 from sklda._inference.types import Counts
 from sklda._inference.warn import warn
 from sklda._persistence import without_dask
@@ -65,12 +66,12 @@ class CheckpointMixin:
         Warns
         -----
         UserWarning
-            If a file is damaged. Then an earlier state is used. If the fit was begun with another version of NumPy or
-            SciPy.
+            If a file is damaged or of another fit. Then an earlier state is used. If the fit was begun with another
+            version of NumPy or SciPy. If a later fit in the folder was ended before it saved something.
         """
         folder, corpus = Path(path).absolute(), cls._read(X)  # type: ignore[attr-defined]
         facts = _facts(folder, cls, corpus)
-        estimator, y, metadata = journal.read_value(folder, corpus)
+        estimator, y, metadata = checkpoint_folder.read_value(folder, corpus)
         if not isinstance(estimator, cls):
             raise ValueError(f"{folder} is the checkpoint of another {facts['estimator']}.")
         _check_feature_names(estimator, X, reset=False)
@@ -80,7 +81,8 @@ class CheckpointMixin:
     @all_or_nothing
     @with_callbacks
     def _continue(self, folder, corpus, data, metadata, facts):
-        if (fitted := journal.read_fitted(folder, corpus)) is None:
+        if (fitted := checkpoint_folder.read_fitted(folder, corpus)) is None:
+            _warn_of_versions(facts)
             if self.verbose:
                 print(f"[{type(self).__name__}] continues the fit of {facts['begun']} in {folder}", flush=True)
             fitted = self._fit_in(folder, corpus, data, metadata, facts["every"])
@@ -97,12 +99,12 @@ class CheckpointMixin:
         _check_not_in_a_search(self)
         (checkpoint,) = checkpoints
         folder = Path(checkpoint.path).absolute()
-        _make(folder, self, corpus, (data["y"], metadata), checkpoint.every)
-        return self._fit_in(folder, corpus, data, metadata, checkpoint.every, is_new=True)
+        new = _make(folder, self, corpus, (data["y"], metadata), checkpoint.every)
+        return self._fit_in(folder, corpus, data, metadata, checkpoint.every, new)
 
-    def _fit_in(self, folder, corpus, data, metadata, every, is_new=False):
+    def _fit_in(self, folder, corpus, data, metadata, every, new=None):
         """Fit with the journal in a folder."""
-        kept = journal.Journal(folder, corpus, every)
+        kept = journal.Journal(folder, corpus, every, new)
         try:
             with journal.active(kept):
                 fitted = self._fit(corpus, data, **metadata)
@@ -110,8 +112,8 @@ class CheckpointMixin:
         except Exception:
             kept.close()
             # Errors at the beginning, such as those of parameters, leave nothing to continue.
-            if is_new and kept.empty:
-                journal.remove(folder)
+            if new and kept.empty:
+                kept.withdraw()
             raise
         finally:
             kept.close()
@@ -119,16 +121,15 @@ class CheckpointMixin:
 
 
 def _make(folder, estimator, corpus, given, every):
-    """Begin a checkpoint in a folder, in place of one of a fit that has ended."""
+    """Begin a checkpoint in a folder, which may have one of a fit that has ended; the name of its header."""
     name = type(estimator).__name__
-    if folder.is_dir() and (folder / "fitted").exists():
-        journal.remove(folder)
-    # A process may have been killed before its header was in its place.
-    elif folder.is_dir() and any(file.suffix != ".new" for file in folder.iterdir()):
-        if not (folder / "header").exists():
-            raise ValueError(f"{folder} has files that are no checkpoint: give a new or an empty folder.")
-        raise ValueError(_unfinished(folder, name))
     folder.mkdir(parents=True, exist_ok=True)
+    if (other := checkpoint_folder.foreign_file(folder)) is not None:
+        raise ValueError(
+            f"{folder} has files that are no checkpoint, such as {other.name}: give a new or an empty folder."
+        )
+    if (folder / "header").exists() and not (folder / "fitted").exists():
+        raise ValueError(_unfinished(folder, name))
     bare = copy.copy(estimator)
     for attribute in _OF_CALLBACKS:
         vars(bare).pop(attribute, None)
@@ -141,13 +142,15 @@ def _make(folder, estimator, corpus, given, every):
         "begun": time.strftime("%Y-%m-%d %H:%M:%S"),
     }
     try:
-        journal.create(folder, facts, (bare, *given), (type(corpus), corpus.fingerprint))
+        return checkpoint_folder.create(folder, facts, (bare, *given), (type(corpus), corpus.fingerprint))
     except FileExistsError:
         raise ValueError(_unfinished(folder, name)) from None
     except OSError:
         raise
     except Exception as error:
-        journal.remove(folder)
+        # If it is empty.
+        with suppress(OSError):
+            folder.rmdir()
         raise TypeError(
             f"the {name} or the arguments of its fit cannot be pickled, so they cannot be saved: {error}. Functions "
             "must be defined at the top level of a module."
@@ -163,19 +166,20 @@ def _unfinished(folder, name):
 
 def _facts(folder, cls, corpus):
     """The facts of the checkpoint in a folder, if it can be continued with this class and corpus."""
+    unread = f"{folder} has no checkpoint that can be read: give the folder of a Checkpoint, or fit again."
     try:
-        facts = journal.read_facts(folder)
+        facts, is_whole = checkpoint_folder.read_facts(folder)
     except ValueError:
-        raise ValueError(
-            f"{folder} has no checkpoint that can be read: give the folder of a Checkpoint, or fit again."
-        ) from None
-    # The results of another release may belong to other calls. Those of a fit that has ended do not.
+        raise ValueError(unread) from None
+    # Another release can make other calls, in another order. A fit that has ended makes none.
     changed = facts["sklda"] != version("sklda") and not (folder / "fitted").exists()
-    if facts["format"] != journal.FORMAT or changed:
+    if facts["format"] != checkpoint_folder.FORMAT or changed:
         raise ValueError(
             f"the checkpoint {folder} was made by sklda {facts['sklda']}, and sklda {version('sklda')} cannot continue "
             f"it: continue it with sklda {facts['sklda']}, or fit again."
         )
+    if not is_whole:
+        raise ValueError(unread)
     if facts["estimator"] != cls.__name__ and facts["estimator"] not in _names_of_subclasses(cls):
         name = facts["estimator"]
         raise ValueError(f"{folder} is the checkpoint of a {name}: continue it with {name}.resume.")
@@ -185,7 +189,6 @@ def _facts(folder, cls, corpus):
             f"{folder} is the checkpoint of a fit on another X, of shape {tuple(facts['shape'])}; this X has shape "
             f"{tuple(shape)}. Give the X of the fit."
         )
-    _warn_of_versions(folder, facts)
     return facts
 
 
@@ -193,13 +196,15 @@ def _versions():
     return {name: version(name) for name in ("sklda", "numpy", "scipy")}
 
 
-def _warn_of_versions(folder, facts):
+def _warn_of_versions(facts):
     """Warn if random numbers and rounding may not be those of the fit so far."""
-    others = [f"{name} {facts[name]}" for name, now in _versions().items() if facts.get(name, now) != now]
-    if others and not (folder / "fitted").exists():
+    own = _versions()
+    others = [name for name in own if facts[name] != own[name]]
+    if others:
         warn(
-            f"the fit in {folder} was begun with {' and '.join(others)}, and goes on with other versions. Its draws "
-            "can differ from those without the interruption; they are as correct."
+            f"the fit was begun with {' and '.join(f'{name} {facts[name]}' for name in others)}, and continues with "
+            f"{' and '.join(f'{name} {own[name]}' for name in others)}: its draws may not be those without the "
+            "interruption. They are as correct."
         )
 
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.validation import _check_method_params, _num_samples
 
 from sklda._inference import random
 from sklda._inference.arguments import check_memory, distributions
@@ -39,7 +39,18 @@ def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
             drawn = rng.choice(rows, len(rows))
         else:
             drawn = np.sort(rng.choice(rows, max(1, round(resample * len(rows))), replace=False))
-        yield each, _safe_indexing(X, drawn), _check_method_params(X, metadata, drawn)
+        yield each, _safe_indexing(X, drawn), {name: _drawn(value, X, drawn, name) for name, value in metadata.items()}
+
+
+def _drawn(value, X, rows, name):
+    """The entries of metadata for the documents `rows`. Metadata without an entry for each document stay."""
+    if isinstance(value, dict):
+        # Of columns. scikit-learn would compare the number of columns with that of documents.
+        return {key: _drawn(column, X, rows, f"{name}[{key!r}]") for key, column in value.items()}
+    has_rows = not isinstance(value, (str, bytes)) and (hasattr(value, "__len__") or sp.issparse(value))
+    if has_rows and _num_samples(value) == len(rows) != X.shape[0]:
+        raise ValueError(f"{name} has {len(rows)} entries; X has {X.shape[0]} documents. Give one for each document.")
+    return _check_method_params(X, {name: value}, rows)[name]
 
 
 def fitted(estimator, X, metadata):

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults, total_variance
-from sklda._covariate_methods import CovariateMethods
+from sklda._covariate_methods import CovariateMethods, check_size
 from sklda._design import Design
 from sklda._inference import random
 from sklda._inference.covariates.chain import CovariateChain
@@ -247,6 +247,7 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
         design = None if covariates is None else Design(covariates, corpus.n_documents)
         columns = np.zeros((corpus.n_documents, 0))
         if design is not None:
+            check_size(design, self.n_components)
             columns = design.matrix(covariates, corpus.n_documents)
         mean, std, standardised = _standardise(columns, design)
         continues = self.warm_start and hasattr(self, "_chain_states_")
@@ -352,7 +353,7 @@ def _standardise(columns, design):
     """Means and standard deviations of columns, and the standardised columns."""
     if not columns.shape[1]:
         return np.zeros(0), np.zeros(0), columns
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         mean, std = columns.mean(axis=0), columns.std(axis=0)
         # Of a constant the standard deviation is zero but for rounding.
         constant = np.ptp(columns, axis=0) == 0

@@ -12,9 +12,13 @@ from sklda._base import BaseLDA
 from sklda._callbacks import with_callbacks
 from sklda._design import check_rows, n_rows
 from sklda._fitting import all_or_nothing
+from sklda._inference.arguments import check_memory
 from sklda._inference.covariates.model import HIGHEST, LOWEST
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.types import Counts
+
+# With a thousand terms, a sweep of three topics takes about seven seconds.
+_MOST_TERMS = 1000
 
 
 class CovariateMethods(BaseLDA):
@@ -46,9 +50,9 @@ class CovariateMethods(BaseLDA):
         Raises
         ------
         ValueError
-            If X is not a matrix of counts or has no token, covariates do not have a row for each document, or a value
-            is missing. If a parameter is out of range. With `warm_start`, if X, the covariates or a parameter are not
-            those of the previous fit.
+            If X is not a matrix of counts or has no token. If covariates do not have a row for each document or have
+            more than 1000 terms, or a value is missing or masked. If a parameter is out of range. With `warm_start`, if
+            X, the covariates or a parameter are not those of the previous fit.
         TypeError
             If covariates are no array or data frame, or a parameter is of the wrong type.
         """
@@ -198,3 +202,21 @@ class CovariateMethods(BaseLDA):
         prior = self.document_prior(covariates)
         check_rows(len(prior), corpus.n_documents)
         return prior
+
+
+def check_size(design, n_components):
+    """Refuse so many terms that a sweep takes minutes: its time grows with the cube of their number."""
+    n_terms = len(design.terms)
+    if n_terms > _MOST_TERMS:
+        largest = max(design.covariates, key=lambda each: len(each.terms))
+        raise ValueError(
+            f"the covariates have {n_terms} terms, {len(largest.terms)} of them from {largest.name!r}; at most "
+            f"{_MOST_TERMS} are possible. Join levels of categories, and leave out a covariate that has another value "
+            "in nearly every document."
+        )
+    # The second derivatives of each topic, their roots, and copies.
+    check_memory(
+        4 * 8 * n_components * n_terms**2,
+        f"the regressions of {n_components} topics on {n_terms} terms of the covariates need at least",
+        "Give fewer topics, or categories with fewer levels.",
+    )

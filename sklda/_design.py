@@ -1,19 +1,25 @@
 """Covariates of documents: the columns of a linear predictor, from arrays, data frames and formulas."""
 
 from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
 from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from sklda._inference.arguments import real_numbers
+from sklda._inference.arguments import check_memory, check_no_mask, real_numbers
 from sklda._inference.warn import warn
 from sklda._labels import as_list, in_order, is_missing, listed
 
 INTERCEPT = "intercept"
 # Texts with more values than this, most of which one document has, get a warning: they may be numbers.
 _MANY_LEVELS = 10
+# Values that are no categories, because they lie on a scale.
+_NO_CATEGORIES = date, timedelta, np.datetime64, np.timedelta64, complex
+# Values of a number at which the columns of a transformer are looked at.
+_TRIED = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +96,8 @@ class Design:
     def matrix(self, covariates, n_documents):
         """The columns of documents, (n_documents, n_terms). A data frame must have the names of the fit."""
         columns, names = read_columns(covariates, n_documents), [each.name for each in self.covariates]
-        if _has_names(covariates):
+        # A series belongs to a fit without names, too.
+        if _has_names(covariates) or (_series_name(covariates) and names != ["x0"]):
             found = dict(columns)
             missing = [name for name in names if name not in found]
             if missing:
@@ -98,6 +105,12 @@ class Design:
             columns = [(name, found[name]) for name in names]
         if len(columns) != len(names):
             raise ValueError(f"covariates has {len(columns)} columns; the fit had {len(names)}: {', '.join(names)}.")
+        n_terms = len(self.terms)
+        check_memory(
+            16 * n_documents * n_terms,
+            f"{n_terms} terms of the covariates of {n_documents} documents need at least",
+            "Give fewer covariates, or categories with fewer levels.",
+        )
         return np.hstack(
             [each.columns(values) for each, (_, values) in zip(self.covariates, columns, strict=True)]
         ).astype(np.float64)
@@ -112,6 +125,10 @@ class WithIntercept:
 
     def matrix(self, covariates, n_documents):
         return np.column_stack([np.ones(n_documents), self.design.matrix(covariates, n_documents)])
+
+    def has_steps(self, covariates, name, values):
+        """Whether the columns of a number are defined at the values of the documents only."""
+        return False
 
 
 class TransformedDesign:
@@ -136,20 +153,36 @@ class TransformedDesign:
         check_rows(len(found), n_documents)
         return np.column_stack([np.ones(n_documents), found])
 
+    def has_steps(self, covariates, name, values):
+        """Whether the columns of a number are defined at the values of the documents only: they are zeros and ones."""
+        at = (self.matrix(with_value(covariates, name, value), n_rows(covariates)) for value in values[:_TRIED])
+        first = next(at)
+        changing, steps = np.zeros(first.shape[1], bool), np.isin(first, (0, 1)).all(axis=0)
+        for each in at:
+            changing |= (each != first).any(axis=0)
+            steps &= np.isin(each, (0, 1)).all(axis=0)
+        return bool(changing.any() and steps[changing].all())
+
 
 class FormulaDesign:
     """The columns of a formula, by the package formulaic."""
 
     def __init__(self, formula, covariates, n_documents):
         try:
-            from formulaic import model_matrix
+            from formulaic import ModelMatrix, model_matrix
+            from formulaic.errors import FormulaicError
         except ImportError as error:
             raise ImportError("a formula needs formulaic: pip install formulaic.") from error
         if not isinstance(formula, str):
             raise TypeError(f"formula must be a str such as 'year + source', got {formula!r}.")
-        found = model_matrix(formula, covariates)
-        if not hasattr(found, "model_spec"):
-            raise ValueError(f"formula = {formula!r} has two sides: give the terms only, such as 'year + source'.")
+        try:
+            found = model_matrix(formula, _as_frame(covariates))
+        except FormulaicError as error:
+            raise ValueError(f"formula = {formula!r} cannot be used: {error}") from error
+        if not isinstance(found, ModelMatrix):
+            raise ValueError(f"formula = {formula!r} has several parts: give the terms only, such as 'year + source'.")
+        if not len(found.columns):
+            raise ValueError(f"formula = {formula!r} has no term: give at least one, such as 'year'.")
         self.spec = found.model_spec
         self.terms = [INTERCEPT if name == "Intercept" else str(name) for name in found.columns]
         self.bases = [""] * len(self.terms)
@@ -157,9 +190,27 @@ class FormulaDesign:
         check_rows(len(found), n_documents)
 
     def matrix(self, covariates, n_documents):
-        found = real_numbers(self.spec.get_model_matrix(covariates), "the columns of the formula")
+        found = real_numbers(self.spec.get_model_matrix(_as_frame(covariates)), "the columns of the formula")
         check_rows(len(found), n_documents)
         return found
+
+    def has_steps(self, covariates, name, values):
+        """Whether the columns of a number are defined at the values of the documents only: the formula has C(name)."""
+        kinds = {expression: kind.value for expression, (kind, _) in self.spec.encoder_state.items()}
+        return any(
+            kinds.get(str(factor)) == "categorical" and name in map(str, variables)
+            for factor, variables in self.spec.factor_variables.items()
+        )
+
+
+def _as_frame(covariates):
+    """A dict of columns as the data frame that formulaic takes."""
+    if not isinstance(covariates, dict):
+        return covariates
+    # formulaic needs it.
+    from pandas import DataFrame
+
+    return DataFrame(covariates)
 
 
 def read_columns(covariates, n_documents):
@@ -173,17 +224,27 @@ def read_columns(covariates, n_documents):
     if _has_names(covariates):
         names = covariates.columns if hasattr(covariates, "columns") else covariates
         columns = [(str(name), covariates[name]) for name in names]
-    elif getattr(covariates, "name", None) is not None and getattr(covariates, "ndim", 0) == 1:
-        columns = [(str(covariates.name), covariates)]
+    elif _is_series(covariates):
+        columns = [(_series_name(covariates) or "x0", covariates)]
     else:
         values = _as_matrix(covariates)
         columns = [(f"x{j}", values[:, j]) for j in range(values.shape[1])]
         check_rows(len(values), n_documents)
+    columns = [(name, values.toarray() if sp.issparse(values) else values) for name, values in columns]
     for name, values in columns:
-        if np.ndim(values) != 1:
+        if _dimensions(values) != 1:
             raise ValueError(f"covariate {name!r} must have one value for each document.")
+        check_no_mask(values, f"covariate {name!r}")
         check_rows(len(values), n_documents)
     return columns
+
+
+def _dimensions(values):
+    try:
+        return np.ndim(values)
+    except ValueError:
+        # Parts of different lengths.
+        return None
 
 
 def check_rows(n_rows, n_documents):
@@ -195,23 +256,52 @@ def check_rows(n_rows, n_documents):
 def n_rows(covariates):
     """Number of documents that covariates belong to."""
     if _has_names(covariates):
-        return len(covariates) if hasattr(covariates, "columns") else max(map(np.size, covariates.values()), default=0)
+        return len(covariates) if hasattr(covariates, "columns") else max(map(_length, covariates.values()), default=0)
     return len(_as_matrix(covariates))
+
+
+def _length(values):
+    if sp.issparse(values):
+        return values.shape[0]
+    return len(values) if hasattr(values, "__len__") and np.shape(values) != () else 1
 
 
 def with_value(covariates, name, value):
     """A copy of covariates in which all documents have the same value of one covariate."""
     if isinstance(covariates, dict):
-        return {key: np.full(len(each), value) if str(key) == name else each for key, each in covariates.items()}
+        return {key: _repeated(value, _length(each)) if str(key) == name else each for key, each in covariates.items()}
+    if hasattr(covariates, "with_columns"):
+        # polars
+        column = covariates[name]
+        kept = {"dtype": column.dtype} if isinstance(value, str) else {}
+        return covariates.with_columns(type(column)(name, [value] * len(covariates), **kept))
     if _has_names(covariates):
         changed = covariates.copy()
-        changed[next(each for each in covariates.columns if str(each) == name)] = value
+        changed[next(each for each in covariates.columns if str(each) == name)] = _repeated(value, len(covariates))
         return changed
-    if getattr(covariates, "name", None) == name:
-        return {name: np.full(len(covariates), value)}
-    values = _as_matrix(covariates).astype(np.float64 if isinstance(value, float) else object)
-    values[:, int(name[1:])] = value
+    if _is_series(covariates):
+        return {name: _repeated(value, len(covariates))}
+    values = _as_matrix(covariates)
+    is_number = isinstance(value, Real) and values.dtype.kind in "biuf"
+    values = values.astype(np.float64 if is_number else object)
+    values[:, int(name[1:])] = _repeated(value, len(values))
     return values
+
+
+def _repeated(value, n):
+    return np.full(n, value) if isinstance(value, (Real, str)) else _objects([value] * n)
+
+
+def _is_series(covariates):
+    """Whether covariates are one column with a type of its own."""
+    is_array = isinstance(covariates, np.ndarray) or sp.issparse(covariates)
+    return not is_array and len(getattr(covariates, "shape", ())) == 1
+
+
+def _series_name(covariates):
+    """The name of a series; an empty text if it has none."""
+    name = getattr(covariates, "name", None) if _is_series(covariates) else None
+    return "" if name is None else str(name)
 
 
 def _has_names(covariates):
@@ -220,8 +310,9 @@ def _has_names(covariates):
 
 def _as_matrix(covariates):
     """An array with two dimensions, whose values keep their types; data frames are returned as they are."""
+    check_no_mask(covariates, "covariates")
     if sp.issparse(covariates):
-        return covariates.toarray()
+        covariates = covariates.toarray()
     if isinstance(covariates, (str, bytes, dict)) or not hasattr(covariates, "__len__"):
         raise TypeError(
             f"covariates must be an array or a data frame with a row for each document, got {covariates!r}."
@@ -229,7 +320,10 @@ def _as_matrix(covariates):
     if hasattr(covariates, "columns"):
         return covariates
     plain = isinstance(covariates, np.ndarray)
-    values = covariates if plain else np.asarray(covariates, dtype=object)
+    try:
+        values = covariates if plain else np.asarray(covariates, dtype=object)
+    except ValueError as error:
+        raise ValueError(f"covariates must be a matrix with a row for each document: {error}.") from error
     if values.ndim == 1:
         return values[:, None]
     if values.ndim != 2:
@@ -239,19 +333,24 @@ def _as_matrix(covariates):
 
 def covariate_of(name, values):
     """What kind of covariate a column is."""
-    categories = getattr(getattr(values, "dtype", None), "categories", None)
-    if categories is not None:
+    dtype = getattr(values, "dtype", None)
+    categories = getattr(dtype, "categories", None)
+    # Those of polars may have no order.
+    if hasattr(categories, "__len__"):
         _check_present(name, values)
         used = set(as_list(values, name))
         return Covariate(name, tuple(level for level in as_list(list(categories), name) if level in used))
     if _is_number(values):
         return Covariate(name)
-    if getattr(np.asarray(values), "dtype", np.dtype(object)).kind in "Mmc":
-        raise TypeError(
-            f"covariate {name!r} has values of type {np.asarray(values).dtype}: give a real number, such as the year, "
-            "or a text for categories."
-        )
+    # With a time zone, the array has objects.
+    kinds = [each for each in (dtype, np.asarray(values).dtype) if getattr(each, "kind", "O") in "Mmc"]
     labels = as_list(values, f"covariate {name!r}")
+    kinds += [type(label).__name__ for label in labels if isinstance(label, _NO_CATEGORIES)]
+    if kinds:
+        raise TypeError(
+            f"covariate {name!r} has values of type {kinds[0]}: give a real number, such as the year, or a text for "
+            "categories."
+        )
     _check_present(name, labels)
     levels = tuple(in_order(labels))
     if len(levels) > _MANY_LEVELS and 2 * len(levels) > len(labels):
@@ -276,7 +375,7 @@ def _is_number(values):
     if values.dtype.kind != "O" or not values.size:
         return False
     present = [value for value in values.ravel() if not is_missing(value)]
-    return bool(present) and all(isinstance(value, Real) for value in present)
+    return bool(present) and all(isinstance(value, (Real, Decimal)) for value in present)
 
 
 def _numbers(values, name):

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklda._inference.counts import LARGEST_COUNT, check_no_mask, read_sparse, storable
+from sklda._inference.arguments import check_no_mask
+from sklda._inference.counts import LARGEST_COUNT, read_sparse, storable
 from sklda._labels import is_missing
 
 

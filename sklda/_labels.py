@@ -4,6 +4,7 @@ from numbers import Real
 
 import numpy as np
 
+from sklda._inference.arguments import check_no_mask
 from sklda._inference.warn import warn
 
 # From this number of values on, collections that look like a covariate get a warning. With fewer, a user sees the
@@ -18,9 +19,12 @@ def as_list(labels, name="collections"):
     ------
     TypeError
         If they are no sequence, or a label is not hashable.
+    ValueError
+        If labels are masked.
     """
     if isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__"):
         raise TypeError(f"{name} must hold one label for each document, got {labels!r}.")
+    check_no_mask(labels, name)
     labels = [x.item() if isinstance(x, np.generic) and x.dtype.kind in "biufUS" else x for x in labels]
     for d, label in enumerate(labels):
         try:

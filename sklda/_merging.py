@@ -54,8 +54,9 @@ def merge_topics(model: Model, groups: Any) -> Model:
     -------
     estimator or pipeline
         The merged topic has the place of the first topic of its group; the others move up. An estimator keeps its
-        class, but `EmpiricalBayesLDA` and `TopicCountLDA` become a `GibbsLDA` with their priors. Names stay, and a
-        merged topic without a name in `groups` has the names of its parts, such as "sport + football".
+        class, but `EmpiricalBayesLDA` and `TopicCountLDA` become a `GibbsLDA` with their priors, and with its defaults
+        of `max_iter` and `tol`. Names stay, and a merged topic without a name in `groups` has the names of its parts,
+        such as "sport + football".
 
         A fitted attribute that has no meaning for merged topics is absent, and its error says so: posteriors of the
         priors and of the number of topics, traces and diagnostics of the chains, snapshots. From `ConsensusTopics`,
@@ -224,9 +225,11 @@ def _merged_gibbs(model, sums):
     eta = sums.eta(np.asarray(model.topic_word_prior_), V)
     own = signature(GibbsLDA).parameters
     # Seed words are in eta, and a first state that was given has other topics.
-    given = {
-        k: v for k, v in model.get_params(deep=False).items() if k in own and k not in ("seed_words", "seed_strength")
-    }
+    left_out = {"seed_words", "seed_strength"}
+    if not isinstance(model, GibbsLDA):
+        # They have another meaning there.
+        left_out |= {"max_iter", "tol"}
+    given = {k: v for k, v in model.get_params(deep=False).items() if k in own and k not in left_out}
     given["init"] = given["init"] if isinstance(given.get("init"), str) else "anneal"
     merged = GibbsLDA(
         **given

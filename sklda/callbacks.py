@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import isnan
 from numbers import Real
 from typing import Any
 
@@ -25,9 +26,9 @@ class Checkpoint:
     Parameters
     ----------
     path : str or os.PathLike
-        The folder. `fit` makes it. If there is one, it must be empty, or have the checkpoint of a fit that has ended,
-        which is replaced. Chains in other processes or on other machines save their states themselves, so these must
-        reach the folder.
+        The folder. `fit` makes it. If there is one, it must be empty, or have the checkpoint of a fit that has ended
+        and no other file. That checkpoint is replaced when the new fit saves something for the first time. Chains in
+        other processes or on other machines save their states themselves, so these must reach the folder.
     every : float, default=60.0
         Seconds between two saves of a chain. It becomes longer if saving would take more than 1 % of the time.
 
@@ -43,8 +44,8 @@ class Checkpoint:
 
     Notes
     -----
-    A resumed fit needs the versions of sklda, NumPy and SciPy of the first one, and the same kind of processor. Other
-    callbacks are not saved.
+    A resumed fit needs the version of sklda of the first one. Its draws are the same only with the same versions of
+    NumPy and SciPy, and on the same kind of processor. Other callbacks are not saved.
 
     Examples
     --------
@@ -63,6 +64,8 @@ class Checkpoint:
     def __init__(self, path: str | os.PathLike[str], *, every: float = 60.0) -> None:
         self.path = os.fspath(path)
         self.every = float(check_scalar(every, "every", Real, min_val=0))
+        if isnan(self.every):
+            raise ValueError("every is not a number: give seconds.")
 
     def __repr__(self) -> str:
         return f"Checkpoint({self.path!r}, every={self.every:g})"

@@ -7,13 +7,23 @@ import numpy as np
 
 
 def real_numbers(values, name):
-    """`values` as a float64 array, aligned in memory; a TypeError if they are not real numbers."""
+    """`values` as a float64 array, aligned in memory; a TypeError if they are not real numbers.
+
+    A ValueError if some are masked.
+    """
+    check_no_mask(values, name)
     try:
         return np.require(np.asarray(values, dtype=np.float64), requirements="A")
     except (OverflowError, TypeError, ValueError) as error:
         shown = repr(values)
         shown = shown if len(shown) <= 100 else f"{shown[:100]} ..."
         raise TypeError(f"{name} must hold real numbers, got {shown}.") from error
+
+
+def check_no_mask(values, name):
+    """Refuse a masked array that hides some of its entries: they would be used."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries, which would be used: fill them in, or leave them out.")
 
 
 def check_memory(n_bytes, needs, instead):

@@ -109,5 +109,7 @@ def collinear(matrix):
     scaled = matrix / np.where(size > 0, size, 1)
     if np.linalg.matrix_rank(scaled) == matrix.shape[1]:
         return None
-    ranks = [np.linalg.matrix_rank(scaled[:, : j + 1]) for j in range(matrix.shape[1])]
-    return next(j for j, rank in enumerate(ranks) if rank < j + 1)
+    # Distances of the columns from the space of those before them. Rounding is that of `matrix_rank`.
+    distance = np.abs(np.diagonal(np.linalg.qr(scaled, mode="r")))
+    bad = distance <= np.sqrt(matrix.shape[1]) * max(matrix.shape) * np.finfo(np.float64).eps
+    return int(np.argmax(bad)) if bad.any() else int(np.argmin(distance))

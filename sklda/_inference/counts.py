@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from sklda._inference.arguments import check_no_mask
+
 # The kernels use 32-bit integers for counts and word ids.
 LARGEST_COUNT = 2**31 - 1
 
@@ -101,12 +103,6 @@ def _as_array(rows):
         return np.asarray(rows)
     except ValueError as error:
         raise ValueError(f"X is not a matrix: its rows differ in length or shape ({error}).") from error
-
-
-def check_no_mask(values, name):
-    """Refuse a masked array that hides some of its entries: they would be used."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{name} has masked entries. Fill them, or drop their documents.")
 
 
 def read_sparse(X, name):

@@ -1,6 +1,7 @@
 """Files of frames: a pickle with two numbers, its length and its checksum, so that a damaged file is known as such.
 
-The corpus of a fit is not pickled; nor are corpora equal to it.
+The checksum also covers the numbers and the key of the fit, so that a frame of another fit is known as such, too. The
+corpus of a fit is not pickled; nor are corpora equal to it.
 """
 
 import os
@@ -9,14 +10,14 @@ import struct
 import zlib
 from contextlib import suppress
 
-# Of a frame: a mark, the number of the call, the number of the state, the bytes of the pickle, and their CRC-32.
-_HEAD, _MARK = struct.Struct("<8sQQQI"), b"sklda\0\xffj"
+# Of a frame: a mark, the number of the call, the number of the state, the bytes of the pickle, and the CRC-32.
+_HEAD, MARK = struct.Struct("<8sQQQI"), b"sklda\0\xffj"
 # Bytes whose checksum is computed together.
 _BLOCK = 2**20
 
 
 class Damaged(Exception):
-    """A file does not have a whole frame."""
+    """A file does not have a whole frame of this fit."""
 
 
 class _Pickler(pickle.Pickler):
@@ -48,27 +49,44 @@ class _Body:
             left = left[self.file.write(left) :]
 
 
-def dump(file, numbers, value, same_corpus):
-    """Append a frame to an unbuffered file. The bytes go to the file directly, so arrays are not copied."""
+def dump(file, numbers, value, same_corpus, key):
+    """Append a frame to an unbuffered file. The bytes go to the file directly, so arrays are not copied.
+
+    Parameters
+    ----------
+    file : binary file
+    numbers : (int, int)
+        The number of the call, and that of the state.
+    value : object
+    same_corpus : (type, str)
+        The class of corpora, and the fingerprint of the one that is not pickled.
+    key : int
+        CRC-32 of the first line of the header of the fit.
+    """
     begin, body = file.tell(), _Body(file)
     file.write(bytes(_HEAD.size))
     pickler = _Pickler(body, protocol=5)
     pickler.same_corpus = same_corpus
     pickler.dump(value)
     file.seek(begin)
-    file.write(_HEAD.pack(_MARK, *numbers, body.length, body.checksum))
+    head = MARK, *numbers, body.length
+    file.write(_HEAD.pack(*head, _checksum(head, body.checksum, key)))
 
 
-def check(file):
+def _checksum(head, of_body, key):
+    return zlib.crc32(_HEAD.pack(*head, key), of_body)
+
+
+def check(file, key):
     """Read a frame; return its numbers, or raise `Damaged`. Afterwards the file is at the end of the frame."""
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
         raise Damaged
-    mark, call, number, left, expected = _HEAD.unpack(head)
-    checksum = 0
-    while mark == _MARK and left and (block := file.read(min(left, _BLOCK))):
+    mark, call, number, length, expected = _HEAD.unpack(head)
+    left, checksum = length, 0
+    while mark == MARK and left and (block := file.read(min(left, _BLOCK))):
         left, checksum = left - len(block), zlib.crc32(block, checksum)
-    if mark != _MARK or left or checksum != expected:
+    if mark != MARK or left or _checksum((mark, call, number, length), checksum, key) != expected:
         raise Damaged
     return call, number
 
@@ -82,7 +100,7 @@ def load(path, corpus, place=0):
         return unpickler.load()
 
 
-def write(path, numbers, value, same_corpus, first_line=b"", place=os.replace):
+def write(path, numbers, value, same_corpus, key, first_line=b"", place=os.replace):
     """Write a file with one frame, as a whole or not at all: beside its place first, then there with `place`."""
     # With the process in its name, because a process of a fit that was killed may still write its states.
     beside = path.with_name(f"{path.name}.{os.getpid()}.new")
@@ -90,7 +108,7 @@ def write(path, numbers, value, same_corpus, first_line=b"", place=os.replace):
         # Unbuffered, because a buffer would be written again when the file is closed after an error.
         with open(beside, "wb", buffering=0) as file:
             file.write(first_line)
-            dump(file, numbers, value, same_corpus)
+            dump(file, numbers, value, same_corpus, key)
             os.fsync(file.fileno())
         place(beside, path)
     finally:

@@ -5,34 +5,22 @@ A fit is a function of its estimator, data and seed, and nearly all its work is 
 A call whose result is in the journal returns it, a chain in the middle of its sweeps continues from its last state, and
 everything else is computed again.
 
-The folder has these files of frames (see `frames`):
-
-- ``header``: a line of JSON, then a frame of what the fit needs to begin again
-- ``results``: the results of calls, one frame after the other
-- ``chain-<i>.0``, ``chain-<i>.1``: the last two states of chain i in the present call of `run_chains`
-- ``fitted``: in place of the results, when the fit has ended
+`checkpoint_folder` has the files.
 """
 
-import json
 import os
 import time
+import zlib
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
-from sklda._inference.frames import Damaged, check, dump, load, place_new, write
+from sklda._inference.checkpoint_folder import Lock, chain_files, remove, take_place
+from sklda._inference.frames import Damaged, check, dump, load, write
 from sklda._inference.warn import warn
-
-try:
-    import fcntl
-except ImportError:
-    # Windows. Two processes that resume the same fit are not kept apart there.
-    fcntl = None  # type: ignore[assignment]
 
 # Largest share of the time that saving takes: the next save waits until the last one was no more than this. The saves
 # at the end of a fit come on top; benchmarks/bench_checkpoints.py has both.
 SHARE = 0.01
-# The form of the files. Raise it if a fit makes other calls, or if saved objects change.
-FORMAT = 1
 
 _ACTIVE = ContextVar("journal", default=None)
 
@@ -76,62 +64,6 @@ def end_early():
         journal.ended_early = True
 
 
-def create(folder, facts, value, same_corpus):
-    """Write the header of a journal. A FileExistsError says that the folder has one.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-    facts : dict
-        Facts that are read before the value is unpickled. The number of the form is added.
-    value : object
-        What the fit needs to begin again.
-    same_corpus : (type, str)
-        See `ChainSaver`.
-    """
-    line = json.dumps({"format": FORMAT, **facts}).encode() + b"\n"
-    write(folder / "header", (0, 0), value, same_corpus, line, place_new)
-
-
-def read_facts(folder):
-    """The facts of a header, with the number of its form. A ValueError says that there is none."""
-    with suppress(OSError, ValueError, Damaged), open(folder / "header", "rb") as file:
-        facts = json.loads(file.readline())
-        if facts["format"] != FORMAT:
-            return facts
-        check(file)
-        return facts
-    raise ValueError
-
-
-def read_value(folder, corpus):
-    """The value of a header."""
-    with open(folder / "header", "rb") as file:
-        return load(folder / "header", corpus, len(file.readline()))
-
-
-def read_fitted(folder, corpus):
-    """What `Journal.finish` has written; None if the fit has not ended."""
-    path = folder / "fitted"
-    if not path.exists():
-        return None
-    with open(path, "rb") as file:
-        try:
-            check(file)
-        except Damaged:
-            raise ValueError(f"{path} is damaged: delete the folder, and fit again.") from None
-    return load(path, corpus)
-
-
-def remove(folder):
-    """Remove the files of a journal, and the folder if it has no others."""
-    for pattern in ("header*", "results", "fitted*", "chain-*"):
-        for file in folder.glob(pattern):
-            file.unlink()
-    with suppress(OSError):
-        folder.rmdir()
-
-
 class Journal:
     """The journal of one fit. Its methods are called in the thread of the fit.
 
@@ -143,6 +75,8 @@ class Journal:
         It is not saved; nor are corpora equal to it.
     every : float
         Seconds between two saves.
+    new : str, default=None
+        For a new fit, the name of its header.
 
     Attributes
     ----------
@@ -150,20 +84,31 @@ class Journal:
         Whether nothing is recorded any more.
     """
 
-    def __init__(self, folder, corpus, every):
+    def __init__(self, folder, corpus, every, new=None):
         self.folder, self.corpus, self.every = folder, corpus, every
         self.same_corpus = type(corpus), corpus.fingerprint
         self.n_calls, self.ended_early = 0, False
-        # Not `results`: the lock would end when that is closed after it was read.
-        self._header = open(folder / "header", "r+b")
-        _lock(self._header, folder)
+        # Of the header, because the lock of `results` would end when that is closed after it was read.
+        self._lock = Lock(folder / (new or "header"), folder)
+        self.key = zlib.crc32(self._lock.first_line)
         self._file = folder / "results"
+        try:
+            self._open_results(new)
+        except BaseException:
+            self._lock.close()
+            raise
+        self._has_results = bool(self._places)
+        self._records, self._syncs = Pace(0), Pace(every)
+
+    def _open_results(self, new):
+        if new:
+            # Those that are there are of the fit before.
+            for file in (self._file, *chain_files(self.folder)):
+                file.unlink(missing_ok=True)
         self._file.touch()
         # Unbuffered, because a buffer would be written again when the file is closed after an error.
         self._results = open(self._file, "r+b", buffering=0)
-        self._places = _places(self._results)
-        self._has_results = bool(self._places)
-        self._records, self._syncs = Pace(0), Pace(every)
+        self._places = _places(self._results, self.key)
 
     def result(self, name, work, found=None, *, always=False):
         """See `recorded`. With `always`, the result is saved however long that takes."""
@@ -188,7 +133,7 @@ class Journal:
     @property
     def empty(self):
         """Whether nothing would be lost with the folder: it has neither results, except seeds, nor states."""
-        return not self._has_results and not self._chain_files()
+        return not self._has_results and not chain_files(self.folder)
 
     def seed(self, draw):
         """See the function `seed`."""
@@ -199,29 +144,42 @@ class Journal:
 
     def saver(self, index):
         """The `ChainSaver` of chain `index` in the present call."""
-        return ChainSaver(self.folder, self.n_calls - 1, index, self.every, self.same_corpus)
+        return ChainSaver(self.folder, self.n_calls - 1, index, self.every, self.same_corpus, self.key)
 
     def finish(self, fitted):
         """Replace the results by those of the whole fit."""
         if self.ended_early:
             return
+
+        def place(beside, path):
+            take_place(self.folder)
+            os.replace(beside, path)
+
         try:
-            write(self.folder / "fitted", (0, 0), fitted, self.same_corpus)
+            write(self.folder / "fitted", (0, 0), fitted, self.same_corpus, self.key, place=place)
         except Exception as error:
             # Users' objects among the attributes can raise any error.
             _warn(self.folder, error)
             return
         self._results.close()
-        for file in (self._file, *self._chain_files()):
+        for file in (self._file, *chain_files(self.folder)):
             file.unlink(missing_ok=True)
+
+    def withdraw(self):
+        """Remove a new fit that has nothing to continue. What was in the folder before it stays."""
+        if (self.folder / "header.next").exists():
+            for name in ("header.next", "results"):
+                (self.folder / name).unlink(missing_ok=True)
+        else:
+            remove(self.folder)
 
     def close(self):
         """Close the files. Afterwards another process may use the folder."""
         self._results.close()
-        self._header.close()
+        self._lock.close()
 
     def _record(self, call, name, result, always):
-        files = self._chain_files()
+        files = chain_files(self.folder)
         # A call with states of chains took long.
         if not (always or files or self._records.due()):
             return
@@ -229,7 +187,7 @@ class Journal:
         try:
             with self._records:
                 self._results.seek(end)
-                dump(self._results, (call, 0), (name, result), self.same_corpus)
+                dump(self._results, (call, 0), (name, result), self.same_corpus, self.key)
             if always or files or self._syncs.due():
                 with self._syncs:
                     os.fsync(self._results.fileno())
@@ -241,15 +199,14 @@ class Journal:
             raise
         else:
             self._has_results = True
+            if name != "seed":
+                take_place(self.folder)
             for file in files:
                 file.unlink(missing_ok=True)
 
     def _cut(self, end):
         with suppress(OSError):
             self._results.truncate(end)
-
-    def _chain_files(self):
-        return [*self.folder.glob("chain-*")]
 
 
 class ChainSaver:
@@ -266,11 +223,13 @@ class ChainSaver:
         Seconds between two saves.
     same_corpus : (type, str)
         The class of corpora, and the fingerprint of the one that is not saved.
+    key : int
+        See `frames.dump`.
     """
 
-    def __init__(self, folder, call, index, every, same_corpus):
-        self.folder, self.call, self.index, self.every, self.same_corpus = folder, call, index, every, same_corpus
-        self.n_saved = 0
+    def __init__(self, folder, call, index, every, same_corpus, key):
+        self.folder, self.call, self.index, self.every = folder, call, index, every
+        self.same_corpus, self.key, self.n_saved = same_corpus, key, 0
 
     def load(self, corpus):
         """The last state that was saved in this call, or None. The chain begins or continues when this is called."""
@@ -280,7 +239,7 @@ class ChainSaver:
         for file in self._files():
             try:
                 with open(file, "rb") as opened:
-                    call, number = check(opened)
+                    call, number = check(opened, self.key)
                 states += [(number, file)] if call == self.call else []
             except FileNotFoundError:
                 pass
@@ -289,7 +248,8 @@ class ChainSaver:
         number, file = max(states, default=(0, None))
         if damaged:
             instead = "the chain begins again" if file is None else f"the chain continues from {file.name}"
-            warn(f"{' and '.join(damaged)} in the checkpoint {self.folder} cannot be read: {instead}.")
+            names = " and ".join(damaged)
+            warn(f"{names} in the checkpoint {self.folder} cannot be read or is of another fit: {instead}.")
         if file is None:
             return None
         self.n_saved = number
@@ -305,7 +265,8 @@ class ChainSaver:
                 # A chain with parts elsewhere saves them itself.
                 if hasattr(chain, "save_parts"):
                     chain.save_parts(self.folder, file.name)
-                write(file, (self.call, self.n_saved + 1), state, self.same_corpus)
+                write(file, (self.call, self.n_saved + 1), state, self.same_corpus, self.key)
+                take_place(self.folder)
         except OSError as error:
             _warn(self.folder, error)
         else:
@@ -332,36 +293,23 @@ class Pace:
         self._next = end + max(self.every, (end - self._begin) / SHARE)
 
 
-def _lock(file, folder):
-    """Lock a file until it is closed or the process ends, in whatever way."""
-    if fcntl is None:
-        return
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        file.close()
-        raise ValueError(
-            f"{folder} is in use: another process fits or resumes there. Wait for it, or end it."
-        ) from None
-    except OSError:
-        # A file system without locks.
-        pass
-
-
 def _is_elsewhere(result):
     """Whether a result has chains whose state is in other processes: their files have it."""
     return isinstance(result, list) and any(hasattr(each, "save_parts") for each in result)
 
 
-def _places(file):
+def _places(file, key):
     """Where the frame of each call begins. The rest after the last whole frame is cut off, with a warning."""
     places, end, size = {}, 0, os.fstat(file.fileno()).st_size
     with suppress(Damaged):
         while end < size:
-            call, _ = check(file)
+            call, _ = check(file, key)
             places[call], end = end, file.tell()
     if end < size:
-        warn(f"the last {size - end} bytes of {file.name} are damaged: they are cut off, and computed again.")
+        warn(
+            f"the last {size - end} bytes of {file.name} are damaged or of another fit: they are cut off, and computed "
+            "again."
+        )
         file.truncate(end)
     return places
 

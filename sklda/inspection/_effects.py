@@ -20,7 +20,7 @@ from sklda.metrics._models import corpus_and_model, inner_model
 
 # Sweeps over a document for each draw of theta, for documents that the model was not fitted to.
 _FOLD_IN_SWEEPS = 30
-# The largest value of a term: its squares are summed.
+# The largest value of a term, and the inverse of the smallest: its squares are summed.
 _LARGEST = 1e100
 
 
@@ -111,7 +111,10 @@ class Effects:
         cls, X, model, covariates, formula, transformer, n_draws, level, feature_names, topic_names, *, random_state
     ) -> Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
-        level = float(check_scalar(level, "level", (int, float), min_val=0, max_val=1, include_boundaries="neither"))
+        level = float(check_scalar(level, "level", (int, float)))
+        # Not a number, too.
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1, got {level:g}.")
         seed = random.seed_sequence(random_state)
         draws = proportion_draws(X, model, n_draws, seed, feature_names, topic_names)
         if draws.view.n_topics == 0:
@@ -126,19 +129,24 @@ class Effects:
             design = TransformedDesign(transformer, covariates, n_documents)
         else:
             design = WithIntercept(covariates, n_documents)
+        _check_number(n_documents, len(design.terms))
         matrix = _checked(design.matrix(covariates, n_documents), design.terms)
         models = LinearModels.fit(matrix, draws.theta)
         known = draws.groups is not None and _spans(draws.groups, matrix)
         return cls(draws.view, design, covariates, models, 1.0 if known else draws.weight, level)
 
 
-def _checked(matrix, terms):
-    """The columns, after checks that least squares has one solution and residuals."""
-    n_documents, n_terms = matrix.shape
+def _check_number(n_documents, n_terms):
     if n_documents <= n_terms:
         raise ValueError(f"{n_documents} documents do not determine {n_terms} coefficients: give fewer terms.")
-    if np.abs(matrix).max() > _LARGEST:
-        raise ValueError(f"covariates has a value beyond {_LARGEST:g}: give it in another unit.")
+
+
+def _checked(matrix, terms):
+    """The columns, after checks that least squares has one solution and residuals."""
+    largest = np.abs(matrix).max(axis=0)
+    for term, size in zip(terms, largest, strict=True):
+        if size > _LARGEST or 0 < size < 1 / _LARGEST:
+            raise ValueError(f"the term {term!r} has values too large or too small: give it in another unit.")
     j = collinear(matrix)
     if j is not None:
         raise ValueError(

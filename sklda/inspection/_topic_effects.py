@@ -167,7 +167,8 @@ class TopicEffectsDisplay(Display):
     name : str
         Name of the covariate.
     values : sequence of length n_values
-        Values of the covariate, numbers or levels.
+        Values of the covariate: numbers of a curve, or levels. Numbers that are levels, as by ``C(name)`` in a formula,
+        are an array of objects.
     estimate, low, high : ndarray of shape (n_values, n_topics)
         Mean proportions of the topics shown, and their intervals.
     topics : list of str
@@ -270,8 +271,8 @@ class TopicEffectsDisplay(Display):
         name = next(iter(columns)) if covariate is None else covariate
         if name not in columns:
             raise ValueError(f"covariate must be one of {', '.join(map(repr, columns))}, got {covariate!r}.")
-        values = _values(name, columns[name])
-        at = [effects.design.matrix(with_value(covariates, name, value), n_documents) for value in values]
+        values = _values(name, columns[name], effects.design, covariates)
+        at = (effects.design.matrix(with_value(covariates, name, value), n_documents) for value in values)
         estimate, _, low, high = effects.models.summary(np.array([each.mean(axis=0) for each in at]), effects.level)
         share = np.nanmean(estimate, axis=0)
         shown = chosen_topics(topics, found, 5, share)
@@ -312,11 +313,16 @@ class TopicEffectsDisplay(Display):
         style_shares(ax)
 
 
-def _values(name, column):
+def _values(name, column, design, covariates):
     """The values of a covariate at which a display shows proportions: levels, or a grid of numbers."""
     levels = covariate_of(name, column).levels
     if levels is not None:
         return list(levels)
-    numbers = np.asarray(column, dtype=np.float64)
-    distinct = np.unique(numbers)
-    return distinct if len(distinct) <= 2 else np.linspace(distinct[0], distinct[-1], _POINTS)
+    distinct = np.unique(np.asarray(column, dtype=np.float64))
+    if len(distinct) <= 2:
+        return distinct
+    if design.has_steps(covariates, name, distinct):
+        # As objects, they are shown as levels.
+        kept = np.unique(np.asarray(column))
+        return kept.astype(object)
+    return np.linspace(distinct[0], distinct[-1], _POINTS)

@@ -4,14 +4,17 @@ import contextlib
 import errno
 import importlib.util
 import json
+import os
 import pickle
+import re
 import shutil
 import sys
+import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy
 from checkpoint_cases import gibbs, topic_count
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
@@ -19,8 +22,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA
-from sklda._inference import frames, journal
+from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA, _checkpoints
+from sklda._inference import checkpoint_folder, frames, journal
+from sklda._inference.corpus import Corpus
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.callbacks import Checkpoint
 
@@ -44,6 +48,11 @@ def interrupted(saves, folder, corpus):
     """A folder with a fit that was interrupted in sweep 24."""
     saves.interrupt(26, lambda: saved_in(folder).fit(corpus))
     return folder
+
+
+def first_line(folder):
+    with open(folder / "header", "rb") as file:
+        return file.readline()
 
 
 def files(folder):
@@ -86,9 +95,119 @@ def test_a_fit_that_has_ended_is_replaced(folder, corpus, same_fit):
 def test_other_files_are_left_alone(folder, corpus):
     folder.mkdir(parents=True)
     (folder / "thesis.tex").write_text("theorem")
-    with pytest.raises(ValueError, match="no checkpoint: give a new or an empty folder"):
+    with pytest.raises(ValueError, match=r"no checkpoint, such as thesis\.tex: give a new or an empty folder"):
         saved_in(folder).fit(corpus)
     assert files(folder) == ["thesis.tex"]
+
+
+# Files of others with names like those of a checkpoint.
+OTHERS = [
+    "fitted",
+    "results",
+    "header",
+    "header.next",
+    "header.csv",
+    "fitted_model.pkl",
+    "results.csv",
+    "chain-0.0",
+    "chain-0.0-1.npz",
+    "chain-of-thought",
+    "chain-0.1.txt",
+    "notes.1.new",
+]
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["alone", "beside a checkpoint"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_files_with_similar_names_are_left_alone(folder, corpus, name, ended):
+    folder.mkdir(parents=True)
+    if ended:
+        saved_in(folder, gibbs(max_iter=2)).fit(corpus)
+    (folder / name).write_text("theorem")
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    with pytest.raises(ValueError, match=f"no checkpoint, such as {re.escape(name)}: give a new or an empty folder"):
+        saved_in(folder, gibbs(max_iter=2)).fit(corpus)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_a_folder_in_the_folder_is_left_alone(folder, corpus):
+    (folder / "results").mkdir(parents=True)
+    with pytest.raises(ValueError, match="no checkpoint, such as results"):
+        saved_in(folder).fit(corpus)
+
+
+def test_a_file_that_comes_during_the_fit_stays(folder, corpus):
+    pytest.importorskip("sklearn.callback")
+    begin = AtSweep(5, lambda: (folder / "chain-of-thought").write_text("theorem"))
+    gibbs(max_iter=10)().set_callbacks(Checkpoint(folder, every=0), begin).fit(corpus)
+    assert files(folder) == ["chain-of-thought", "fitted", "header"]
+
+
+# A new fit in the folder of one that has ended
+
+
+@pytest.fixture
+def ended(folder, corpus):
+    """A folder with a fit that has ended, and a function that makes another one."""
+    saved_in(folder, gibbs(max_iter=8)).fit(corpus)
+    return folder
+
+
+def test_a_new_fit_that_fails_at_once(ended, corpus):
+    before = {file.name: file.read_bytes() for file in ended.iterdir()}
+    for bad in (gibbs(burn_in=100), gibbs(init=Local(corpus)), gibbs(random_state=None, burn_in=100)):
+        with pytest.raises((TypeError, ValueError), match=r"burn_in|cannot be pickled"):
+            saved_in(ended, bad).fit(corpus)
+        assert {file.name: file.read_bytes() for file in ended.iterdir()} == before
+
+
+def test_a_new_fit_that_is_ended_before_its_first_save(ended, saves, corpus, same_fit):
+    first = GibbsLDA.resume(ended, corpus).set_callbacks()
+    # Save 1 is that of the header, and save 2 the first of a state.
+    saves.interrupt(2, lambda: saved_in(ended).fit(corpus), KeyboardInterrupt)
+    assert files(ended) == ["fitted", "header", "header.next", "results"]
+    with pytest.warns(UserWarning, match="a later fit in .* was ended before it saved something"):
+        assert same_fit(GibbsLDA.resume(ended, corpus).set_callbacks(), first)
+    # The next fit replaces both.
+    saved_in(ended, gibbs(max_iter=4)).fit(corpus)
+    assert files(ended) == ["fitted", "header"]
+    assert GibbsLDA.resume(ended, corpus).n_iter_ == 4
+
+
+@pytest.mark.parametrize("seed", [0, None])
+def test_a_new_fit_that_is_ended_later(ended, saves, corpus, whole, same_fit, seed):
+    saves.interrupt(12, lambda: saved_in(ended, gibbs(random_state=seed)).fit(corpus), KeyboardInterrupt)
+    assert files(ended) == ["chain-0.0", "chain-0.1", "header", "results"]
+    resumed = GibbsLDA.resume(ended, corpus).set_callbacks()
+    assert resumed.n_iter_ == 40 and (seed is None or same_fit(resumed, whole))
+
+
+def test_a_process_that_ends_while_a_new_fit_takes_the_place(ended, saves, corpus, monkeypatch, whole, same_fit):
+    """Its first state is saved, and the earlier fit is removed, but its header is not yet in its place."""
+    monkeypatch.setattr(checkpoint_folder.os, "replace", failing(os.replace, "header.next"))
+    with pytest.raises(KeyboardInterrupt):
+        saved_in(ended).fit(corpus)
+    monkeypatch.undo()
+    assert "fitted" not in files(ended) and "header.next" in files(ended)
+    assert same_fit(GibbsLDA.resume(ended, corpus).set_callbacks(), whole)
+
+
+def failing(replace, name):
+    def replaced(source, target):
+        if Path(source).name == name:
+            raise KeyboardInterrupt
+        return replace(source, target)
+
+    return replaced
+
+
+def test_two_threads(interrupted, corpus):
+    """The locks of the system keep processes apart, and not threads."""
+    held = journal.Journal(interrupted, Corpus.from_counts(corpus), 1)
+    with pytest.raises(ValueError, match="is in use: another process or thread"):
+        GibbsLDA.resume(interrupted, corpus)
+    held.close()
+    GibbsLDA.resume(interrupted, corpus)
 
 
 def test_a_file_in_place_of_the_folder(tmp_path, corpus):
@@ -159,6 +278,24 @@ def test_no_checkpoint(tmp_path, corpus):
             GibbsLDA.resume(path, corpus)
 
 
+@pytest.mark.parametrize("library", ["numpy", "scipy"])
+def test_other_versions_of_libraries(interrupted, corpus, monkeypatch, library):
+    own = _checkpoints._versions()
+    monkeypatch.setattr(_checkpoints, "_versions", lambda: own | {library: "9.9"})
+    with pytest.warns(UserWarning, match=rf"begun with {library} {own[library]}, and continues with {library} 9\.9"):
+        GibbsLDA.resume(interrupted, corpus)
+    # A fit that has ended has no draws to come.
+    GibbsLDA.resume(interrupted, corpus)
+
+
+def test_another_release(interrupted, corpus):
+    """Of the same format. It can make other calls."""
+    line, rest = (interrupted / "header").read_bytes().split(b"\n", 1)
+    (interrupted / "header").write_bytes(json.dumps(json.loads(line) | {"sklda": "0.0.1"}).encode() + b"\n" + rest)
+    with pytest.raises(ValueError, match=r"made by sklda 0\.0\.1, .* continue it with sklda 0\.0\.1"):
+        GibbsLDA.resume(interrupted, corpus)
+
+
 def test_another_version(interrupted, corpus):
     line, rest = (interrupted / "header").read_bytes().split(b"\n", 1)
     facts = json.loads(line) | {"format": 0, "sklda": "0.0.1"}
@@ -167,30 +304,10 @@ def test_another_version(interrupted, corpus):
         GibbsLDA.resume(interrupted, corpus)
 
 
-def changed_facts(folder, **changes):
-    line, rest = (folder / "header").read_bytes().split(b"\n", 1)
-    facts = json.loads(line)
-    (folder / "header").write_bytes(json.dumps(facts | changes).encode() + b"\n" + rest)
-    return facts
-
-
-def test_another_release_with_the_same_format(interrupted, corpus, whole, same_fit):
-    """It may make its calls in another order. A fit that has ended has its result."""
-    facts = changed_facts(interrupted, sklda="0.0.1")
-    with pytest.raises(ValueError, match=r"made by sklda 0\.0\.1, .* continue it with sklda 0\.0\.1, or fit again"):
-        GibbsLDA.resume(interrupted, corpus)
-    changed_facts(interrupted, sklda=facts["sklda"])
+def test_another_release_has_the_result_of_an_ended_fit(interrupted, corpus, whole, same_fit, monkeypatch):
     GibbsLDA.resume(interrupted, corpus)
-    changed_facts(interrupted, sklda="0.0.1", numpy="1.0")
+    monkeypatch.setattr(_checkpoints, "version", lambda name: "9.9")
     assert same_fit(GibbsLDA.resume(interrupted, corpus).set_callbacks(), whole)
-
-
-def test_other_versions_of_the_dependencies(interrupted, corpus, whole, same_fit):
-    facts = changed_facts(interrupted, numpy="1.0", scipy="1.1")
-    assert facts["numpy"] == np.__version__ and facts["scipy"] == scipy.__version__
-    with pytest.warns(UserWarning, match=r"begun with numpy 1\.0 and scipy 1\.1, and goes on with other versions"):
-        lda = GibbsLDA.resume(interrupted, corpus)
-    assert same_fit(lda.set_callbacks(), whole)
 
 
 def test_another_order_of_calls(interrupted, corpus):
@@ -198,7 +315,7 @@ def test_another_order_of_calls(interrupted, corpus):
     shutil.copy(interrupted / "results", interrupted / "chain-7.0")
     with open(interrupted / "results", "r+b", buffering=0) as file:
         file.truncate(0)
-        frames.dump(file, (0, 0), ("another", None), (None, ""))
+        frames.dump(file, (0, 0), ("another", None), (None, ""), zlib.crc32(first_line(interrupted)))
     with pytest.raises(ValueError, match="is of another fit: its call 0 is another, and not _initialise"):
         GibbsLDA.resume(interrupted, corpus)
 
@@ -288,7 +405,7 @@ def test_a_truncated_state(interrupted, corpus, whole, same_fit):
     with pytest.warns(UserWarning, match=rf"{newest.name} in the checkpoint .* continues from {before.name}"):
         assert same_fit(copied(interrupted, "one", corpus), whole)
     before.write_bytes(before.read_bytes()[:-1] + b"?")
-    with pytest.warns(UserWarning, match="cannot be read: the chain begins again"):
+    with pytest.warns(UserWarning, match="cannot be read or is of another fit: the chain begins again"):
         assert same_fit(copied(interrupted, "both", corpus), whole)
 
 
@@ -306,6 +423,45 @@ def test_other_damaged_files(folder, corpus, name):
     (folder / name).write_bytes((folder / name).read_bytes()[:-1])
     with pytest.raises(ValueError, match=r"no checkpoint that can be read|fitted is damaged"):
         GibbsLDA.resume(folder, corpus)
+
+
+@pytest.mark.parametrize("name", ["results", "chain-0.0", "chain-0.1"])
+def test_a_changed_bit_in_the_head_of_a_frame(interrupted, corpus, whole, same_fit, name):
+    """The numbers of a frame are in its checksum."""
+    data = (interrupted / name).read_bytes()
+    for place in (3, *range(8, 44, 5)):
+        (interrupted / name).write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with warnings.catch_warnings(record=True, action="always") as found:
+            assert same_fit(copied(interrupted, f"changed {place}", corpus), whole)
+        assert any("damaged" in str(each.message) or "cannot be read" in str(each.message) for each in found)
+
+
+@pytest.mark.parametrize("name", ["results", "chain-0.0", "fitted"])
+def test_a_file_of_another_fit(interrupted, saves, corpus, whole, same_fit, name):
+    """It has another seed, and the same X."""
+    other = interrupted.with_name("other")
+    if name == "fitted":
+        saved_in(other, gibbs(random_state=1)).fit(corpus)
+    else:
+        saves.interrupt(26, lambda: saved_in(other, gibbs(random_state=1)).fit(corpus))
+    shutil.copy(other / name, interrupted / name)
+    if name == "fitted":
+        with pytest.raises(ValueError, match="fitted is damaged or of another fit"):
+            GibbsLDA.resume(interrupted, corpus)
+        return
+    with pytest.warns(UserWarning, match="of another fit"):
+        assert same_fit(GibbsLDA.resume(interrupted, corpus).set_callbacks(), whole)
+
+
+def test_damaged_first_lines(interrupted, corpus):
+    line, rest = (interrupted / "header").read_bytes().split(b"\n", 1)
+    changed = [line[:i] + bytes([line[i] ^ 1]) + line[i + 1 :] for i in range(0, len(line), 5)]
+    facts = json.loads(line)
+    changed += [json.dumps({k: v for k, v in facts.items() if k != name}).encode() for name in facts]
+    for each in (*changed, b"", b"[1]", b"null", b"{}", b"[" * 100_000, b"\xff", line + b" "):
+        (interrupted / "header").write_bytes(each + b"\n" + rest)
+        with pytest.raises(ValueError, match=r"no checkpoint that can be read|cannot continue it"):
+            GibbsLDA.resume(interrupted, corpus)
 
 
 @contextlib.contextmanager
@@ -395,7 +551,12 @@ def test_two_checkpoints(corpus, folder):
 
 @pytest.mark.parametrize(
     ("arguments", "error"),
-    [({"path": 3}, TypeError), ({"path": "a", "every": -1}, ValueError), ({"path": "a", "every": "1"}, TypeError)],
+    [
+        ({"path": 3}, TypeError),
+        ({"path": "a", "every": -1}, ValueError),
+        ({"path": "a", "every": float("nan")}, ValueError),
+        ({"path": "a", "every": "1"}, TypeError),
+    ],
 )
 def test_arguments(arguments, error):
     with pytest.raises(error):

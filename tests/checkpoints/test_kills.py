@@ -9,7 +9,7 @@ from checkpoint_cases import KILLED, fit_or_resume, hold
 from workers import fast_context
 
 from sklda import GibbsLDA
-from sklda._inference import journal
+from sklda._inference import checkpoint_folder
 from sklda.callbacks import Checkpoint
 
 # Seconds after which a fit that nothing disturbs has failed.
@@ -17,6 +17,7 @@ LIMIT = 120
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 @pytest.mark.parametrize("case", KILLED)
 def test_kill(case, corpus, same_fit, tmp_path):
     folder, rng, n_kills = tmp_path / "fit", np.random.default_rng(0), 0
@@ -45,7 +46,7 @@ def test_two_processes(saves, corpus, tmp_path):
     process.start()
     try:
         assert ready.wait(30)
-        if journal.fcntl is not None:
+        if checkpoint_folder.fcntl is not None:
             with pytest.raises(ValueError, match="is in use: another process"):
                 GibbsLDA.resume(folder, corpus)
     finally:

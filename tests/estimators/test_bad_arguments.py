@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from sklda import GibbsLDA, point_estimates
+from sklda import CompoundLDA, GibbsLDA, point_estimates
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import compare_topic_models, held_out_curve, held_out_log_likelihood, predictive_perplexity
 
@@ -21,6 +21,17 @@ REFUSED = [
         lambda: GibbsLDA(2).fit(X).score(X, sample_weight="x"),
         TypeError,
         "sample_weight must hold real numbers, got 'x'",
+    ),
+    *(
+        (lambda call=call: call(np.ma.masked_array), ValueError, f"{name} has masked entries, which would be used")
+        for name, call in (
+            ("sample_weight", lambda masked: GibbsLDA(2).fit(X).score(X, sample_weight=masked([1, 2], [0, 1]))),
+            ("doc_topic_prior", lambda masked: GibbsLDA(2, doc_topic_prior=masked([1, 2], [0, 1])).fit(X)),
+            ("topic_word_prior", lambda masked: GibbsLDA(2, topic_word_prior=masked([1, 2], [0, 1])).fit(X)),
+            ("collections", lambda masked: CompoundLDA(2).fit(X, collections=masked(["a", "b"], [0, 1]))),
+            ("topic_assignments", lambda masked: point_estimates(X, masked([0, 1, 1, 0, 0, 1], [0, 0, 0, 0, 0, 1]))),
+            ("topic_word", lambda masked: held_out_log_likelihood(X, (masked(PHI, [[0, 1]]), 0.1))),
+        )
     ),
     (lambda: GibbsLDA(2**62).fit(X), ValueError, "n_components=4611686018427387904 is more than"),
     (lambda: compare_topic_models(X, (PHI, 1), (PHI, 1), path=PHI), ValueError, "path must be one of ('auto', 'conv"),

@@ -1,9 +1,12 @@
 """ConsensusTopics: known topics, fits and their documents, proportions, searches, and what is refused."""
 
 import pickle
+from contextlib import suppress
+from importlib import import_module
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -13,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sklda import CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA
+from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, LabeledLDA
 from sklda._inference.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import document_table, token_topics, top_documents, top_words, topic_correlation, topic_hierarchy
@@ -278,12 +281,53 @@ def test_metadata_go_to_the_fits_with_their_documents(routing, resample):
             assert pipeline.transform(X[:4], marks=[1, 2, 3, 4]).shape == (4, model.n_topics_)
 
 
+def in_all_forms(marks):
+    """The same numbers as every kind of metadata, and a function that reads them again."""
+    frame = {"m": marks, "n": [str(m) for m in marks]}
+    yield marks, np.asarray
+    yield [[m, str(m)] for m in marks.tolist()], lambda rows: [m for m, _ in rows]
+    yield frame, lambda found: found["m"] if list(map(str, found["m"])) == list(found["n"]) else None
+    yield {"group": frame}, lambda found: found["group"]["m"]
+    for form in (sp.csr_matrix, sp.coo_matrix, sp.coo_array, sp.lil_array):
+        yield form(marks[:, None]), lambda found: found.toarray().ravel()
+    for library in ("pandas", "polars"):
+        with suppress(ImportError):
+            module = import_module(library)
+            yield module.DataFrame(frame), lambda found: found["m"].to_numpy()
+            yield {"m": module.Series(marks)}, lambda found: found["m"].to_numpy()
+            yield module.Series(marks), lambda found: found.to_numpy()
+
+
+@pytest.mark.parametrize("resample", ["bootstrap", 0.5])
+def test_all_kinds_of_metadata_are_drawn_with_the_documents(resample):
+    # As many documents as columns, too.
+    for X in (np.arange(1, 41).reshape(20, 2), np.array([[1, 5], [2, 6]])):
+        for marks, read in in_all_forms(X[:, 0]):
+            model = ConsensusTopics(WithMetadata(), n_fits=2, min_prevalence=0.1, resample=resample, random_state=0)
+            for each in model.fit(X, marks=marks).estimators_:
+                np.testing.assert_array_equal(read(each.marks_), each.X_[:, 0])
+
+
+def test_effects_of_covariates_in_bootstrap_samples():
+    """Each word has its value of the covariate. A covariate of other documents would have no effect."""
+    X = np.repeat([[9, 1], [1, 9]], 20, axis=0)
+    lda = CovariateLDA(2, topic_word_prior=[[9, 0.1], [0.1, 9]], learn_priors=False, max_iter=20)
+    model = ConsensusTopics(lda, n_fits=2, min_prevalence=0.1, resample="bootstrap", random_state=0)
+    model.fit(X, covariates={"x": np.repeat([0.0, 1.0], 20)})
+    for each in model.estimators_:
+        assert each.coef_[1, 0] - each.coef_[0, 0] > 1
+
+
 def test_metadata_that_are_refused():
     X = np.ones((6, 3), int)
     with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
         ConsensusTopics(GibbsLDA(2, max_iter=2), n_fits=2).fit(X, weights=np.ones(6))
     with config_context(enable_metadata_routing=True), pytest.raises(TypeError, match="weights"):
         ConsensusTopics(GibbsLDA(2, max_iter=2), n_fits=2).fit(X, weights=np.ones(6))
+    # As many as the documents that are drawn.
+    for marks, name in ((np.ones(3), "marks"), ({"a": [1, 2, 3]}, r"marks\['a'\]"), (sp.eye_array(3), "marks")):
+        with pytest.raises(ValueError, match=f"{name} has 3 entries; X has 6 documents"):
+            ConsensusTopics(WithMetadata(), n_fits=2, resample=0.5).fit(X, marks=marks)
 
 
 def test_collections_of_compound_lda(corpus):

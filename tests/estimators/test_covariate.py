@@ -1,9 +1,15 @@
 """CovariateLDA as an estimator: coefficients in the user's units, prediction, pipelines, metadata routing."""
 
 import pickle
+import warnings
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from importlib import import_module
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn import config_context
@@ -13,6 +19,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, CovariateLDA, GibbsLDA, metrics
+from sklda._design import Design
 from sklda.inspection import document_table, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
 
@@ -202,6 +209,17 @@ def test_no_covariates_are_named():
         (np.where(YEAR > 2005, 1e-300, 0), ValueError, "'x0' has values too large or too small"),
         ({"a": YEAR, "b": [None] * D}, ValueError, "'b' of document 0 is missing"),
         (YEAR.astype(int).astype("M8[Y]"), TypeError, "datetime64"),
+        ([date(2000 + d, 1, 1) for d in range(D)], TypeError, "type date"),
+        ([timedelta(d) for d in range(D)], TypeError, "type timedelta"),
+        ({"a": [datetime(2000 + d, 1, 1, tzinfo=UTC) for d in range(D)]}, TypeError, "type datetime"),
+        (np.ma.masked_array(YEAR, YEAR > 2005), ValueError, "covariates has masked entries"),
+        (np.ma.masked_array(np.column_stack([YEAR, YEAR]), np.eye(D, 2)), ValueError, "masked entries"),
+        ({"a": YEAR, "b": np.ma.masked_array(YEAR, YEAR > 2005)}, ValueError, "'b' has masked entries"),
+        ({"a": [[1], [1, 2]] * (D // 2)}, ValueError, "'a' must have one value for each document"),
+        ({"a": YEAR, "b": sp.csr_array(np.eye(D))}, ValueError, "'b' must have one value for each document"),
+        ([np.ones((2, 1)), np.ones((3, 1))] * (D // 2), TypeError, "hashable"),
+        (sp.coo_array(YEAR[:5]), ValueError, "5 rows; X has 150 documents"),
+        (YEAR * 1e-300, ValueError, "'x0' has values too large or too small"),
     ],
 )
 def test_bad_covariates(covariates, error, message):
@@ -209,6 +227,69 @@ def test_bad_covariates(covariates, error, message):
     with pytest.raises(error, match=message):
         lda.fit(X, covariates=covariates)
     assert not hasattr(lda, "coef_")
+
+
+def test_dates_of_pandas_and_polars_are_refused():
+    pandas = pytest.importorskip("pandas")
+    frames = [pandas.DataFrame({"day": pandas.date_range("2020", periods=D, tz=tz)}) for tz in (None, "UTC")]
+    frames += [frame["day"] for frame in frames] + [frames[0]["day"].astype(object)]
+    with suppress(ImportError):
+        import polars
+
+        frames += [polars.DataFrame({"day": frame["day"].to_list()}) for frame in frames[:2]]
+    for frame in frames:
+        with pytest.raises(TypeError, match=r"covariate 'day' has values of type .*: give a real number"):
+            make(max_iter=2).fit(X, covariates=frame)
+
+
+def test_all_forms_of_one_number_are_the_same():
+    lda = make(max_iter=4)
+    expected = lda.fit(X, covariates=YEAR).coef_
+    forms = [sp.coo_array(YEAR), {"a": sp.coo_array(YEAR)}, [Decimal(str(y)) for y in YEAR], np.ma.array(YEAR)]
+    for library in ("pandas", "polars"):
+        with suppress(ImportError):
+            forms.append(import_module(library).Series(YEAR))
+    for form in forms:
+        assert_array_equal(clone(lda).fit(X, covariates=form).coef_, expected)
+
+
+def test_categories_of_polars_and_of_pandas():
+    for library, kinds in (("polars", ["Categorical", "Enum"]), ("pandas", ["CategoricalDtype"])):
+        with suppress(ImportError):
+            module = import_module(library)
+            for kind in kinds:
+                dtype = getattr(module, kind)(*([["radio", "press"]] if kind != "Categorical" else []))
+                values = module.Series(SOURCE, dtype=dtype)
+                lda = make(max_iter=2).fit(X, covariates=values)
+                other = "radio" if kind == "Categorical" else "press"
+                assert lda.covariate_names_.tolist() == [f"x0[{other}]"]
+
+
+def test_a_series_of_another_name(fitted):
+    pandas = pytest.importorskip("pandas")
+    year = pandas.Series(YEAR, name="year")
+    named, unnamed = make(max_iter=2).fit(X, covariates=year), make(max_iter=2).fit(X, covariates=YEAR)
+    for ask in (named.document_prior, lambda covariates: named.transform(X, covariates=covariates)):
+        with pytest.raises(ValueError, match="no column 'year', which the fit had"):
+            ask(year.rename("month"))
+    for own in (year, YEAR, year.rename(None)):
+        assert_array_equal(named.document_prior(own), unnamed.document_prior(own))
+
+
+def test_too_many_terms_are_refused(monkeypatch):
+    """An identifier as a category: a sweep would take minutes."""
+    X = np.ones((1002, 2), int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        with pytest.raises(ValueError, match="covariates have 1001 terms, 1000 of them from 'id'; at most 1000"):
+            CovariateLDA(2, max_iter=2).fit(
+                X, covariates={"y": np.arange(1002), "id": [f"{d % 1001}" for d in range(1002)]}
+            )
+    monkeypatch.setattr("os.sysconf", lambda name: 512)
+    with pytest.raises(MemoryError, match="3 topics on 200 terms of the covariates need"):
+        make(max_iter=2).fit(X[:250], covariates=np.eye(250, 200))
+    with pytest.raises(MemoryError, match="200 terms of the covariates of 250 documents"):
+        Design(np.eye(250, 200), 250).matrix(np.eye(250, 200), 250)
 
 
 def test_one_value_for_all_documents_is_refused():

@@ -1,5 +1,6 @@
 """merge_topics: sums of Dirichlet parameters, every estimator, names, and what is refused."""
 
+import copy
 import pickle
 import re
 
@@ -152,6 +153,22 @@ def test_fits_and_streams_go_on(lda):
     merged = merge_topics(stream, [[0, 4]])
     assert merged.partial_fit(X).components_.shape == (4, 12)
     np.testing.assert_allclose(merged.components_.sum(), stream.partial_fit(X).components_.sum(), rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_result_can_be_fitted_again(model):
+    if isinstance(model, EmpiricalBayesLDA):
+        # As by default.
+        model = copy.copy(model).set_params(max_iter=None)
+    merged = merge_topics(model, [[1, 3]])
+    shape, before = merged.components_.shape, merged.get_params()
+    merged.fit(X, collections=LABELS) if isinstance(merged, CompoundLDA) else merged.fit(X)
+    assert isinstance(merged, ConsensusTopics) or merged.components_.shape == shape
+    merged.transform(X)
+    # `tol` and `max_iter` of another class have another meaning.
+    if isinstance(model, (EmpiricalBayesLDA, TopicCountLDA)):
+        assert (before["tol"], before["max_iter"]) == (None, GibbsLDA().max_iter)
+        assert (before["n_draws"], before["point_estimate"]) == (15, "cgs_p")
 
 
 def test_mixtures_of_collections():

@@ -4,14 +4,16 @@ import sys
 from types import ModuleType, SimpleNamespace
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.compose import make_column_transformer
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import SplineTransformer
+from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA
 from sklda.inspection import TopicEffectsDisplay, topic_effects
@@ -31,6 +33,12 @@ COUNTS = np.array(
 LDA = GibbsLDA(2, max_iter=200, n_chains=3, random_state=0, doc_topic_prior=0.5, topic_word_prior=0.1).fit(COUNTS)
 # The topic of the first six words.
 TOPIC = int(LDA.topic_word_[:, 0].argmax())
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
 
 
 def column(table, name):
@@ -89,25 +97,122 @@ def stub_of_formulaic(monkeypatch):
 
     class Matrix(np.ndarray):
         columns = ["Intercept", "number"]
-        model_spec = SimpleNamespace(get_model_matrix=lambda data: make(data))
+        model_spec = SimpleNamespace(
+            get_model_matrix=lambda data: make(data),
+            encoder_state={"number": (SimpleNamespace(value="numerical"), {})},
+            factor_variables={"number": {"number"}},
+        )
 
     def make(data):
         return np.column_stack([np.ones(D), np.asarray(data["number"], dtype=float)]).view(Matrix)
 
     stub = ModuleType("formulaic")
-    stub.model_matrix = lambda formula, data: make(data)
+    stub.model_matrix, stub.ModelMatrix = lambda formula, data: make(data), Matrix
     monkeypatch.setitem(sys.modules, "formulaic", stub)
+    errors = ModuleType("formulaic.errors")
+    errors.FormulaicError = type("FormulaicError", (Exception,), {})
+    monkeypatch.setitem(sys.modules, "formulaic.errors", errors)
 
 
 def test_a_formula(monkeypatch):
+    # It is a dependency of formulaic.
+    pandas = pytest.importorskip("pandas")
     stub_of_formulaic(monkeypatch)
-    data = {"number": X_NUMBER, "unused": GROUPS}
+    data = pandas.DataFrame({"number": X_NUMBER, "unused": GROUPS})
+    from_dict = topic_effects(COUNTS, LDA, {"number": X_NUMBER}, formula="number", random_state=0)
     table = topic_effects(COUNTS, LDA, data, formula="number", random_state=0)
     plain = topic_effects(COUNTS, LDA, X_NUMBER, random_state=0)
     assert_allclose(column(table, "estimate"), column(plain, "estimate"))
     assert column(table, "term")[:2] == ["intercept", "number"]
+    assert column(from_dict, "estimate") == column(table, "estimate")
     shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, formula="number", random_state=0)
     assert shown.ax_.get_xlabel() == "number"
+
+
+DOSE = np.arange(D) % 3
+
+
+@pytest.mark.parametrize("formula", ["C(dose)", "C(dose, contr.sum)", "x + C(dose):x", "C(`a dose`)"])
+def test_a_number_that_a_formula_makes_a_category_has_points(formula):
+    """Between the categories all columns would be zero, as at the base."""
+    pytest.importorskip("formulaic")
+    data = {"dose": DOSE, "x": X_NUMBER, "a dose": DOSE}
+    name = "a dose" if "`" in formula else "dose"
+    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, covariate=name, formula=formula, random_state=0)
+    assert shown.values.tolist() == [0, 1, 2]
+    # Points with intervals, and no curve.
+    assert len(shown.ax_.containers) == 2
+    assert [text.get_text() for text in shown.ax_.get_xticklabels()] == ["0", "1", "2"]
+
+
+def test_a_number_beside_a_category_of_a_formula_has_a_curve():
+    pytest.importorskip("formulaic")
+    data = {"dose": DOSE, "x": X_NUMBER}
+    for name, formula in (("x", "x + C(dose)"), ("dose", "x + dose")):
+        shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, covariate=name, formula=formula, n_draws=2)
+        assert len(shown.values) == 41
+
+
+@pytest.mark.parametrize(
+    "transformer", [OneHotEncoder(drop="first"), OneHotEncoder(drop="first", handle_unknown="ignore")]
+)
+def test_a_number_that_a_transformer_makes_a_category_has_points(transformer):
+    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, DOSE, transformer=transformer, random_state=0)
+    assert shown.values.tolist() == [0, 1, 2]
+    by_hand = TopicEffectsDisplay.from_estimator(LDA, COUNTS, DOSE.astype(str), random_state=0)
+    assert_allclose(shown.estimate, by_hand.estimate)
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("y ~ y", "several parts"),
+        ("y | y", "several parts"),
+        ("0", "no term"),
+        ("y +", "cannot be used"),
+        ("((", "cannot be used"),
+        ("unknown", "cannot be used: .*unknown"),
+        ("foo(y)", "cannot be used"),
+    ],
+)
+def test_bad_formulas(formula, message):
+    pytest.importorskip("formulaic")
+    with pytest.raises(ValueError, match=message):
+        topic_effects(COUNTS, LDA, {"y": X_NUMBER}, formula=formula, n_draws=2)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_displays_of_all_kinds_of_frames(library):
+    library = pytest.importorskip(library)
+    data = {"n": X_NUMBER, "g": GROUPS, "x": np.arange(D) % 7}
+    frame = library.DataFrame(data)
+    rows = [list(row) for row in zip(*(each.tolist() for each in data.values()), strict=True)]
+    for name, place in (("n", "x0"), ("g", "x1")):
+        of_dict = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, covariate=name, random_state=0)
+        options = [{"covariates": frame, "covariate": name}, {"covariates": rows, "covariate": place}]
+        for each in options:
+            shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, **each, random_state=0)
+            assert list(shown.values) == list(of_dict.values)
+            assert_allclose(shown.estimate, of_dict.estimate)
+    for column in (library.Series("n", X_NUMBER) if library.__name__ == "polars" else frame["n"], frame["g"]):
+        assert TopicEffectsDisplay.from_estimator(LDA, COUNTS, column, n_draws=2).name == column.name
+    spline = make_column_transformer((SplineTransformer(n_knots=3, include_bias=False), ["n"]))
+    TopicEffectsDisplay.from_estimator(LDA, COUNTS, frame, transformer=spline, n_draws=2)
+
+
+def test_levels_that_are_tuples():
+    """NumPy and pandas would take them as several values."""
+    levels = np.empty(D, dtype=object)
+    levels[:] = [("a", 1) if d % 2 else ("b", 2) for d in range(D)]
+    for covariates in (levels, {"g": levels}):
+        assert TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariates, n_draws=2).values == [("a", 1), ("b", 2)]
+
+
+def test_many_collinear_categories_are_named():
+    """The first of the second copy."""
+    labels = [f"c{d % 30:02d}" for d in range(D)]
+    with pytest.raises(ValueError, match=r"the term 'b\[c01\]' is a combination"):
+        topic_effects(COUNTS, LDA, {"a": labels, "b": labels}, n_draws=2)
 
 
 def test_a_formula_needs_formulaic(monkeypatch):
@@ -213,7 +318,12 @@ MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)
         (MISSING, {}, ValueError, "document 7 is nan"),
         (np.where(np.arange(D) == 7, None, GROUPS), {}, ValueError, "document 7 is missing"),
         (X_NUMBER * 1j, {}, TypeError, "complex"),
-        (X_NUMBER * 1e200, {}, ValueError, "another unit"),
+        (X_NUMBER * 1e200, {}, ValueError, "'x0' has values too large or too small"),
+        (X_NUMBER * 1e-300, {}, ValueError, "'x0' has values too large or too small"),
+        (X_NUMBER, {"level": float("nan")}, ValueError, "level must lie between 0 and 1"),
+        (X_NUMBER, {"level": -0.5}, ValueError, "level must lie between 0 and 1"),
+        (np.ma.masked_array(X_NUMBER, X_NUMBER > 0), {}, ValueError, "covariate.* has masked entries"),
+        (np.ma.masked_array(X_NUMBER, X_NUMBER > 0), {"transformer": SplineTransformer()}, ValueError, "masked"),
         ([[{}]] * D, {}, TypeError, "hashable"),
         (np.ones(D), {}, ValueError, "'x0' is a combination"),
         (np.eye(D), {}, ValueError, "80 documents do not determine 81"),

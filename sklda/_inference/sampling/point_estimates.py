@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
-from sklda._inference.arguments import check_choice, check_int
+from sklda._inference.arguments import check_choice, check_int, check_no_mask
 from sklda._inference.corpus import Corpus, count_tokens, small_parts
 from sklda._inference.counts import LARGEST_COUNT
 from sklda._inference.parallel import NEVER_STOP
@@ -298,6 +298,7 @@ def check_assignments(topic_assignments, corpus, n_components=None):
         check_int(n_components, "n_components", 1, LARGEST_COUNT)
     if isinstance(topic_assignments, (str, bytes)) or not hasattr(topic_assignments, "__len__"):
         raise TypeError(f"topic_assignments must hold a topic for every token, got {topic_assignments!r}.")
+    check_no_mask(topic_assignments, "topic_assignments")
     topics = _flatten(topic_assignments, corpus)
     if n_components is None:
         n_components, most = int(topics.max(initial=0)) + 1, max(corpus.n_tokens, _MOST_TOPICS)
