@@ -13,11 +13,12 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from bench_hdp import draw_hdp
 from joblib import Parallel, delayed
 from report import say, table
 from threadpoolctl import threadpool_limits
 
-from sklda import GibbsLDA, TopicCountLDA
+from sklda import CompoundLDA, GibbsLDA, TopicCountLDA
 from sklda._inference.sampling.matching import match_topics
 from sklda.datasets import make_lda_corpus
 
@@ -170,6 +171,87 @@ def learnt_priors_table(found):
     table("learnt priors by the truth", ["learn_priors", "sum of alpha", "eta", "with a warning"], rows)
 
 
+# --- the hierarchical Dirichlet process -------------------------------------------------------------------------------
+
+# Documents, words, tokens of a document, eta.
+HDP_SHAPES = (
+    (60, 50, 50, 0.1),
+    (100, 200, 40, 0.05),
+    (150, 100, 30, 0.2),
+    (200, 400, 20, 0.05),
+    (80, 300, 80, 0.1),
+    (300, 150, 25, 0.3),
+    (400, 100, 20, 0.1),
+    (60, 400, 100, 0.05),
+    (120, 250, 60, 0.2),
+    (250, 200, 30, 0.1),
+)
+
+
+def hdp(seed, options):
+    """A corpus of the model, with a and gamma from their default priors, and the intervals by defaults."""
+    rng, shape = np.random.default_rng([43, seed]), seed % len(HDP_SHAPES)
+    n_documents, n_features, length, eta = HDP_SHAPES[shape]
+    a, gamma = rng.gamma(1.0) / 0.1, rng.gamma(1.0)
+    X, used = draw_hdp(rng, a, gamma, eta, n_documents, n_features, length)
+    return {"shape": shape, "eta": eta, "a": a, "gamma": gamma, **_hdp_found(X, np.sort(used)[::-1], seed, options)}
+
+
+def hdp_one_topic(seed, options):
+    """A corpus with one topic, of 60 to 400 documents."""
+    rng = np.random.default_rng([44, seed])
+    n_documents, n_features, length = (int(rng.integers(*ends)) for ends in ((60, 401), (50, 401), (20, 61)))
+    eta = float(rng.choice([0.1, 0.3, 1.0]))
+    sizes = {"doc_length": length, "topic_word_prior": eta}
+    X = make_lda_corpus(n_documents, n_features, 1, **sizes, random_state=seed).data
+    return {"shape": "one topic", "eta": eta, **_hdp_found(X, np.array([X.sum()]), seed, options)}
+
+
+def _hdp_found(X, sizes, seed, options):
+    given = {"n_components": 200, "collection_topic_prior": "hdp"} | options.parameters
+    lda, seconds = fitted(CompoundLDA(**given, random_state=seed), X)
+    large = int(np.searchsorted(np.cumsum(sizes.ravel()), 0.99 * sizes.sum())) + 1
+    return {
+        "tokens": int(X.sum()),
+        "true": int((sizes > 0).sum()),
+        "interval": lda.topic_count_interval_,
+        "mean": lda.topic_count_mean_,
+        "large": large,
+        "large_interval": lda.large_topic_count_interval_,
+        "large_mean": lda.large_topic_count_mean_,
+        "eta_found": float(lda.topic_word_prior_),
+        "r_hat": max(lda.diagnostics_[name].r_hat for name in ("topic_count", "log_joint")),
+        "concentrations": {
+            name: np.quantile(each, [0.025, 0.975]).tolist() for name, each in lda.concentration_draws_.items()
+        },
+        "seconds": seconds,
+    }
+
+
+def hdp_table(found):
+    def inside_share(name, own):
+        inside = [low <= each[name] <= high for each in own for low, high in [each[_INTERVALS[name]]]]
+        return f"{np.mean(inside):.2f}"
+
+    def error(mean, name, own):
+        return f"{np.mean([each[mean] - each[name] for each in own]):+.1f}"
+
+    rows = []
+    for shape in [*sorted({each["shape"] for each in found}), None]:
+        own = [each for each in found if shape in (None, each["shape"])]
+        ratio = np.exp(np.mean([np.log(each["eta_found"] / each["eta"]) for each in own]))
+        words = "all" if shape is None else str(HDP_SHAPES[shape] if shape in range(len(HDP_SHAPES)) else shape)
+        median = f"{np.median([each['true'] for each in own]):.0f}"
+        rows.append([words, str(len(own)), median, inside_share("true", own), error("mean", "true", own),
+                     inside_share("large", own), error("large_mean", "large", own), f"{ratio:.2f}",
+                     f"{np.median([each['seconds'] for each in own]):.1f}"])  # fmt: skip
+    header = ["shape", "corpora", "topics", "inside", "error", "99 %", "error", "eta : true", "median CPU s"]
+    table("intervals of 95 % for the number of topics in use", header, rows)
+
+
+_INTERVALS = {"true": "interval", "large": "large_interval"}
+
+
 # --- all parts --------------------------------------------------------------------------------------------------------
 
 PARTS = {
@@ -177,6 +259,8 @@ PARTS = {
     "shares": (shares, shares_table),
     "word_quantiles": (word_quantiles, word_quantiles_table),
     "learnt_priors": (learnt_priors, learnt_priors_table),
+    "hdp": (hdp, hdp_table),
+    "hdp_one_topic": (hdp_one_topic, hdp_table),
 }
 
 

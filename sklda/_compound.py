@@ -151,7 +151,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         Number of topics with at least one token after every sweep of the draws, chain by chain. This attribute and
         those below up to `collection_concentration_` exist only with ``"hdp"``.
     topic_count_mean_, topic_count_interval_ : float, tuple of (int, int)
-        Its posterior mean, and a credible interval of 0.95.
+        Its posterior mean, and a credible interval of 0.95. Chains begin with `n_components` topics and come down
+        slowly, so both are more often too high than too low.
     large_topic_count_draws_, large_topic_count_mean_, large_topic_count_interval_
         The same for the number of the largest topics that together have 99 % of the tokens.
     concentration_draws_ : dict of {str: ndarray of shape (n_sweeps,)}
