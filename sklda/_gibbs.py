@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
-from sklda._dask import client_of_cluster, fit_on_cluster, with_features
+from sklda._dask import client_of_cluster, fit_on_cluster, refuse_warm_start, with_features
 from sklda._fitting import prior_attributes
 from sklda._inference import random
 from sklda._inference.cluster.actors import ClusterCorpus
@@ -408,6 +408,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
     def _continues(self):
         """Whether `fit` continues the chains of the previous fit."""
+        if self.warm_start:
+            refuse_warm_start(self)
         return self.warm_start and hasattr(self, "_chain_states_")
 
     def _chain_attributes(self, chains):
