@@ -152,7 +152,7 @@ def test_a_lost_worker_changes_no_draw(X, blocks, killable, tmp_path, monkeypatc
         np.testing.assert_allclose(chain.trace, local.trace, rtol=1e-12)
         chain.means("cgs_p")
         assert len(chain.draws) == N_DRAWS
-    # Nor does the loss of the last worker hide its error.
+    # The loss of the last worker does not hide the error.
     (last,) = killable.run(os.getpid).values()
     os.kill(last, signal.SIGKILL)
     monkeypatch.setattr("sklda._inference.cluster.actors._WAIT", 0.1)
@@ -207,7 +207,7 @@ def test_workers_that_cannot_save_go_on(X, processes, blocks, tmp_path):
     chain, local = started(X, priors_of("shared"), processes, blocks), in_one_process(X, "shared")
 
     def save_nowhere(sweep):
-        with pytest.raises(OSError, match="a worker cannot write its part: .*nowhere"):
+        with pytest.raises(OSError, match=r"a worker cannot write its part: .*nowhere"):
             chain.save_parts(tmp_path / "nowhere", "state")
 
     # A worker that counts as lost would be a warning.
@@ -243,7 +243,7 @@ def test_a_saved_state_is_read_where_its_files_are(X, processes, blocks, tmp_pat
     ):
         folder = shutil.copytree(there, tmp_path / "damaged", dirs_exist_ok=True)
         damage(folder / "state-1.npz")
-        with pytest.raises(Damaged, match="^state-1.npz$"):
+        with pytest.raises(Damaged, match=r"^state-1\.npz$"):
             chain.load_parts(folder)
         # The workers have not changed.
         assert (topics_of(chain) == topics).all()

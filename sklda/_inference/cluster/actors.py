@@ -11,8 +11,8 @@ from sklda._inference.cluster.shard import Shard
 from sklda._inference.corpus import Corpus, distinct
 from sklda._inference.dask_arrays import blocks_of
 
-# Seconds between two checks whether the workers are there, seconds to wait for a worker if there is none, and seconds to
-# wait for the end of the work of all workers.
+# Seconds between two checks whether the workers are there, to wait for a worker if there is none, and to wait for the
+# end of the work of all workers.
 _CHECK, _WAIT, _END = 0.5, 60.0, 2.0
 # Seconds between two looks at the answers of workers.
 _POLL = 0.0005

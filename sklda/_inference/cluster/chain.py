@@ -55,7 +55,7 @@ class ClusterChain:
             places = zip(first(corpus.block_documents), first(corpus.block_tokens), strict=True)
             self._call(method, corpus.word_frequencies, *arguments, by_shard=list(places))
         else:
-            damaged = sum(self._call("load", *self._saved), [])
+            damaged = [name for names in self._call("load", *self._saved) for name in names]
             if damaged:
                 raise Damaged(damaged[0] + (f" and {len(damaged) - 1} more files" if damaged[1:] else ""))
             places = [(each,) for each in first(corpus.block_documents)]
@@ -92,8 +92,8 @@ class ClusterChain:
                 if not lost:
                     raise
                 raise RuntimeError(
-                    f"a worker was lost, and {error} of the last saved state in {self._saved[0]} cannot be read, so the "
-                    "documents of the worker cannot continue from it: resume the fit, or fit again."
+                    f"a worker was lost, and {error} of the last saved state in {self._saved[0]} cannot be read, so "
+                    "the documents of the worker cannot continue from it: resume the fit, or fit again."
                 ) from error
 
     def _change(self, method, *arguments):

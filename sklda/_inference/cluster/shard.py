@@ -26,8 +26,8 @@ from sklda._kernels import _tokens
 class Shard(Tree):
     """Consecutive blocks of documents of a chain.
 
-    The caller calls `join`, then other methods by `run`. All are coroutines: the work is done in a thread, and the event
-    loop of the worker answers the other workers meanwhile.
+    The caller calls `join`, then other methods by `run`. All are coroutines: the work is done in a thread, and the
+    event loop of the worker answers the other workers meanwhile.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Shard(Tree):
         await self.in_thread(int)
 
     async def run(self, epoch, method, *arguments):
-        """The result of a method, unless `join` or `end` is called meanwhile, or `epoch` is not that of the last `join`."""
+        """The result of a method; an error if `join` or `end` is called meanwhile, or `epoch` is an earlier one."""
         self.check_epoch(epoch)
         self._work = asyncio.ensure_future(getattr(self, method)(*arguments))
         try:

@@ -17,7 +17,9 @@ class Tree:
     """
 
     epoch = -1
-    _subtotals, _totals = {}, {}
+    # Futures of sums by their number; `join_tree` begins with new ones.
+    _subtotals: dict[int, asyncio.Future]
+    _totals: dict[int, asyncio.Future]
 
     def join_tree(self, epoch, index, actors):
         """Take a place in a tree of the actors; the sums begin at number 0."""
@@ -30,8 +32,9 @@ class Tree:
     def leave_tree(self):
         """End the calls of other actors that wait for sums."""
         self.epoch = math.floor(self.epoch) + 0.5
-        for waiting in (*self._subtotals.values(), *self._totals.values()):
-            waiting.cancel()
+        for sums in (getattr(self, "_subtotals", {}), getattr(self, "_totals", {})):
+            for waiting in sums.values():
+                waiting.cancel()
 
     async def subtotal(self, epoch, number):
         """The sum over this actor and those below it."""

@@ -15,7 +15,7 @@ class PartiallyCollapsedChain(BlockChain):
 
     @classmethod
     def initialise_randomly(cls, corpus, priors, seed):
-        """See `GibbsChain`. The topic of a token depends on its number, so a chain on a cluster begins with the same."""
+        """See `GibbsChain`. The topic of a token depends on its number, so a cluster begins with the same topics."""
         topics = random_topics(corpus.words, 0, priors, random.key(random.child(seed, 0)))
         return cls(corpus, priors, ChainState(topics, random.stream(random.child(seed, 1))))
 
