@@ -301,6 +301,7 @@ def test_sums_of_an_old_tree_end():
         joins = [asyncio.ensure_future(shard.join(1, i, shards, 1)) for i, shard in enumerate(shards)]
         await asyncio.gather(*joins[:3])
         new = [asyncio.ensure_future(shard.run(1, "add")) for shard in shards[:3]]
+        await asyncio.sleep(0.02)
         shards[3].go.set()
         await joins[3]
         assert await shards[3].run(1, "add") == 15
@@ -312,9 +313,10 @@ def test_sums_of_an_old_tree_end():
         with pytest.raises(RuntimeError, match="tree of the workers has changed"):
             await shards[0].run(0, "add")
         assert await asyncio.gather(*(shard.run(1, "add") for shard in shards)) == [15] * 4
-        assert len(asyncio.all_tasks()) == 1
+        # This one and that of `wait_for`.
+        assert len(asyncio.all_tasks()) == 2
 
-    asyncio.run(scenario())
+    asyncio.run(asyncio.wait_for(scenario(), 30))
 
 
 def test_bytes_through_the_caller_do_not_grow_with_the_corpus(processes, blocks):

@@ -38,11 +38,11 @@ class Tree:
 
     async def subtotal(self, epoch, number):
         """The sum over this actor and those below it."""
-        return await self._found(epoch, self._subtotals, number)
+        return await self._found(epoch, lambda: self._subtotals, number)
 
     async def total(self, epoch, number):
         """The sum over all actors."""
-        return await self._found(epoch, self._totals, number)
+        return await self._found(epoch, lambda: self._totals, number)
 
     async def sum_over_shards(self, own, add):
         """The sum over all actors.
@@ -80,7 +80,8 @@ class Tree:
             # The caller tells one actor of a new tree after the other.
             await asyncio.sleep(0.001)
         self.check_epoch(epoch)
-        future = self._future(results, number)
+        # Not before, because a new tree begins with new sums.
+        future = self._future(results(), number)
         # Not `await future`, which would raise the CancelledError of `leave_tree` in the server of the worker.
         await asyncio.wait([future])
         self.check_epoch(epoch)
