@@ -149,8 +149,8 @@ class ChainResults:
         method = self.estimator.point_estimate
         tasks = []
         for state, draws in zip(self.states, self.draws, strict=True):
-            most = max(state.n_sweeps * _TOPICS_EACH // draws.priors.n_components, 1)
-            tasks.append((self.corpus, draws.last(most) if method == "cgs_p" else draws, method))
+            most = most_draws(method, state.n_sweeps, draws.priors.n_components)
+            tasks.append((self.corpus, draws if most is None else draws.last(most), method))
         return in_parallel(posterior_means, tasks, self.estimator.n_jobs, always_in_threads=False)
 
     @cached_property
@@ -216,6 +216,11 @@ class ChainResults:
             found["topic_stability_"] = 1 - nearest.mean(axis=0)
             found["topic_prevalence_"] = (1 + (nearest <= SAME_TOPIC).sum(axis=0)) / len(self.means)
         return found
+
+
+def most_draws(method, n_sweeps, n_components):
+    """The largest number of draws of a chain in its means, or None."""
+    return max(n_sweeps * _TOPICS_EACH // n_components, 1) if method == "cgs_p" else None
 
 
 def total_variance(means, variances):

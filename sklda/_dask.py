@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
 from sklda._callbacks import Progress, described
+from sklda._chain_results import most_draws
 from sklda._inference import random
 from sklda._inference.cluster.chain import ClusterChain
 from sklda._inference.diagnostics import diagnose, std_of_proportions
@@ -81,10 +82,20 @@ def _check_possible(estimator):
         )
 
 
+def refuse_warm_start(estimator):
+    """Refuse a warm start after a fit on a cluster."""
+    if "components_" in vars(estimator) and "_chain_states_" not in vars(estimator):
+        raise ValueError(
+            "warm_start=True cannot continue the previous fit: it was on a Dask cluster, and the workers do not keep "
+            "its chain. Fit with warm_start=False to begin again."
+        )
+
+
 def attributes(estimator, chains):
     """Fitted attributes of a chain on a cluster, as those of `ChainResults`."""
     (chain,) = chains
-    components, shares = chain.means(estimator.point_estimate)
+    method = estimator.point_estimate
+    components, shares = chain.means(method, most_draws(method, chain.n_sweeps, estimator.n_components))
     traces, columns = traces_of([chain]), (estimator.n_components,)
     n_burn_in = min(chain.n_burn_in, len(chain.trace) - 1)
     found = {

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
-from sklda._dask import client_of_cluster, fit_on_cluster, with_features
+from sklda._dask import client_of_cluster, fit_on_cluster, refuse_warm_start, with_features
 from sklda._fitting import prior_attributes
 from sklda._inference import random
 from sklda._inference.cluster.actors import ClusterCorpus
@@ -38,6 +38,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
     Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the burn-in and
     fixed afterwards, so the draws come from an exact sampler of the posterior at these priors.
+
+    If X is a Dask array and there is a client of a Dask cluster, one chain runs on its workers, as the user guide
+    describes ("One chain on a cluster"). Then some parameters have another meaning, which is said with each of them.
 
     Parameters
     ----------
@@ -69,7 +72,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         given z; then the tokens of each document are drawn one after the other, with theta integrated out.
         ``"grouped"``: phi and theta are drawn given z; then all tokens are drawn given phi and theta. The last two can
         need more sweeps to converge, and on small corpora a sweep takes longer. With every sampler except
-        ``"collapsed"``, a single chain can use `n_jobs` cores.
+        ``"collapsed"``, a single chain can use `n_jobs` cores. On a Dask cluster, ``"collapsed"`` and
+        ``"partially_collapsed"`` are both the latter, and the others are an error. Its draws are those of
+        ``"partially_collapsed"`` in one process with the same `random_state`.
     init : {"anneal", "random", "sequential", "prune", "search"}, array-like or fitted model, default="anneal"
         Initialisation of the chains. It matters, because sweeps do not leave a mode. ``"anneal"``: random topics; then,
         in the first two fifths of the sweeps but at most 400, both priors decrease from twenty times their values.
@@ -83,7 +88,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         and ``"search"`` need priors that are equal for all topics. An array has the topic of every token, as
         `topic_assignments_`; a list has an array for each document. A fitted model with ``components_`` and
         ``transform`` has the same number of topics; the topic of a token is drawn from its theta and phi. With
-        `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`.
+        `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`. On a Dask cluster: ``"anneal"`` or ``"random"``.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     burn_in : int, default=None
@@ -105,13 +110,13 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         conditional of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw.
     n_chains : int, default=1
         Number of independent chains. The topics are those of the chain with the highest mean log joint over the last
-        half of its sweeps. `chains_` has the results of all chains.
+        half of its sweeps. `chains_` has the results of all chains. On a Dask cluster: 1.
     fold_in_iter : int, default=6
         Number of sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
         then those of one longer fit with as many annealed sweeps as the first. Learnt priors and their burn-in stay.
-        Given priors and seed words may change.
+        Given priors and seed words may change. A fit on a Dask cluster cannot be continued.
     snapshot_every : int, default=None
         Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
         takes ``4 * n_components * n_features`` bytes in every chain. `verbose` prints their total size at the start.
@@ -413,6 +418,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
     def _continues(self):
         """Whether `fit` continues the chains of the previous fit."""
+        if self.warm_start:
+            refuse_warm_start(self)
         return self.warm_start and hasattr(self, "_chain_states_")
 
     def _chain_attributes(self, chains):

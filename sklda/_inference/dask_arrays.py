@@ -11,8 +11,10 @@ def is_dask(X):
     return array is not None and isinstance(X, array.Array)
 
 
-def blocks_of(X):
+def blocks_of(X, optimize=True):
     """The blocks of documents of a Dask array, a list of Delayed; each has all columns.
+
+    With `optimize`, Dask optimises the graph of X, which must then not become a part of another array.
 
     Raises
     ------
@@ -26,7 +28,8 @@ def blocks_of(X):
             "X is a Dask array with an unknown number of columns. Give this number when you make the array, as in "
             "dask.array.from_delayed(block, shape=(numpy.nan, n_features), dtype=int)."
         )
-    return list((X if X.numblocks[1] == 1 else X.rechunk({1: -1})).to_delayed()[:, 0])
+    X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+    return list(X.to_delayed(optimize_graph=optimize)[:, 0])
 
 
 def by_block(function, model, X, n_columns):
@@ -49,6 +52,6 @@ def by_block(function, model, X, n_columns):
     function = dask.delayed(function)
     results = [
         da.from_delayed(function(model, block), (size, *columns), np.float64)
-        for block, size in zip(blocks_of(X), X.chunks[0], strict=True)
+        for block, size in zip(blocks_of(X, optimize=False), X.chunks[0], strict=True)
     ]
     return da.concatenate(results)

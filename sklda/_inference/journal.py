@@ -245,6 +245,13 @@ class ChainSaver:
                 pass
             except (OSError, Damaged):
                 damaged.append(file.name)
+        state = None
+        while states and state is None:
+            try:
+                state = self._loaded(max(states)[1], corpus)
+            except Damaged as error:
+                damaged.append(str(error))
+                states.remove(max(states))
         number, file = max(states, default=(0, None))
         if damaged:
             instead = "the chain begins again" if file is None else f"the chain continues from {file.name}"
@@ -253,7 +260,13 @@ class ChainSaver:
         if file is None:
             return None
         self.n_saved = number
-        return load(file, corpus)
+        return state
+
+    def _loaded(self, file, corpus):
+        state = load(file, corpus)
+        if hasattr(state.chain, "load_parts"):
+            state.chain.load_parts(self.folder)
+        return state
 
     def save(self, chain, state, *, now=False):
         """Save `state`, if it is time for it or `now`. `chain` is the chain in it."""

@@ -1,22 +1,26 @@
 """One chain on a Dask cluster makes the draws of the same chain in one process, whatever happens to the workers."""
 
+import asyncio
 import os
 import pickle
+import shutil
 import signal
-import time
+import threading
+from pathlib import Path
+from types import SimpleNamespace
 
+import dask
 import numpy as np
 import pytest
 
-from sklda._inference import random
 from sklda._inference.cluster.actors import ClusterCorpus, _result_of
 from sklda._inference.cluster.chain import ClusterChain
-from sklda._inference.cluster.shard import Shard, random_topics
+from sklda._inference.cluster.shard import Shard
 from sklda._inference.cluster.shard_chain import Cells, ShardChain
 from sklda._inference.corpus import Corpus
+from sklda._inference.frames import Damaged
 from sklda._inference.gibbs_em import MStep
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import doc_topic_std, posterior_means
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 
@@ -46,12 +50,13 @@ def X():
 @pytest.fixture(scope="module", params=PRIORS)
 def local(request, X):
     """The chain in this process, after its sweeps."""
-    corpus, priors = Corpus.from_counts(X), priors_of(request.param)
-    topics = random_topics(corpus.words, 0, priors, random.key(random.child(SEED, 0)))
-    chain = PartiallyCollapsedChain(corpus, priors, ChainState(topics, random.stream(random.child(SEED, 1))))
-    run(chain)
+    chain = run(in_one_process(X, request.param))
     chain.name = request.param
     return chain
+
+
+def in_one_process(X, priors):
+    return PartiallyCollapsedChain.initialise_randomly(Corpus.from_counts(X), priors_of(priors), SEED)
 
 
 def run(chain, after_sweep=lambda sweep: None):
@@ -128,10 +133,8 @@ def test_means_over_draws(X, local, processes, blocks):
             np.testing.assert_allclose(found, values, rtol=1e-5)
 
 
-def test_a_lost_worker_changes_no_draw(X, blocks, killable, tmp_path):
-    corpus, priors = Corpus.from_counts(X), priors_of("shared")
-    topics = random_topics(corpus.words, 0, priors, random.key(random.child(SEED, 0)))
-    local = run(PartiallyCollapsedChain(corpus, priors, ChainState(topics, random.stream(random.child(SEED, 1)))))
+def test_a_lost_worker_changes_no_draw(X, blocks, killable, tmp_path, monkeypatch):
+    local, priors = run(in_one_process(X, "shared")), priors_of("shared")
     for saved_at in (None, 3):
         chain = started(X, priors, killable, blocks)
 
@@ -149,19 +152,23 @@ def test_a_lost_worker_changes_no_draw(X, blocks, killable, tmp_path):
         np.testing.assert_allclose(chain.trace, local.trace, rtol=1e-12)
         chain.means("cgs_p")
         assert len(chain.draws) == N_DRAWS
+    # The loss of the last worker does not hide the error.
+    (last,) = killable.run(os.getpid).values()
+    os.kill(last, signal.SIGKILL)
+    monkeypatch.setattr("sklda._inference.cluster.actors._WAIT", 0.1)
+    with pytest.warns(UserWarning, match="A worker was lost"), pytest.raises(RuntimeError, match="has had no worker"):
+        chain.with_workers(1, lambda stop: chain.sweep())
 
 
 def test_a_lost_change_is_noticed(X, processes, blocks, patched):
     """The mutation: one worker adds the changes of another one only in part."""
-    corpus, priors = Corpus.from_counts(X), priors_of("shared")
-    topics = random_topics(corpus.words, 0, priors, random.key(random.child(SEED, 0)))
-    local = run(PartiallyCollapsedChain(corpus, priors, ChainState(topics, random.stream(random.child(SEED, 1)))))
+    local = run(in_one_process(X, "shared"))
 
     def add_all_but_one(self, dense):
         dense.reshape(-1)[self.places[1:]] += self.values[1:]
 
     patched(Cells, "add_to", add_all_but_one)
-    chain = run(started(X, priors, processes, blocks))
+    chain = run(started(X, priors_of("shared"), processes, blocks))
     assert not (topics_of(chain) == local.topics).all()
 
 
@@ -186,27 +193,130 @@ def test_an_error_on_a_worker_reaches_the_caller(X, processes, blocks, patched):
         chain.sweep()
 
 
-def test_a_result_that_nobody_wants_holds_no_thread(processes):
-    """As if an actor were released while a task calls it, because a fitted estimator was deleted."""
+def test_a_result_of_a_released_actor_is_nothing(processes):
+    """A call to such an actor would never end, and its worker would log an error."""
 
-    def call_a_lost_actor():
+    def result_of_a_released_actor():
         worker = distributed.get_worker()
-        return _result_of(Actor(Shard, worker.address, "lost", worker), 0, "doc_topic")
+        return _result_of(Actor(Shard, worker.address, "released", worker), 0, "doc_topic")
 
-    def n_threads_at_work():
-        return sum(processes.run(lambda dask_worker: len(dask_worker.active_threads)).values())
+    assert processes.submit(result_of_a_released_actor, pure=False).result(timeout=30) is None
 
-    def wait_for(n):
-        begin = time.monotonic()
-        while n_threads_at_work() != n:
-            assert time.monotonic() < begin + 30
-            time.sleep(0.05)
 
-    future = processes.submit(call_a_lost_actor, pure=False)
-    wait_for(1)
-    assert not future.done()
-    future.release()
-    wait_for(0)
+def test_workers_that_cannot_save_go_on(X, processes, blocks, tmp_path):
+    chain, local = started(X, priors_of("shared"), processes, blocks), in_one_process(X, "shared")
+
+    def save_nowhere(sweep):
+        with pytest.raises(OSError, match=r"a worker cannot write its part: .*nowhere"):
+            chain.save_parts(tmp_path / "nowhere", "state")
+
+    # A worker that counts as lost would be a warning.
+    run(chain, save_nowhere)
+    assert (topics_of(chain) == run(local).topics).all()
+
+
+def test_a_saved_state_is_read_where_its_files_are(X, processes, blocks, tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    chain = started(X, priors_of("shared"), processes, blocks)
+    chain.save_parts(here, "older")
+    chain.sweep()
+    chain.keep_draw(N_DRAWS)
+    chain.save_parts(here, "state")
+    chain.sweep()
+    topics = topics_of(chain)
+    here.rename(there)
+    # This repeats the last sweep.
+    chain.load_parts(there)
+    assert (topics_of(chain) == topics).all()
+
+    def flip(file):
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes(data)
+
+    for damage in (
+        flip,
+        lambda file: os.truncate(file, 100),
+        Path.unlink,
+        lambda file: shutil.copy(there / "older-1.npz", file),
+    ):
+        folder = shutil.copytree(there, tmp_path / "damaged", dirs_exist_ok=True)
+        damage(folder / "state-1.npz")
+        with pytest.raises(Damaged, match=r"^state-1\.npz$"):
+            chain.load_parts(folder)
+        # The workers have not changed.
+        assert (topics_of(chain) == topics).all()
+
+
+def test_a_block_that_has_changed_is_not_read_again(X, processes, blocks):
+    corpus = ClusterCorpus(blocks(X, 7), processes)
+    corpus._sources[3] = dask.delayed(X[:5])
+    corpus._futures[1] = None
+    with pytest.raises(ValueError, match="block 3 of X was read again after the loss of a worker, and its counts have"):
+        corpus.make_actors()
+
+
+def test_fits_in_tasks_leave_their_threads_to_the_blocks(X, processes, blocks):
+    """As many as there are threads, so that none would be left."""
+    array = blocks(X, 3)
+    futures = processes.map(lambda i: ClusterCorpus(array, distributed.get_client()).n_tokens, range(6), pure=False)
+    assert [future.result(timeout=60) for future in futures] == [X.sum()] * 6
+
+
+def test_a_cluster_without_workers_gets_a_task():
+    """One that adapts itself starts a worker for it."""
+    tasks = []
+    client = SimpleNamespace(
+        nthreads=lambda: {"tcp://worker": 1} if tasks else {}, submit=lambda *task, **how: tasks.append(task) or task
+    )
+    assert ClusterCorpus._workers(SimpleNamespace(client=client)) == {"tcp://worker": 1}
+    assert len(tasks) == 1
+
+
+class _Adder(Shard):
+    """Adds numbers over shards; in a sum that it does not begin before `go`, it adds a wrong one."""
+
+    def __init__(self, number):
+        super().__init__(0)
+        self.number, self.go = number, threading.Event()
+
+    async def add(self):
+        return await self.sum_over_shards(self.number, sum)
+
+    async def add_late(self):
+        await self.in_thread(self.go.wait)
+        return await self.sum_over_shards(-100, sum)
+
+
+def test_sums_of_an_old_tree_end():
+    async def scenario():
+        shards = [_Adder(number) for number in (1, 2, 4, 8)]
+        await asyncio.gather(*(shard.join(0, i, shards, 1) for i, shard in enumerate(shards)))
+        for shard in shards[:3]:
+            shard.go.set()
+        old = [asyncio.ensure_future(shard.run(0, "add_late")) for shard in shards]
+        await asyncio.sleep(0.02)
+        # The last one is still at work when the others have joined.
+        joins = [asyncio.ensure_future(shard.join(1, i, shards, 1)) for i, shard in enumerate(shards)]
+        await asyncio.gather(*joins[:3])
+        new = [asyncio.ensure_future(shard.run(1, "add")) for shard in shards[:3]]
+        await asyncio.sleep(0.02)
+        shards[3].go.set()
+        await joins[3]
+        assert await shards[3].run(1, "add") == 15
+        assert await asyncio.gather(*new) == [15] * 3
+        found = await asyncio.gather(*old, return_exceptions=True)
+        assert [type(each) for each in found] == [RuntimeError] * 4
+        # Calls that come late.
+        await shards[0].join(0, 0, shards[:1], 1)
+        with pytest.raises(RuntimeError, match="tree of the workers has changed"):
+            await shards[0].run(0, "add")
+        assert await asyncio.gather(*(shard.run(1, "add") for shard in shards)) == [15] * 4
+        # This one and that of `wait_for`.
+        assert len(asyncio.all_tasks()) == 2
+
+    asyncio.run(asyncio.wait_for(scenario(), 30))
 
 
 def test_bytes_through_the_caller_do_not_grow_with_the_corpus(processes, blocks):

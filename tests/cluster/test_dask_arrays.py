@@ -51,6 +51,36 @@ def test_a_fit_on_a_cluster(fitted, counts, processes):
     np.testing.assert_allclose(last, fitted.topic_share_, atol=0.1)
 
 
+def test_a_fit_on_a_cluster_is_that_of_its_sampler(fitted, counts):
+    """The topics and priors are the same ones; means over draws are sums in another order."""
+    local = gibbs(sampler="partially_collapsed").fit(counts)
+    np.testing.assert_array_equal(fitted.topic_assignments_.compute(), local.topic_assignments_)
+    np.testing.assert_array_equal(fitted.doc_topic_prior_, local.doc_topic_prior_)
+    assert fitted.topic_word_prior_ == local.topic_word_prior_
+    assert fitted.n_draws_ == local.n_draws_
+    for name in ("components_", "doc_topic_", "topic_share_"):
+        np.testing.assert_allclose(getattr(fitted, name), getattr(local, name), rtol=1e-5)
+
+
+def test_as_many_draws_as_elsewhere(counts, blocks, processes):
+    """Of a short fit with many topics, few draws are averaged."""
+    lda = GibbsLDA(60, max_iter=10, draw_every=1, random_state=0)
+    assert (
+        lda.fit(blocks(counts, 3)).n_draws_ == lda.set_params(sampler="partially_collapsed").fit(counts).n_draws_ == 2
+    )
+
+
+def test_dask_confuses_no_tasks(fitted, counts, blocks, processes, caplog):
+    """It warns of tasks of the same name whose dependencies are different."""
+    caplog.set_level("WARNING", logger="distributed.scheduler")
+    X = blocks(counts, 3)
+    lda = gibbs().fit(X)
+    theta = lda.transform(X).persist()
+    dask.compute(*X.to_delayed().ravel())
+    assert theta.compute().shape == (150, 4)
+    assert "Detected different `run_spec`" not in caplog.text
+
+
 def test_learnt_priors_are_those_of_the_same_chain_in_memory(fitted, counts, processes, blocks):
     """Priors that are given change the draws; those that are learnt come from the counts of all documents."""
     again = gibbs(snapshot_every=10).fit(blocks(counts, 2))
@@ -167,8 +197,11 @@ def test_arrays_of_a_wrong_shape(counts):
 
 def test_another_fit_of_a_warm_start_is_refused(counts, blocks, processes):
     lda = gibbs(warm_start=True).fit(blocks(counts, 2))
-    with pytest.raises(ValueError, match="warm_start=True cannot continue"):
+    with pytest.raises(ValueError, match="warm_start=True cannot continue a fit"):
         lda.fit(blocks(counts, 2))
+    with pytest.raises(ValueError, match="warm_start=True cannot continue the previous fit: it was on a Dask cluster"):
+        lda.fit(counts)
+    assert lda.set_params(warm_start=False).fit(counts).set_params(warm_start=True).fit(counts).n_iter_ == 40
 
 
 def test_the_client_is_that_of_the_caller(processes):
@@ -234,7 +267,11 @@ class _Killed(Exception):
 
 
 @pytest.mark.parametrize("n_sweeps", [3, 19])
-def test_a_fit_on_a_cluster_continues_from_its_checkpoint(fitted, counts, blocks, processes, n_sweeps, tmp_path):
+def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
+    fitted, counts, blocks, processes, n_sweeps, tmp_path, monkeypatch
+):
+    # A save after every sweep.
+    monkeypatch.setattr("sklda._inference.journal.SHARE", np.inf)
     X, folder = blocks(counts, 5), tmp_path / "checkpoint"
     lda = gibbs(snapshot_every=10)
     lda.set_callbacks(Checkpoint(folder, every=0), _Interruption(n_sweeps))
@@ -242,7 +279,11 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(fitted, counts, blocks
         lda.fit(X)
     with pytest.raises(ValueError, match="another X"):
         GibbsLDA.resume(folder, blocks(counts[:, ::-1], 5))
-    again = GibbsLDA.resume(folder, X)
+    folder = folder.rename(tmp_path / "moved")
+    before, last = sorted(folder.glob("chain-0.?"), key=lambda file: file.stat().st_mtime_ns)
+    (folder / f"{last.name}-2.npz").write_bytes(b"damaged")
+    with pytest.warns(UserWarning, match=f"{last.name}-2.npz in .* continues from {before.name}"):
+        again = GibbsLDA.resume(folder, X)
     np.testing.assert_array_equal(again.topic_assignments_.compute(), fitted.topic_assignments_.compute())
     np.testing.assert_array_equal(again.components_, fitted.components_)
     np.testing.assert_array_equal(again.log_joint_trace_, fitted.log_joint_trace_)

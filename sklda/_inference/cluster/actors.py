@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from contextlib import contextmanager, suppress
 from functools import cached_property
 
 import numpy as np
@@ -10,8 +11,9 @@ from sklda._inference.cluster.shard import Shard
 from sklda._inference.corpus import Corpus, distinct
 from sklda._inference.dask_arrays import blocks_of
 
-# Seconds between two checks whether the workers are there, and seconds to wait for a worker if there is none.
-_CHECK, _WAIT = 0.5, 60.0
+# Seconds between two checks whether the workers are there, to wait for a worker if there is none, and to wait for the
+# end of the work of all workers.
+_CHECK, _WAIT, _END = 0.5, 60.0, 2.0
 # Seconds between two looks at the answers of workers.
 _POLL = 0.0005
 
@@ -37,7 +39,7 @@ class ClusterCorpus:
         n_shards = min(len(self._workers()), len(self._sources))
         self._parts = np.array_split(np.arange(len(self._sources)), n_shards)
         self._futures, self.actors, self._addresses = ([None] * n_shards for _ in range(3))
-        self._epoch = -1
+        self._epoch, self._facts = -1, None
         self.make_actors()
         while True:
             try:
@@ -69,15 +71,17 @@ class ClusterCorpus:
     def results(self, name):
         """Futures of the results of all blocks, on the workers that have the blocks; see `Shard.result`."""
         return [
-            self.client.submit(_result_of, actor, i, name, workers=[address], allow_other_workers=True, pure=False)
+            self.client.submit(_result_of, actor, i, name, workers=[address], pure=False)
             for actor, address, part in zip(self._futures, self._addresses, self._parts, strict=True)
             for i in range(len(part))
         ]
 
     def _workers(self):
         """Addresses of the workers, and their numbers of threads."""
-        begin = time.monotonic()
+        begin, task = time.monotonic(), None
         while not (workers := self.client.nthreads()):
+            # A cluster that adapts itself starts workers only for tasks.
+            task = task or self.client.submit(int, pure=False)
             if time.monotonic() > begin + _WAIT:
                 raise RuntimeError(
                     f"the Dask cluster has had no worker for {_WAIT:.0f} seconds: add workers and fit again."
@@ -86,39 +90,74 @@ class ClusterCorpus:
         return dict(sorted(workers.items()))
 
     def make_actors(self):
-        """Make the actors that do not exist, and connect all of them anew."""
+        """Make the actors that do not exist, and connect all of them anew.
+
+        Raises
+        ------
+        ValueError
+            If a block is not what it was when it was read first.
+        """
         while True:
             workers = self._workers()
             lost = [i for i in range(len(self.actors)) if self._is_lost(i, workers)]
             for i in lost:
                 self.actors[i] = self._futures[i] = self._addresses[i] = None
             try:
-                for i in lost:
-                    # The worker with the fewest actors.
-                    self._addresses[i] = min(workers, key=self._addresses.count)
-                    self._futures[i] = self._read(i, self._addresses[i])
-                for i in lost:
-                    self.actors[i] = self._wait(self._futures[i], workers)
-                    self._addresses[i] = self.client.who_has(self._futures[i])[self._futures[i].key][0]
-                self._epoch += 1
-                n_threads = self.client.nthreads()
-                threads = [max(n_threads.get(own, 1) // self._addresses.count(own), 1) for own in self._addresses]
-                places = [(self._epoch, i, self.actors, n) for i, n in enumerate(threads)]
-                self.call("join", by_shard=places)
+                if lost:
+                    with _without_thread():
+                        self._make(lost, workers)
+                self._join()
+                self._check_blocks(lost)
                 return
             except WorkerLost:
                 pairs = zip(self.actors, self._futures, strict=True)
                 self._futures = [None if actor is None else future for actor, future in pairs]
 
-    def _read(self, shard, address):
-        """The future of an actor that reads its blocks."""
+    def _make(self, lost, workers):
+        for i in lost:
+            # The worker with the fewest actors.
+            self._addresses[i] = min(workers, key=self._addresses.count)
+            where = {"workers": [self._addresses[i]], "allow_other_workers": True}
+            self._futures[i] = self.client.submit(Shard, int(self._parts[i][0]), actor=True, pure=False, **where)
+        made = [self._wait(self._futures[i], workers) for i in lost]
+        for i in lost:
+            self._addresses[i] = self.client.who_has(self._futures[i])[self._futures[i].key][0]
+        reads = [self._read(i) for i in lost]
+        for i, actor, read in zip(lost, made, reads, strict=True):
+            self._wait(read, workers)
+            self.actors[i] = actor
+
+    def _join(self):
+        """Give every actor its place among the present ones."""
+        self._epoch += 1
+        n_threads = self.client.nthreads()
+        threads = [max(n_threads.get(own, 1) // self._addresses.count(own), 1) for own in self._addresses]
+        places = [(self._epoch, i, self.actors, n) for i, n in enumerate(threads)]
+        self._results(lambda actor, *place: actor.join(*place), places)
+
+    def _check_blocks(self, read_again):
+        """Refuse blocks that have changed."""
+        if self._facts is None or not read_again:
+            return
+        facts = self.call("describe")
+        for i in read_again:
+            for block, now in zip(self._parts[i], facts[i], strict=True):
+                if now != self._facts[block]:
+                    raise ValueError(
+                        f"block {block} of X was read again after the loss of a worker, and its counts have changed. "
+                        "Fit again, with an X that stays the same."
+                    )
+
+    def _read(self, shard):
+        """A future that is done when an actor has its blocks."""
         import dask
 
-        part = self._parts[shard]
-        read = [dask.delayed(Corpus.of_block)(self._sources[b], int(b), self.n_features) for b in part]
-        where = {"workers": [address], "allow_other_workers": True}
+        read = [dask.delayed(Corpus.of_block)(self._sources[b], int(b), self.n_features) for b in self._parts[shard]]
+        where = {"workers": [self._addresses[shard]]}
+        # The actor does not depend on the blocks: the scheduler would keep their tasks, and Dask confuses them with
+        # those of later computations of X, which it may have optimised differently.
         blocks = self.client.compute(read, **where)
-        return self.client.submit(Shard, int(part[0]), *blocks, actor=True, pure=False, **where)
+        return self.client.submit(_give, self._futures[shard].key, *blocks, pure=False, **where)
 
     def _wait(self, future, workers):
         """The result of a future, unless a worker is lost."""
@@ -152,11 +191,14 @@ class ClusterCorpus:
 
     def _answers(self, method, arguments):
         """The results of a method of the first actors, with the arguments of each."""
+        return self._results(lambda actor, *each: actor.run(self._epoch, method, *each), arguments)
+
+    def _results(self, call, arguments):
         pending, results, checked = None, {}, time.monotonic()
         while pending is None or pending:
             try:
                 if pending is None:
-                    calls = [getattr(a, method)(*each) for a, each in zip(self.actors, arguments, strict=False)]
+                    calls = [call(actor, *each) for actor, each in zip(self.actors, arguments, strict=False)]
                     pending = dict(enumerate(calls))
                 time.sleep(_POLL)
                 for i in [i for i, each in pending.items() if each.done()]:
@@ -183,21 +225,48 @@ class ClusterCorpus:
 
     def end_work(self):
         """End the work of all workers, after an error or an interrupt."""
+        ends = []
         for actor in self.actors:
-            if actor is not None:
-                actor.end()
+            # The worker may be lost.
+            with suppress(Exception):
+                ends.append(actor.end())
+        limit = time.monotonic() + _END
+        # The workers drop the actors with their futures.
+        while not all(end.done() for end in ends) and time.monotonic() < limit:
+            time.sleep(_POLL)
         self._futures = [None] * len(self.actors)
 
 
-def _result_of(actor, block, name):
-    """The result of a block, or None if no future wants it any more."""
+@contextmanager
+def _without_thread():
+    """In a task of a worker: leave its thread to other tasks, as tasks do in which Dask computes something."""
+    from distributed import rejoin, secede
+
+    try:
+        secede()
+    except (AttributeError, KeyError, ValueError):
+        # There is no task, or it has left its thread already.
+        has_left = False
+    else:
+        has_left = True
+    try:
+        yield
+    finally:
+        if has_left:
+            rejoin()
+
+
+def _give(key, *blocks):
+    """Give blocks to an actor of this worker."""
     from distributed import get_worker
 
-    found, worker = actor.result(block, name), get_worker()
-    task = worker.state.tasks[worker.get_current_task()]
-    while not found.done():
-        # The actor may have been released with the task, and a call to such an actor never ends.
-        if task.state == "cancelled":
-            return None
-        time.sleep(_POLL)
-    return found.result()
+    get_worker().state.actors[key].take_blocks(blocks)
+
+
+def _result_of(actor, block, name):
+    """The result of a block, on the worker that has it. None if the actor was released, because nobody wants it."""
+    from distributed import get_worker
+
+    # Without a call: one to a released actor is an error in the log of the worker, or never ends.
+    shard = get_worker().state.actors.get(actor.key)
+    return None if shard is None else shard.result(block, name)

@@ -1,10 +1,13 @@
 """One chain on a Dask cluster, as the caller sees it."""
 
+import os
+
 import numpy as np
 
 from sklda._inference import random
 from sklda._inference.cluster.actors import WorkerLost
 from sklda._inference.cluster.shard import packed
+from sklda._inference.frames import Damaged
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling import log_joint
 from sklda._inference.warn import warn
@@ -41,15 +44,20 @@ class ClusterChain:
         key, stream = random.key(random.child(seed, 0)), random.stream(random.child(seed, 1))
         # The state from which the workers begin, and what they have done since then.
         self._beginning, self._done, self._sent = ("begin", (packed(priors), key, stream)), [], priors
+        # Where the workers have saved this state: the folder, the first part of the names of the files, and their mark.
+        self._saved = None
         self._recovering(self._begin)
 
     def _begin(self):
         method, arguments = self._beginning
         corpus, first = self.corpus, self.corpus.first_of_shards
-        if method == "begin":
+        if self._saved is None:
             places = zip(first(corpus.block_documents), first(corpus.block_tokens), strict=True)
             self._call(method, corpus.word_frequencies, *arguments, by_shard=list(places))
         else:
+            damaged = [name for names in self._call("load", *self._saved) for name in names]
+            if damaged:
+                raise Damaged(damaged[0] + (f" and {len(damaged) - 1} more files" if damaged[1:] else ""))
             places = [(each,) for each in first(corpus.block_documents)]
             self._call(method, corpus.word_frequencies, *arguments, by_shard=places)
 
@@ -80,6 +88,13 @@ class ClusterChain:
                         f"after sweep {first} are repeated with the same draws."
                     )
                 lost = True
+            except Damaged as error:
+                if not lost:
+                    raise
+                raise RuntimeError(
+                    f"a worker was lost, and {error} of the last saved state in {self._saved[0]} cannot be read, so "
+                    "the documents of the worker cannot continue from it: resume the fit, or fit again."
+                ) from error
 
     def _change(self, method, *arguments):
         """Call a method that changes the state of the workers, and remember it."""
@@ -151,17 +166,37 @@ class ClusterChain:
         self.draws = [(sweep, None) for sweep, _ in self.draws if sweep > n_burn_in and sweep % draw_every == 0]
         self._change("keep_only", [sweep for sweep, _ in self.draws])
 
-    def means(self, method):
-        """Topics, (n_components, n_features) float32, and the shares of topics in each draw that was used."""
-        return self._recovering(lambda: self._call("means", packed(self.priors), method))[0]
+    def means(self, method, most=None):
+        """Topics, (n_components, n_features) float32, and the shares of topics in each draw that was used.
+
+        With `most`, at most so many draws are used, the last ones.
+        """
+        return self._recovering(lambda: self._call("means", packed(self.priors), method, most))[0]
 
     def save_parts(self, folder, name):
-        """Write the state of the workers to files in a folder. After the loss of a worker it is read from there."""
-        name = str(folder / name)
-        self._recovering(lambda: self._call("save", name))
-        stream = self._recovering(lambda: self.corpus.call_first("stream"))
-        self._beginning, self._done = ("begin_at", (packed(self._sent), stream, self.n_sweeps, name)), []
+        """Write the state of the workers to files in a folder. After the loss of a worker it is read from there.
 
-    def __setstate__(self, state):
-        vars(self).update(state)
+        Raises
+        ------
+        OSError
+            If a worker cannot write there. The chain can go on.
+        """
+        # Files of another state or fit have another mark.
+        saved = str(folder), name, os.urandom(8).hex()
+        for error in self._recovering(lambda: self._call("save", *saved)):
+            if error is not None:
+                raise OSError(f"a worker cannot write its part: {error}")
+        stream = self._recovering(lambda: self.corpus.call_first("stream"))
+        self._beginning, self._done = ("begin_at", (packed(self._sent), stream, self.n_sweeps)), []
+        self._saved = saved
+
+    def load_parts(self, folder):
+        """Begin at the state that `save_parts` wrote; its files are in `folder` now.
+
+        Raises
+        ------
+        Damaged
+            If a file cannot be read, or belongs to another state.
+        """
+        self._saved = str(folder), *self._saved[1:]
         self._recovering(self._begin_again)

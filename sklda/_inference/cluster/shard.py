@@ -3,12 +3,13 @@
 import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from sklda._inference import random
 from sklda._inference.cluster.shard_chain import Cells, ShardChain
 from sklda._inference.cluster.tree import Tree
 from sklda._inference.corpus import Corpus
@@ -17,6 +18,7 @@ from sklda._inference.priors import Priors, padded
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
 from sklda._inference.sampling.draws import std_of_theta
 from sklda._inference.sampling.matching import same_names
+from sklda._inference.sampling.partially_collapsed import random_topics
 from sklda._inference.sampling.point_estimates import add_estimates
 from sklda._kernels import _tokens
 
@@ -24,22 +26,24 @@ from sklda._kernels import _tokens
 class Shard(Tree):
     """Consecutive blocks of documents of a chain.
 
-    The methods that the caller calls are coroutines: the work is done in a thread, and the event loop of the worker
-    answers the other workers meanwhile.
+    The caller calls `join`, then other methods by `run`. All are coroutines: the work is done in a thread, and the
+    event loop of the worker answers the other workers meanwhile.
 
     Parameters
     ----------
     first_block : int
         The number of the first block.
-    *blocks : Corpus
     """
 
-    def __init__(self, first_block, *blocks):
+    def __init__(self, first_block):
         self.first_block = first_block
+        self.chain, self.draws, self._loaded, self._work = None, {}, None, None
+        self._thread, self._stop = ThreadPoolExecutor(1), Stop()
+
+    def take_blocks(self, blocks):
+        """Keep the documents of blocks, a sequence of `Corpus`. It is called before all coroutines."""
         self.facts = [(block.n_documents, block.n_tokens, block.fingerprint) for block in blocks]
         self.corpus = Corpus.joined(blocks)
-        self.chain, self.draws, self._work = None, {}, None
-        self._thread, self._stop = ThreadPoolExecutor(1), Stop()
 
     async def describe(self):
         """Numbers of documents and of tokens, and the hash, of every block."""
@@ -47,30 +51,34 @@ class Shard(Tree):
 
     async def join(self, epoch, index, actors, n_threads):
         """Take a place among the actors. Work that belongs to an earlier place ends first."""
-        await self.end()
-        self._stop, self.n_threads = Stop(), n_threads
-        self.join_tree(epoch, index, actors)
+        # Calls may overtake each other.
+        if epoch > self.epoch:
+            await self.end()
+        if epoch > self.epoch:
+            self._stop, self.n_threads = Stop(), n_threads
+            self.join_tree(epoch, index, actors)
 
     async def end(self):
         """End the present work."""
         self._stop.flag[0] = 1
+        self.leave_tree()
         if self._work is not None:
             self._work.cancel()
         # It ends after the work before it.
         await self.in_thread(int)
 
-    async def in_thread(self, function, *arguments):
-        """``function(*arguments)`` in the thread of this actor."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *arguments))
-
-    async def _interruptible(self, coroutine):
-        self._work = asyncio.ensure_future(coroutine)
+    async def run(self, epoch, method, *arguments):
+        """The result of a method; an error if `join` or `end` is called meanwhile, or `epoch` is an earlier one."""
+        self.check_epoch(epoch)
+        self._work = asyncio.ensure_future(getattr(self, method)(*arguments))
         try:
             return await self._work
         except (asyncio.CancelledError, Stopped):
             raise RuntimeError("the work of this worker was ended") from None
-        finally:
-            self._work = None
+
+    async def in_thread(self, function, *arguments):
+        """``function(*arguments)`` in the thread of this actor."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *arguments))
 
     async def facts_of_all(self):
         """Number of tokens of every word, and number of documents of each length, in the whole corpus."""
@@ -83,16 +91,16 @@ class Shard(Tree):
         self.draws = {}
         await self._set_up(first_document, frequencies, priors, ChainState(topics, stream))
 
-    async def begin_at(self, first_document, frequencies, priors, stream, n_sweeps, name):
-        """Begin with the topics and draws that `save` wrote to files that begin with `name`."""
-        topics, self.draws = await self.in_thread(self._load, name)
+    async def begin_at(self, first_document, frequencies, priors, stream, n_sweeps):
+        """Begin with the topics and draws of `load`."""
+        (topics, self.draws), self._loaded = self._loaded, None
         await self._set_up(first_document, frequencies, priors, ChainState(topics, stream, n_sweeps))
 
     async def _set_up(self, first_document, frequencies, priors, state):
         edges = np.cumsum([0] + [n_documents for n_documents, _, _ in self.facts]).tolist()
         make = partial(ShardChain, self.corpus, unpacked(*priors), state, first_document, edges, frequencies)
         self.chain = await self.in_thread(make)
-        await self._interruptible(self._exchange())
+        await self._exchange()
 
     async def sweep(self, priors):
         """Make one sweep.
@@ -107,21 +115,15 @@ class Shard(Tree):
         ndarray of shape (n_components,) or None
             m_k, from the first shard.
         """
-        self._take(priors)
-        return await self._interruptible(self._sweep())
-
-    def _take(self, priors):
         if priors is not None:
-            self.chain.priors = unpacked(*priors)
+            await self.take(priors)
+        await self.in_thread(self._draw)
+        await self._exchange()
+        return self._for_caller(self.chain.topic_totals.copy())
 
     async def take(self, priors):
         """Change the priors."""
-        self._take(priors)
-
-    async def _sweep(self):
-        await self.in_thread(self._draw)
-        await self._exchange()
-        return self.chain.topic_totals.copy() if self.index == 0 else None
+        self.chain.priors = unpacked(*priors)
 
     def _draw(self):
         self.chain.with_threads(self.n_threads, lambda: self.chain.sweep(self._stop))
@@ -188,15 +190,12 @@ class Shard(Tree):
     async def keep_only(self, sweeps):
         self.draws = {sweep: topics for sweep, topics in self.draws.items() if sweep in sweeps}
 
-    async def means(self, priors, method):
+    async def means(self, priors, method, most):
         """See `posterior_means`. The first shard returns the topics and their shares, the others nothing."""
-        self._take(priors)
-        return await self._interruptible(self._means(method))
-
-    async def _means(self, method):
+        await self.take(priors)
         K, V = self.chain.priors.shape
         found, shares, later = _Means.zeros(self.corpus.n_documents, K, V), [], None
-        for sweep in sorted(self.draws, reverse=True):
+        for sweep in sorted(self.draws, reverse=True)[:most]:
             counts = await self._counts_of_draw(self.draws[sweep])
             words = csr_array(counts[:, :K])
             if later is not None and not await self.in_thread(same_names, words, later):
@@ -250,11 +249,8 @@ class Shard(Tree):
             yield tokens, documents, self.corpus.part(first, documents.stop)
             first = documents.stop
 
-    async def result(self, block, name):
+    def result(self, block, name):
         """What stays on the workers, of one block: ``"doc_topic"``, ``"doc_topic_std"`` or ``"topics"``."""
-        return await self.in_thread(self._result, block, name)
-
-    def _result(self, block, name):
         tokens, documents, corpus = list(self._blocks())[block]
         if name == "doc_topic":
             return self.doc_topic[documents]
@@ -263,31 +259,61 @@ class Shard(Tree):
         draws = [self.draws[sweep][tokens] for sweep in self.used]
         return std_of_theta(corpus.offsets, draws, [self.chain.priors.doc] * len(draws))
 
-    async def save(self, name):
-        """Write the topics and the draws of every block to a file, so that any worker can go on with them."""
-        await self.in_thread(self._save, name)
+    async def save(self, folder, name, mark):
+        """Write the topics and the draws of every block to a file, so that any worker can go on with them.
 
-    def _save(self, name):
+        Returns
+        -------
+        OSError or None
+            Why this was not possible. It is not raised, because the work of the workers goes on.
+        """
+        try:
+            await self.in_thread(self._save, folder, name, mark)
+        except OSError as error:
+            return error
+
+    def _save(self, folder, name, mark):
         for block, (tokens, _, _) in enumerate(self._blocks()):
-            path = self._path(name, block)
-            with open(f"{path}.part", "wb") as file:
-                draws = {f"draw_{sweep}": topics[tokens] for sweep, topics in self.draws.items()}
-                np.savez(file, topics=self.chain.topics[tokens], **draws)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(f"{path}.part", path)
+            path = self._path(folder, name, block)
+            beside = path.with_name(f"{path.name}.part")
+            try:
+                with open(beside, "wb") as file:
+                    draws = {f"draw_{sweep}": topics[tokens] for sweep, topics in self.draws.items()}
+                    np.savez(file, mark=mark, topics=self.chain.topics[tokens], **draws)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(beside, path)
+            finally:
+                with suppress(OSError):
+                    beside.unlink()
 
-    def _load(self, name):
-        topics, draws = [], {}
+    async def load(self, folder, name, mark):
+        """Read what `save` wrote with the same mark, for `begin_at`. Returns the names of files that are damaged."""
+        self._loaded, damaged = await self.in_thread(self._load, folder, name, mark)
+        return damaged
+
+    def _load(self, folder, name, mark):
+        topics, draws, damaged = [], {}, []
         for block in range(len(self.facts)):
-            with np.load(self._path(name, block)) as saved:
-                topics.append(saved["topics"])
-                for key in saved.files[1:]:
-                    draws.setdefault(int(key.removeprefix("draw_")), []).append(saved[key])
-        return np.concatenate(topics), {sweep: np.concatenate(parts) for sweep, parts in draws.items()}
+            path = self._path(folder, name, block)
+            try:
+                with np.load(path) as file:
+                    saved = dict(file)
+                if saved.pop("mark") != mark:
+                    raise ValueError("a file of another state")
+            except Exception:
+                # A damaged file can raise any error.
+                damaged.append(path.name)
+                continue
+            topics.append(saved.pop("topics"))
+            for key, values in saved.items():
+                draws.setdefault(int(key.removeprefix("draw_")), []).append(values)
+        if damaged:
+            return None, damaged
+        return (np.concatenate(topics), {sweep: np.concatenate(parts) for sweep, parts in draws.items()}), []
 
-    def _path(self, name, block):
-        return f"{name}-{self.first_block + block}.npz"
+    def _path(self, folder, name, block):
+        return Path(folder) / f"{name}-{self.first_block + block}.npz"
 
 
 class _Means:
@@ -306,24 +332,6 @@ class _Means:
         theta += priors.doc
         theta /= theta.sum(axis=1, keepdims=True, dtype=np.float64)
         return theta
-
-
-def random_topics(words, first, priors, key):
-    """Topics of tokens: uniform, or if each topic has a separate eta, proportional to the prior mean of phi_kv."""
-    K = priors.n_components
-    topics = np.empty(len(words), np.int32)
-    weights = np.cumsum(priors.topic[:, :K] / priors.totals, axis=1) if len(priors.topic) else None
-    for start in range(0, len(words), 2**16):
-        own = slice(start, min(start + 2**16, len(words)))
-        numbers = np.arange(first + own.start, first + own.stop).astype(np.uint64)
-        bits = random.splitmix64(np.uint64(key) + numbers * np.uint64(0x9E3779B97F4A7C15))
-        u = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        if weights is None:
-            topics[own] = np.minimum((u * K).astype(np.int32), K - 1)
-        else:
-            part = weights[words[own]]
-            topics[own] = (u[:, None] * part[:, -1:] >= part[:, :-1]).sum(axis=1, dtype=np.int32)
-    return topics
 
 
 def packed(priors):

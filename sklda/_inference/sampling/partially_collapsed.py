@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from sklda._inference import random
 from sklda._inference.sampling.blocked import BlockChain, dense_sweep
+from sklda._inference.sampling.collapsed import ChainState
 from sklda._kernels import _partially_collapsed
 
 
@@ -10,6 +12,12 @@ class PartiallyCollapsedChain(BlockChain):
     """A `BlockChain` that draws phi given z, then the tokens of each document in turn, with theta integrated out."""
 
     sampler = "partially_collapsed"
+
+    @classmethod
+    def initialise_randomly(cls, corpus, priors, seed):
+        """See `GibbsChain`. The topic of a token depends on its number, so a cluster begins with the same topics."""
+        topics = random_topics(corpus.words, 0, priors, random.key(random.child(seed, 0)))
+        return cls(corpus, priors, ChainState(topics, random.stream(random.child(seed, 1))))
 
     @staticmethod
     def _sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics):
@@ -32,3 +40,24 @@ class PartiallyCollapsedChain(BlockChain):
             np.empty(width),
         )
         return topics
+
+
+def random_topics(words, first, priors, key):
+    """Topics of tokens: uniform, or if each topic has a separate eta, proportional to the prior mean of phi_kv.
+
+    The topic of a token depends on `key`, its word and its number. The first token has the number `first`.
+    """
+    K = priors.n_components
+    topics = np.empty(len(words), np.int32)
+    weights = np.cumsum(priors.topic[:, :K] / priors.totals, axis=1) if len(priors.topic) else None
+    for start in range(0, len(words), 2**16):
+        own = slice(start, min(start + 2**16, len(words)))
+        numbers = np.arange(first + own.start, first + own.stop).astype(np.uint64)
+        bits = random.splitmix64(np.uint64(key) + numbers * np.uint64(0x9E3779B97F4A7C15))
+        u = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        if weights is None:
+            topics[own] = np.minimum((u * K).astype(np.int32), K - 1)
+        else:
+            part = weights[words[own]]
+            topics[own] = (u[:, None] * part[:, -1:] >= part[:, :-1]).sum(axis=1, dtype=np.int32)
+    return topics
