@@ -274,9 +274,9 @@ class BaseLDA(CheckpointMixin, SavedMixin, TopicNamesMixin, TransformerMixin, Ca
         Notes
         -----
         The extreme quantiles of few draws lie too far inside. In simulated corpora, the 2.5% and 97.5% quantiles of 15
-        draws contained the probability of a frequent word in 84%, those of 100 draws in 92%, and those of 500 draws in
-        94% of the cases. More draws than the fit has kept are possible, because theta and phi are drawn several times
-        given each of these.
+        draws contained the probability of a frequent word in 84% of the cases. Those of 100 draws contained it in 92%,
+        and those of 500 draws in 94%. More draws than the fit has kept are possible, because theta and phi are drawn
+        several times given each of these.
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
