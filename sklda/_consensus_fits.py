@@ -13,6 +13,7 @@ from sklda._inference.consensus import mixture
 from sklda._inference.corpus import Corpus
 from sklda._inference.distances import jensen_shannon_pairs
 from sklda._inference.warn import warn
+from sklda.metrics._models import topics_with_words
 
 # Jensen-Shannon distance of topics that are equal up to rounding.
 _EQUAL = 1e-3
@@ -44,7 +45,7 @@ def fitted(estimator, X, metadata):
 
 
 def topics_of(estimator):
-    """The topics of a fit as distributions; a topic without words is a row of zeros."""
+    """The topics of a fit as distributions; one whose counts do not exceed its prior mass is a row of zeros."""
     name = type(estimator).__name__
     if not hasattr(estimator, "components_"):
         raise TypeError(
@@ -52,12 +53,13 @@ def topics_of(estimator):
             "than be its estimator."
         )
     components = np.asarray(estimator.components_, dtype=np.float64)
-    empty = components.ndim == 2 and not components.any(axis=1).all() and components.any()
-    if not empty:
+    if components.ndim != 2 or not components.any():
         return distributions(components, f"components_ of the {name}")
+    # Rows without words are no distributions.
+    words = components.any(axis=1)
     topics = np.zeros_like(components)
-    kept = components.any(axis=1)
-    topics[kept] = distributions(components[kept], f"components_ of the {name}")
+    topics[words] = distributions(components[words], f"components_ of the {name}")
+    topics[~topics_with_words(estimator, components)] = 0
     return topics
 
 

@@ -21,7 +21,7 @@ from sklda._consensus_fits import mean_and_std, summed, topics_of
 from sklda._covariate import CovariateLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
-from sklda._inference.consensus import SAME_TOPIC, consensus_of
+from sklda._inference.consensus import consensus_of, exceeds_prior, stability_and_prevalence
 from sklda._inference.corpus import count_tokens
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
@@ -275,10 +275,9 @@ def _of_chains(model, sums):
     found["topic_share_std_"] = np.sqrt(total_variance(means, variances))
     if len(own) > 1:
         topics = found["components_"] / found["components_"].sum(axis=1, keepdims=True, dtype=np.float64)
-        others = [each.means.topic_word for c, each in enumerate(own) if c != best]
-        nearest = np.array([nearest_distances(topics, each) for each in others])
-        found["topic_stability_"] = 1 - nearest.mean(axis=0)
-        found["topic_prevalence_"] = (1 + (nearest <= SAME_TOPIC).sum(axis=0)) / len(own)
+        others = [each for c, each in enumerate(own) if c != best]
+        nearest = np.array([nearest_distances(topics, each.means.topic_word, each.kept) for each in others])
+        found |= stability_and_prevalence(nearest, own[best].kept)
     return found
 
 
@@ -294,7 +293,9 @@ class _Chain:
         if hasattr(draws, "mixtures"):
             self.draws = replace(self.draws, mixtures=own.columns(draws.mixtures))
         last = topics[-record["n_draws"] :]
-        self.shares = np.array([count_tokens(z, K) for z in last]) / model._corpus_.n_tokens
+        counts = np.array([count_tokens(z, K) for z in last])
+        self.shares, mass = counts / model._corpus_.n_tokens, self.draws.priors.totals
+        self.kept = exceeds_prior((counts.mean(axis=0) + mass)[:, None], mass[:, None])
         self.record = record | {"matched": np.arange(K)}
         if "doc_topic_prior" in record:
             self.record["doc_topic_prior"] = own.alpha(record["doc_topic_prior"])

@@ -1,6 +1,6 @@
 """Topics of several fits: those that are found again, and topics of one fit that are split or merged in another."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -10,6 +10,13 @@ from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
 
 # Topics at a smaller Jensen-Shannon distance are the same topic. benchmarks/bench_consensus.py has the measurements.
 SAME_TOPIC = 0.5
+# Topics of fits to corpora without topics share at most .66 of their distance from the words of the corpus, those of the
+# bundled corpus at least .76: benchmarks/bench_truth.py.
+_BEYOND_CHANCE = 0.7
+# Words of similar frequency, within which the words of the corpus explain no choice of a topic.
+_SIMILAR_WORDS = 16
+# Rounding errors of squared distances between equal topics.
+_ROUNDING = 1e-5
 # A topic covers several others if each of these makes the distance of their mixture smaller by this, chosen by looking
 # at the words of the topics of eight fits of the bundled corpus.
 _GAIN = 0.03
@@ -33,6 +40,8 @@ class Consensus:
         Means over pairs of fits of one less the distance of their members.
     members : list of ndarray of shape (n_members, 2)
         Pairs of a fit and one of its topics.
+    n_by_chance : int
+        Topics that enough fits have, but that are not more alike than in a corpus without topics.
     """
 
     topic_word: np.ndarray
@@ -41,6 +50,7 @@ class Consensus:
     prevalence: np.ndarray
     similarity: np.ndarray
     members: list[np.ndarray]
+    n_by_chance: int = 0
 
     def attributes(self):
         """The fitted attributes of an estimator, a dict."""
@@ -54,12 +64,48 @@ class Consensus:
         }
 
 
+def exceeds_prior(components, topic_word_prior):
+    """Which topics have counts that exceed their prior mass, (n_components,) bool.
+
+    The others are no topics: more than half of their distribution over words is the prior, which all of them share.
+
+    Parameters
+    ----------
+    components : ndarray of shape (n_components, n_features)
+        Counts m + eta.
+    topic_word_prior : float or ndarray
+        eta, in a shape that broadcasts to that of `components`.
+    """
+    mass = np.broadcast_to(topic_word_prior, components.shape).sum(axis=1, dtype=np.float64)
+    return components.sum(axis=1, dtype=np.float64) > 2 * mass
+
+
+def stability_and_prevalence(nearest, kept):
+    """How alike each topic of a chain is to the nearest ones of the others, and the part of the chains that have it.
+
+    Parameters
+    ----------
+    nearest : ndarray of shape (n_chains - 1, n_components)
+        Distances of the nearest topics of the other chains.
+    kept : ndarray of shape (n_components,), bool
+        See `exceeds_prior`. The others get NaN.
+
+    Returns
+    -------
+    dict of {str: ndarray of shape (n_components,)}
+        The fitted attributes.
+    """
+    prevalence = (1 + (nearest <= SAME_TOPIC).sum(axis=0)) / (len(nearest) + 1)
+    found = {"topic_stability_": 1 - nearest.mean(axis=0), "topic_prevalence_": prevalence}
+    return {name: np.where(kept, values, np.nan) for name, values in found.items()}
+
+
 def find_consensus(topics, shares, min_prevalence):
     """Cluster the topics of all fits, and keep the clusters that many fits have.
 
     The linkage is the mean distance between two clusters. A cluster may have several topics of a fit. Then their
     mixture stands for that fit. The topic of a cluster is the distribution whose Hellinger distances from those of its
-    fits have the smallest sum of squares: its roots are proportional to the mean of their roots.
+    fits have the smallest sum of squares: its roots are proportional to the mean of their roots. Clusters that chance can make are left out (`_Pool.agreement`).
 
     Parameters
     ----------
@@ -81,7 +127,9 @@ def find_consensus(topics, shares, min_prevalence):
     # Topics without words are rows of zeros, at the distance 1 from all others. The margin is for rounding errors.
     found = [members for members in found if pool.topics[members].any()]
     found = [members for members in found if pool.prevalence(members) >= min_prevalence - 1e-9]
-    return pool.consensus(sorted(found, key=lambda m: (-pool.prevalence(m), -pool.share(m), m[0])))
+    kept = [members for members in found if pool.agreement(members) >= _BEYOND_CHANCE]
+    consensus = pool.consensus(sorted(kept, key=lambda m: (-pool.prevalence(m), -pool.share(m), m[0])))
+    return replace(consensus, n_by_chance=len(found) - len(kept))
 
 
 def consensus_of(topics, shares, members):
@@ -108,6 +156,38 @@ class _Pool:
     def share(self, members):
         """Mean over all fits of the summed shares of the members."""
         return self.weight[members].sum() / self.n_fits
+
+    def agreement(self, members):
+        """The part of the distance of topics from the words of the corpus that they share over fits, at most 1.
+
+        Without topics, what a fit finds depends on a word only by its frequency, but for noise that differs between
+        fits. So a topic is compared with its expected form: words of similar frequency have its mass there in
+        proportion to their shares in the corpus. Squared distances add up if the deviations have nothing in common, and
+        vanish if they are equal. Each topic is compared with the nearest one of every other fit.
+        """
+        fit, squares = self.fit[members], self.distance[np.ix_(members, members)] ** 2
+        alone = jensen_shannon_pairs(self.topics[members], self._by_frequency(self.topics[members])) ** 2
+        apart = together = n_pairs = 0
+        for f in np.unique(fit):
+            own, others = np.flatnonzero(fit == f), np.flatnonzero(fit != f)
+            nearest = own[squares[np.ix_(others, own)].argmin(axis=1)]
+            together += squares[others, nearest].sum()
+            apart += (alone[others] + alone[nearest]).sum()
+            n_pairs += len(others)
+        return 1.0 if together <= n_pairs * _ROUNDING else 1 - together / max(apart, np.finfo(np.float64).tiny)
+
+    def _by_frequency(self, topics):
+        """The distributions in which words of similar frequency share their mass as in the corpus."""
+        words = self.weight @ self.topics
+        order = np.argsort(-words, kind="stable")
+        # The words that are left over at the end belong to the last group.
+        starts = np.arange(0, max(len(words) - _SIMILAR_WORDS, 0) + 1, _SIMILAR_WORDS)
+        sizes = np.diff([*starts, len(words)])
+        mass = np.add.reduceat(words[order], starts)
+        part = words[order] / np.repeat(np.where(mass > 0, mass, 1), sizes)
+        found = np.empty_like(topics)
+        found[:, order] = np.repeat(np.add.reduceat(topics[:, order], starts, axis=1), sizes, axis=1) * part
+        return found
 
     def consensus(self, found):
         """The `Consensus` of clusters, a list of arrays of places in the pool."""
