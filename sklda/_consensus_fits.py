@@ -131,6 +131,13 @@ def warn_of_poor_fits(topics, found, min_prevalence):
             "with a random start.",
             ConvergenceWarning,
         )
+    elif found.n_by_chance and not len(found.topic_word):
+        warn(
+            f"No topic is found beyond chance: n_topics_ is 0. {min_prevalence:.0%} of the {len(topics)} fits have "
+            f"{found.n_by_chance} topics in common, but these are not more alike than topics of a corpus without topics "
+            "are, by the frequencies of its words alone. Use fewer topics or more documents.",
+            ConvergenceWarning,
+        )
     elif not len(found.topic_word):
         warn(
             f"No topic is found in {min_prevalence:.0%} of the {len(topics)} fits: n_topics_ is 0. Use fewer "
