@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
-from sklda._inference.consensus import exceeds_prior, stability_and_prevalence
+from sklda._inference.consensus import has_own_words, stability_and_prevalence
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import diagnose
 from sklda._inference.parallel import in_parallel
@@ -156,9 +156,9 @@ class ChainResults:
 
     @cached_property
     def _kept(self):
-        """The topics of every chain whose counts exceed their prior mass."""
+        """Which topics of every chain have words of their own."""
         return [
-            exceeds_prior(each.components, draws.priors.topic_word())
+            has_own_words(each.components, draws.priors.topic_word())
             for each, draws in zip(self.means, self.draws, strict=True)
         ]
 

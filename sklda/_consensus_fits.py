@@ -45,7 +45,7 @@ def fitted(estimator, X, metadata):
 
 
 def topics_of(estimator):
-    """The topics of a fit as distributions; one whose counts do not exceed its prior mass is a row of zeros."""
+    """The topics of a fit as distributions; one without words of its own is a row of zeros."""
     name = type(estimator).__name__
     if not hasattr(estimator, "components_"):
         raise TypeError(

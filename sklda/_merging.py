@@ -21,7 +21,7 @@ from sklda._consensus_fits import mean_and_std, summed, topics_of
 from sklda._covariate import CovariateLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
-from sklda._inference.consensus import consensus_of, exceeds_prior, stability_and_prevalence
+from sklda._inference.consensus import consensus_of, has_own_words, stability_and_prevalence
 from sklda._inference.corpus import count_tokens
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
@@ -277,7 +277,8 @@ def _of_chains(model, sums):
         topics = found["components_"] / found["components_"].sum(axis=1, keepdims=True, dtype=np.float64)
         others = [each for c, each in enumerate(own) if c != best]
         nearest = np.array([nearest_distances(topics, each.means.topic_word, each.kept) for each in others])
-        found |= stability_and_prevalence(nearest, own[best].kept)
+        kept = has_own_words(found["components_"], own[best].draws.priors.topic_word())
+        found |= stability_and_prevalence(nearest, kept)
     return found
 
 
@@ -294,14 +295,16 @@ class _Chain:
             self.draws = replace(self.draws, mixtures=own.columns(draws.mixtures))
         last = topics[-record["n_draws"] :]
         counts = np.array([count_tokens(z, K) for z in last])
-        self.shares, mass = counts / model._corpus_.n_tokens, self.draws.priors.totals
-        self.kept = exceeds_prior((counts.mean(axis=0) + mass)[:, None], mass[:, None])
+        self.shares = counts / model._corpus_.n_tokens
         self.record = record | {"matched": np.arange(K)}
         if "doc_topic_prior" in record:
             self.record["doc_topic_prior"] = own.alpha(record["doc_topic_prior"])
         if "topic_word_prior" in record:
             self.record["topic_word_prior"] = own.eta(np.asarray(record["topic_word_prior"]), model.n_features_in_)
         self.means = self._means(model._chain_means_[c], own, draws, record)
+        if self.means is not None:
+            weights = counts.mean(axis=0) + self.draws.priors.totals
+            self.kept = has_own_words(self.means.topic_word * weights[:, None], self.draws.priors.topic_word())
 
     def _means(self, means, own, draws, record):
         """Topics and proportions of a chain that was not kept."""

@@ -48,7 +48,9 @@ MUTATIONS = {
         "test_a_corpus_without_topics_has_no_consensus_topics": "test_chance_makes_topics_of_a_corpus_without_topics",
     },
     "estimators/test_gibbs_results.py": {
-        "test_topics_without_tokens_are_not_found_again": "test_topics_without_tokens_look_alike",
+        "test_topics_without_words_of_their_own_are_not_found_again": (
+            "test_topics_without_words_of_their_own_would_be_found_again"
+        ),
     },
     "estimators/test_merging.py": {"test_theta_has_the_aggregated_dirichlet_distribution": ITSELF},
     "evidence/test_unbiasedness.py": {
@@ -113,7 +115,9 @@ MUTATIONS = {
         "test_new_tokens_follow_their_exact_distribution": "test_draws_with_another_prior_are_found",
     },
     "metrics/test_topic_counts.py": {
-        "test_topics_without_tokens_are_not_counted": "test_topics_without_tokens_would_be_found_again",
+        "test_topics_without_words_of_their_own_are_not_counted": (
+            "test_topics_without_words_of_their_own_would_be_found_again"
+        ),
         "test_errors_of_pairs_are_those_of_the_jackknife": "test_errors_of_pairs_as_if_independent_are_too_small",
     },
     "modes/test_search.py": {

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
+from scipy.special import gammaln
 
 from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
 
@@ -64,10 +65,13 @@ class Consensus:
         }
 
 
-def exceeds_prior(components, topic_word_prior):
-    """Which topics have counts that exceed their prior mass, (n_components,) bool.
+def has_own_words(components, topic_word_prior):
+    """Which topics have words of their own, (n_components,) bool.
 
-    The others are no topics: more than half of their distribution over words is the prior, which all of them share.
+    First, their counts exceed their prior mass, the sum of eta: otherwise more than half of their distribution is the
+    prior, which other topics have too. Second, their counts and those of all other topics are more probable as draws
+    from two distributions than from one. The prior of these is that of the topic: the Bayes factor is above one. A
+    topic with all tokens has words of its own. Those that have none look like their prior, or like the corpus.
 
     Parameters
     ----------
@@ -76,8 +80,22 @@ def exceeds_prior(components, topic_word_prior):
     topic_word_prior : float or ndarray
         eta, in a shape that broadcasts to that of `components`.
     """
-    mass = np.broadcast_to(topic_word_prior, components.shape).sum(axis=1, dtype=np.float64)
-    return components.sum(axis=1, dtype=np.float64) > 2 * mass
+    priors = np.broadcast_to(np.asarray(topic_word_prior, dtype=np.float64), components.shape)
+    words = sum(np.maximum(row - eta, 0) for row, eta in zip(components, priors, strict=True))
+    found = np.zeros(len(components), bool)
+    for k, (row, eta) in enumerate(zip(components, priors, strict=True)):
+        own = np.maximum(row - eta, 0)
+        rest = np.maximum(words - own, 0)
+        if own.sum() > eta.sum():
+            gain = _log_evidence(own, eta) + _log_evidence(rest, eta) - _log_evidence(words, eta)
+            found[k] = rest.sum() < 1 or gain > 0
+    return found
+
+
+def _log_evidence(counts, eta):
+    """log p of tokens in their order: draws from a distribution that is drawn from its Dirichlet prior."""
+    total = eta.sum()
+    return gammaln(total) - gammaln(total + counts.sum()) + (gammaln(eta + counts) - gammaln(eta)).sum()
 
 
 def stability_and_prevalence(nearest, kept):
@@ -88,7 +106,7 @@ def stability_and_prevalence(nearest, kept):
     nearest : ndarray of shape (n_chains - 1, n_components)
         Distances of the nearest topics of the other chains.
     kept : ndarray of shape (n_components,), bool
-        See `exceeds_prior`. The others get NaN.
+        See `has_own_words`. The others get NaN.
 
     Returns
     -------

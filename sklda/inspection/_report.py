@@ -69,7 +69,7 @@ def topic_report(
           `ConsensusTopics`, if X is the X of the fit and the model has it
         - ``stability``, ``prevalence`` and ``found_in``: how alike the topic is in all chains or fits, the part of them
           that have it, and this part in words; only with several chains or fits. NaN, NaN and an empty text for a
-          topic whose counts do not exceed its prior mass
+          topic without words of its own, see `GibbsLDA`
         - ``coherence``: NPMI of the words in X, see `sklda.metrics.topic_coherence`; NaN with one word
         - ``exclusivity``: see `sklda.metrics.topic_exclusivity`
         - ``effective_documents``: over how many documents the topic is spread, see Notes

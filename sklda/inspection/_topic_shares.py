@@ -31,7 +31,7 @@ class TopicSharesDisplay(Display):
     share_std : array-like of shape (n_topics,), default=None
         Posterior standard deviations.
     stability : array-like of shape (n_topics,), default=None
-        How alike each topic is in all chains or fits, from 0 to 1. NaN: its counts do not exceed its prior mass.
+        How alike each topic is in all chains or fits, from 0 to 1. NaN: it has no words of its own.
     deviations : str, default="two standard deviations"
         What the error bars have, for the label of the axis.
     found_in : sequence of n_topics str, default=None

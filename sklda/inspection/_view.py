@@ -17,8 +17,8 @@ from sklda.inspection._axes import plain_text
 from sklda.inspection._ranking import largest
 from sklda.metrics._models import check_order, feature_names_of, inner_model, topic_proportions, unwrap
 
-# Of a topic whose counts do not exceed its prior mass, in place of its stability.
-NO_TOPIC = "no topic: fewer tokens than its prior"
+# Of a topic in place of its stability.
+NO_TOPIC = "no words of its own"
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
 
 
@@ -102,7 +102,7 @@ class View:
     def stability(self):
         """How alike every topic is in all chains or fits, (n_components,); None for one fit of one chain.
 
-        NaN for topics whose counts do not exceed their prior mass, also in `prevalence`.
+        NaN for topics without words of their own, also in `prevalence`.
         """
         found = getattr(self.model, "topic_stability_", None)
         return getattr(self.model, "similarity_", None) if found is None else found

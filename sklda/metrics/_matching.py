@@ -44,9 +44,9 @@ def match_topics(a: Model, b: Model) -> Bunch:
 
     Notes
     -----
-    A topic of a fit whose counts do not exceed its prior mass, the sum of its ``topic_word_prior_``, is no topic: such
-    topics all look like the prior. Their distances from all others are 1, and they have -1 and NaN in place of the
-    nearest topic and its distance.
+    A topic without words of its own is no topic: see ``topic_stability_`` of :class:`~sklda.GibbsLDA`. Such topics of
+    all fits look alike, like their prior. Their distances from all others are 1, and they have -1 and NaN in place of
+    the nearest topic and its distance. Arrays of weights have no prior, so all their topics are compared.
 
     A distance of 0.5 or less is the same topic. How often topics are found again is measured on the page
     :ref:`reportable_topics`.

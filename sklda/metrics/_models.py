@@ -7,7 +7,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._inference.arguments import check_components, check_weights, real_numbers
-from sklda._inference.consensus import exceeds_prior
+from sklda._inference.consensus import has_own_words
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import check_prior
 
@@ -51,12 +51,12 @@ def topic_weights(X, model):
 
 
 def topics_with_words(model, weights):
-    """Which topics have counts that exceed their prior mass; of a model without a prior of its topics, have words.
+    """Which topics have words of their own; of a model whose topics have no prior, have any words.
 
     `weights` are the ``components_`` of the model. The result is (n_components,) bool.
     """
     prior = getattr(model, "topic_word_prior_", None)
-    return weights.any(axis=1) if prior is None else exceeds_prior(weights, prior)
+    return weights.any(axis=1) if prior is None else has_own_words(weights, prior)
 
 
 def check_order(X, model):

@@ -81,8 +81,8 @@ def compare_topic_counts(
           mean over pairs of fits
         - ``found_share``: their part of the tokens
 
-        Topics whose counts do not exceed their prior mass, the sum of ``topic_word_prior_``, are left out of coherence,
-        exclusivity and of the topics found again: they all look like the prior.
+        Topics without words of their own are left out of coherence, exclusivity and the topics found again: see
+        ``topic_stability_`` of `GibbsLDA`. Without any other, coherence and exclusivity are NaN.
 
     Raises
     ------

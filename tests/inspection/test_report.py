@@ -102,7 +102,7 @@ def test_every_model(model):
     report = topic_report(X, model.fit(X))
     assert len(report) == len(model.components_) and list(report[0])[:5] == ESSENTIAL
     frame = pandas.DataFrame(report)
-    # Without tokens, a topic has no stability.
+    # Without words of its own, a topic has no stability.
     known = frame.select_dtypes("number").drop(columns=["stability", "prevalence"], errors="ignore")
     assert np.isfinite(known).all(axis=None) and (frame["effective_documents"] <= 20).all()
     assert repr(report)
@@ -113,7 +113,7 @@ def test_topics_without_tokens_have_no_stability(chains, monkeypatch):
     monkeypatch.setattr(chains, "topic_prevalence_", np.array([1, np.nan, 1 / 3]))
     report = topic_report(X, chains)
     assert [row["found_in"] for row in report] == ["3 of 3 chains", "", "1 of 3 chains"]
-    assert "no topic: fewer tokens than its prior" in repr(report[1:2]) and "stability" not in repr(report[1:2])
+    assert "no words of its own" in repr(report[1:2]) and "stability" not in repr(report[1:2])
     assert "stability 0.70, in 1 of 3 chains" in repr(report[2:]).replace("\n", " ")
     assert list(csv.DictReader(io.StringIO(report.to_csv())))[1]["stability"] == "nan"
 
