@@ -121,9 +121,11 @@ def draws_from_fits(estimators, members, shares, n_samples, seed):
 def warn_of_poor_fits(topics, found, min_prevalence):
     """Warn if fits are equal, or have nothing in common."""
     first, *others = topics
-    # Fits of one topic have the same one, and topics of different fits have different numbers.
-    if len(first) > 1 and all(
-        first.shape == each.shape and (jensen_shannon_pairs(first, each) < _EQUAL).all() for each in others
+    # Fits of one topic have the same one, and topics of different fits have different numbers. Rows can be zeros.
+    if (
+        len(first) > 1
+        and first.any()
+        and all(first.shape == each.shape and (jensen_shannon_pairs(first, each) < _EQUAL).all() for each in others)
     ):
         warn(
             f"All {len(topics)} fits have the same topics, because they have the same start or do not depend on a "
@@ -134,8 +136,8 @@ def warn_of_poor_fits(topics, found, min_prevalence):
     elif found.n_by_chance and not len(found.topic_word):
         warn(
             f"No topic is found beyond chance: n_topics_ is 0. {min_prevalence:.0%} of the {len(topics)} fits have "
-            f"{found.n_by_chance} topics in common, but these are not more alike than topics of a corpus without topics "
-            "are, by the frequencies of its words alone. Use fewer topics or more documents.",
+            f"{found.n_by_chance} topics in common, but these are not more alike than topics of a corpus without "
+            "topics, by the frequencies of its words alone. Use fewer topics or more documents.",
             ConvergenceWarning,
         )
     elif not len(found.topic_word):

@@ -153,10 +153,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         each topic of the chain that was kept.
     topic_stability_ : ndarray of shape (n_components,)
         Mean over the other chains of one less the Jensen-Shannon distance of the nearest topic, from 0 to 1. NaN for a
-        topic without words of its own: its counts do not exceed its prior mass, the sum of its eta, or they and those
-        of the other topics are more probable as draws from one distribution with its prior than from two. Such topics
-        are alike in all chains, because they look like their prior. So they are no nearest topics either. Only with
-        several chains.
+        topic without words of its own. Either its counts do not exceed its prior mass, the sum of its eta. Or they and
+        the counts of the other topics are more probable as draws from one distribution than from two. Such topics are
+        alike in all chains, because they look like their prior. So they are no nearest topics either. Only with several
+        chains.
     topic_prevalence_ : ndarray of shape (n_components,)
         Part of the chains that have the topic: their nearest topic is at a distance of at most 0.5. NaN where
         `topic_stability_` is NaN. Only with several chains.

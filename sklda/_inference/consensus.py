@@ -123,7 +123,8 @@ def find_consensus(topics, shares, min_prevalence):
 
     The linkage is the mean distance between two clusters. A cluster may have several topics of a fit. Then their
     mixture stands for that fit. The topic of a cluster is the distribution whose Hellinger distances from those of its
-    fits have the smallest sum of squares: its roots are proportional to the mean of their roots. Clusters that chance can make are left out (`_Pool.agreement`).
+    fits have the smallest sum of squares: its roots are proportional to the mean of their roots. Clusters that
+    chance can make are left out, see `_Pool.agreement`.
 
     Parameters
     ----------

@@ -71,16 +71,17 @@ def match_topics(a: Model, b: Model) -> Bunch:
         raise ValueError(f"column {v} is the word {names[0][v]!r} in a and {names[1][v]!r} in b: use one vocabulary.")
     # Topics without words are rows of zeros, at the distance 1 from all others.
     distances = jensen_shannon(first, second)
-    real = [np.flatnonzero(topics.any(axis=1)) for topics in (first, second)]
-    known = distances[np.ix_(*real)]
-    rows, columns = (own[places] for own, places in zip(real, linear_sum_assignment(known), strict=True))
+    of_a, of_b = (np.flatnonzero(topics.any(axis=1)) for topics in (first, second))
+    known = distances[np.ix_(of_a, of_b)]
+    i, j = linear_sum_assignment(known)
+    rows, columns = of_a[i], of_b[j]
     one_to_one, alone = np.full(len(first), -1), np.full(len(first), np.nan)
     one_to_one[rows], alone[rows] = columns, jensen_shannon_pairs(first[rows], second[columns])
-    nearest_in_b, distance_in_b = _nearest(known, *real, len(first))
-    nearest_in_a, distance_in_a = _nearest(known.T, *real[::-1], len(second))
+    nearest_in_b, distance_in_b = _nearest(known, of_a, of_b, len(first))
+    nearest_in_a, distance_in_a = _nearest(known.T, of_b, of_a, len(second))
     related = [
-        {"a": of_a, "b": of_b, "distance": round(distance, 6)}
-        for of_a, of_b, distance in splits_and_merges(first, second, in_a, in_b, distances)
+        {"a": topics, "b": others, "distance": round(distance, 6)}
+        for topics, others, distance in splits_and_merges(first, second, in_a, in_b, distances)
     ]
     return Bunch(
         distances=distances,

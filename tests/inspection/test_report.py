@@ -24,7 +24,8 @@ from sklda import (
 from sklda.inspection import top_documents, top_words, topic_report
 from sklda.metrics import topic_coherence, topic_exclusivity
 
-X = np.random.default_rng(0).poisson(1, (20, 12))
+# Three topics with four words each.
+X = np.random.default_rng(0).poisson(0.3 + 5 * (np.arange(20)[:, None] % 3 == np.arange(12) // 4))
 LABELS = ["sport" if d % 2 else "money" for d in range(20)]
 ESSENTIAL = ["topic", "name", "words", "exclusive_words", "share"]
 
