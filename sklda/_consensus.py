@@ -124,7 +124,7 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
     Topics of a fit without words of their own are left out, see ``topic_stability_`` of `GibbsLDA`. Clusters that
     chance can make are left out too. In a corpus without topics, the topics of a fit depend on a word by its frequency,
     and the rest is noise. So each topic is compared with one in which every 16 words of similar frequency have the same
-    share together, divided as in the corpus. Members must have at least 0.7 of their squared distances from there in
+    share together, divided as in the corpus. Members must have at least 0.65 of their squared distances from there in
     common. Fits that do not depend on a seed, such as those of NMF that converge, have noise in common, too.
 
     References

@@ -83,7 +83,7 @@ def fits_without_topics(seed):
 
 
 def test_a_corpus_without_topics_has_no_consensus_topics():
-    """About 100 clusters of benchmarks/bench_truth.py have an agreement of .37 ± .10: .70 is 3.3 deviations away."""
+    """The limit of .65 is six standard deviations above the mean of 314 clusters of such corpora, .31 ± .06."""
     assert fits_without_topics(0) == 0
 
 
