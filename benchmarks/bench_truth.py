@@ -18,9 +18,10 @@ from joblib import Parallel, delayed
 from report import say, table
 from threadpoolctl import threadpool_limits
 
-from sklda import CompoundLDA, GibbsLDA, TopicCountLDA
-from sklda._inference.sampling.matching import match_topics
-from sklda.datasets import make_lda_corpus
+from sklda import CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA
+from sklda._inference.sampling.matching import match_topics as matching
+from sklda.datasets import load_docstrings, make_lda_corpus
+from sklda.metrics import compare_topic_counts, match_topics
 
 # --- TopicCountLDA ----------------------------------------------------------------------------------------------------
 
@@ -89,7 +90,7 @@ def topic_count_table(found):
 
 def matched(lda, corpus):
     """The fitted topics that belong to the true ones, an array."""
-    return match_topics(corpus.topic_word, lda.topic_word_)[0]
+    return matching(corpus.topic_word, lda.topic_word_)[0]
 
 
 def coverage(rows, names):
@@ -252,6 +253,86 @@ def hdp_table(found):
 _INTERVALS = {"true": "interval", "large": "large_interval"}
 
 
+# --- topics that are none ---------------------------------------------------------------------------------------------
+
+
+def empty_topics(seed, options):
+    """Thirty topics for twenty, in four chains and in eight fits, and ten topics of one Zipf distribution."""
+    sizes = {"doc_length": 80, "doc_topic_prior": 0.05, "topic_word_prior": 0.05}
+    truth = make_lda_corpus(500, 1000, 20, **sizes, random_state=seed)
+    found = {}
+    for name, given in (("learnt", {}), ("given", {"learn_priors": False, **dict(list(sizes.items())[1:])})):
+        lda, _ = fitted(GibbsLDA(30, n_chains=4, random_state=seed, **given), truth.data)
+        true, stability = _are_true(truth.topic_word, lda.topic_word_), lda.topic_stability_
+        # A comparison with NaN is False.
+        found |= {f"{name} empty, .5": int((stability[~true] >= 0.5).sum()), f"{name} empty": int((~true).sum())}
+        found |= {f"{name} empty, .7": int((stability[~true] >= 0.7).sum())}
+        found |= {f"{name} true, .7": int((stability[true] >= 0.7).sum()), f"{name} true": int(true.sum())}
+        model, _ = fitted(ConsensusTopics(GibbsLDA(30, max_iter=200, **given), random_state=seed), truth.data)
+        true = _are_true(truth.topic_word, model.topic_word_)
+        found |= {f"{name} consensus, empty": int((~true).sum()), f"{name} consensus, true": int(true.sum())}
+    for n_features in (300, 1000, 3000):
+        p = 1 / np.arange(1, n_features + 1)
+        X = np.random.default_rng(seed).multinomial(60, p / p.sum(), size=300)
+        model, _ = fitted(ConsensusTopics(GibbsLDA(10), random_state=seed), X)
+        found[f"one distribution, {n_features} words"] = int(model.n_topics_)
+    return found
+
+
+def _are_true(truth, topics):
+    """Which topics are at a distance of at most 0.5 from a true one."""
+    return match_topics(topics, truth).distances.min(axis=1) <= 0.5 if len(topics) else np.zeros(0, bool)
+
+
+def empty_topics_table(found):
+    rows = [[name, f"{np.mean([each[name] for each in found]):.1f}"] for name in found[0]]
+    table(f"topics of {len(found)} corpora, means", ["topics", "number"], rows)
+
+
+# --- errors over folds ------------------------------------------------------------------------------------------------
+
+# Documents, words, true topics, tokens of a document, alpha, eta, topics of a fit.
+FOLDS = {
+    "6 topics, fitted 8": (200, 200, 6, 40, 0.2, 0.1, 8),
+    "12 topics": (200, 300, 12, 30, 0.2, 0.15, 12),
+    "docstrings, 400 of 1,638 documents": None,
+}
+MEASURES = "coherence", "exclusivity", "found_again", "found_share"
+
+
+def found_again(seed, options):
+    """`compare_topic_counts` of corpora from the same topics, or of documents of the same corpus."""
+    found = {}
+    for name, shape in FOLDS.items():
+        rng, K = np.random.default_rng(seed), 15
+        if shape is None:
+            X = load_docstrings().data
+            X = X[rng.permutation(X.shape[0])[:400]]
+        else:
+            n_documents, n_features, T, length, alpha, eta, K = shape
+            topics = np.random.default_rng(0).dirichlet(np.full(n_features, eta), T)
+            theta = rng.dirichlet(np.full(T, alpha), n_documents)
+            X = np.array([rng.multinomial(length, each @ topics) for each in theta])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            row = compare_topic_counts(X, GibbsLDA(max_iter=80), [K], random_state=seed)[0]
+        found[name] = {key: row[key] for each in MEASURES for key in (each, f"{each}_std")}
+    return found
+
+
+def found_again_table(found):
+    rows = []
+    for name in FOLDS:
+        for measure in MEASURES:
+            values, errors = (np.array([each[name][key] for each in found]) for key in (measure, f"{measure}_std"))
+            spread, stated = values.std(ddof=1), np.sqrt(np.mean(errors**2))
+            numbers = f"{values.mean():.3f}", f"{spread:.4f}", f"{stated:.4f}", f"{stated / spread:.2f}"
+            rows.append([f"{name}, {measure}", *numbers])
+    table(
+        f"errors over four folds, {len(found)} corpora", ["corpus, measure", "mean", "spread", "stated", "ratio"], rows
+    )
+
+
 # --- all parts --------------------------------------------------------------------------------------------------------
 
 PARTS = {
@@ -261,6 +342,8 @@ PARTS = {
     "learnt_priors": (learnt_priors, learnt_priors_table),
     "hdp": (hdp, hdp_table),
     "hdp_one_topic": (hdp_one_topic, hdp_table),
+    "empty_topics": (empty_topics, empty_topics_table),
+    "found_again": (found_again, found_again_table),
 }
 
 

@@ -42,7 +42,7 @@ coherence = {
     "documents of the fit": [topic_coherence(train, fit) for fit in fits],
     "new documents": [topic_coherence(test, fit) for fit in fits],
 }
-stability = [fit.topic_stability_.mean() for fit in fits]
+stability = [np.nanmean(fit.topic_stability_) for fit in fits]
 
 # %%
 # :class:`sklda.TopicCountLDA` estimates the evidence. This fit has few

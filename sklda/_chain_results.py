@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
-from sklda._inference.consensus import SAME_TOPIC
+from sklda._inference.consensus import has_own_words, stability_and_prevalence
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import diagnose, std_of_proportions
 from sklda._inference.parallel import in_parallel
@@ -158,13 +158,22 @@ class ChainResults:
         """For each other chain, the order of its topics that fits the kept chain, and the nearest distances."""
         if len(self.means) == 1:
             return {}
-        topics = self._topics
-        return {c: match_and_nearest(topics[self.best], each) for c, each in enumerate(topics) if c != self.best}
+        topics, kept = self._topics, self._kept
+        others = [c for c in range(len(topics)) if c != self.best]
+        return {c: match_and_nearest(topics[self.best], topics[c], kept[c]) for c in others}
 
     @cached_property
     def _topics(self):
         """Topics of every chain as distributions over words."""
         return [_normalised(each.components) for each in self.means]
+
+    @cached_property
+    def _kept(self):
+        """Which topics of every chain have words of their own."""
+        return [
+            has_own_words(each.components, draws.priors.topic_word())
+            for each, draws in zip(self.means, self.draws, strict=True)
+        ]
 
     def orders(self):
         """The topics of every chain that belong to those of the kept chain, a list of arrays."""
@@ -213,8 +222,7 @@ class ChainResults:
         found["topic_share_std_"] = std_of_proportions(variance_around_mean(shares))
         if self.matches:
             nearest = np.array([distances for _, distances in self.matches.values()])
-            found["topic_stability_"] = 1 - nearest.mean(axis=0)
-            found["topic_prevalence_"] = (1 + (nearest <= SAME_TOPIC).sum(axis=0)) / len(self.means)
+            found |= stability_and_prevalence(nearest, self._kept[self.best])
         return found
 
 

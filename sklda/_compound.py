@@ -183,7 +183,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     chains_ : list of sklearn.utils.Bunch
         Results of every chain, with ``doc_concentration``.
     topic_stability_ : ndarray of shape (n_components,)
-        How close each topic is to the nearest topics of the other chains, from 0 to 1. Only with several chains.
+        How close each topic is to the nearest topics of the other chains, from 0 to 1. NaN for a topic without
+        words of its own, see `GibbsLDA`. Only with several chains.
     topic_prevalence_ : ndarray of shape (n_components,)
         Part of the chains that have the topic, see `GibbsLDA`. Only with several chains.
     traces_, diagnostics_ : dict

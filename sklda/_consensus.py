@@ -49,7 +49,7 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
 
     A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
     own, pools their topics, and clusters them by their Jensen-Shannon distances. The clusters that most fits have are
-    its topics.
+    its topics, but for those that a corpus without topics would have too.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
     topic_word_std_ : ndarray of shape (n_topics, n_features)
         Standard deviations of `topic_word_` between the fits that have the topic.
     n_topics_ : int
-        Number of consensus topics. It can be 0.
+        Number of consensus topics. It is 0 if no topic is found again beyond chance, with a warning.
     prevalence_ : ndarray of shape (n_topics,)
         Parts of the fits that have the topic.
     similarity_ : ndarray of shape (n_topics,)
@@ -110,7 +110,8 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If no topic is found again, or if all fits are equal because the estimator does not depend on a seed.
+        If no topic is found again, or only by chance, or if all fits are equal because the estimator does not depend on
+        a seed.
 
     See Also
     --------
@@ -122,6 +123,12 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
     their mixture then stands for the fit. The distribution of a consensus topic is proportional to the square of the
     mean of the square roots of its members. Another set of fits finds this centre more often than it finds the
     arithmetic mean. :ref:`reportable_topics` has measurements.
+
+    Topics of a fit without words of their own are left out, see ``topic_stability_`` of `GibbsLDA`. Clusters that
+    chance can make are left out too. In a corpus without topics, the topics of a fit depend on a word by its frequency,
+    and the rest is noise. So each topic is compared with one in which every 16 words of similar frequency have the same
+    share together, divided as in the corpus. Members must have at least 0.65 of their squared distances from there in
+    common. Fits that do not depend on a seed, such as those of NMF that converge, have noise in common, too.
 
     References
     ----------

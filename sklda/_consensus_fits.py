@@ -17,6 +17,7 @@ from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.distances import jensen_shannon_pairs
 from sklda._inference.warn import warn
 from sklda._labels import as_list
+from sklda.metrics._models import topics_with_words
 
 # Jensen-Shannon distance of topics that are equal up to rounding.
 _EQUAL = 1e-3
@@ -87,7 +88,7 @@ def metadata_of_transform(estimator, metadata):
 
 
 def topics_of(estimator):
-    """The topics of a fit as distributions; a topic without words is a row of zeros."""
+    """The topics of a fit as distributions; one without words of its own is a row of zeros."""
     name = type(estimator).__name__
     if not hasattr(estimator, "components_"):
         raise TypeError(
@@ -95,12 +96,13 @@ def topics_of(estimator):
             "than be its estimator."
         )
     components = np.asarray(estimator.components_, dtype=np.float64)
-    empty = components.ndim == 2 and not components.any(axis=1).all() and components.any()
-    if not empty:
+    if components.ndim != 2 or not components.any():
         return distributions(components, f"components_ of the {name}")
+    # Rows without words are no distributions.
+    words = components.any(axis=1)
     topics = np.zeros_like(components)
-    kept = components.any(axis=1)
-    topics[kept] = distributions(components[kept], f"components_ of the {name}")
+    topics[words] = distributions(components[words], f"components_ of the {name}")
+    topics[~topics_with_words(estimator, components)] = 0
     return topics
 
 
@@ -162,14 +164,23 @@ def draws_from_fits(estimators, members, shares, n_samples, seed):
 def warn_of_poor_fits(topics, found, min_prevalence):
     """Warn if fits are equal, or have nothing in common."""
     first, *others = topics
-    # Fits of one topic have the same one, and topics of different fits have different numbers.
-    if len(first) > 1 and all(
-        first.shape == each.shape and (jensen_shannon_pairs(first, each) < _EQUAL).all() for each in others
+    # Fits of one topic have the same one, and topics of different fits have different numbers. Rows can be zeros.
+    if (
+        len(first) > 1
+        and first.any()
+        and all(first.shape == each.shape and (jensen_shannon_pairs(first, each) < _EQUAL).all() for each in others)
     ):
         warn(
             f"All {len(topics)} fits have the same topics, because they have the same start or do not depend on a "
             "seed. So they do not say whether topics are found again: give resample='bootstrap', or an estimator "
             "with a random start.",
+            ConvergenceWarning,
+        )
+    elif found.n_by_chance and not len(found.topic_word):
+        warn(
+            f"No topic is found beyond chance: n_topics_ is 0. {min_prevalence:.0%} of the {len(topics)} fits have "
+            f"{found.n_by_chance} topics in common, but these are not more alike than topics of a corpus without "
+            "topics, by the frequencies of its words alone. Use fewer topics or more documents.",
             ConvergenceWarning,
         )
     elif not len(found.topic_word):

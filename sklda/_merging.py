@@ -20,7 +20,7 @@ from sklda._consensus_fits import mean_and_std, summed, topics_of
 from sklda._covariate import CovariateLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
-from sklda._inference.consensus import SAME_TOPIC, consensus_of
+from sklda._inference.consensus import consensus_of, has_own_words, stability_and_prevalence
 from sklda._inference.corpus import count_tokens
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.priors import Priors
@@ -277,10 +277,10 @@ def _of_chains(model, sums):
     found["topic_share_std_"] = std_of_proportions(variance_around_mean([each.shares for each in own]))
     if len(own) > 1:
         topics = found["components_"] / found["components_"].sum(axis=1, keepdims=True, dtype=np.float64)
-        others = [each.means.topic_word for c, each in enumerate(own) if c != best]
-        nearest = np.array([nearest_distances(topics, each) for each in others])
-        found["topic_stability_"] = 1 - nearest.mean(axis=0)
-        found["topic_prevalence_"] = (1 + (nearest <= SAME_TOPIC).sum(axis=0)) / len(own)
+        others = [each for c, each in enumerate(own) if c != best]
+        nearest = np.array([nearest_distances(topics, each.means.topic_word, each.kept) for each in others])
+        kept = has_own_words(found["components_"], own[best].draws.priors.topic_word())
+        found |= stability_and_prevalence(nearest, kept)
     return found
 
 
@@ -296,13 +296,17 @@ class _Chain:
         if hasattr(draws, "mixtures"):
             self.draws = replace(self.draws, mixtures=own.columns(draws.mixtures))
         last = topics[-record["n_draws"] :]
-        self.shares = np.array([count_tokens(z, K) for z in last]) / model._corpus_.n_tokens
+        counts = np.array([count_tokens(z, K) for z in last])
+        self.shares = counts / model._corpus_.n_tokens
         self.record = record | {"matched": np.arange(K)}
         if "doc_topic_prior" in record:
             self.record["doc_topic_prior"] = own.alpha(record["doc_topic_prior"])
         if "topic_word_prior" in record:
             self.record["topic_word_prior"] = own.eta(np.asarray(record["topic_word_prior"]), model.n_features_in_)
         self.means = self._means(model._chain_means_[c], own, draws, record)
+        if self.means is not None:
+            weights = counts.mean(axis=0) + self.draws.priors.totals
+            self.kept = has_own_words(self.means.topic_word * weights[:, None], self.draws.priors.topic_word())
 
     def _means(self, means, own, draws, record):
         """Topics and proportions of a chain that was not kept."""

@@ -273,6 +273,7 @@ def check(estimator, before, threads, latency):
 def child(cases, n_jobs, n_interrupts, seconds, seed):
     """The work of a process; its last line has the results."""
     warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", "CovariateLDA has no covariates", UserWarning)
     latencies, error = [], ""
     try:
         for case in cases:

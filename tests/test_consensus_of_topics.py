@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from sklda._inference.consensus import centre, find_consensus, parts_of, splits_and_merges
+from sklda._inference.consensus import (
+    centre,
+    find_consensus,
+    has_own_words,
+    parts_of,
+    splits_and_merges,
+    stability_and_prevalence,
+)
 from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
 
 
@@ -68,6 +75,51 @@ def test_topics_without_words_are_never_found():
     topics = [np.array([[0.5, 0.5, 0, 0], [0, 0, 0, 0]])] * 3
     found = find_consensus(topics, [np.array([1.0, 0.0])] * 3, 0.1)
     assert found.topic_word.tolist() == [[0.5, 0.5, 0, 0]]
+
+
+def test_own_words_are_those_of_a_bayes_factor():
+    """Against the log evidence by the predictive distribution of one token after the other."""
+
+    def log_evidence(tokens, eta):
+        counts, total = np.array(eta), 0.0
+        for v in tokens:
+            total += np.log(counts[v] / counts.sum())
+            counts[v] += 1
+        return total
+
+    rng, found = np.random.default_rng(0), []
+    for own in (0.0, 0.2, 0.4, 1.0) * 5:
+        eta = rng.uniform(0.1, 0.4, 12)
+        a, b = rng.multinomial(40, own * np.eye(12)[0] + (1 - own) / 12), rng.multinomial(300, np.full(12, 1 / 12))
+        words = [np.repeat(np.arange(12), n) for n in (a, b, a + b)]
+        gain = log_evidence(words[0], eta) + log_evidence(words[1], eta) - log_evidence(words[2], eta)
+        found.append(gain > 0)
+        assert has_own_words(np.stack([a, b]) + eta, eta).tolist() == [gain > 0] * 2
+        assert has_own_words(np.stack([a, b]) + eta, np.stack([eta, eta])).tolist() == [gain > 0] * 2
+    assert 0 < sum(found) < len(found)
+
+
+def test_a_small_topic_can_have_words_of_its_own():
+    """Sixty tokens of ten words among 1,000, whose prior mass is 50. As many tokens of all words are no topic."""
+    words = np.ones((1, 1000)) * 20
+    small, leftover = np.zeros((2, 1, 1000))
+    small[0, :10], leftover[0] = 6, 0.06
+    found = has_own_words(np.concatenate([words, small, leftover]) + 0.05, 0.05)
+    assert found[1:].tolist() == [True, False]
+    # Ten tokens less, and the prior is half of it.
+    assert not has_own_words(np.concatenate([words, small * 5 / 6]) + 0.05, 0.05)[1]
+
+
+def test_all_tokens_are_a_topic():
+    assert has_own_words(np.array([[3.0, 5, 2]]), 0.1).tolist() == [True]
+    assert has_own_words(np.array([[4.0, 6, 3], [0.1, 0.1, 0.1]]), 0.1).tolist() == [True, False]
+
+
+def test_stability_is_unknown_without_words_of_its_own():
+    nearest = np.array([[0.1, 0.2, 0.9], [0.3, 0.0, 0.5]])
+    found = stability_and_prevalence(nearest, np.array([True, False, True]))
+    np.testing.assert_allclose(found["topic_stability_"], [0.8, np.nan, 0.3])
+    np.testing.assert_allclose(found["topic_prevalence_"], [1, np.nan, 2 / 3])
 
 
 def test_a_mixture_has_its_parts():

@@ -90,6 +90,7 @@ def test_defaults_are_the_same():
         assert f"``{name}``" in text
 
 
+@pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 @pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, CovariateLDA, LabeledLDA])
 def test_docstrings_name_the_attributes_of_a_fit(cls):
     X = [[3, 1, 0, 2], [0, 2, 2, 1], [1, 0, 4, 0], [2, 2, 0, 1]]

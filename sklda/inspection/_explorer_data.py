@@ -7,7 +7,7 @@ from sklda.inspection._groups import group_shares
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
 from sklda.inspection._ranking import largest, relevance
 from sklda.inspection._texts import Texts
-from sklda.inspection._view import document_labels
+from sklda.inspection._view import NO_TOPIC, document_labels
 
 # The limits of a page. With all of them at their limits it is about 10 MB and opens in less than two seconds.
 MAX_TOPICS, MAX_WORDS, MAX_DOCUMENTS = 300, 20_000, 20_000
@@ -151,8 +151,9 @@ def _topic_columns(view, topics):
         "name": None if view.names is None else [clip(view.names[k]) for k in topics],
         "share": view.share[topics].tolist(),
         "share_std": None if std is None else np.asarray(std)[topics].tolist(),
-        "stability": None if stability is None else np.asarray(stability)[topics].tolist(),
+        "stability": None if stability is None else _known(np.asarray(stability)[topics].tolist()),
         "found_in": None if view.found_in is None else [view.found_in[k] for k in topics],
+        "no_topic": NO_TOPIC,
         "deviations": view.deviations,
     }
 
@@ -176,9 +177,14 @@ def _groups(view, topics, groups):
     return {
         "name": [clip(str(label)) for label in found.labels],
         "mean": [_short(row) for row in found.mean[:, topics]],
-        "std": [[None if x != x else x for x in _short(row)] for row in found.std[:, topics]],
+        "std": [_known(_short(row)) for row in found.std[:, topics]],
         "kind": found.kind,
     }
+
+
+def _known(values):
+    """None in place of NaN, which JSON does not have."""
+    return [None if x != x else x for x in values]
 
 
 def _short(values):

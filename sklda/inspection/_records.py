@@ -92,7 +92,8 @@ def _with_errors(row):
     shown = {}
     for name, value in row.items():
         if f"{name}_std" in row:
-            shown[name] = "" if value != value else f"{_shown(value)} ± {_shown(row[f'{name}_std'])}"
+            error = row[f"{name}_std"]
+            shown[name] = "" if value != value else _shown(value) + (f" ± {_shown(error)}" if error == error else "")
         elif not name.endswith("_std"):
             shown[name] = value
     return shown

@@ -12,7 +12,7 @@ from sklda._inference.types import Data, Model, Values
 from sklda.inspection._names import suggested_names
 from sklda.inspection._ranking import Ranking
 from sklda.inspection._records import Table, clean, records
-from sklda.inspection._view import document_labels, view_documents
+from sklda.inspection._view import NO_TOPIC, document_labels, view_documents
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
 
@@ -68,7 +68,8 @@ def topic_report(
         - ``share``: part of the tokens; ``share_std``: its posterior standard deviation, or that between the fits of
           `ConsensusTopics`, if X is the X of the fit and the model has it
         - ``stability``, ``prevalence`` and ``found_in``: how alike the topic is in all chains or fits, the part of them
-          that have it, and this part in words; only with several chains or fits
+          that have it, and this part in words; only with several chains or fits. NaN, NaN and an empty text for a
+          topic without words of its own, see `GibbsLDA`
         - ``coherence``: NPMI of the words in X, see `sklda.metrics.topic_coherence`; NaN with one word
         - ``exclusivity``: see `sklda.metrics.topic_exclusivity`
         - ``effective_documents``: over how many documents the topic is spread, see Notes
@@ -159,6 +160,7 @@ def _paragraph(row):
         ) or [f"{indent}{title}"]
     parts = [f"stability {row['stability']:.2f}"] if "stability" in row else []
     parts += [f"in {row['found_in']}"] if "found_in" in row else []
+    parts = [NO_TOPIC] if np.isnan(row.get("stability", 0)) else parts
     parts += [f"coherence {row['coherence']:.2f}", f"exclusivity {row['exclusivity']:.2f}"]
     document = row["document"]
     typical = f"document {document}" if isinstance(document, int) else clean(document)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import Display, style_bars
-from sklda.inspection._view import topic_label, view
+from sklda.inspection._view import NO_TOPIC, topic_label, view
 
 
 @dataclass(eq=False, repr=False)
@@ -31,7 +31,7 @@ class TopicSharesDisplay(Display):
     share_std : array-like of shape (n_topics,), default=None
         Posterior standard deviations.
     stability : array-like of shape (n_topics,), default=None
-        How alike each topic is in all chains or fits, from 0 to 1.
+        How alike each topic is in all chains or fits, from 0 to 1. NaN: it has no words of its own.
     deviations : str, default="two standard deviations"
         What the error bars have, for the label of the axis.
     found_in : sequence of n_topics str, default=None
@@ -123,7 +123,7 @@ class TopicSharesDisplay(Display):
             for place, value, rest in zip(places, self.stability, found_in, strict=True):
                 # Beside the axes, where no bar is.
                 where = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "center", "fontsize": 8}
-                ax.annotate(f"stability {value:.2f}{rest}", (1.01, place), **where)
+                ax.annotate(NO_TOPIC if np.isnan(value) else f"stability {value:.2f}{rest}", (1.01, place), **where)
         ax.set_xlabel("share of the tokens" + ("" if error is None else f", ± {self.deviations}"))
         ax.set_xlim(left=0)
         style_bars(ax)

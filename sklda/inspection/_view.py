@@ -24,6 +24,8 @@ from sklda.metrics._models import (
     unwrap,
 )
 
+# Of a topic in place of its stability.
+NO_TOPIC = "no words of its own"
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
 
 
@@ -105,7 +107,10 @@ class View:
 
     @cached_property
     def stability(self):
-        """How alike every topic is in all chains or fits, (n_components,); None for one fit of one chain."""
+        """How alike every topic is in all chains or fits, (n_components,); None for one fit of one chain.
+
+        NaN for topics without words of their own, also in `prevalence`.
+        """
         found = getattr(self.model, "topic_stability_", None)
         return getattr(self.model, "similarity_", None) if found is None else found
 
@@ -117,12 +122,15 @@ class View:
 
     @cached_property
     def found_in(self):
-        """In how many chains or fits every topic is found, a list of str; None for one fit of one chain."""
+        """In how many chains or fits every topic is found, a list of str; None for one fit of one chain.
+
+        Empty where the prevalence is NaN.
+        """
         if self.prevalence is None:
             return None
         fits = getattr(self.model, "estimators_", None)
         n, kind = (self.n_chains, "chains") if fits is None else (len(fits), "fits")
-        return [f"{round(n * part)} of {n} {kind}" for part in self.prevalence]
+        return ["" if np.isnan(part) else f"{round(n * part)} of {n} {kind}" for part in self.prevalence]
 
     def of_fit(self, name):
         """An attribute that describes the documents of the fit; None if it is absent or X has other documents."""

@@ -69,7 +69,8 @@
       const extra = [track];
       if (topics.stability) {
         const where = topics.found_in ? `, in ${topics.found_in[i]}` : "";
-        extra.push(make("span", {class: "stability"}, `stability ${topics.stability[i].toFixed(2)}${where}`));
+        const found = topics.stability[i] === null ? topics.no_topic : `stability ${topics.stability[i].toFixed(2)}${where}`;
+        extra.push(make("span", {class: "stability"}, found));
       }
       return make("li", {}, topicButton(i, percent(share) + (error ? ` ± ${(100 * error[i]).toFixed(1)}` : ""), extra));
     }));

@@ -10,7 +10,7 @@ from sklda._inference.arguments import distributions
 from sklda._inference.consensus import splits_and_merges
 from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._inference.types import Model
-from sklda.metrics._models import feature_names_of, topic_weights, unwrap
+from sklda.metrics._models import feature_names_of, topic_weights, topics_with_words, unwrap
 
 
 def match_topics(a: Model, b: Model) -> Bunch:
@@ -44,6 +44,10 @@ def match_topics(a: Model, b: Model) -> Bunch:
 
     Notes
     -----
+    A topic without words of its own is no topic: see ``topic_stability_`` of :class:`~sklda.GibbsLDA`. Such topics of
+    all fits look alike, like their prior. Their distances from all others are 1, and they have -1 and NaN in place of
+    the nearest topic and its distance. Arrays of weights have no prior, so all their topics are compared.
+
     A distance of 0.5 or less is the same topic. How often topics are found again is measured on the page
     :ref:`reportable_topics`.
 
@@ -58,38 +62,53 @@ def match_topics(a: Model, b: Model) -> Bunch:
     >>> found.splits
     [{'a': [1], 'b': [0, 2], 'distance': 0.0}]
     """
-    (first, first_weights), (second, second_weights) = (_topics(each, name) for each, name in ((a, "a"), (b, "b")))
+    (first, in_a), (second, in_b) = (_topics(each, name) for each, name in ((a, "a"), (b, "b")))
     if first.shape[1] != second.shape[1]:
         raise ValueError(f"a has {first.shape[1]} features and b has {second.shape[1]}: fits of the same words match.")
     names = [feature_names_of(each) for each in (a, b)]
     if None not in names and names[0] != names[1]:
         v = next(v for v, (x, y) in enumerate(zip(*names, strict=True)) if x != y)
         raise ValueError(f"column {v} is the word {names[0][v]!r} in a and {names[1][v]!r} in b: use one vocabulary.")
+    # Topics without words are rows of zeros, at the distance 1 from all others.
     distances = jensen_shannon(first, second)
-    rows, columns = linear_sum_assignment(distances)
-    one_to_one, own = np.full(len(first), -1), np.full(len(first), np.nan)
-    one_to_one[rows], own[rows] = columns, jensen_shannon_pairs(first[rows], second[columns])
+    of_a, of_b = (np.flatnonzero(topics.any(axis=1)) for topics in (first, second))
+    known = distances[np.ix_(of_a, of_b)]
+    i, j = linear_sum_assignment(known)
+    rows, columns = of_a[i], of_b[j]
+    one_to_one, alone = np.full(len(first), -1), np.full(len(first), np.nan)
+    one_to_one[rows], alone[rows] = columns, jensen_shannon_pairs(first[rows], second[columns])
+    nearest_in_b, distance_in_b = _nearest(known, of_a, of_b, len(first))
+    nearest_in_a, distance_in_a = _nearest(known.T, of_b, of_a, len(second))
     related = [
-        {"a": in_a, "b": in_b, "distance": round(distance, 6)}
-        for in_a, in_b, distance in splits_and_merges(first, second, first_weights, second_weights, distances)
+        {"a": topics, "b": others, "distance": round(distance, 6)}
+        for topics, others, distance in splits_and_merges(first, second, in_a, in_b, distances)
     ]
     return Bunch(
         distances=distances,
-        nearest_in_b=distances.argmin(axis=1),
-        distance_in_b=distances.min(axis=1),
-        nearest_in_a=distances.argmin(axis=0),
-        distance_in_a=distances.min(axis=0),
+        nearest_in_b=nearest_in_b,
+        distance_in_b=distance_in_b,
+        nearest_in_a=nearest_in_a,
+        distance_in_a=distance_in_a,
         one_to_one=one_to_one,
-        one_to_one_distance=own,
+        one_to_one_distance=alone,
         splits=[row for row in related if len(row["b"]) > 1],
         merges=[row for row in related if len(row["a"]) > 1],
     )
 
 
+def _nearest(distances, rows, columns, n):
+    """For each of n topics, the nearest one and its distance; -1 and NaN for those that are not in `rows`."""
+    nearest, found = np.full(n, -1), np.full(n, np.nan)
+    if distances.size:
+        nearest[rows], found[rows] = columns[distances.argmin(axis=1)], distances.min(axis=1)
+    return nearest, found
+
+
 def _topics(model, name):
-    """Topics as distributions, and their shares, or the sums of their weights."""
+    """Topics as distributions, and their shares, or the sums of their weights. Topics without words are zeros."""
     weights, _ = topic_weights(None, model)
     topics = distributions(weights, f"components_ of {name}" if hasattr(model, "fit") else name)
+    topics = topics * topics_with_words(unwrap(model)[0], np.asarray(weights, dtype=np.float64))[:, None]
     share = getattr(unwrap(model)[0], "topic_share_", None)
     known = share is not None and np.shape(share) == (len(topics),)
     return topics, np.asarray(share if known else np.sum(np.asarray(weights, dtype=np.float64), axis=1))

@@ -7,6 +7,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._inference.arguments import check_components, check_weights, real_numbers
+from sklda._inference.consensus import has_own_words
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import check_prior
 
@@ -49,6 +50,15 @@ def topic_weights(X, model):
         return model, X
     model, X = inner_model(model, X)
     return model.components_, X
+
+
+def topics_with_words(model, weights):
+    """Which topics have words of their own; of a model whose topics have no prior, have any words.
+
+    `weights` are the ``components_`` of the model. The result is (n_components,) bool.
+    """
+    prior = getattr(model, "topic_word_prior_", None)
+    return weights.any(axis=1) if prior is None else has_own_words(weights, prior)
 
 
 def check_order(X, model):

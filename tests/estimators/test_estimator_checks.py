@@ -64,6 +64,8 @@ def checks(estimators, *marks):
 # Some checks give a y, which no estimator uses. None give covariates.
 @pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 @pytest.mark.filterwarnings("ignore:CompoundLDA does not use y:UserWarning")
+# The documents of the checks are noise, without topics.
+@pytest.mark.filterwarnings("ignore:No topic is found:sklearn.exceptions.ConvergenceWarning")
 # Runs of two temperatures say that they are too short.
 @pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(

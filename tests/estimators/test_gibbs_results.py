@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, jensenshannon
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda import GibbsLDA
+from sklda import GibbsLDA, merge_topics
 from sklda.datasets import make_lda_corpus
 
 SAMPLERS = ["collapsed", "partitioned", "grouped", "partially_collapsed"]
@@ -221,6 +221,31 @@ def test_all_chains_are_kept(X):
     found = 1 + np.sum(np.array(distances) <= 0.5, axis=0)
     np.testing.assert_array_equal(lda.topic_prevalence_, found / 3)
     assert (lda.topic_share_std_ > 0).all()
+
+
+@pytest.fixture(scope="module")
+def five():
+    """A corpus of five topics. With twelve seeds, the other of eight had at most 28 tokens, and 48 as their prior."""
+    options = {"doc_length": 80, "doc_topic_prior": 0.05, "topic_word_prior": 0.05}
+    return make_lda_corpus(200, 1000, 5, **options, random_state=0).data
+
+
+def test_topics_without_words_of_their_own_are_not_found_again(five):
+    lda = fit(five, n_components=8, n_chains=3, max_iter=100)
+    small = lda.topic_share_ < 0.03
+    assert small.sum() == 3
+    for values in (lda.topic_stability_, lda.topic_prevalence_):
+        np.testing.assert_array_equal(np.isnan(values), small)
+    assert (lda.topic_stability_[~small] > 0.8).all() and (lda.topic_prevalence_[~small] == 1).all()
+    merged = merge_topics(lda, [np.flatnonzero(small).tolist(), np.flatnonzero(~small)[:2].tolist()])
+    np.testing.assert_array_equal(np.isnan(merged.topic_stability_), merged.topic_share_ < 0.1)
+
+
+def test_topics_without_words_of_their_own_would_be_found_again(five, monkeypatch):
+    monkeypatch.setattr("sklda._chain_results.has_own_words", lambda components, prior: components.any(axis=1))
+    lda = fit(five, n_components=8, n_chains=3, max_iter=100)
+    small = lda.topic_share_ < 0.03
+    assert (lda.topic_prevalence_[small] == 1).all() and lda.topic_stability_[small].min() > 0.6
 
 
 def test_chains_in_different_modes_get_a_warning(easy):

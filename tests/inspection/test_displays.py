@@ -74,6 +74,8 @@ def test_shares_with_errors_and_stability():
     assert {text.get_text() for text in ax.texts} == {"stability 0.90", "stability 0.40"}
     display = TopicSharesDisplay([0.7], ["0: a"], stability=[0.9], found_in=["3 of 4 chains"]).plot()
     assert display.ax_.texts[0].get_text() == "stability 0.90, in 3 of 4 chains"
+    display = TopicSharesDisplay([0.7, 0.0], ["0: a", "1: b"], stability=[0.9, np.nan], found_in=["4 of 4 chains", ""])
+    assert display.plot().ax_.texts[1].get_text() == "no words of its own"
 
 
 def test_words_of_a_pipeline_have_names(pipeline):

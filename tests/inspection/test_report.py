@@ -24,7 +24,8 @@ from sklda import (
 from sklda.inspection import top_documents, top_words, topic_report
 from sklda.metrics import topic_coherence, topic_exclusivity
 
-X = np.random.default_rng(0).poisson(1, (20, 12))
+# Three topics with four words each.
+X = np.random.default_rng(0).poisson(0.3 + 5 * (np.arange(20)[:, None] % 3 == np.arange(12) // 4))
 LABELS = ["sport" if d % 2 else "money" for d in range(20)]
 ESSENTIAL = ["topic", "name", "words", "exclusive_words", "share"]
 
@@ -91,7 +92,7 @@ def test_the_report_prints_and_can_be_stored(chains, tmp_path):
         TopicCountLDA(min_components=2, max_components=3, max_sweeps=2000, random_state=0),
         CompoundLDA(2, max_iter=5, random_state=0),
         CollapsedVariationalLDA(2, max_iter=5, random_state=0),
-        ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2, min_prevalence=0.5, random_state=0),
+        ConsensusTopics(NMF(2, init="random", max_iter=500), n_fits=2, random_state=0),
         LatentDirichletAllocation(2, max_iter=3, random_state=0),
         NMF(2, max_iter=500, random_state=0),
     ],
@@ -102,8 +103,20 @@ def test_every_model(model):
     report = topic_report(X, model.fit(X))
     assert len(report) == len(model.components_) and list(report[0])[:5] == ESSENTIAL
     frame = pandas.DataFrame(report)
-    assert np.isfinite(frame.select_dtypes("number")).all(axis=None) and (frame["effective_documents"] <= 20).all()
+    # Without words of its own, a topic has no stability.
+    known = frame.select_dtypes("number").drop(columns=["stability", "prevalence"], errors="ignore")
+    assert np.isfinite(known).all(axis=None) and (frame["effective_documents"] <= 20).all()
     assert repr(report)
+
+
+def test_topics_without_tokens_have_no_stability(chains, monkeypatch):
+    monkeypatch.setattr(chains, "topic_stability_", np.array([0.5, np.nan, 0.7]))
+    monkeypatch.setattr(chains, "topic_prevalence_", np.array([1, np.nan, 1 / 3]))
+    report = topic_report(X, chains)
+    assert [row["found_in"] for row in report] == ["3 of 3 chains", "", "1 of 3 chains"]
+    assert "no words of its own" in repr(report[1:2]) and "stability" not in repr(report[1:2])
+    assert "stability 0.70, in 1 of 3 chains" in repr(report[2:]).replace("\n", " ")
+    assert list(csv.DictReader(io.StringIO(report.to_csv())))[1]["stability"] == "nan"
 
 
 def test_labels_and_collections():

@@ -8,6 +8,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sklda import ConsensusTopics, GibbsLDA
+from sklda.datasets import make_lda_corpus
 from sklda.metrics import match_topics
 
 
@@ -40,6 +41,22 @@ def test_splits_and_merges(topics):
     assert found.merges == [{"a": [2, 3], "b": [3], "distance": pytest.approx(0, abs=1e-6)}]
     back = match_topics(b, a)
     assert [(row["a"], row["b"]) for row in back.splits] == [([3], [2, 3])]
+
+
+def test_topics_without_words_of_their_own_match_nothing():
+    X = make_lda_corpus(200, 1000, 5, doc_length=80, doc_topic_prior=0.05, topic_word_prior=0.05, random_state=0).data
+    a, b = (GibbsLDA(8, max_iter=100, random_state=seed).fit(X) for seed in (0, 1))
+    found = match_topics(a, b)
+    for small, nearest, distance in (
+        (a.topic_share_ < 0.03, found.nearest_in_b, found.distance_in_b),
+        (a.topic_share_ < 0.03, found.one_to_one, found.one_to_one_distance),
+        (b.topic_share_ < 0.03, found.nearest_in_a, found.distance_in_a),
+    ):
+        assert small.sum() == 3 and (nearest[small] == -1).all() and np.isnan(distance[small]).all()
+        assert len(set(nearest[~small])) == 5 and (distance[~small] < 0.3).all()
+    assert (found.distances[a.topic_share_ < 0.03] == 1).all()
+    # Arrays have no prior.
+    assert (match_topics(a.topic_word_, b.topic_word_).nearest_in_b >= 0).all()
 
 
 def test_estimators_and_pipelines():

@@ -24,6 +24,7 @@ from sklda._inference.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import TopicCountComparisonDisplay
 from sklda.metrics import compare_topic_counts, topic_coherence, topic_exclusivity
+from sklda.metrics._topic_counts import _jackknife
 
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -65,16 +66,47 @@ def test_folds_seeds_and_measures(fits):
     assert "score" not in rows[0] and "gain" not in rows[0]
     for row, own in zip(rows, (fits[:3], fits[3:]), strict=True):
         phi = [each[3] for each in own]
+        pairs = [[(jensen_shannon(a, b).min(axis=1) <= 0.5).sum() for b in phi if b is not a] for a in phi]
         expected = {
             "coherence": [topic_coherence(X[test], p, n_words=5) for p, (_, test) in zip(phi, folds, strict=True)],
             "exclusivity": [topic_exclusivity(p, n_words=5) for p in phi],
-            "found_again": [
-                np.mean([(jensen_shannon(a, b).min(axis=1) <= 0.5).sum() for b in phi if b is not a]) for a in phi
-            ],
         }
-        for name, values in expected.items():
+        # Each fit has 60 documents, of which the left-out ones are the half.
+        for (name, values), factor in zip(expected.items(), (1 / 3, 1 / 3 + 1 / 2), strict=True):
             assert row[name] == pytest.approx(np.mean(values))
-            assert row[f"{name}_std"] == pytest.approx(np.std(values, ddof=1) / np.sqrt(3))
+            assert row[f"{name}_std"] == pytest.approx(np.std(values, ddof=1) * np.sqrt(factor))
+        assert row["found_again"] == pytest.approx(np.mean(pairs))
+
+
+def test_errors_of_pairs_are_those_of_the_jackknife():
+    """A mean over pairs of a_i + a_j is twice the mean of a, so its jackknife error is twice the usual one."""
+    a = np.random.default_rng(0).normal(size=6)
+    pairs = a[:, None] + a
+    np.fill_diagonal(pairs, np.nan)
+    assert _jackknife(pairs) == pytest.approx(2 * a.std(ddof=1) / np.sqrt(6))
+    assert np.isnan(_jackknife(pairs[:2, :2]))
+
+
+def test_errors_of_pairs_as_if_independent_are_too_small():
+    """The mean over the pairs of one fit has four fifths of its own a: two fifths of the error are left."""
+    a = np.random.default_rng(0).normal(size=6)
+    pairs = a[:, None] + a
+    np.fill_diagonal(pairs, np.nan)
+    assert np.nanmean(pairs, axis=1).std(ddof=1) / np.sqrt(6) == pytest.approx(0.4 * _jackknife(pairs))
+
+
+# Eight topics for five: with twelve seeds, the others had at most 28 tokens, and 48 as their prior.
+FIVE = make_lda_corpus(200, 1000, 5, doc_length=80, doc_topic_prior=0.05, topic_word_prior=0.05, random_state=0).data
+
+
+def test_topics_without_words_of_their_own_are_not_counted():
+    row = compare_topic_counts(FIVE, GibbsLDA(max_iter=100), [8], cv=3, random_state=0)[0]
+    assert row["found_again"] == pytest.approx(5) and row["found_share"] <= 1
+
+
+def test_topics_without_words_of_their_own_would_be_found_again(monkeypatch):
+    monkeypatch.setattr("sklda.metrics._topic_counts.topics_with_words", lambda model, weights: weights.any(axis=1))
+    assert compare_topic_counts(FIVE, GibbsLDA(max_iter=100), [8], cv=3, random_state=0)[0]["found_again"] > 7.5
 
 
 def test_documents_are_shuffled_and_seeds_are_all_that_counts(fits):
@@ -102,8 +134,10 @@ def test_the_true_number_is_seen():
 def test_the_table_prints_errors():
     rows = compare_topic_counts(X, LDA, [2, 4], cv=2, random_state=0)
     lines = repr(rows).splitlines()
-    assert len(lines) == 3 and "_std" not in lines[0] and lines[1].count("±") == 5 and lines[2].count("±") == 6
-    assert rows._repr_html_().count("±") == 11 and "_std" not in rows._repr_html_()
+    # Two fits are one pair, which has no error.
+    assert len(lines) == 3 and "_std" not in lines[0] and lines[1].count("±") == 3 and lines[2].count("±") == 4
+    assert rows._repr_html_().count("±") == 7 and "_std" not in rows._repr_html_()
+    assert repr(compare_topic_counts(X, LDA, [2], cv=3, random_state=0)).count("±") == 5
     assert "nan" not in repr(rows) and repr(rows[:0]) == "TableOfErrors([])"
     assert list(pandas.DataFrame(rows).columns)[:5] == ["n_components", "score", "score_std", "gain", "gain_std"]
     assert rows.to_csv().startswith("n_components,score,score_std")

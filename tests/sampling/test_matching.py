@@ -14,7 +14,7 @@ from sklda._inference import distances as module
 from sklda._inference.corpus import Corpus
 from sklda._inference.distances import jensen_shannon
 from sklda._inference.sampling import matching
-from sklda._inference.sampling.matching import match_topics, same_names
+from sklda._inference.sampling.matching import match_topics, nearest_distances, same_names
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda.datasets import make_lda_corpus
 
@@ -71,6 +71,13 @@ def test_a_permutation_is_found():
 def test_topics_without_a_common_word():
     a, b = np.eye(6)[:3], np.eye(6)[3:]
     np.testing.assert_array_equal(match_topics(a, b)[1], 1)
+
+
+def test_topics_that_do_not_count_are_not_the_nearest():
+    a = np.eye(3)
+    near = nearest_distances(a, a, np.array([True, True, False]))
+    np.testing.assert_array_equal(near, [0, 0, 1])
+    np.testing.assert_array_equal(nearest_distances(a, a, np.zeros(3, bool)), 1)
 
 
 def test_stability_of_chains():

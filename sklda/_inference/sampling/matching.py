@@ -32,19 +32,24 @@ def match_topics(a, b):
     return order, jensen_shannon_pairs(a, b[order])
 
 
-def match_and_nearest(a, b):
-    """As `match_topics`, but with the distances of the nearest topics of `b`, which several topics can share."""
+def match_and_nearest(a, b, kept):
+    """As `match_topics`, but with the distances of `nearest_distances`."""
     found = jensen_shannon(a, b, dtype=np.float32)
-    return linear_sum_assignment(found)[1], _nearest(a, b, found)
+    return linear_sum_assignment(found)[1], _nearest(a, b, kept, found)
 
 
-def nearest_distances(a, b):
-    """Distances of the topics `a` from the nearest topics of `b`, (n_components,)."""
-    return _nearest(a, b, jensen_shannon(a, b, dtype=np.float32))
+def nearest_distances(a, b, kept):
+    """Distances of the topics `a` from the nearest topics of `b`, which several topics can share, (n_components,).
+
+    Only the topics of `b` with True in `kept`, of shape (n_components,), count. Without any, the distances are 1.
+    """
+    return _nearest(a, b, kept, jensen_shannon(a, b, dtype=np.float32))
 
 
-def _nearest(a, b, distances):
-    return jensen_shannon_pairs(a, b[distances.argmin(axis=1)])
+def _nearest(a, b, kept, distances):
+    if not kept.any():
+        return np.ones(len(a))
+    return jensen_shannon_pairs(a, b[np.where(kept, distances, np.inf).argmin(axis=1)])
 
 
 def same_names(before, after, stop=NEVER_STOP):
