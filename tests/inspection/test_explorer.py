@@ -173,6 +173,12 @@ def test_errors_and_stability_are_shown_where_the_fit_has_them(docstrings, fitte
     assert found["topics"]["share"] == [1 / 8] * 8 and found["topics"]["share_std"] == [0.01] * 8
     assert found["topics"]["stability"] == np.linspace(0, 1, 8).tolist()
     assert found["documents"]["std"] == [[0.02] * 10] * 8
+    # A topic without words of its own has none.
+    monkeypatch.setattr(fitted, "topic_stability_", np.where(np.arange(8) == 2, np.nan, 0.5))
+    monkeypatch.setattr(fitted, "topic_prevalence_", np.where(np.arange(8) == 2, np.nan, 1.0), raising=False)
+    topics = parse(TopicExplorer.from_estimator(fitted, docstrings.data).to_html())["topics"]
+    assert topics["stability"] == [0.5] * 2 + [None] + [0.5] * 5 and topics["found_in"][2] == ""
+    assert topics["no_topic"] == "no words of its own"
     # The errors describe the documents of the fit, and not others.
     found = parse(TopicExplorer.from_estimator(fitted, docstrings.data[:50]).to_html())
     assert found["topics"]["share_std"] is None and found["documents"]["std"] is None
