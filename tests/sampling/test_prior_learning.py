@@ -308,3 +308,8 @@ def test_a_corpus_that_says_little_about_alpha_has_a_warning(kind):
     GibbsLDA(15, learn_priors=kind, doc_topic_prior=0.3, max_iter=100, random_state=0).fit(weak)
     clear = make_lda_corpus(200, 100, 3, doc_length=40, doc_topic_prior=0.3, topic_word_prior=0.05, random_state=0).data
     GibbsLDA(3, learn_priors=kind, max_iter=200, random_state=0).fit(clear)
+
+
+def test_one_topic_has_no_information_about_alpha():
+    lda = GibbsLDA(1, max_iter=200, n_draws=40, draw_every=1, random_state=0).fit([[2, 1], [1, 3]])
+    assert np.isnan(missing_information(lda._corpus_, lda._chain_draws_[0]))

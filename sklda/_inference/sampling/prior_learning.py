@@ -180,7 +180,7 @@ def missing_information(corpus, draws):
     Returns
     -------
     float
-        NaN with too few draws.
+        NaN with too few draws, and without any information, as with documents of one token.
     """
     if len(draws) < _FEWEST_DRAWS:
         return np.nan
@@ -200,7 +200,8 @@ def missing_information(corpus, draws):
         first, second = _of_scale(alpha.sum(axis=1), lengths)
         firsts[-1] -= first
         seconds[-1] -= second.sum()
-    return float(np.var(firsts, axis=0, ddof=1).sum() / -np.mean(seconds))
+    information = -np.mean(seconds)
+    return float(np.var(firsts, axis=0, ddof=1).sum() / information) if information > 0 else np.nan
 
 
 def _of_scale(a, n):
