@@ -16,19 +16,23 @@ SOURCES := pyproject.toml meson.build meson.options $(shell find sklda -name '*.
 	-o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.pyi' -o -name 'py.typed')
 
 $(VENV)/pyvenv.cfg:
+	@echo "Making an environment in $(VENV): a few seconds."
 	$(PYTHON) -m venv $(VENV)
 
-# One wheel for all extras, because kernels take a minute to compile.
+# One wheel for all extras, because kernels take two minutes to compile.
 $(VENV)/wheel: $(VENV)/pyvenv.cfg $(SOURCES)
 	rm -rf $@
+	@echo "Compiling the kernels of sklda: about two minutes on two cores, without a line before the end."
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $@ .
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall $@/*.whl
 
 $(VENV)/installed-%: $(VENV)/wheel
+	@echo "Installing the packages that sklda[$*] needs: about a minute."
 	$(BIN)/python -m pip install --quiet $(PIP_ARGS) "$$(ls $</*.whl)[$*]"
 	touch $@
 
 demo: $(VENV)/installed-plot
+	@echo "Fitting topics: about a minute on two cores."
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/installed-test

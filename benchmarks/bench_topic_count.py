@@ -6,6 +6,7 @@
     python benchmarks/bench_topic_count.py --part real --seeds 2 --data whales.ldac.gz rec.ldac.gz
     python benchmarks/bench_topic_count.py --part held_out --data whales.ldac.gz
     python benchmarks/bench_topic_count.py --part constants
+    python benchmarks/bench_topic_count.py --part rule
 
 Log evidence is in nats, times are CPU seconds. Long runs have other chains than the fits that they are compared with.
 """
@@ -15,6 +16,7 @@ import json
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from peers import describe, read_ldac, stopwatch
@@ -26,8 +28,11 @@ from threadpoolctl import threadpool_limits
 from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.evidence.bennett import Runs
 from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.topic_count import cost, count_prior, curve, evidence_by_count, runs, scan
+from sklda._inference.topic_count.count_prior import CountPrior
 from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
 from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.runs import EvidenceSettings, run_chain
@@ -38,6 +43,7 @@ CONSTANTS = [
     (scan, "_FIRST_SHARE"),
     (scan, "_LARGEST_ERROR"),
     (scan, "_LARGEST_SHARE"),
+    (scan, "_FEW_TOPICS"),
     (scan, "_FIRST"),
     (scan, "_STEP"),
     (scan, "_NOTHING"),
@@ -226,9 +232,63 @@ def constants(options):
     return rows
 
 
+# The constants of the rule that says where runs are made.
+RULE = [
+    (scan, "_FIRST_SHARE"),
+    (scan, "_LARGEST_ERROR"),
+    (scan, "_LARGEST_SHARE"),
+    (scan, "_FEW_TOPICS"),
+    (scan, "_FIRST"),
+    (scan, "_STEP"),
+    (scan, "_NOTHING"),
+    (scan, "_MOST_ROUNDS"),
+    (scan, "_DRAWS"),
+    (curve, "MUCH_WORSE"),
+]
+
+
+def rule(options):
+    """The rule with half and twice each constant, where the log evidence is known: no chain is swept.
+
+    It is steep before the true number of topics and flat after it. Chains find it with normal errors of 5 and 200 nats,
+    and one chain of ten is 2,000 nats lower.
+    """
+    corpus = Corpus.from_counts(np.ones((100, 100), dtype=int))
+    rows = []
+    for module, name in [(None, "as they are"), *RULE]:
+        for factor in (0.5, 2) if module else (1,):
+            row = [name.strip("_").lower(), f"{factor:g}"]
+            for noise in (5.0, 200.0):
+                with scaled(MODULES, module, name, factor) if module else nullcontext():
+                    found = [_known_scan(corpus, true, noise) for true in range(3, 121, 3)]
+                inside, width, n_counts, n_sweeps = np.mean(found, axis=0)
+                row += [f"{inside:.2f}", f"{width:.1f}", f"{n_counts:.1f}", f"{n_sweeps / 1000:.1f}"]
+            rows.append(row)
+            say("  ".join(row))
+    columns = "inside", "width", "T with runs", "1,000 sweeps"
+    header = ["constant", "factor", *(f"{column}, {noise}" for noise in (5, 200) for column in columns)]
+    table("a known log evidence with a kink at 3 to 120", header, rows)
+    return rows
+
+
+def _known_scan(corpus, true, noise):
+    def run_chain(corpus, priors, settings, n_sweeps, kind, seed, stop):
+        rng, T = np.random.default_rng(seed), priors.n_components
+        mean = 9000 * np.log((T + 1) / (true + 1)) if T < true else -700 * np.log(T / true)
+        value, half = mean - 2000 * (rng.random() < 0.1) + noise * rng.standard_normal(), noise / 2
+        return Runs(np.array([value - half]), np.array([value + half]), ChainState(np.zeros(0, np.int32), None))
+
+    given = {"n_chains": 2, "max_sweeps": None, "seed": random.seed_sequence(true), "report": lambda text: False}
+    settings, rule = EvidenceSettings("guided_ais", 300, 1, 50), PriorRule(None, None, corpus.n_features)
+    with patch.object(scan, "run_chain", run_chain):
+        own = scan.Scan(corpus, rule, CountPrior(None, 2, None), settings, **given)
+        low, high = own.run().interval
+    return low <= true <= high, high - low, len(own.by_count), own.budget.n_sweeps
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = ("small", "paper", "diffuse", "real", "held_out", "constants")
+    parts = ("small", "paper", "diffuse", "real", "held_out", "constants", "rule")
     parser.add_argument("--part", choices=parts, default="small")
     parser.add_argument("--data", type=Path, nargs="*", default=[], help="corpora with one document per line")
     parser.add_argument("--features", type=int, default=100, help="number of words for --part paper")

@@ -1,17 +1,21 @@
 """Latent Dirichlet allocation with measured uncertainty: scikit-learn estimators that use exact Gibbs samplers.
 
-The package has three layers. A module imports only from its own layer and from lower ones. Inside ``_inference``, a
-folder imports only from the folders above it in this list, and from the modules in the first line::
+The package has three layers. A module imports only from its own layer and from lower ones. In the first layer,
+``inspection`` imports from the estimators and ``metrics``, and the estimators from ``metrics``; ``metrics`` and
+``datasets`` import only from lower layers. Inside ``_inference``, a folder imports only from the folders above it in
+this list, and from the modules in the first line. No module imports itself by way of others::
 
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
                                           _collapsed_variational  _covariate
                      of several fits     _consensus  _consensus_fits
                      their fits          _fitting  _chain_results  _dask
+                     their errors        _hints
                      their progress      _callbacks  callbacks
                      their saved states  _persistence  _checkpoints
                      their topics        _topic_names  _merging
-                     collections         _collections  _labels  _compound_results
-                     covariates          _design  _covariate_methods
+                     metadata            _metadata
+                     collections         _labels  _compound_results
+                     covariates          _design
                      labels              _label_classifier  _label_targets
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
@@ -20,7 +24,7 @@ folder imports only from the folders above it in this list, and from the modules
                      for searches        _scorers
                      their arguments     _models  _checks
       inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes  _names
-                     tables              _records  _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
+                     tables              _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      covariates          _effects  _topic_effects
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
@@ -33,6 +37,7 @@ folder imports only from the folders above it in this list, and from the modules
                      priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
                      execution           random  parallel  journal  checkpoint_folder  frames  warn
                      annotations         types
+                     tables              records
                      convergence         diagnostics
                      of topics           distances  consensus  composition
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
@@ -60,7 +65,7 @@ folder imports only from the folders above it in this list, and from the modules
         topic_count  p(T | w)            scan  evidence_by_count  curve  cost  pmmh  posterior
                      its models          runs  count_prior  prior_rules
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
-                     the HDP             hdp_chain  concentrations
+                     the HDP             hdp_chain  merge_pass  concentrations
                      a lower bound       variational  variational_mixtures
         covariates   in the prior        model  chain  regression
         labels       labels              open_topics  chain  fitting  label_topics
@@ -73,6 +78,17 @@ attributes.
 """
 
 from importlib.metadata import version
+from pathlib import Path
+
+try:
+    from sklda._kernels import _tokens as _tokens
+except ImportError as error:
+    if (_folder := Path(__file__).resolve().parent.parent).joinpath("meson.build").exists():
+        raise ImportError(
+            f"{_folder} is the source tree of sklda, and its kernels are not compiled for this Python: install it with "
+            f"`pip install {_folder}`, and start Python in another folder."
+        ) from error
+    raise
 
 from sklda import callbacks, datasets, inspection, metrics
 from sklda._collapsed_variational import CollapsedVariationalLDA

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
 from sklda._checkpoints import CheckpointMixin
 from sklda._fitting import all_or_nothing
+from sklda._hints import HintsMixin
 from sklda._inference import random
 from sklda._inference.arguments import check_components, check_weights
 from sklda._inference.corpus import Corpus
@@ -32,7 +33,16 @@ from sklda._persistence import SavedMixin
 from sklda._topic_names import TopicNamesMixin
 
 
-class BaseLDA(CheckpointMixin, SavedMixin, TopicNamesMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator, ABC):
+class BaseLDA(
+    HintsMixin,
+    CheckpointMixin,
+    SavedMixin,
+    TopicNamesMixin,
+    TransformerMixin,
+    CallbackSupportMixin,
+    BaseEstimator,
+    ABC,
+):
     """Base class of the estimators. Subclasses define `_fit`."""
 
     _parameter_constraints = {
@@ -44,16 +54,6 @@ class BaseLDA(CheckpointMixin, SavedMixin, TopicNamesMixin, TransformerMixin, Ca
         "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
-
-    # Fitted attributes that some fits do not have, and what they need.
-    _needed: dict[str, str] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        """Raise an AttributeError that says what a missing attribute needs."""
-        dropped = vars(self).get("_dropped_", {})
-        needed = {"topic_names_": "needs set_topic_names", **self._needed, **dropped}
-        reason = f": it {needed[name]}" if name in needed else ""
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{reason}.", name=name, obj=self)
 
     @all_or_nothing
     @with_callbacks
@@ -282,19 +282,6 @@ class BaseLDA(CheckpointMixin, SavedMixin, TopicNamesMixin, TransformerMixin, Ca
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
         theta, phi = self._sample_posterior(n_samples, random.seed_sequence(random_state))
         return Bunch(doc_topic=theta, topic_word=phi)
-
-    def to_arviz(self) -> Any:
-        """The traces of the chains after the burn-in, for ArviZ.
-
-        Returns
-        -------
-        xarray.DataTree
-            See `sklda.inspection.to_arviz`.
-        """
-        # Imported here, because the plots import the estimators' layer.
-        from sklda.inspection import to_arviz
-
-        return to_arviz(self)
 
     @abstractmethod
     def _sample_posterior(self, n_samples, seed):

@@ -73,6 +73,12 @@ class ChainAttributes:
         chains = at_draws(self._corpus_, draws, n_samples)
         return sample_parameters(chains, n_samples, np.random.default_rng(seed))
 
+    def _continued_chain(self, seed):
+        """A chain that goes on from the last draw of the kept one at its priors, with other random numbers."""
+        chain = next(at_draws(self._corpus_, self._chain_draws_[self.best_chain_].last(1), 1))
+        chain.restart_stream(seed)
+        return chain
+
     def _draw_doc_topic(self, n_draws, seed):
         """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain."""
         if not hasattr(self, "_chain_draws_"):

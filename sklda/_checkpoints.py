@@ -26,7 +26,7 @@ _OF_CALLBACKS = ("_skl_callbacks", "_callback_fit_ctx", "_skl_callbacks_to_teard
 
 _COPIES = (
     "{0} fits copies of its estimator, and a Checkpoint saves a single fit: take it away from the estimator with "
-    "set_callbacks() before the fit of {0}."
+    "set_callbacks() before."
 )
 
 
@@ -35,6 +35,11 @@ class CheckpointMixin:
 
     # Whether the fit has chains.
     _samples = True
+
+    def _refuse_copies(self, owner: str) -> None:
+        """Refuse a Checkpoint, because copies of this estimator would share the folder. `owner` fits them."""
+        if any(isinstance(each, Checkpoint) for each in getattr(self, "_skl_callbacks", ())):
+            raise ValueError(_COPIES.format(owner))
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str], X: Counts, *, callbacks: Sequence[Any] = ()) -> Self:
@@ -219,9 +224,3 @@ def _check_not_in_a_search(estimator):
         if context.estimator_name != "Pipeline":
             raise ValueError(_COPIES.format(context.estimator_name))
         context = context.parent
-
-
-def refuse_copies(estimator, owner):
-    """Refuse an estimator with a Checkpoint, because its copies would share the folder."""
-    if any(isinstance(each, Checkpoint) for each in getattr(estimator, "_skl_callbacks", ())):
-        raise ValueError(_COPIES.format(type(owner).__name__))

@@ -10,17 +10,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
-from sklda._collections import CollectionLDA
 from sklda._compound_results import (
     NEEDED,
     ascent_attributes,
     hdp_attributes,
     mixture_attributes,
+    mixtures_of,
     warn_of_truncation,
+    warn_of_unsettled_count,
 )
 from sklda._inference import random
 from sklda._inference.compound import driver
@@ -37,6 +39,7 @@ from sklda._inference.sampling.run_chains import Schedule
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda._labels import encode, warn_of_many_collections
+from sklda._metadata import COLLECTIONS, MetadataLDA
 
 # Parameters that must not change before a warm start, because the averages of a chain depend on them.
 _SETTINGS = (
@@ -49,10 +52,13 @@ _SETTINGS = (
     "method",
     "learn_priors",
     "burn_in",
+    "n_chains",
 )
+# Chains of the HDP by default. With three, intervals contain the number of topics in use a little less often.
+_HDP_CHAINS = 4
 
 
-class CompoundLDA(ChainAttributes, CollectionLDA):
+class CompoundLDA(ChainAttributes, MetadataLDA):
     """Latent Dirichlet allocation of several collections that share their topics.
 
     Documents come in collections: years, sources, ratings. Each collection j has its own mixture pi_j of the common
@@ -101,7 +107,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     burn_in : int, default=None
         Number of sweeps before the draws. gamma, eta and the size of Langevin steps change only in these. None: the
         annealed sweeps at the start, as in `GibbsLDA`, and half of the others; with ``"hdp"`` there are none of the
-        first. Not used by ``"variational"``.
+        first. Topics of the HDP with similar words are merged in the first 40 % of the burn-in. Not used by
+        ``"variational"``.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
         byte for each token and draw, two bytes with more than 256 topics. Not used by ``"variational"``.
@@ -113,9 +120,10 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         Estimate of topics and topic proportions from each draw. ``"cgs_p"``: expected counts under the full conditional
         of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw. With
         ``method="variational"`` they are the means of the approximation.
-    n_chains : int, default=1
-        Number of independent chains. The topics are those of the chain with the highest mean log joint (or bound) over
-        the last half of its sweeps. `chains_` has the results of all chains.
+    n_chains : int, default=None
+        Number of independent chains. None: 4 with ``"hdp"``, whose draws of the number of topics are those of all
+        chains, because one chain changes it slowly; otherwise 1. The topics are those of the chain with the highest
+        mean log joint (or bound) over the last half of its sweeps. `chains_` has the results of all chains.
     fold_in_iter : int, default=6
         Sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
@@ -151,8 +159,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         Number of topics with at least one token after every sweep of the draws, chain by chain. This attribute and
         those below up to `collection_concentration_` exist only with ``"hdp"``.
     topic_count_mean_, topic_count_interval_ : float, tuple of (int, int)
-        Its posterior mean, and a credible interval of 0.95. Chains begin with `n_components` topics and come down
-        slowly, so both are more often too high than too low.
+        Its posterior mean, and a credible interval of 0.95, from the draws of all chains.
     large_topic_count_draws_, large_topic_count_mean_, large_topic_count_interval_
         The same for the number of the largest topics that together have 99 % of the tokens.
     concentration_draws_ : dict of {str: ndarray of shape (n_sweeps,)}
@@ -217,7 +224,8 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. With
+        ``"hdp"``, if R-hat of the number of topics in use is above 1.5.
     UserWarning
         If ``"hdp"`` has more than half of its topics in use. If more than 10 collections are fractional numbers, or
         most of more than 10 have a single document.
@@ -247,9 +255,10 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
     >>> hdp = hdp.fit(corpus.data)
     >>> low, high = hdp.large_topic_count_interval_
     >>> bool(low <= hdp.large_topic_count_mean_ <= high), hdp.topic_count_draws_.shape
-    (True, (100,))
+    (True, (400,))
     """
 
+    _metadata = COLLECTIONS
     _needed = {
         **ChainAttributes._needed,
         "prior_trace_": "needs learn_priors, and a prior that is None",
@@ -271,7 +280,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "burn_in": [None, Interval(Integral, 0, None, closed="left")],
         "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_chains": [Interval(Integral, 1, None, closed="left"), None],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "draw_every": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
@@ -293,7 +302,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         n_draws: int = 15,
         draw_every: int = 10,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
-        n_chains: int = 1,
+        n_chains: int | None = None,
         fold_in_iter: int = 6,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -362,15 +371,16 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
             earlier=(self._model_, self._chain_states_) if continues else None,
         )
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
-        # alpha has a row for each document, twice while it changes; an ascent and its state have the proportions.
-        n_alphas = 1 + self.n_chains * (2 if self.method == "variational" else 1)
-        kept = self.n_chains, self.n_draws, n_alphas
+        n_chains = self.n_chains or (_HDP_CHAINS if concentrations else 1)
+        # An ascent and its state have the proportions; alpha has a row for each collection, twice while it changes.
+        n_rows = 2 * n_chains * corpus.n_documents if self.method == "variational" else (n_chains + 1) * len(labels)
+        kept = n_chains, self.n_draws, n_rows
         reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
         if continues:
             chains, fold_in_seed = driver.continued(corpus, priors, model, self._chain_states_), self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
-            chains = driver.initialise(corpus, priors, model, hyperparameters, self.n_chains, random.child(seed, 0))
+            chains = driver.initialise(corpus, priors, model, hyperparameters, n_chains, random.child(seed, 0))
             fold_in_seed = random.key(random.child(seed, 1))
         eta = hyperparameters.eta
         attributes = {
@@ -393,6 +403,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         results.warn_of_disagreement()
         if concentrations:
             warn_of_truncation(chains, self.n_components)
+            warn_of_unsettled_count(results)
         return attributes | self._fitted_attributes(chains, results)
 
     def _results(self, chains):
@@ -407,6 +418,30 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
         parameters = state.doc_topic, state.topic_word_parameter
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
 
+    def document_prior(self, collections: ArrayLike) -> np.ndarray:
+        """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
+
+        Parameters
+        ----------
+        collections : sequence of n_documents labels
+            Labels of the fit; None for a document of unknown collection.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            A prior for the functions of `sklda.metrics`, together with `topic_word_`.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among `collections_`.
+        """
+        check_is_fitted(self)
+        return document_prior(self.doc_concentration_, mixtures_of(self, collections))
+
+    def _prior_of_training(self):
+        return document_prior(self.doc_concentration_, self.collection_topic_)[self._model_.collections]
+
     def _known_groups(self):
         return np.eye(len(self.collections_))[self._model_.collections]
 
@@ -420,7 +455,7 @@ class CompoundLDA(ChainAttributes, CollectionLDA):
                     f"warm_start=True continues the previous fit, in which collections[{d}] was {then!r}, but now it "
                     f"is {now!r}. Fit with warm_start=False to begin again."
                 )
-        self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
+        self._check_same_parameters(self._settings_)
 
     def _prior_attributes(self, draws):
         # gamma of the HDP has one value for each draw.

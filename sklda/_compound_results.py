@@ -1,13 +1,18 @@
 """Fitted attributes of compound LDA: mixtures, topics of an ascent, the number of topics in use and concentrations."""
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from sklda._chain_results import total_variance
 from sklda._inference.compound.hdp_chain import RECORDED
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
 from sklda._inference.warn import warn
+from sklda._labels import as_list, listed
 
+# R-hat of the number of topics from which a fit gets a warning. Default fits whose intervals contain the truth have a
+# median of 1.25. With fewer sweeps R-hat is unreliable.
+_LARGE_R_HAT, _FEWEST_SWEEPS = 1.5, 50
 # Tail probabilities of credible intervals.
 _TAILS = 0.025, 0.975
 NEEDED = dict.fromkeys(
@@ -38,6 +43,21 @@ def mixture_attributes(chains, results):
         "collection_topic_std_": std_of_proportions(total_variance(means, np.square(stds))),
         "collection_topic_draws_": np.array(draws).reshape(-1, *means[0].shape),
     }
+
+
+def mixtures_of(fitted, collections):
+    """The mixture of the collection of every document, (n_documents, n_components); of the corpus for None."""
+    index = {label: j for j, label in enumerate(fitted.collections_.tolist())}
+    index[None] = len(index)
+    mixtures = np.vstack([fitted.collection_topic_, fitted.corpus_topic_])
+    labels = as_list(collections)
+    for d, label in enumerate(labels):
+        if label not in index:
+            raise ValueError(
+                f"collections[{d}] = {label!r} is not a collection of the fit, which had "
+                f"{listed(fitted.collections_)}. Give None for a document of unknown collection."
+            )
+    return mixtures[[index[label] for label in labels]]
 
 
 def ascent_attributes(ascents):
@@ -85,3 +105,22 @@ def warn_of_truncation(chains, n_components):
             f"topics are made less often than in the HDP, by the share {most / n_components:.2f}. Fit with "
             f"n_components={5 * most}; topics that are not in use cost little."
         )
+
+
+def warn_of_unsettled_count(results):
+    """Warn if the number of topics in use differs between chains, or between the halves of their draws."""
+    counts, r_hat = results.traces["topic_count"][:, results.n_burn_in :], results.diagnostics["topic_count"].r_hat
+    n = counts.shape[1]
+    if n < _FEWEST_SWEEPS or not r_hat > _LARGE_R_HAT:
+        return
+    first, last = counts[:, : n // 2].mean(), counts[:, n // 2 :].mean()
+    # A change of less than half a standard deviation says nothing about the direction.
+    bias = (
+        "" if abs(last - first) < counts.std() / 2 else f", so it is probably too {'high' if last < first else 'low'}"
+    )
+    warn(
+        f"The number of topics in use has not settled: its R-hat is {r_hat:.2f}, and its mean is {first:.1f} in the "
+        f"first half of the draws and {last:.1f} in the second{bias}. Its interval may be too narrow. Make max_iter "
+        "larger, or n_chains.",
+        ConvergenceWarning,
+    )

@@ -15,7 +15,6 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routi
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklda._checkpoints import refuse_copies
 from sklda._consensus_fits import (
     check_memory_of_fits,
     draws_from_fits,
@@ -31,11 +30,13 @@ from sklda._consensus_fits import (
 )
 from sklda._fitting import all_or_nothing
 from sklda._gibbs import GibbsLDA
+from sklda._hints import HintsMixin
 from sklda._inference import random
 from sklda._inference.consensus import find_consensus, splits_and_merges
 from sklda._inference.counts import check_matrix
 from sklda._inference.distances import jensen_shannon
 from sklda._inference.held_out.averages import mean_per_token
+from sklda._inference.records import Table
 from sklda._inference.types import Counts, Model, Seed
 from sklda._persistence import SavedMixin
 from sklda._topic_names import TopicNamesMixin
@@ -44,7 +45,7 @@ from sklda.metrics._models import topic_proportions
 _KEPT = "n_features_in_", "feature_names_in_"
 
 
-class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     """The topics that several fits of a topic model have in common, and how often each is found.
 
     A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
@@ -203,7 +204,9 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
         self._validate_params()
         if self.estimator is not None and get_tags(self.estimator).target_tags.required:
             raise TypeError(f"{type(self.estimator).__name__} needs labels, so it has no topics to find again.")
-        refuse_copies(self.estimator, self)
+        refuse = getattr(self.estimator, "_refuse_copies", None)
+        if refuse is not None:
+            refuse("ConsensusTopics")
         counts = self._counts(X, reset=True)
         lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
         if not lengths.any():
@@ -214,7 +217,7 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
         metadata = self._routed("fit", metadata).fit
         tasks = tasks_of(estimator, data, np.flatnonzero(lengths), metadata, *plan)
         n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
-        check_memory_of_fits(estimator, self.n_fits, n_tokens)
+        check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths))
         estimators = Parallel(n_jobs=self.n_jobs)(delayed(fitted)(*task) for task in tasks)
         share_corpus(estimators)
         topics = [topics_of(each) for each in estimators]
@@ -360,9 +363,6 @@ class ConsensusTopics(SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimat
     @cached_property
     def relations_(self) -> list[dict[str, Any]]:
         """Splits and merges between fits and consensus topics, a list of dict."""
-        # Imported here, because inspection imports the estimators' layer.
-        from sklda.inspection._records import Table
-
         found = []
         for f, (estimator, shares) in enumerate(zip(self.estimators_, self._topic_shares_, strict=True)):
             own = topics_of(estimator)

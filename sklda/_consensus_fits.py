@@ -1,6 +1,7 @@
 """The fits of ConsensusTopics: their seeds and documents, topics, proportions of members, and draws."""
 
 from inspect import signature
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,13 +60,18 @@ def fitted(estimator, X, metadata):
     return estimator.fit(X, **metadata)
 
 
-def check_memory_of_fits(estimator, n_fits, n_tokens):
-    """Refuse fits that are certainly too large for the memory: each keeps the topics of all its tokens in its draws."""
-    n_draws = estimator.get_params(deep=False).get("n_draws")
-    if n_draws is not None:
-        # Four bytes for the topics of the last draw, and one at least for every other draw.
-        needs = f"{n_fits} fits of {n_tokens:.0f} tokens keep at least"
-        check_memory(n_fits * n_tokens * (4 + n_draws), needs, "Use fewer fits, or a smaller n_draws.")
+def check_memory_of_fits(estimator, n_fits, n_tokens, n_documents):
+    """Refuse fits that are certainly too large for the memory.
+
+    Each keeps the topics of all its tokens in its draws, and the proportions of all documents.
+    """
+    params = estimator.get_params(deep=False)
+    n_components, n_draws = params.get("n_components"), params.get("n_draws")
+    # Four bytes for the topics of the last draw, and one at least for every other draw; single precision.
+    n_bytes = 0 if n_draws is None else n_tokens * (4 + n_draws)
+    n_bytes += 4 * n_documents * n_components if isinstance(n_components, Integral) else 0
+    needs = f"{n_fits} fits of {n_tokens:.0f} tokens in {n_documents} documents keep at least"
+    check_memory(n_fits * n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
 
 
 def share_corpus(estimators):

@@ -5,20 +5,20 @@ from __future__ import annotations
 import copy
 from functools import partial
 from numbers import Integral, Real
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults, total_variance
-from sklda._covariate_methods import CovariateMethods, check_size
-from sklda._design import Design
+from sklda._design import Design, n_rows
 from sklda._inference import random
 from sklda._inference.covariates.chain import CovariateChain
-from sklda._inference.covariates.model import Model, distinct_rows
+from sklda._inference.covariates.model import Model, check_size, distinct_rows, prior_of, standardise
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.draws import variance_of_draws
@@ -28,16 +28,15 @@ from sklda._inference.sampling.prior_learning import KINDS, LEAST_TOKENS, SMALL_
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
+from sklda._metadata import COVARIATES, MetadataLDA
 
 # Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
 _SIGMA = (1e-6, 1e3)
-# The largest value of a covariate, and one over its smallest standard deviation.
-_LARGEST_VALUE = 1e100
 # Parameters that must not change before a warm start, because the draws of a chain depend on them.
 _SETTINGS = ("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors", "burn_in")
 
 
-class CovariateLDA(ChainAttributes, CovariateMethods):
+class CovariateLDA(ChainAttributes, MetadataLDA):
     """Latent Dirichlet allocation in which topic proportions depend on covariates of the documents.
 
     The Dirichlet parameter of topic k in document d is exp(x_d . lambda_k), where x_d has a one and the covariates of
@@ -194,6 +193,7 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
     ((3, 1), (3, 1), (60, 3))
     """
 
+    _metadata = COVARIATES
     _parameter_constraints = {
         **BaseLDA._parameter_constraints,
         "coef_scale": [None, Interval(Real, 0, None, closed="neither")],
@@ -250,14 +250,13 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
         if design is not None:
             check_size(design, self.n_components)
             columns = design.matrix(covariates, corpus.n_documents)
-        mean, std, standardised = _standardise(columns, design)
+        mean, std, standardised = standardise(columns, [] if design is None else design.terms)
         continues = self.warm_start and hasattr(self, "_chain_states_")
         if continues:
             self._check_unchanged(corpus, design, columns)
         model, priors, first_eta = self._settings(corpus, standardised, continues)
-        # alpha has a row for each document after the first draw of the coefficients; twice while it changes.
-        n_alphas = self.n_chains + 1 if len(model.rows) > 1 else 0
-        kept = self.n_chains, self.n_draws, n_alphas
+        # alpha has a row for each distinct row of the covariates; twice while it changes.
+        kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
         reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
         if design is None:
             self._warn_of_no_covariates(data["y"])
@@ -346,27 +345,35 @@ class CovariateLDA(ChainAttributes, CovariateMethods):
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0]),
         }
 
+    def document_prior(self, covariates: Any) -> np.ndarray:
+        """The Dirichlet parameter of theta of documents, ``exp(intercept_ + x @ coef_.T)``.
+
+        Parameters
+        ----------
+        covariates : array-like, sparse matrix or data frame with n_documents rows
+            Those of the fit; x has their columns `covariate_names_`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            A prior for the functions of `sklda.metrics`, together with `topic_word_`. Its values are cut off at 1e-12
+            and 1e12.
+
+        Raises
+        ------
+        ValueError
+            If covariates are not of the kind of the fit, or a category has a new level.
+        """
+        check_is_fitted(self)
+        if self._design_ is None:
+            raise ValueError("the fit had no covariates: do not give any, or fit with covariates.")
+        return prior_of(self._design_.matrix(covariates, n_rows(covariates)), self.intercept_, self.coef_)
+
+    def _prior_of_training(self):
+        return prior_of(self._columns_, self.intercept_, self.coef_)
+
     def _known_groups(self):
         return self._columns_
-
-
-def _standardise(columns, design):
-    """Means and standard deviations of columns, and the standardised columns."""
-    if not columns.shape[1]:
-        return np.zeros(0), np.zeros(0), columns
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        mean, std = columns.mean(axis=0), columns.std(axis=0)
-        # Of a constant the standard deviation is zero but for rounding.
-        constant = np.ptp(columns, axis=0) == 0
-    # Squares of the values and of their coefficients are summed.
-    bad = (np.abs(columns).max(axis=0) > _LARGEST_VALUE) | (~constant & ~(std >= 1 / _LARGEST_VALUE))
-    if bad.any():
-        raise ValueError(
-            f"the term {design.terms[int(np.argmax(bad))]!r} has values too large or too small: change its unit. No "
-            f"value must exceed {_LARGEST_VALUE:g}, nor their standard deviation be below {1 / _LARGEST_VALUE:g}."
-        )
-    standardised = np.where(constant, 0.0, (columns - mean) / np.where(constant, 1.0, std))
-    return mean, np.where(constant, 0.0, std), standardised
 
 
 def _attributes(estimator, mean, std, chains, results=None):

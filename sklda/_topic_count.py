@@ -58,13 +58,15 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
     5. Draws within errors and bounds are draws of p(T | w). Further runs are made at the T where they would reduce its
        variance most. They are twice as long as the last ones at T if these vary by more than 2 nats squared, and by
        more than chains at all T do.
-    6. This ends when each p(T | w) is known to 0.05, or a mean of T above ten to 20 %, and the T beside the best one
-       and beside the ends of the interval have runs. It also ends when `max_sweeps` is spent.
+    6. This ends when each p(T | w) is known to 0.05, and the T beside the best one and beside the ends of the interval
+       have runs. If only a mean of T above ten is known to 20 %, and its error is more than two topics, the bounds
+       at T without runs suffice. It also ends when `max_sweeps` is spent.
 
     The topics are those of chains at the most likely T.
 
-    Ctrl-C and callbacks end a fit early: the results are then those of the estimates so far, with a ConvergenceWarning.
-    If there are none yet, KeyboardInterrupt is raised and nothing is fitted.
+    Ctrl-C, callbacks and too little memory for more topics end a fit early: the results are then those of the estimates
+    so far, with a ConvergenceWarning. If there are none yet, KeyboardInterrupt or MemoryError is raised and nothing is
+    fitted.
 
     Parameters
     ----------

@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sklda._inference.arguments import check_int
 from sklda._inference.types import Values
 
 
 class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
     """Estimators whose topics can have names, in `topic_names_`. Like all fitted attributes, `fit` deletes them."""
 
-    def set_topic_names(self, names: Values | None) -> Self:
+    def set_topic_names(self, names: Values | dict[int, str] | None) -> Self:
         """Give the topics names.
 
         All tables, plots and pages of `sklda.inspection` show them, and they are the names of the columns of
@@ -22,8 +23,9 @@ class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
 
         Parameters
         ----------
-        names : sequence of n_components str, or None
-            Distinct, not empty, in the order of the topics. `sklda.inspection.name_topics` suggests some. None: no
+        names : sequence of n_components str, dict of {int: str}, or None
+            Distinct, not empty, in the order of the topics. `sklda.inspection.name_topics` suggests some. A dict has
+            names of some topics by their numbers: the others keep theirs, those of `get_feature_names_out`. None: no
             names.
 
         Returns
@@ -35,14 +37,23 @@ class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If there is not one name for each topic, or a name is empty or occurs twice.
+            If there is not one name for each topic, there is no topic of a number, or a name is empty or occurs twice.
         TypeError
-            If the names are not a sequence of str.
+            If the names are not str, or not in a sequence or a dict.
+
+        Examples
+        --------
+        >>> from sklda import GibbsLDA
+        >>> lda = GibbsLDA(3, max_iter=10, random_state=0).fit([[2, 1, 0, 0], [0, 0, 1, 2]])
+        >>> lda.set_topic_names({1: "fruit"}).get_feature_names_out().tolist()
+        ['gibbslda0', 'fruit', 'gibbslda2']
         """
         check_is_fitted(self)
         if names is None:
             self.__dict__.pop("topic_names_", None)
         else:
+            if isinstance(names, dict):
+                names = _replaced(self.get_feature_names_out().tolist(), names)
             self.topic_names_ = np.array(checked(names, self._n_features_out, "names"), dtype=object)
         return self
 
@@ -80,6 +91,15 @@ def topic_names(model, n_topics, given=None):
         return checked(given, n_topics, "topic_names")
     known = getattr(model, "topic_names_", None)
     return None if known is None else checked(known, n_topics, "topic_names_")
+
+
+def _replaced(names, new):
+    """The names with those of a dict by number."""
+    for k, name in new.items():
+        if check_int(k, "a topic in names", 0) >= len(names):
+            raise ValueError(f"names has topic {k}; topics have the numbers 0 to {len(names) - 1}.")
+        names[int(k)] = name
+    return names
 
 
 def checked(names, n_topics, what):

@@ -158,7 +158,7 @@ POISONED = """
                 for kernel in (_grouped.sweep, _partially_collapsed.dense):
                     topics = rng.integers(0, K, N).astype(i32)
                     for first in range(3):
-                        kernel(words, offsets, first, 1, word_topic, alpha, topics, *tables())
+                        kernel(words, offsets, first, 1, word_topic, alpha, np.zeros(6, i32), topics, *tables())
                         check(topics)
                 sums = np.empty((5, -(-K // 32)))
                 _dirichlet.scale_words(0, 5, np.ones(K, f32), alpha[0], word_topic, sums)

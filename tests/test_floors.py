@@ -1,21 +1,28 @@
-"""Imports go down only: estimators, inference, kernels."""
+"""Imports go down only, and no module imports itself by way of others; imports inside functions count, too."""
 
 import ast
 import importlib.util
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.sparse.csgraph import connected_components
 
 # The sources: an installed package has no .pyx files.
 ROOT = Path(__file__).parents[1] / "sklda"
-GROUND, MIDDLE, DATASETS, TOP = "sklda._kernels", "sklda._inference", "sklda.datasets", "sklda"
-# The modules that a module may import from, by its floor.
+GROUND, MIDDLE, TOP = "sklda._kernels", "sklda._inference", "sklda"
+DATASETS, METRICS, INSPECTION, ESTIMATORS = "sklda.datasets", "sklda.metrics", "sklda.inspection", "estimators"
+# The modules that a module may import from, by its floor. The package itself imports from all.
 ALLOWED = {
     GROUND: {GROUND},
     MIDDLE: {MIDDLE, GROUND},
     DATASETS: {DATASETS, MIDDLE},
-    TOP: {TOP, DATASETS, MIDDLE, GROUND},
+    METRICS: {METRICS, MIDDLE},
+    ESTIMATORS: {ESTIMATORS, METRICS, MIDDLE},
+    INSPECTION: {INSPECTION, ESTIMATORS, METRICS, MIDDLE},
+    # A kernel tells the package whether it is compiled.
+    TOP: {INSPECTION, ESTIMATORS, METRICS, DATASETS, MIDDLE, GROUND},
 }
 # The rooms of the middle floor; a room imports from itself, from those before it, and from what all rooms share.
 ROOMS = (
@@ -36,7 +43,9 @@ CIMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import\b|c?import[ \t
 
 def floor(module):
     """The floor that a module of the package is on."""
-    return next(each for each in (GROUND, MIDDLE, DATASETS, TOP) if f"{module}.".startswith(f"{each}."))
+    if module == TOP:
+        return TOP
+    return next((each for each in ALLOWED if each != TOP and f"{module}.".startswith(f"{each}.")), ESTIMATORS)
 
 
 def room(module):
@@ -104,14 +113,46 @@ def package(module, path):
     return module if path.name == "__init__.py" else module.rpartition(".")[0]
 
 
+def imports_of(module, path):
+    source = path.read_text(encoding="utf-8")
+    return list(python_imports(source, package(module, path)) if path.suffix == ".py" else cython_imports(source))
+
+
+def loaded(module, name):
+    """What an import loads: a module, and the packages around it but for those that the importing module is in."""
+    parts = name.split(".")
+    around = {".".join(parts[:n]) for n in range(1, len(parts))}
+    return {name} | {each for each in around if not f"{module}.".startswith(f"{each}.")}
+
+
+def circles(graph):
+    """The groups of modules that import each other, from the modules that each module loads."""
+    names = sorted(graph)
+    arrows = np.array([[other in graph[name] for other in names] for name in names])
+    of_group = connected_components(arrows, connection="strong")[1]
+    groups = [[name for name, each in zip(names, of_group, strict=True) if each == group] for group in set(of_group)]
+    return [group for group in groups if len(group) > 1]
+
+
 @pytest.mark.parametrize(("module", "path"), [pytest.param(*each, id=str(each[1].name)) for each in modules()])
 def test_imports_go_down(module, path):
-    source = path.read_text(encoding="utf-8")
-    if path.suffix == ".py":
-        found = violations(module, list(python_imports(source, package(module, path))))
-    else:
-        found = kernel_violations(module, list(cython_imports(source)))
-    assert not list(found)
+    check = violations if path.suffix == ".py" else kernel_violations
+    assert not list(check(module, imports_of(module, path)))
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    graph = {}
+    for module, path in modules():
+        reached = (loaded(module, name) for name in imports_of(module, path) if name.split(".")[0] == TOP)
+        graph.setdefault(module, set()).update(*reached)
+    assert not circles(graph)
+
+
+def test_a_circle_is_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "d"}}) == [["b", "c"]]
+    assert loaded("sklda.metrics._models", "sklda.inspection._view") == {"sklda.inspection", "sklda.inspection._view"}
+    assert loaded("sklda.metrics._models", "sklda.metrics._held_out") == {"sklda.metrics._held_out"}
+    assert loaded("sklda.metrics._models", "sklda.metrics") == {"sklda.metrics"}
 
 
 def test_every_floor_is_looked_at():
@@ -139,6 +180,12 @@ def test_every_floor_is_looked_at():
         ("sklda._inference.sampling.collapsed", "def run():\n    from sklda import _callbacks"),
         ("sklda.datasets._synthetic", "from sklda._gibbs import GibbsLDA"),
         ("sklda.datasets._synthetic", "from .. import _base"),
+        ("sklda._base", "def to_arviz(self):\n    from sklda.inspection import to_arviz"),
+        ("sklda._base", "if TYPE_CHECKING:\n    from sklda.inspection._view import View"),
+        ("sklda._base", "from sklda import GibbsLDA"),
+        ("sklda._base", "from sklda.datasets import make_lda_corpus"),
+        ("sklda.metrics._topic_counts", "from sklda._base import BaseLDA"),
+        ("sklda.metrics._topic_counts", "def rows():\n    from ..inspection._tables import topic_table"),
         ("sklda._inference.sampling.collapsed", "from sklda._inference.evidence import annealing"),
         ("sklda._inference.hyperparameters.maximum", "import sklda._inference.compound.chain"),
         ("sklda._inference.corpus", "from sklda._inference.sampling.collapsed import GibbsChain"),
@@ -174,6 +221,8 @@ def test_a_kernel_import_that_goes_up_is_found(source):
     [
         ("sklda", "from sklda import datasets\nfrom sklda._gibbs import GibbsLDA"),
         ("sklda._gibbs", "from sklda._inference import random\nfrom sklda._base import BaseLDA"),
+        ("sklda._consensus", "from sklda.metrics._models import topic_proportions"),
+        ("sklda.inspection._effects", "from sklda._base import BaseLDA\nfrom sklda.metrics._models import unwrap"),
         (
             "sklda._inference.sampling.collapsed",
             "from sklda._kernels import LANES, _collapsed\nfrom sklda._inference import random",

@@ -87,7 +87,10 @@ MUTATIONS = {
         "test_ratios_are_unbiased": ITSELF,
         "test_curves_are_unbiased_at_every_snapshot": ITSELF,
     },
-    "inspection/test_correlation.py": {"test_correlations_of_a_dirichlet_are_neutral": ITSELF},
+    "inspection/test_correlation.py": {
+        "test_correlations_of_a_dirichlet_are_neutral": ITSELF,
+        "test_the_pull_of_the_prior_is_undone": ITSELF,
+    },
     "hyperparameters/test_expectation_maximisation.py": {
         "test_gibbs_em_takes_the_exact_m_step": "test_draws_at_another_prior_are_found",
         "test_the_bound_lies_below_the_evidence_and_rises": "test_a_bound_without_a_divergence_is_found",

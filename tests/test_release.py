@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,13 @@ def test_a_wheel_that_is_too_large_is_found(tmp_path):
     (tmp_path / f"sklda-{VERSION}.tar.gz").write_bytes(b"")
     (tmp_path / f"sklda-{VERSION}-x.whl").write_bytes(bytes(release_check.MOST + 1))
     assert [each.split()[1:3] for each in release_check.of_the_archives(VERSION, tmp_path)] == [["has", "5000001"]]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is needed")
+def test_a_first_demo_says_what_it_does_and_how_long_it_takes(tmp_path):
+    run = ["make", "--dry-run", "--no-print-directory", "demo", f"VENV={tmp_path / 'none'}"]
+    lines = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    for work in ("-m venv", "pip wheel", "[plot]", "examples/demo.py"):
+        at = next(i for i, line in enumerate(lines) if work in line and not line.startswith("echo"))
+        said = [line for line in lines[max(at - 2, 0) : at] if line.startswith("echo")]
+        assert said and re.search(r"seconds|minute", said[-1]), work

@@ -65,6 +65,22 @@ def test_names_are_an_attribute_of_the_fit(lda):
         lda.topic_names_  # noqa: B018
 
 
+def test_a_dict_names_some_topics(lda):
+    assert lda.set_topic_names({1: "words"}).topic_names_.tolist() == ["sport", "words", "états"]
+    lda.set_topic_names(None).set_topic_names({np.int64(0): "first"})
+    assert lda.topic_names_.tolist() == ["first", "gibbslda1", "gibbslda2"] == lda.get_feature_names_out().tolist()
+    for names, error, message in [
+        ({3: "x"}, ValueError, "names has topic 3; topics have the numbers 0 to 2"),
+        ({-1: "x"}, ValueError, "a topic in names must be at least 0, got -1"),
+        ({"first": "x"}, TypeError, "a topic in names must be an int, got 'first'"),
+        ({0: 1}, TypeError, r"names\[0\] is 1: a name of a topic is a str"),
+        ({1: "first"}, ValueError, r"names\[0\] and names\[1\] are both 'first'"),
+    ]:
+        with pytest.raises(error, match=message):
+            lda.set_topic_names(names)
+        assert lda.topic_names_.tolist() == ["first", "gibbslda1", "gibbslda2"]
+
+
 def test_skops_keeps_names(lda):
     skops = pytest.importorskip("skops.io")
     data = skops.dumps(lda)

@@ -1,5 +1,6 @@
 """Validation of document-term matrices, and their conversion to CSR."""
 
+import mmap
 from functools import partial
 
 import numpy as np
@@ -71,12 +72,22 @@ def check_matrix(X, validate=check_array, **options):
     Raises
     ------
     ValueError
-        If X is not a matrix of numbers, has too many features, is a malformed sparse matrix, or has masked entries.
+        If X is not a matrix of numbers, has too many features, is a malformed sparse matrix, has masked entries, or is
+        on disk in a file that was cut off.
+    TypeError
+        If X is an object that contains a matrix, such as an AnnData.
     """
+    # A data frame can have columns of these names.
+    if all(hasattr(X, name) for name in ("X", "obs", "var")) and not hasattr(X, "columns"):
+        raise TypeError(
+            f"X is an object of type {type(X).__name__}, no matrix of counts: give the matrix in it, as in adata.X; "
+            "or adata.layers['counts'] if adata.X has other values."
+        )
     shape = getattr(X, "shape", ())
     if len(shape) == 2 and shape[1] > LARGEST_COUNT:
         raise ValueError(f"X has {shape[1]} features, more than {LARGEST_COUNT}: word ids are 32-bit numbers.")
     check_no_mask(X, "X")
+    check_on_disk(X)
     try:
         if sp.issparse(X):
             X = read_sparse(X, "X")
@@ -119,6 +130,7 @@ def read_sparse(X, name):
     ValueError
         If X has not two dimensions, or its arrays do not belong together.
     """
+    check_on_disk(X, name)
     if X.ndim != 2:
         raise ValueError(f"{name} must have two dimensions, got a {type(X).__name__} of shape {X.shape}.")
     try:
@@ -133,14 +145,43 @@ def read_sparse(X, name):
 def row_blocks(X, n_entries):
     """Blocks of rows of a CSR matrix with about `n_entries` entries, and the number of their first row.
 
-    A block is a copy, so that an X on disk is never in memory as a whole.
+    A block is a copy, so that an X on disk is never in memory as a whole. A ValueError if a file of X was cut off.
     """
+    check_on_disk(X)
     step = max(int(n_entries * X.shape[0] / max(X.nnz, 1)), 1)
     for first in range(0, X.shape[0], step):
+        check_on_disk(X)
         bounds = np.asarray(X.indptr[first : first + step + 1])
         own = slice(int(bounds[0]), int(bounds[-1]))
         parts = np.array(X.data[own]), np.array(X.indices[own]), bounds - bounds[0]
         yield first, type(X)(parts, shape=(len(bounds) - 1, X.shape[1]))
+
+
+def check_on_disk(X, name="X"):
+    """A ValueError if a file that an array, or a sparse matrix, has mapped is shorter now: reading it would end Python.
+
+    Parameters
+    ----------
+    X : object
+    name : str
+        For error messages.
+    """
+    for array in vars(X).values() if sp.issparse(X) else [X]:
+        path = None
+        while isinstance(array, np.ndarray):
+            path = getattr(array, "filename", path)
+            array = array.base
+        if isinstance(array, mmap.mmap):
+            try:
+                n_left, n_needed = array.size(), len(array)
+            except (OSError, ValueError):
+                # It has no file.
+                continue
+            if n_left < n_needed:
+                raise ValueError(
+                    f"{name} is on disk, and its file {path} was cut off after it was opened: {n_needed} bytes are "
+                    f"needed, and {n_left} are left. Write it again."
+                )
 
 
 def _readable(X):

@@ -1,6 +1,6 @@
 """The two Dirichlet priors: their validation, and the arrays in which the kernels take them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,8 @@ SMALLEST, LARGEST = 1e-12, 1e12
 _MOST_TOPICS = 2**31 - 1 - LANES
 # Bytes of every topic in a chain: alpha, the sum of eta and m_k, 8 each, and two vectors in both precisions.
 _TOPIC_BYTES = 48
+# Entries of alpha, in double precision, of the documents to which `add_doc` adds it at a time: 8 MB.
+_BLOCK_ENTRIES = 2**20
 
 
 def check_prior(prior, name, shapes):
@@ -87,8 +89,8 @@ class Priors(Aligned):
 
     Attributes
     ----------
-    doc : ndarray of shape (1 or n_documents, n_components)
-        alpha.
+    doc : ndarray of shape (n_rows, n_components)
+        The distinct rows of alpha.
     word : ndarray of shape (n_features,) or (0,)
         eta if all topics share it; otherwise empty.
     topic : ndarray of shape (n_features, width) or (0, width), float32
@@ -96,12 +98,25 @@ class Priors(Aligned):
         precision; otherwise empty.
     totals : ndarray of shape (n_components,)
         Sum of eta over words.
+    row_of : ndarray of shape (n_documents,) or (0,), int32
+        The row of alpha of each document. Empty: all documents share the only row.
     """
 
     doc: np.ndarray
     word: np.ndarray
     topic: np.ndarray
     totals: np.ndarray
+    row_of: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
+
+    def __setstate__(self, state):
+        # Earlier states have no `row_of`: all documents share alpha.
+        super().__setstate__({"row_of": np.empty(0, np.int32)} | state)
+
+    def __post_init__(self):
+        # The kernels do not check the rows that they read.
+        last = int(self.row_of.max(initial=0))
+        if self.row_of.min(initial=0) < 0 or last >= len(self.doc) or (len(self.doc) > 1 and not len(self.row_of)):
+            raise ValueError(f"row_of goes to {last} in {len(self.row_of)} documents; alpha has {len(self.doc)} rows.")
 
     @classmethod
     def make(cls, doc_topic_prior, topic_word_prior, n_components, n_features, n_documents=None):
@@ -136,20 +151,38 @@ class Priors(Aligned):
         doc = np.ascontiguousarray(
             np.broadcast_to(alpha, (*np.shape(alpha)[:-1], n_components)).reshape(-1, n_components)
         )
+        row_of = np.arange(len(doc) if np.ndim(alpha) == 2 else 0, dtype=np.int32)
         if eta.ndim < 2:
             word = np.ascontiguousarray(np.broadcast_to(eta, n_features))
-            return cls(doc, word, np.empty((0, width), np.float32), np.full(n_components, word.sum()))
+            return cls(doc, word, np.empty((0, width), np.float32), np.full(n_components, word.sum()), row_of)
         topic = np.zeros((n_features, width), np.float32)
         topic[:, :n_components] = eta.T
-        return cls(doc, np.empty(0), topic, topic[:, :n_components].sum(axis=0, dtype=np.float64))
+        return cls(doc, np.empty(0), topic, topic[:, :n_components].sum(axis=0, dtype=np.float64), row_of)
 
     @property
     def n_components(self):
         return len(self.totals)
 
+    @property
+    def shared(self):
+        """Whether no document has a row of its own: all share alpha, or there is one document."""
+        return len(self.row_of) < 2
+
+    def doc_of(self, documents=slice(None)):
+        """alpha of some documents, (1 or n_documents, n_components): the only row if all documents share it."""
+        return self.doc[self.row_of[documents]] if len(self.row_of) else self.doc
+
+    def add_doc(self, counts):
+        """Add alpha to the topic counts of all documents, in place and in blocks, and return them."""
+        step = max(_BLOCK_ENTRIES // self.n_components, 1)
+        for first in range(0, len(counts), step):
+            counts[first : first + step] += self.doc_of(slice(first, first + step))
+        return counts
+
     def equal(self, other):
         """Whether both have the same alpha and eta."""
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ("doc", "word", "topic"))
+        names = "doc", "row_of", "word", "topic"
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     @property
     def shape(self):
@@ -170,15 +203,16 @@ class Priors(Aligned):
         """These priors for another number of topics. The topics must be exchangeable."""
         doc = np.repeat(self.doc[:, :1], n_components, axis=1)
         topic = np.empty((0, padded(n_components)), np.float32)
-        return Priors(doc, self.word, topic, np.full(n_components, self.totals[0]))
+        return Priors(doc, self.word, topic, np.full(n_components, self.totals[0]), self.row_of)
 
     def scaled(self, doc_factor, word_factor):
         """alpha times `doc_factor` and eta times `word_factor`."""
-        return Priors(
-            self.doc * doc_factor,
-            self.word * word_factor,
-            self.topic * np.float32(word_factor),
-            self.totals * word_factor,
+        return replace(
+            self,
+            doc=self.doc * doc_factor,
+            word=self.word * word_factor,
+            topic=self.topic * np.float32(word_factor),
+            totals=self.totals * word_factor,
         )
 
     def topic_word(self):

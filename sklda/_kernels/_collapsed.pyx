@@ -23,7 +23,8 @@ def sweep(
     const int32_t[::1] words,              # IN (N,): word ids, document by document
     const int64_t[::1] offsets,            # IN (D + 1,): document d is words[offsets[d]:offsets[d + 1]]
     const int64_t[::1] order,              # IN: the documents to sweep, in this order
-    const double[:, ::1] doc_prior,        # IN (1 or D, K): alpha
+    const double[:, ::1] doc_prior,        # IN (R, K): the distinct rows of alpha
+    const int32_t[::1] row_of,             # IN (D,): the row of each document; empty if all have the first
     const double[::1] word_prior,          # IN (V,): eta when topics share it; empty otherwise
     const float[:, ::1] topic_prior,       # IN (V, P): eta when each topic has its own; empty otherwise
     const double[::1] prior_totals,        # IN (K,): sum of eta over words
@@ -44,7 +45,7 @@ def sweep(
     """Sweep the documents; return the new number of counts in `larger`."""
     cdef:
         int64_t d, j, k
-        bint prior_per_doc = doc_prior.shape[0] > 1
+        bint several = row_of.shape[0] > 0
         Dense dense
         Histogram h
 
@@ -63,7 +64,7 @@ def sweep(
         h.n_larger = n_larger
         for j in range(order.shape[0]):
             d = order[j]
-            sweep_document(&dense, &doc_prior[d if prior_per_doc else 0, 0], words, offsets, d, topics)
+            sweep_document(&dense, &doc_prior[row_of[d] if several else 0, 0], words, offsets, d, topics)
             if offsets[d] < offsets[d + 1]:
                 add_document(&h, dense.counts, dense.K, &topics[offsets[d]], offsets[d + 1] - offsets[d])
         store_totals(&dense, topic_totals)

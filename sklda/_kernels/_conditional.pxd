@@ -12,8 +12,8 @@ cdef struct Conditional:
     int64_t K
     int64_t P
     const int32_t* rows             # m_kv, rows of P
-    const double* doc_prior         # alpha, K numbers for each document or for all
-    bint prior_per_doc
+    const double* doc_prior         # the distinct rows of alpha, K numbers each
+    const int32_t* row_of           # the row of each document (D,); NULL if all have the first
     const double* alpha             # of the document (K,)
     const double* word_prior        # eta (V,) when topics share it, else not used
     const float* topic_prior        # eta, rows of P, when each topic has its own, else NULL
@@ -24,14 +24,14 @@ cdef struct Conditional:
 
 
 cdef inline void open_corpus(
-    Conditional* c, const double[:, ::1] doc_prior, const double[::1] word_prior, const float[:, ::1] topic_prior,
-    const double[::1] prior_totals, const int32_t* rows, int64_t P, const int64_t* topic_totals, int32_t[::1] counts,
-    double* inverse, double* weights,
+    Conditional* c, const double[:, ::1] doc_prior, const int32_t[::1] row_of, const double[::1] word_prior,
+    const float[:, ::1] topic_prior, const double[::1] prior_totals, const int32_t* rows, int64_t P,
+    const int64_t* topic_totals, int32_t[::1] counts, double* inverse, double* weights,
 ) noexcept nogil:
     """Set the priors, the counts of the corpus and the scratch."""
     cdef int64_t k
     c.K, c.P, c.rows = prior_totals.shape[0], P, rows
-    c.doc_prior, c.prior_per_doc = &doc_prior[0, 0], doc_prior.shape[0] > 1
+    c.doc_prior, c.row_of = &doc_prior[0, 0], &row_of[0] if row_of.shape[0] > 0 else NULL
     c.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     c.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
     c.prior_totals = &prior_totals[0]
@@ -50,7 +50,7 @@ cdef inline void open_document(
 ) noexcept nogil:
     """Set the prior of document d and count its topics."""
     cdef int64_t i
-    c.alpha = c.doc_prior + (d * c.K if c.prior_per_doc else 0)
+    c.alpha = c.doc_prior + (c.row_of[d] * c.K if c.row_of != NULL else 0)
     memset(c.counts, 0, c.K * sizeof(int32_t))
     for i in range(offsets[d], offsets[d + 1]):
         c.counts[topics[i]] += 1

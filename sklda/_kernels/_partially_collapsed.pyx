@@ -20,7 +20,8 @@ def dense(
     int64_t first,                       # IN: index in the corpus of the first of these documents
     uint64_t key,                        # IN: seed; the stream of a document depends on it and on the document's index
     const float[:, ::1] word_topic,      # IN (V, P): phi by word, up to one common factor, zero in the padding
-    const double[:, ::1] doc_prior,      # IN (1 or D, K): alpha
+    const double[:, ::1] doc_prior,      # IN (R, K): the distinct rows of alpha
+    const int32_t[::1] row_of,           # IN (D,): the row of each document; empty if all have the first
     int32_t[::1] topics,                 # IN/OUT (N,): z
     float[::1] scratch_float,            # SCRATCH (P,)
     int32_t[::1] scratch_counts,         # SCRATCH (P,)
@@ -39,7 +40,7 @@ def dense(
             if offsets[d + 1] == offsets[d]:
                 continue
             doc.n, doc.state = offsets[d + 1] - offsets[d], state
-            doc.prior = &doc_prior[d if doc_prior.shape[0] > 1 else 0, 0]
+            doc.prior = &doc_prior[row_of[d] if row_of.shape[0] > 0 else 0, 0]
             doc.rows, doc.topics = &words[offsets[d]], &topics[offsets[d]]
             seed_state(mix64(key ^ mix64(<uint64_t>(first + d))), state)
             count(&doc)

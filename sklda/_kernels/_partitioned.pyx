@@ -32,8 +32,8 @@ cdef struct Tokens:
     const int64_t* cuts         # (D, W + 1)
     int64_t W
     int64_t turn
-    const double* alpha         # (1 or D, K)
-    int64_t alpha_step          # from the alpha of a document to that of the next one
+    const double* alpha         # rows of K
+    const int32_t* row_of       # the row of each document; NULL if all have the first
     int32_t* topics             # (N,)
     int32_t* kept               # topics before the step (W, longest)
     int64_t longest             # most tokens of a step
@@ -44,7 +44,8 @@ def run(
     const int64_t[:, ::1] cuts,            # IN (D, W + 1): first token of each part of the vocabulary, and the end
     const int64_t[:, ::1] edges,           # IN (W, S + 1): first document of each worker's steps, and the end
     int64_t turn,                          # IN: worker i draws part (i + turn) % W of the vocabulary
-    const double[:, ::1] doc_prior,        # IN (1 or D, K): alpha
+    const double[:, ::1] doc_prior,        # IN (R, K): the distinct rows of alpha
+    const int32_t[::1] row_of,             # IN (D,): the row of each document; empty if all have the first
     const double[::1] word_prior,          # IN (V,): eta when topics share it; empty otherwise
     const float[:, ::1] topic_prior,       # IN (V, P): eta when each topic has its own; empty otherwise
     const double[::1] prior_totals,        # IN (K,): sum of eta over words
@@ -88,7 +89,7 @@ def run(
     dense.totals, dense.running = steps.seen, &own_doubles[4 * P]
     dense.scale, dense.inverse, dense.counts = &own_floats[0], &own_floats[P], &own_counts[0]
     tokens.words, tokens.N, tokens.cuts, tokens.W, tokens.turn = &words[0], words.shape[0], &cuts[0, 0], steps.W, turn
-    tokens.alpha, tokens.alpha_step = &doc_prior[0, 0], K if doc_prior.shape[0] > 1 else 0
+    tokens.alpha, tokens.row_of = &doc_prior[0, 0], &row_of[0] if row_of.shape[0] > 0 else NULL
     tokens.topics, tokens.kept, tokens.longest = &topics[0], &shared_kept[0, 0], shared_kept.shape[1]
     with nogil:
         n_accepted = run_turn(&steps, &tokens, count_step, sweep_step, undo_step, topic_totals, key)
@@ -117,7 +118,7 @@ cdef void sweep_step(void* given, int64_t worker, int64_t first, int64_t last) n
     """Draw each token of a step once. `kept` gets the topics before the step."""
     cdef:
         Tokens* tokens = <Tokens*>given
-        int64_t d, n, step = 1 if uniform(tokens.dense.state) < 0.5 else -1, next
+        int64_t d, n, row, step = 1 if uniform(tokens.dense.state) < 0.5 else -1, next
         int32_t* kept = tokens.kept + worker * tokens.longest
         const int64_t* cuts
         const int64_t* part
@@ -134,8 +135,9 @@ cdef void sweep_step(void* given, int64_t worker, int64_t first, int64_t last) n
         if n > 0:
             # The last document of a step has no next one: its own first token is as good.
             next = part_of(tokens, worker, d + step if first <= d + step < last else d)[0 if step > 0 else 1]
+            row = tokens.row_of[d] if tokens.row_of != NULL else 0
             open_document(
-                &tokens.dense, tokens.alpha + d * tokens.alpha_step, tokens.topics + cuts[0], cuts[tokens.W] - cuts[0]
+                &tokens.dense, tokens.alpha + row * tokens.dense.K, tokens.topics + cuts[0], cuts[tokens.W] - cuts[0]
             )
             draw_tokens(
                 &tokens.dense, tokens.words, tokens.N, part[0] if step > 0 else part[1] - 1, n, step,

@@ -55,7 +55,8 @@ def expected_counts(
     const int32_t[::1] topics,                  # IN (n,)
     const int64_t[::1] all_offsets,             # IN (D + 1,): of the documents with all of their words
     const int32_t[::1] all_topics,              # IN (N,)
-    const double[:, ::1] doc_prior,             # IN (1 or D, K): alpha
+    const double[:, ::1] doc_prior,             # IN (R, K): the distinct rows of alpha
+    const int32_t[::1] row_of,                  # IN (D,): the row of each document; empty if all have the first
     const double[::1] word_prior,               # IN (V,): eta when topics share it; empty otherwise
     const float[:, ::1] topic_prior,            # IN (V, P): eta when each topic has its own; empty otherwise
     const double[::1] prior_totals,             # IN (K,): sum of eta over words
@@ -70,7 +71,7 @@ def expected_counts(
     """Add the full conditionals of all tokens to the counts."""
     cdef:
         int64_t K = topic_totals.shape[0], d, i, j, n, v, row = 0
-        bint wide = wider_vectors(), prior_per_doc = doc_prior.shape[0] > 1
+        bint wide = wider_vectors(), several = row_of.shape[0] > 0
         int32_t t
         double eta, total, rest, less, share, change, kept
         double* doc = &scratch_double[0, 0]
@@ -85,7 +86,7 @@ def expected_counts(
             i = offsets[d]
             if i == offsets[d + 1]:
                 continue
-            row = d if prior_per_doc else 0
+            row = row_of[d] if several else 0
             for j in range(0, K, 16):
                 # Added to when the document ends.
                 PREFETCH(&doc_topic[d, j])

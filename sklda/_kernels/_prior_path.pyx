@@ -89,8 +89,10 @@ cdef inline void move_alpha(
 def sweeps(
     const int32_t[::1] words,              # IN (N,): word ids, document by document
     const int64_t[::1] offsets,            # IN (D + 1,)
-    const double[:, ::1] doc_base,         # IN (1 or D, K): alpha at position 0
-    const double[:, ::1] doc_slope,        # IN (1 or D, K): its slope
+    const double[:, ::1] doc_base,         # IN (R, K): the distinct rows of alpha at position 0
+    const int32_t[::1] base_row_of,        # IN (D,): the row of each document; empty if all have the first
+    const double[:, ::1] doc_slope,        # IN (S, K): the distinct rows of its slope
+    const int32_t[::1] slope_row_of,       # IN (D,): likewise
     const double[::1] word_base,           # IN (V,): eta at position 0 when topics share it; empty otherwise
     const float[:, ::1] topic_base,        # IN (V, P): eta at position 0 when each topic has its own; empty otherwise
     const double[::1] word_slope,          # IN (V,): its slope when topics share it; empty otherwise
@@ -115,8 +117,7 @@ def sweeps(
     """Sweep at each position but the last; return the log weight of the path. If `stop` is set, it is not valid."""
     cdef:
         int64_t D = offsets.shape[0] - 1, d, k, r
-        int64_t base_step = doc_base.shape[1] if doc_base.shape[0] > 1 else 0
-        int64_t slope_step = doc_slope.shape[1] if doc_slope.shape[0] > 1 else 0
+        int64_t base_row = 0, slope_row = 0
         double* alpha = &scratch_priors[2, 0]
         double* after = &scratch_priors[3, 0]
         Dense dense
@@ -147,9 +148,12 @@ def sweeps(
             for d in range(D):
                 if load(&stop[0]):
                     break
+                if base_row_of.shape[0] > 0:
+                    base_row = base_row_of[d]
+                if slope_row_of.shape[0] > 0:
+                    slope_row = slope_row_of[d]
                 for k in range(path.K):
-                    alpha[k] = (&doc_base[0, 0])[d * base_step + k]
-                    after[k] = (&doc_slope[0, 0])[d * slope_step + k]
+                    alpha[k], after[k] = doc_base[base_row, k], doc_slope[slope_row, k]
                     alpha[k], after[k] = alpha[k] + positions[r] * after[k], alpha[k] + positions[r + 1] * after[k]
                 sweep_document(&dense, alpha, words, offsets, d, topics)
                 if weigh and offsets[d + 1] > offsets[d]:

@@ -10,7 +10,8 @@ from sklda._kernels._document cimport rescale
 def log_transition(
     const int32_t[::1] words,                # IN (N,)
     const int64_t[::1] offsets,              # IN (D + 1,)
-    const double[:, ::1] doc_prior,          # IN (1 or D, K): alpha
+    const double[:, ::1] doc_prior,          # IN (R, K): the distinct rows of alpha
+    const int32_t[::1] row_of,               # IN (D,): the row of each document; empty if all have the first
     const double[::1] word_prior,            # IN (V,): eta when topics share it; empty otherwise
     const float[:, ::1] topic_prior,         # IN (V, P): eta when each topic has its own; empty otherwise
     const double[::1] prior_totals,          # IN (K,): sum of eta over words
@@ -34,8 +35,8 @@ def log_transition(
 
     with nogil:
         open_corpus(
-            &c, doc_prior, word_prior, topic_prior, prior_totals, &word_topic_counts[0, 0], word_topic_counts.shape[1],
-            &topic_totals[0], scratch_counts, &scratch_double[0, 0], &scratch_double[1, 0],
+            &c, doc_prior, row_of, word_prior, topic_prior, prior_totals, &word_topic_counts[0, 0],
+            word_topic_counts.shape[1], &topic_totals[0], scratch_counts, &scratch_double[0, 0], &scratch_double[1, 0],
         )
         for d in range(offsets.shape[0] - 1):
             if load(&stop[0]):

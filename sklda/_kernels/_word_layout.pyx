@@ -46,23 +46,24 @@ def restore(
 
 
 def fill_excess(
-    const double[:, ::1] added,      # IN (D, K): e_dk, not negative
+    const double[:, ::1] added,      # IN (R, K): distinct rows of e_dk, not negative
+    const int32_t[::1] row_of,       # IN (D,): the row of each document
     const int32_t[::1] begins,       # IN (D,)
     uint32_t[::1] entries,           # IN/OUT (E,): zeros; then the topics with e_dk > 0, with counts of zero
     float[::1] excess,               # IN/OUT (E,): zeros; then e_dk
     int32_t[::1] sizes,              # IN/OUT (D,): zeros where documents have lists; then their lengths
 ):
     """Begin each list with the topics for which the prior of the document is not the shared one."""
-    cdef int64_t d, k, at
+    cdef int64_t d, k, at, row
     with nogil:
-        for d in range(added.shape[0]):
-            at = <int64_t>begins[d] * LANES
+        for d in range(row_of.shape[0]):
+            at, row = <int64_t>begins[d] * LANES, row_of[d]
             for k in range(added.shape[1]):
                 if sizes[d] < 0:
-                    excess[at + k] = <float>added[d, k]
-                elif added[d, k] > 0:
+                    excess[at + k] = <float>added[row, k]
+                elif added[row, k] > 0:
                     entries[at + sizes[d]] = <uint32_t>k
-                    excess[at + sizes[d]] = <float>added[d, k]
+                    excess[at + sizes[d]] = <float>added[row, k]
                     sizes[d] += 1
 
 

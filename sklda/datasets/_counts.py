@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import reprlib
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from sklda._inference.arguments import check_int
 from sklda._inference.counts import LARGEST_COUNT, read_counts, row_blocks
 from sklda._inference.dask_arrays import blocks_of, is_dask
 from sklda._inference.types import Counts
@@ -64,9 +67,10 @@ def save_counts(
     Raises
     ------
     ValueError
-        If X is not a matrix of counts, if there is no document, or if the folder is not empty.
+        If X is not a matrix of counts, there is no document, there is not one name for each column, or the folder is
+        not empty. After an error or Ctrl-C, no file is left in the folder.
     TypeError
-        If X holds texts and there is no vectorizer.
+        If X holds texts and there is no vectorizer, or X is a single text or a table.
 
     Examples
     --------
@@ -82,20 +86,52 @@ def save_counts(
      [0 1 1]]
     """
     folder = Path(path)
+    if feature_names is None and hasattr(vectorizer, "get_feature_names_out"):
+        feature_names = vectorizer.get_feature_names_out()
+    names = _checked_names(feature_names)
+    parts = _parts(X, vectorizer, check_int(batch_size, "batch_size", 1))
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise ValueError(f"the folder {folder} is not empty: give another one, or delete its files.")
-    if feature_names is None and hasattr(vectorizer, "get_feature_names_out"):
-        feature_names = vectorizer.get_feature_names_out()
-    names = None if feature_names is None else [str(name) for name in np.asarray(feature_names)]
-    chunks, first, n_features, begin, said = [], 0, None, time.perf_counter(), time.perf_counter()
-    files = {name: open(folder / f"{name}.i4", "wb") for name in _TYPES}
     try:
-        for part in _parts(X, vectorizer, batch_size):
+        chunks, n_features = _write_all(folder, parts, names, verbose)
+        described = {"format": _FORMAT, "n_features": n_features, "feature_names": names, "chunks": chunks}
+        (folder / "counts.json.part").write_text(json.dumps(described), encoding="utf-8")
+        os.replace(folder / "counts.json.part", folder / "counts.json")
+    except BaseException:
+        # Also Ctrl-C: what is left could not be used, and the next call needs an empty folder.
+        for name in (*(f"{each}.i4" for each in _TYPES), "counts.json.part"):
+            (folder / name).unlink(missing_ok=True)
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _checked_names(feature_names):
+    """Names of the columns as a list of str, or None."""
+    if feature_names is None:
+        return None
+    found = np.asarray(feature_names)
+    if found.ndim != 1:
+        raise TypeError(f"feature_names must hold a name for every column, got {reprlib.repr(feature_names)}.")
+    return [str(name) for name in found]
+
+
+def _write_all(folder, parts, names, verbose):
+    """Write the arrays of all documents; the description of their chunks, and the number of columns."""
+    chunks, first, n_features, begin = [], 0, None, time.perf_counter()
+    said = begin
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(open(folder / f"{name}.i4", "wb")) for name in _TYPES}
+        for part in parts:
             counts = read_counts(part, first_row=first)
             if n_features is not None and counts.shape[1] != n_features:
                 raise ValueError(f"document {first} has {counts.shape[1]} columns, those before it {n_features}.")
             n_features = counts.shape[1]
+            if names is not None and len(names) != n_features:
+                raise ValueError(f"feature_names has {len(names)} names, and the documents have {n_features} columns.")
             chunks.append(_write(counts, files))
             first += counts.shape[0]
             if verbose and time.perf_counter() > said + 10:
@@ -104,34 +140,35 @@ def save_counts(
         for file in files.values():
             file.flush()
             os.fsync(file.fileno())
-    finally:
-        for file in files.values():
-            file.close()
     if not first:
         raise ValueError("there is no document to save.")
-    if names is not None and len(names) != n_features:
-        raise ValueError(f"feature_names has {len(names)} names, and the documents have {n_features} columns.")
-    described = {"format": _FORMAT, "n_features": n_features, "feature_names": names, "chunks": chunks}
-    (folder / "counts.json.part").write_text(json.dumps(described), encoding="utf-8")
-    os.replace(folder / "counts.json.part", folder / "counts.json")
+    return chunks, n_features
 
 
 def _parts(X, vectorizer, batch_size) -> Iterator[Any]:
     """Matrices of some documents each."""
     if vectorizer is not None:
-        texts = iter(X)
-        while batch := list(itertools.islice(texts, batch_size)):
-            yield vectorizer.transform(batch)
-    elif is_dask(X):
-        yield from (part for block in blocks_of(X) if (part := block.compute()).shape[0])
-    elif isinstance(X, (sp.csr_matrix, sp.csr_array)):
-        yield from (part for _, part in row_blocks(X, _CHUNK))
-    elif not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
+        # Iteration over these gives characters, names of columns, keys or rows.
+        if isinstance(X, (str, bytes, Mapping)) or getattr(X, "ndim", 1) != 1:
+            raise TypeError(
+                f"X is a {type(X).__name__}, and a vectorizer counts the words of texts: give a list of str."
+            )
+        return _batches(X, vectorizer, batch_size)
+    if is_dask(X):
+        return (part for block in blocks_of(X) if (part := block.compute()).shape[0])
+    if isinstance(X, (sp.csr_matrix, sp.csr_array)):
+        return (part for _, part in row_blocks(X, _CHUNK))
+    if not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
         raise TypeError(
             f"X is a {type(X).__name__}, and no matrix of counts: give a vectorizer that counts the words of texts."
         )
-    else:
-        yield X
+    return iter([X])
+
+
+def _batches(texts, vectorizer, batch_size):
+    texts = iter(texts)
+    while batch := list(itertools.islice(texts, batch_size)):
+        yield vectorizer.transform(batch)
 
 
 def _write(counts, files):
@@ -218,10 +255,15 @@ def _described(folder):
             chunks, n_features, names = described["chunks"], described["n_features"], described["feature_names"]
             numbers = [n_features, *(chunk[key] for chunk in chunks for key in ("n_documents", "n_entries"))]
             checks = [chunk["crc32"][name] for chunk in chunks for name in _TYPES]
-            sized = names is None or len(names) == n_features
-            if chunks and sized and all(type(n) is int and 0 <= n <= LARGEST_COUNT for n in numbers) and len(checks):
+            named = isinstance(names, list) and len(names) == n_features and all(type(each) is str for each in names)
+            if (
+                chunks
+                and (names is None or named)
+                and all(type(n) is int and 0 <= n <= LARGEST_COUNT for n in numbers)
+                and len(checks)
+            ):
                 return chunks, n_features, names
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         form = _FORMAT
     if form != _FORMAT:
         raise ValueError(f"the folder {folder} has format {form}; this version reads {_FORMAT}.")
@@ -262,6 +304,9 @@ def _chunk(folder, documents, entries, n_features):
     """The documents and the entries between two numbers, from the files of a folder."""
     parts = {}
     for name, (first, last) in (("lengths", documents), ("words", entries), ("counts", entries)):
-        parts[name] = np.fromfile(Path(folder) / f"{name}.i4", _TYPES[name], last - first, offset=4 * first)
+        path = Path(folder) / f"{name}.i4"
+        parts[name] = np.fromfile(path, _TYPES[name], last - first, offset=4 * first)
+        if len(parts[name]) < last - first:
+            raise ValueError(f"{path} was cut off after load_counts had opened it: write the folder again.")
     indptr = np.concatenate([[0], np.cumsum(parts["lengths"], dtype=np.int64)])
     return _matrix(parts["counts"], parts["words"], indptr, n_features)

@@ -12,6 +12,7 @@ from sklearn.utils import Bunch
 
 from sklda._inference import random
 from sklda._inference.arguments import check_int
+from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.types import Data, Model, Seed, Values
 from sklda.inspection._axes import MOST_NAMES, Display, heatmap_size, style_heatmap
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
@@ -22,7 +23,7 @@ def topic_correlation(
     model: Model,
     *,
     X: Data | None = None,
-    n_samples: int = 15,
+    n_samples: int | None = None,
     collections: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> Bunch:
@@ -34,8 +35,9 @@ def topic_correlation(
         See `top_words`.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. Those without words are left out. None: those of the fit, or the rows of ``doc_topic``.
-    n_samples : int, default=15
-        Draws from the posterior, for documents of the fit and models with ``sample_posterior``. They take
+    n_samples : int, default=None
+        Draws from the posterior for documents of the fit, at least 20. None: 400 for a model fitted by a chain, which
+        makes a further sweep for each of them; 20 for other models with ``sample_posterior``, whose draws take
         ``4 * n_samples * n_components * (n_documents + n_features)`` bytes.
     collections : sequence of n_documents labels, default=None
         For new documents and a model with collections.
@@ -45,9 +47,13 @@ def topic_correlation(
     Returns
     -------
     sklearn.utils.Bunch
-        - ``correlation`` (n_components, n_components): Pearson correlations; NaN for a topic whose proportion is the
-          same in all documents
-        - ``std`` (n_components, n_components): standard errors, 0 on the diagonal
+        - ``correlation`` (n_components, n_components): Pearson correlations, corrected for the prior; NaN for a topic
+          whose proportion is the same in all documents
+        - ``std`` (n_components, n_components): standard errors, at most 1; 0 on the diagonal
+        - ``uncorrected`` (n_components, n_components): posterior means, which the prior pulls towards its own
+          correlations
+        - ``information`` (n_components, n_components): the part of the correlation that words tell, from 0.05 to 1. The
+          rest is the prior's. NaN without a correction
         - ``neutral`` (n_components, n_components): the correlations of topics that do not depend on each other, see
           Notes
         - ``n_samples``: number of draws, 0 if there were none
@@ -63,22 +69,38 @@ def topic_correlation(
     has the correlations of a Dirichlet distribution with the same means m, whatever its concentration:
     ``-sqrt(m_k m_l / ((1 - m_k) (1 - m_l)))``. Topics above it occur together.
 
-    With draws, the correlations are means over draws of theta. Posterior means of theta vary less than theta, so their
-    correlations differ. The standard errors contain two kinds of uncertainty by Rubin's rules: with M draws, the
-    variance is ``mean(U) + (1 + 1 / M) B``. U is the variance over samples of documents, and B that between the draws.
-    U comes from the influence function of a correlation r of standardised x and y: the mean square of
-    ``x y - r (x^2 + y^2) / 2``, divided by the number of documents. It holds for variables that are not normal, too.
-    All draws come from the chain that was kept, so differences between modes are not contained. Those of
-    `ConsensusTopics` come from all fits.
+    **The prior.** Documents have Dirichlet priors, so posterior means are pulled towards the correlations r_0 of the
+    prior, most where words say least. Let U be the variance of a correlation over samples of documents whose theta
+    is known, and B its variance in the posterior. At the prior, B / U is the part of the information that is missing
+    (Louis 1982), and posterior means move only the part 1 - B / U of the way. So the estimate from the mean r is one
+    step of Newton's method, ``r_0 + (r - r_0) / (1 - B / U)``. Its variance is ``U / (1 - B / U)``, plus those of r and
+    of the information over parts of the chain. An uncertain information makes the step shorter and the error larger.
+    The step is exact near the prior, and approximate far from it: half of its length is an error, too. An alpha for
+    all documents counts as ``neutral``; if it was given with other means, the difference that they make is an error.
 
-    The errors were measured on 59 simulated corpora of 150 documents with 20 words and three topics. The correlations
-    of the prior were within two errors in 93% to 100% of the cases; without draws, in 85% to 97%.
+    Where ``information`` is below 0.3, words hardly tell two topics apart. The estimate then lies between the truth and
+    the prior, and only its error says how far.
 
-    Without draws, the correlations are those of the proportions themselves, and the standard errors are those over
-    samples of documents alone.
+    The fit has learnt its topics with the prior, too. With few words and many documents, it mixes the words of topics
+    that occur together until they have the correlation of the prior. No error contains this. :ref:`trust_errors` has
+    measurements.
+
+    The draws are those of the chain that was kept, which goes on at the priors of its last draw. So differences between
+    modes are not contained, and neither are errors of learnt priors. U comes from the influence function of a
+    correlation r of standardised x and y: the mean square of ``x y - r (x^2 + y^2) / 2``, divided by the number of
+    documents. It holds for variables that are not normal, too.
+
+    **Without a correction.** Variational models, `LabeledLDA`, merged topics and `ConsensusTopics` have no chain that
+    goes on. Their correlations are means over draws, and the errors follow Rubin's rules: ``mean(U) + (1 + 1 / M) B``
+    with M draws. Those of `ConsensusTopics` come from all fits. Without draws, as for arrays and new documents, the
+    correlations are those of the proportions, and the errors those over samples of documents alone. Neither contains
+    the pull of the prior.
 
     References
     ----------
+    Louis (1982). Finding the observed information matrix when using the EM algorithm. Journal of the Royal Statistical
+    Society B 44.
+
     Rubin (1987). Multiple imputation for nonresponse in surveys. Wiley. Chapter 3.
 
     Examples
@@ -91,31 +113,131 @@ def topic_correlation(
            [ 0.98,  1.  , -0.99],
            [-1.  , -0.99,  1.  ]])
     """
-    check_int(n_samples, "n_samples", 1)
     return _correlation(view_documents(model, X, collections=collections), n_samples, random_state)
 
 
+# Draws by default: of a chain that goes on, and of other models.
+_CHAIN_DRAWS, _DRAWS, _FEWEST_DRAWS = 400, 20, 20
+# Parts of a chain, for the jackknife. The variance over documents, which is slow, is that of each tenth draw.
+_BLOCKS, _VARIANCE_EVERY = 10, 10
+# The variance between draws is known no better than this: it depends on the corpus, too.
+_ERROR_OF_VARIANCE = 0.1
+_LEAST_INFORMATION = 0.05
+# The step from the mean to the estimate is linear. This part of it is an error, too.
+_ERROR_OF_STEP = 0.5
+
+
 def _correlation(found, n_samples, random_state):
-    used = slice(None) if found.counts is None else np.flatnonzero(found.lengths)
+    if n_samples is not None:
+        check_int(n_samples, "n_samples", _FEWEST_DRAWS)
+    seed = random.seed_sequence(random_state)
     of_fit = found.counts is None or found.is_training
-    of_fit = of_fit and getattr(found.model, "_has_posterior", True)
-    sample = getattr(found.model, "_sample_posterior", None) if of_fit else None
-    if sample is None:
-        thetas = [found.doc_topic]
+    # Merged topics have chains without traces. To sweep them would be to fit another model.
+    if of_fit and hasattr(found.model, "_chain_draws_") and hasattr(found.model, "log_joint_trace_"):
+        return _of_chain(found.model._continued_chain(random.child(seed, 0)), n_samples or _CHAIN_DRAWS, seed)
+    used = slice(None) if found.counts is None else np.flatnonzero(found.lengths)
+    sample = getattr(found.model, "_sample_posterior", None)
+    if not of_fit or sample is None or not getattr(found.model, "_has_posterior", True):
+        sample, thetas = None, [found.doc_topic]
     else:
-        thetas = sample(n_samples, random.seed_sequence(random_state))[0]
-    n_documents = len(thetas[0][used])
-    if n_documents < 3:
-        raise ValueError(f"a correlation needs at least three documents with words; there are {n_documents}.")
+        thetas = sample(n_samples or _DRAWS, seed)[0]
+    _check_documents(len(thetas[0][used]))
     values, variances = zip(*(_pearson(theta[used]) for theta in thetas), strict=True)
     variance_of_draws = np.var(values, axis=0, ddof=1) if len(values) > 1 else 0.0
     total = np.mean(variances, axis=0) + (1 + 1 / len(values)) * variance_of_draws
+    mean = np.mean(values, axis=0)
     return Bunch(
-        correlation=np.mean(values, axis=0),
+        correlation=mean,
         std=np.sqrt(total),
+        uncorrected=mean,
+        information=np.full(mean.shape, np.nan),
         neutral=_neutral(np.mean([theta[used].mean(axis=0, dtype=np.float64) for theta in thetas], axis=0)),
         n_samples=0 if sample is None else len(values),
     )
+
+
+def _check_documents(n_documents):
+    if n_documents < 3:
+        raise ValueError(f"a correlation needs at least three documents with words; there are {n_documents}.")
+
+
+def _of_chain(chain, n_samples, seed):
+    """Corrected correlations, from a draw of theta after each further sweep of a chain."""
+    used = np.flatnonzero(np.diff(chain.corpus.offsets))
+    _check_documents(len(used))
+    rng, K = np.random.default_rng(random.child(seed, 1)), chain.priors.n_components
+    sums, squares = np.zeros((2, _BLOCKS, K, K))
+    sizes, means, variances = np.zeros((_BLOCKS, 1, 1)), np.zeros(K), []
+    for i in range(n_samples):
+        chain.sweep()
+        theta = draw_doc_topic(chain, rng)[used]
+        block = i * _BLOCKS // n_samples
+        if i % _VARIANCE_EVERY == 0:
+            r, variance = _pearson(theta)
+            variances.append(variance)
+        else:
+            r = _standardised(theta)[1]
+        sums[block] += r
+        squares[block] += r**2
+        sizes[block] += 1
+        means += theta.mean(axis=0) / n_samples
+    neutral, priors = _neutral(means), chain.priors
+    # The means of a given alpha need not be those of the documents. One that differs between documents is learnt.
+    stated = _prior_correlation(priors.doc_of(used))
+    prior = neutral if priors.shared else stated
+    corrected = _corrected(sums, squares, sizes, np.mean(variances, axis=0), prior, stated)
+    return Bunch(**corrected, neutral=neutral, n_samples=n_samples)
+
+
+def _corrected(sums, squares, sizes, variance, prior, stated):
+    """The step from the correlations of the prior to the most likely ones, a dict.
+
+    Parameters
+    ----------
+    sums, squares : ndarray of shape (n_blocks, n_components, n_components)
+        Of correlations of the draws in each block, and of their squares.
+    sizes : ndarray of shape (n_blocks, 1, 1)
+        Number of draws in each block.
+    variance : ndarray of shape (n_components, n_components)
+        U, over samples of documents.
+    prior, stated : ndarray of shape (n_components, n_components)
+        Correlations of the prior with the means of the documents, and with its own.
+    """
+    # If a correlation is the same for all documents, as with two topics, there is nothing to correct.
+    constant = variance <= 1e-12
+
+    def moments(sums, squares, n):
+        mean = sums / n
+        between = np.maximum(squares - n * mean**2, 0) / (n - 1)
+        return mean, np.where(constant, 1, 1 - between / np.where(constant, 1, variance))
+
+    mean, information = moments(sums.sum(axis=0), squares.sum(axis=0), sizes.sum())
+    parts = moments(sums.sum(axis=0) - sums, squares.sum(axis=0) - squares, sizes.sum() - sizes)
+    error, own_error = ((_BLOCKS - 1) * np.var(each, axis=0) for each in parts)
+    own_error = own_error + (_ERROR_OF_VARIANCE * (1 - information)) ** 2
+    least = np.clip(information - np.sqrt(own_error), _LEAST_INFORMATION, 1)
+    information = np.clip(information, _LEAST_INFORMATION, 1)
+    # An uncertain divisor makes a step too long on average, and this one does not.
+    gain = np.maximum(information / (information**2 + own_error), 1)
+    total = variance / least + error / least**2 + ((mean - prior) / least**2) ** 2 * own_error
+    estimate = np.clip(prior + (mean - prior) * gain, -1, 1)
+    total += (_ERROR_OF_STEP * (estimate - mean)) ** 2 + ((gain - 1) * (stated - prior)) ** 2
+    return {
+        "correlation": np.where(constant, mean, estimate),
+        "std": np.where(constant, 0, np.minimum(np.sqrt(total), 1)),
+        "uncorrected": mean,
+        "information": information,
+    }
+
+
+def _prior_correlation(alpha):
+    """Correlations of theta in the prior, for alpha of shape (1 or n_documents, n_components)."""
+    totals = alpha.sum(axis=1, keepdims=True)
+    means = alpha / totals
+    parts, centred = means / (totals + 1) / len(means), means - means.mean(axis=0)
+    covariance = np.diag(parts.sum(axis=0)) - parts.T @ means + centred.T @ centred / len(means)
+    scale = np.sqrt(np.maximum(np.diag(covariance), np.finfo(np.float64).tiny))
+    return np.clip(covariance / scale / scale[:, None], -1, 1)
 
 
 def _neutral(means):
@@ -126,23 +248,29 @@ def _neutral(means):
     return found
 
 
-def _pearson(theta):
-    """Correlations of columns, and their variances over samples of rows."""
+def _standardised(theta):
+    """Standardised columns, their correlations, and which columns are constant."""
     centred = np.asarray(theta, dtype=np.float64) - theta.mean(axis=0, dtype=np.float64)
     scale = np.sqrt((centred**2).mean(axis=0))
     # Rounding errors of a constant column are no variation.
     constant = scale <= 1e-9
     z = centred / np.where(constant, 1, scale)
-    n = len(z)
-    r = np.clip(z.T @ z / n, -1, 1)
+    r = np.clip(z.T @ z / len(z), -1, 1)
     np.fill_diagonal(r, 1)
+    r[constant] = r[:, constant] = np.nan
+    return z, r, constant
+
+
+def _pearson(theta):
+    """Correlations of columns, and their variances over samples of rows."""
+    z, r, constant = _standardised(theta)
+    n = len(z)
     squares = z**2
     both, cubes, fourth = squares.T @ squares / n, (squares * z).T @ z / n, (squares**2).mean(axis=0)
     variance = both - r * (cubes + cubes.T) + r**2 / 4 * (fourth[:, None] + fourth + 2 * both)
     variance = np.maximum(variance, 0) / n
     np.fill_diagonal(variance, 0)
-    for matrix in (r, variance):
-        matrix[constant] = matrix[:, constant] = np.nan
+    variance[constant] = variance[:, constant] = np.nan
     return r, variance
 
 
@@ -194,7 +322,7 @@ class TopicCorrelationDisplay(Display):
         estimator: Model,
         X: Data | None = None,
         *,
-        n_samples: int = 15,
+        n_samples: int | None = None,
         n_words: int = 3,
         feature_names: ArrayLike | None = None,
         topic_names: Values | None = None,
@@ -211,7 +339,7 @@ class TopicCorrelationDisplay(Display):
             (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents. None: those of the fit, or the rows of ``doc_topic``.
-        n_samples : int, default=15
+        n_samples : int, default=None
             See `topic_correlation`.
         n_words : int, default=3
             How many of a topic's most probable words are in its label, if it has no name.
@@ -230,7 +358,6 @@ class TopicCorrelationDisplay(Display):
         -------
         TopicCorrelationDisplay
         """
-        check_int(n_samples, "n_samples", 1)
         found = view_documents(estimator, X, feature_names, collections=collections, names=topic_names)
         values = _correlation(found, n_samples, random_state)
         names = [topic_label(found, k, n_words) for k in range(found.n_topics)]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._inference.arguments import check_int
+from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Table, Values
 from sklda._topic_names import label_topics
 from sklda.inspection._axes import Display, plain_text
 from sklda.inspection._ranking import chosen_topics, largest
-from sklda.inspection._records import frame
 from sklda.inspection._tokens import row_of
 from sklda.inspection._view import document_labels, view
 

@@ -3,11 +3,21 @@
 import numpy as np
 from scipy.stats import rankdata
 
-from sklda._inference.arguments import check_choice
+from sklda._inference.arguments import check_choice, check_int
 
 METHODS = ("probability", "relevance", "frex")
 # Sievert & Shirley (2014) found 0.6 best in a user study; stm takes 0.5.
 DEFAULT_WEIGHT = {"probability": None, "relevance": 0.6, "frex": 0.5}
+
+
+def check_n(n, what):
+    """The number `n` of words or documents of a topic, or an error that says where other arguments belong."""
+    if len(getattr(n, "shape", ())) == 2:
+        raise TypeError(f"n is a matrix, and must be the number of {what}: give documents as X=.")
+    if hasattr(n, "__len__"):
+        keyword = "feature_names" if what == "words" else "document_names"
+        raise TypeError(f"n is a {type(n).__name__}, and must be the number of {what}: give names as {keyword}=.")
+    return check_int(n, "n", 1)
 
 
 class Ranking:

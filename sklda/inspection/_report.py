@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._inference.arguments import check_int
+from sklda._inference.records import Table, clean, records
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._names import suggested_names
 from sklda.inspection._ranking import Ranking
-from sklda.inspection._records import Table, clean, records
 from sklda.inspection._view import NO_TOPIC, document_labels, view_documents
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from sklda._inference.arguments import check_int
 from sklda._inference.distances import jensen_shannon
+from sklda._inference.records import Table, frame, records
 from sklda._inference.types import Data, Model, Values
 from sklda._topic_names import distinct
-from sklda.inspection._ranking import Ranking, largest
-from sklda.inspection._records import Table, frame, records
+from sklda.inspection._ranking import Ranking, check_n, largest
 from sklda.inspection._view import document_labels, topic_columns, view, view_documents, with_names
 
 
@@ -69,7 +69,7 @@ def top_words(
     >>> sorted(row["words"][0] for row in top_words(pipeline, n=2))
     ['apple', 'wheel']
     """
-    n = check_int(n, "n", 1)
+    n = check_n(n, "words")
     found = view(model, X, feature_names, names=topic_names)
     ranking = Ranking(found, by, weight)
     topics = range(found.n_topics)
@@ -201,7 +201,7 @@ def top_documents(
     >>> top_documents(topics, n=2, document_names=["a", "b", "c"])[0]["documents"]
     ['b', 'c']
     """
-    n = check_int(n, "n", 1)
+    n = check_n(n, "documents")
     found = view_documents(model, X, collections=collections, names=topic_names)
     names = document_labels(document_names, len(found.doc_topic))
     rows = [largest(found.doc_topic[:, k], n) for k in range(found.n_topics)]

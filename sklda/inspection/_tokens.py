@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from sklda._inference.arguments import check_int
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
+from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Table, Values
-from sklda.inspection._records import frame
 from sklda.inspection._view import document_labels, topic_columns, view
 
 # Sweeps before the draw for a new document. `transform` needs fewer, because it begins with CVB0.

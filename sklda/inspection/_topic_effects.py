@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._design import covariate_of, read_columns, with_value
+from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Seed, Table, Values
 from sklda.inspection._axes import Display, distinct_colours, legend_label, plain_text, style_shares
 from sklda.inspection._effects import Effects
 from sklda.inspection._ranking import chosen_topics
-from sklda.inspection._records import frame
 from sklda.inspection._view import topic_label
 
 # Points of a curve.

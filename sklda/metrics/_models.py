@@ -188,15 +188,20 @@ def _prior(model, collections, covariates):
         if not hasattr(model, "covariate_names_"):
             raise TypeError(f"{name} has no covariates: score it without them.")
         return model.document_prior(covariates)
-    if has_covariates(model):
-        raise TypeError(
-            f"in the {name}, alpha of a document depends on its covariates: give the pair (model.topic_word_, "
-            "model.document_prior(covariates)), or covariates= where it is an argument. model.doc_topic_prior_ is "
-            "alpha at the mean covariates."
-        )
+    refuse_covariates(model)
     if not hasattr(model, "doc_topic_prior_"):
         raise TypeError(f"{name} has no doc_topic_prior_, which a likelihood of documents needs.")
     return model.doc_topic_prior_
+
+
+def refuse_covariates(model):
+    """A TypeError if the prior of a document depends on its covariates, which the caller does not know."""
+    if has_covariates(model):
+        raise TypeError(
+            f"in the {type(model).__name__}, alpha of a document depends on its covariates: give the pair "
+            "(model.topic_word_, model.document_prior(covariates)), or covariates= where it is an argument. "
+            "model.doc_topic_prior_ is alpha at the mean covariates."
+        )
 
 
 def has_covariates(model):

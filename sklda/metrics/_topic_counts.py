@@ -20,6 +20,7 @@ from sklda._inference.arguments import check_int, distributions
 from sklda._inference.consensus import SAME_TOPIC
 from sklda._inference.counts import read_sparse
 from sklda._inference.distances import jensen_shannon
+from sklda._inference.records import TableOfErrors
 from sklda._inference.types import Data, Model, Seed
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
@@ -92,8 +93,8 @@ def compare_topic_counts(
     Raises
     ------
     ValueError
-        If a number of topics is not positive or occurs twice, there are fewer than two folds, the estimator refuses X,
-        or an entry of `params` does not belong to the documents.
+        If a number of topics is not positive or occurs twice, there are fewer than two folds, or the estimator refuses
+        X. If an entry of `params` does not belong to the documents, or the estimator has a `Checkpoint`.
     TypeError
         If the estimator has no parameter ``n_components`` or needs labels, or `params` is no dict.
 
@@ -132,6 +133,9 @@ def compare_topic_counts(
     check_int(n_words, "n_words", 2)
     model, X = _model_and_input(estimator, X)
     name = _name_of_the_count(model)
+    refuse = getattr(model, "_refuse_copies", None)
+    if refuse is not None:
+        refuse("compare_topic_counts")
     seed = random.seed_sequence(random_state)
     folds, metadata = _folds(cv, X, seed), _checked_metadata(params, _num_samples(X))
     tasks = [
@@ -257,9 +261,6 @@ def _rows(counts, measured, shared):
 
     `shared` is the number of documents that are left out by those of a fit.
     """
-    # Imported here, because inspection imports the metrics.
-    from sklda.inspection._records import TableOfErrors
-
     rows, before = TableOfErrors(), None
     for K, fits in zip(counts, measured, strict=True):
         values = {name: np.array([fit[name] for fit in fits]) for name in MEASURES[:3] if name in fits[0]}

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklda._inference.priors import check_prior
 from sklda._inference.sampling.seed_words import columns_of
 from sklda._inference.types import Model
-from sklda.metrics._models import topic_weights, unwrap
+from sklda.metrics._models import refuse_covariates, topic_weights, unwrap
 
 
 def word_association(
@@ -44,7 +44,8 @@ def word_association(
         If the topics are not a matrix of finite values that are not negative, a cue is out of range or not in the
         vocabulary, or its name is given and names are not known.
     TypeError
-        If a cue is neither a word nor a number, or the model has no topics.
+        If a cue is neither a word nor a number, the model has no topics, or it was fitted with covariates: give the
+        pair ``(lda.topic_word_, alpha)`` with the alpha of a document.
 
     Notes
     -----
@@ -77,6 +78,7 @@ def word_association(
     array([0.4 , 0.34, 0.16, 0.1 ])
     """
     weights, alpha = topic_weights(None, model)[0], 1.0
+    refuse_covariates(unwrap(model)[0])
     inner = model[1] if isinstance(model, tuple) else getattr(unwrap(model)[0], "doc_topic_prior_", None)
     weights = check_array(weights, dtype=np.float64, ensure_non_negative=True, input_name="topic_word")
     sums = weights.sum(axis=1, keepdims=True)

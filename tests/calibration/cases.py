@@ -180,13 +180,13 @@ def priors(rng, method, copies=1):
     return Fit(ranked)
 
 
-def topic_count(rng, method, **options):
-    """T, uniform on 1, ..., 5, and (z, theta, phi) of all T by `TopicCountLDA`."""
-    T = int(rng.integers(1, 6))
-    phi, true = draw_topics(rng, np.full((T, V), 0.3)), rng.dirichlet(np.full(T, 0.3), 12)
-    X = draw_words(rng, true, phi, 12)
-    given = {"doc_topic_prior": 0.3, "topic_word_prior": 0.3, "method": method, **options}
-    lda = TopicCountLDA(1, 5, **given, random_state=seed_of(rng)).fit(X)
+def topic_count(rng, method, most=5, shape=(12, V, 12), h=0.3, **options):
+    """T, uniform on 1, ..., most, and (z, theta, phi) of all T by `TopicCountLDA`; shape: documents, words, length."""
+    (n_documents, n_features, length), T = shape, int(rng.integers(1, most + 1))
+    phi, true = draw_topics(rng, np.full((T, n_features), h)), rng.dirichlet(np.full(T, h), n_documents)
+    X = draw_words(rng, true, phi, length)
+    given = {"doc_topic_prior": h, "topic_word_prior": h, "method": method, **options}
+    lda = TopicCountLDA(1, most, **given, random_state=seed_of(rng)).fit(X)
     drawn = lda.sample_posterior(N_DRAWS, seed_of(rng))
     counts = rng.choice(lda.topic_counts_, N_DRAWS, p=lda.topic_count_posterior_)
     return Fit({"T": (T, counts), **of_documents(X, (true, phi), (drawn.doc_topic, drawn.topic_word))})
@@ -221,7 +221,8 @@ def hierarchical(rng, fitted_shape=2.0, n_topics=20):
     theta = np.array([rng.dirichlet(np.maximum(gamma * pi, 1e-9)) for _ in range(12)])
     tokens, X = draw_tokens(rng, theta, phi, 20)
     given = {"topic_concentration": (fitted_shape, 1.0), "doc_concentration": (2.0, 1.0), "topic_word_prior": 0.3}
-    lda = CompoundLDA(n_topics, collection_topic_prior="hdp", **given, **CHAIN, random_state=seed_of(rng)).fit(X)
+    lda = CompoundLDA(n_topics, collection_topic_prior="hdp", **given, **CHAIN, n_chains=1, random_state=seed_of(rng))
+    lda.fit(X)
     every = CHAIN["draw_every"]
     last = slice(-1, -every * N_DRAWS - 1, -every)
     sizes = np.sort(tokens.sum(axis=0))[::-1]
@@ -286,6 +287,8 @@ def _of(function, **given):
 
 _SCAN = {"n_temperatures": 50, "max_sweeps": 4000}
 _PMMH = {"n_temperatures": 40, "n_runs": 1, "n_proposals": 100}
+# Corpora of 2,000 tokens in which words tell most of the topics apart.
+_MANY = {"most": 30, "shape": (50, 50, 40), "h": 0.1}
 _TRIPLED = {"fitted_alpha": 1.5}, "alpha of the fit tripled"
 _FOUR_TIMES = {"copies": 4}, "every word counted four times"
 _FEW = {"topic_count_prior": 0.01 ** np.arange(5)}, "prior of each T a hundred times that of the next"
@@ -298,6 +301,12 @@ CASES = [
     Case("EmpiricalBayesLDA, skeleton", _of(priors, method="skeleton"), *_FOUR_TIMES),
     Case("EmpiricalBayesLDA, full Bayes", _of(priors, method="full_bayes"), *_FOUR_TIMES),
     Case("TopicCountLDA, scan", _of(topic_count, method="scan", **_SCAN), *_FEW),
+    Case(
+        "TopicCountLDA, scan, T to 30",
+        _of(topic_count, method="scan", **_MANY),
+        {"topic_count_prior": 0.01 ** np.arange(30)},
+        _FEW[1],
+    ),
     Case("TopicCountLDA, PMMH", _of(topic_count, method="pmmh", **_PMMH), *_FEW),
     Case("CovariateLDA", coefficients, {"fitted_scale": 0.2}, "prior scale of the slopes divided by four"),
 ]

@@ -1,11 +1,15 @@
 """Folders of counts: what is written is read again, in bounded memory, and a changed folder is found."""
 
 import json
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 import sklda._inference.corpus as corpus_module
@@ -133,9 +137,123 @@ def test_bad_folders(counts, tmp_path):
         (iter(["a"]), {}, TypeError, "give a vectorizer"),
         ([], {"vectorizer": CountVectorizer().fit(TEXTS)}, ValueError, "no document"),
         ([[1, 1]], {"feature_names": ["a"]}, ValueError, "1 names, and the documents have 2 columns"),
+        ([[1, 1]], {"feature_names": "ab"}, TypeError, "feature_names must hold a name for every column, got 'ab'"),
+        (TEXTS, {"vectorizer": CountVectorizer().fit(TEXTS), "batch_size": 0}, ValueError, "batch_size must be at"),
+        (TEXTS, {"vectorizer": CountVectorizer()}, NotFittedError, "not fitted"),
+        ([*TEXTS, 7], {"vectorizer": CountVectorizer().fit(TEXTS), "batch_size": 3}, AttributeError, "int"),
     ],
 )
 def test_what_cannot_be_saved(tmp_path, X, options, error, message):
-    with pytest.raises(error, match=message):
-        save_counts(tmp_path, X, **options)
-    assert not (tmp_path / "counts.json").exists()
+    """Nothing is left, so that the next call needs no other folder."""
+    new = tmp_path / "new"
+    for folder in (tmp_path, new):
+        with pytest.raises(error, match=message):
+            save_counts(folder, X, **options)
+        assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        "apple banana",
+        b"apple",
+        {"apple": 1},
+        pandas.DataFrame({"text": TEXTS}),
+        np.array([["apple"], ["banana"]]),
+        sp.csr_matrix([[1]]),
+    ],
+    ids=lambda X: type(X).__name__,
+)
+def test_what_are_no_texts(tmp_path, X):
+    """Characters, keys and names of columns would be counted as texts."""
+    with pytest.raises(TypeError, match=f"X is a {type(X).__name__}, .*: give a list of str"):
+        save_counts(tmp_path / "new", X, vectorizer=CountVectorizer().fit(TEXTS))
+    assert not [*tmp_path.iterdir()]
+    save_counts(tmp_path, pandas.Series(TEXTS), vectorizer=CountVectorizer().fit(TEXTS))
+
+
+def test_wrong_names_are_found_with_the_first_texts(tmp_path):
+    read = []
+    texts = (read.append(text) or text for text in TEXTS)
+    with pytest.raises(ValueError, match="feature_names has 1 names, and the documents have 3 columns"):
+        save_counts(tmp_path, texts, vectorizer=CountVectorizer().fit(TEXTS), feature_names=["a"], batch_size=2)
+    assert len(read) == 2
+
+
+def test_ctrl_c_leaves_nothing(tmp_path):
+    def texts():
+        yield from TEXTS
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        save_counts(tmp_path / "new", texts(), vectorizer=CountVectorizer().fit(TEXTS), batch_size=2)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    "names", ["abc", ["a", "b", None], ["a", "b", 3], {"a": 0, "b": 1, "c": 2}, ["a", "b"], 3, [["a"], ["b"], ["c"]]]
+)
+def test_a_changed_description_of_the_names(tmp_path, names):
+    save_counts(tmp_path, TEXTS, vectorizer=CountVectorizer().fit(TEXTS))
+    described = json.loads((tmp_path / "counts.json").read_text())
+    (tmp_path / "counts.json").write_text(json.dumps(described | {"feature_names": names}))
+    with pytest.raises(ValueError, match=r"counts\.json was changed: write the folder again"):
+        load_counts(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "null", "[1]", "", "{", "9" * 5_000])
+def test_a_damaged_description(tmp_path, text):
+    save_counts(tmp_path, TEXTS, vectorizer=CountVectorizer().fit(TEXTS))
+    (tmp_path / "counts.json").write_text(text)
+    with pytest.raises(ValueError, match=r"counts\.json was changed: write the folder again"):
+        load_counts(tmp_path)
+
+
+CUT_OFF = """
+import os, sys
+import numpy as np
+import scipy.sparse as sp
+from sklda import GibbsLDA
+from sklda._inference import corpus
+from sklda.datasets import load_counts, save_counts
+
+folder, corpus._LARGE = sys.argv[1], int(sys.argv[2])
+lda = GibbsLDA(2, max_iter=1, random_state=0).fit(np.ones((2, 30), int))
+X = np.random.default_rng(0).poisson(1, (3000, 30))
+save_counts(folder + "/c", X)
+on_disk = load_counts(folder + "/c").data
+np.save(folder + "/X.npy", X)
+dense = np.load(folder + "/X.npy", mmap_mode="r")
+indptr = np.memmap(folder + "/indptr", on_disk.indptr.dtype, "w+", shape=on_disk.indptr.shape)
+indptr[:] = on_disk.indptr
+by_hand = sp.csr_array((np.array(on_disk.data), np.array(on_disk.indices), indptr), shape=X.shape)
+whole = lda.score_samples(X[:50])
+assert (lda.score_samples(dense[:50]) == whole).all() and (lda.score_samples(on_disk[:50]) == whole).all()
+for name in ("c/counts.i4", "X.npy", "indptr"):
+    os.truncate(folder + "/" + name, 4096)
+for each in (on_disk, dense, by_hand):
+    for call in (lda.fit, lda.transform, lambda X: save_counts(folder + "/d", X)):
+        try:
+            call(each)
+            print("read")
+        except ValueError as error:
+            print("refused" if "was cut off after it was opened" in str(error) else error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not cut off a file that is in use")
+@pytest.mark.parametrize("large", [2**22, 100])
+def test_a_file_that_was_cut_off_does_not_end_python(tmp_path, large):
+    """Read as a whole and in blocks. Without the check the process ends with SIGBUS."""
+    run = [sys.executable, "-c", CUT_OFF, str(tmp_path), str(large)]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.split("\n")) == (0, ["refused"] * 9 + [""]), done.stderr
+
+
+def test_a_block_that_was_cut_off(counts, tmp_path, small_chunks):
+    pytest.importorskip("dask.array")
+    save_counts(tmp_path, counts)
+    X = load_counts(tmp_path, as_dask=True).data
+    (tmp_path / "words.i4").write_bytes((tmp_path / "words.i4").read_bytes()[:-8])
+    with pytest.raises(ValueError, match=r"words\.i4 was cut off after load_counts had opened it"):
+        X.compute()

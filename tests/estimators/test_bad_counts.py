@@ -121,6 +121,33 @@ ENTRIES = {
 }
 
 
+class AnnotatedData:
+    """As the AnnData of anndata: a matrix with tables of its rows and columns."""
+
+    def __init__(self, X):
+        self.X, self.obs, self.var = np.asarray(X), {}, {}
+        self.shape, self.dtype = self.X.shape, self.X.dtype
+
+    def __len__(self):
+        return len(self.X)
+
+    def __getitem__(self, rows):
+        return AnnotatedData(self.X[rows])
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_object_that_contains_the_matrix(entry):
+    with pytest.raises(
+        TypeError, match=r"X is an object of type AnnotatedData.*: give the matrix in it, as in adata.X"
+    ):
+        ENTRIES[entry](AnnotatedData(GOOD))
+
+
+def test_columns_may_be_called_as_parts_of_such_an_object():
+    frame = pytest.importorskip("pandas").DataFrame([[1, 2, 0], [0, 1, 3]], columns=["X", "obs", "var"])
+    assert GibbsLDA(2, max_iter=2).fit(frame).feature_names_in_.tolist() == ["X", "obs", "var"]
+
+
 def spoil(format, **changed):
     """A sparse matrix with arrays that do not go together."""
     X = getattr(sp, format)(GOOD)

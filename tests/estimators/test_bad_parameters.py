@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from refusals import GOOD, make, refuse
+from sklearn.decomposition import NMF
 
 from sklda import (
     CollapsedVariationalLDA,
@@ -19,6 +20,9 @@ from sklda import (
     TopicCountLDA,
     metrics,
 )
+from sklda._inference.corpus import Corpus
+from sklda._inference.evidence.bennett import run_both_ways
+from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState
 
 BAD_PARAMETERS = [
@@ -111,14 +115,15 @@ def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch
 @pytest.mark.parametrize(
     "fit, n_bytes",
     [
-        (lambda X: CompoundLDA(500, n_chains=2).fit(X), 4 + 3 * 8),
-        (lambda X: CompoundLDA(500, method="variational").fit(X), 4 + 3 * 8),
+        (lambda X: CompoundLDA(500, n_chains=2).fit(X), 4),
+        (lambda X: CompoundLDA(500, method="variational").fit(X), 4 + 2 * 8),
+        (lambda X: CovariateLDA(500, n_chains=3).fit(X, covariates=np.arange(100_000) % 2), 4),
         (lambda X: CovariateLDA(500, n_chains=3).fit(X, covariates=np.arange(100_000)), 4 + 4 * 8),
     ],
 )
-def test_alpha_of_every_document_is_reserved(fit, n_bytes, monkeypatch):
+def test_alpha_is_reserved_only_for_its_distinct_rows(fit, n_bytes, monkeypatch):
     """100,000 documents and 500 topics are 400 MB in double precision."""
-    monkeypatch.setattr("os.sysconf", lambda name: 2**15, raising=False)
+    monkeypatch.setattr("os.sysconf", lambda name: 2**13, raising=False)
     X = sp.csr_array(np.ones((100_000, 1), int))
     tracemalloc.start()
     try:
@@ -129,14 +134,46 @@ def test_alpha_of_every_document_is_reserved(fit, n_bytes, monkeypatch):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X: TopicCountLDA(700, 700).fit(X),
+        lambda X: metrics.log_evidence(X, 700),
+        lambda X: run_both_ways(Corpus.from_counts(X), Priors.make(1.0, 1.0, 700, 1, len(X)), 9, 1, 0, None, n_start=9),
+    ],
+)
+def test_guides_of_the_evidence_are_reserved(call, monkeypatch):
+    """100,000 documents and 700 topics are 560 MB in double precision: for the guide, and along its path once more."""
+
+    def never(*args, **kwargs):
+        pytest.fail("a chain was made")
+
+    monkeypatch.setattr(ChainState, "__init__", never)
+    monkeypatch.setattr("os.sysconf", lambda name: 2**15, raising=False)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryError, match=r"^700 topics need at least 1\.1 GB, and this computer has 1\.1 GB"):
+            call(np.ones((100_000, 1), int))
+        # The topic proportions, in single precision, are reserved before.
+        assert tracemalloc.get_traced_memory()[1] < 4e8
+    finally:
+        tracemalloc.stop()
+
+
 def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(monkeypatch):
     X = np.full((5, 4), 50)
     lda = GibbsLDA(2, max_iter=4, n_draws=2)
     fits = ConsensusTopics(lda, n_fits=3, min_prevalence=0.3, random_state=0).fit(X).estimators_
     assert fits[0]._corpus_ is fits[1]._corpus_ is fits[2]._corpus_
     monkeypatch.setattr("os.sysconf", lambda name: 2**6, raising=False)
-    with pytest.raises(MemoryError, match=r"^5 fits of 1000 tokens keep at least 0\.0 GB, .* Use fewer fits"):
+    message = r"^5 fits of 1000 tokens in 5 documents keep at least 0\.0 GB, .* Use fewer fits"
+    with pytest.raises(MemoryError, match=message):
         ConsensusTopics(lda, n_fits=5).fit(X)
+    # Proportions of 20,000 documents and 10 topics are 0.8 MB in single precision.
+    monkeypatch.setattr("os.sysconf", lambda name: 2**11, raising=False)
+    many = np.ones((20_000, 1), int)
+    with pytest.raises(MemoryError, match=r"^6 fits of 20000 tokens in 20000 documents keep at least 0\.0 GB"):
+        ConsensusTopics(NMF(10), n_fits=6).fit(many)
 
 
 @pytest.mark.parametrize("K", [10**9, 2**31 - 17])

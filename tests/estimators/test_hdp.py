@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from sklearn.exceptions import ConvergenceWarning
 
 from sklda import CompoundLDA, merge_topics
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
@@ -95,7 +96,8 @@ def test_given_concentrations_stay(corpus):
 
 def test_more_concentration_gives_more_topics(corpus):
     counts = [
-        make(n_components=200, topic_concentration=a).fit(corpus.data).topic_count_mean_ for a in (0.01, 1.0, 30.0)
+        make(n_components=200, topic_concentration=a, max_iter=200, n_chains=1).fit(corpus.data).topic_count_mean_
+        for a in (0.01, 1.0, 30.0)
     ]
     assert counts[0] < counts[1] < counts[2]
 
@@ -133,6 +135,11 @@ def test_a_truncation_that_binds():
     X = make_lda_corpus(60, 50, 8, doc_length=40, topic_word_prior=0.05, random_state=0).data
     with pytest.warns(UserWarning, match=r"use up to 6 of the n_components=6 topics, so the truncation matters"):
         make(n_components=6).fit(X)
+
+
+def test_a_number_that_has_not_settled(corpus):
+    with pytest.warns(ConvergenceWarning, match="has not settled: .*too high. Its interval may be too narrow"):
+        make(burn_in=0, n_chains=1).fit(corpus.data)
 
 
 @pytest.mark.parametrize("K", [1, 2, 17])

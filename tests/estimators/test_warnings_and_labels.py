@@ -1,10 +1,12 @@
 """Warnings point at the caller's line; labels of collections are kept as they are."""
 
+from inspect import getdoc, signature
+
 import pytest
 from refusals import GOOD
 from sklearn.pipeline import make_pipeline
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
+from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
 from sklda._base import BaseLDA
 
 
@@ -43,6 +45,22 @@ def test_labels_are_kept_as_they_are(labels):
 def test_a_wrong_keyword_names_the_class_that_was_called(cls):
     with pytest.raises(TypeError, match=rf"{cls.__name__}\.fit\(\) got an unexpected keyword argument 'groups'"):
         cls().fit([[1, 2], [2, 0]], y=[0, 1], groups=[0, 1])
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_transform", "transform", "score_samples", "score", "perplexity"])
+@pytest.mark.parametrize(("cls", "name"), [(CompoundLDA, "collections"), (CovariateLDA, "covariates")])
+def test_methods_name_the_metadata_that_they_take(cls, name, method):
+    function = getattr(cls, method)
+    added = signature(function).parameters[name]
+    assert (added.kind, added.default) == (added.KEYWORD_ONLY, None)
+    assert f"\n{name} : " in getdoc(function) and not set("{}") & set(getdoc(function))
+    lda, metadata = cls(2, max_iter=4), {name: [0, 1]}
+    lda.fit(GOOD, **metadata)
+    getattr(lda, method)(GOOD, **metadata)
+    with pytest.raises(TypeError, match=rf"{cls.__name__}\.{method}\(\) got an unexpected keyword argument 'metadata'"):
+        getattr(lda, method)(GOOD, metadata=[0, 1])
+    with pytest.raises(ValueError, match=rf"{name} has 3 .*; X has 2 documents"):
+        getattr(lda, method)(GOOD, **{name: [0, 1, 0]})
 
 
 def test_a_missing_attribute_says_what_it_needs():

@@ -56,7 +56,12 @@ def _fitted(draw, session, frame):
     model = draw.pick(makers)()
     y = pd.DataFrame((draw.rng.random((D, 3)) < 0.5).astype(int), columns=list("abc"))
     given = (frame, y) if isinstance(model, LabeledLDA) else (frame,)
-    return session.call(model.fit, *given)
+    return session.call(model.fit, *given, **_known(model, D))
+
+
+def _known(model, n_documents):
+    """The covariates of the documents, if the model takes some."""
+    return {"covariates": np.arange(n_documents) % 3} if isinstance(model, CovariateLDA) else {}
 
 
 def _changed(draw, frame):
@@ -81,14 +86,15 @@ def _changed(draw, frame):
 def _questions(draw, model, frame):
     """Functions of X, by name."""
     wrapped = draw.pick([model, model, make_pipeline(model)])
+    known = _known(model, len(frame))
     found = {
-        "transform": model.transform,
+        "transform": lambda X: model.transform(X, **known),
         "coherence": lambda X: metrics.topic_coherence(X, wrapped, n_words=2),
         "coherence scorer": lambda X: metrics.make_coherence_scorer(n_words=2)(wrapped, X),
-        "held out": lambda X: metrics.held_out_log_likelihood(X, wrapped, n_temperatures=2, random_state=0),
-        "scorer": lambda X: metrics.make_held_out_scorer(n_temperatures=2)(wrapped, X),
-        "seen": lambda X: metrics.predictive_perplexity(X, frame, wrapped, n_sweeps=2, random_state=0),
-        "hidden": lambda X: metrics.predictive_perplexity(frame, X, wrapped, n_sweeps=2, random_state=0),
+        "held out": lambda X: metrics.held_out_log_likelihood(X, wrapped, n_temperatures=2, random_state=0, **known),
+        "scorer": lambda X: metrics.make_held_out_scorer(n_temperatures=2)(wrapped, X, **known),
+        "seen": lambda X: metrics.predictive_perplexity(X, frame, wrapped, n_sweeps=2, random_state=0, **known),
+        "hidden": lambda X: metrics.predictive_perplexity(frame, X, wrapped, n_sweeps=2, random_state=0, **known),
         "compare": lambda X: metrics.compare_topic_models(X, wrapped, model, n_temperatures=2, random_state=0).std,
         "table": lambda X: inspection.topic_table(wrapped, X=X),
         "documents": lambda X: inspection.document_table(wrapped, X=X),

@@ -136,7 +136,7 @@ def tables_of_fits(draw, session):
     other = X if draw.chance(0.6) else draw_counts(draw, n_features=X.clean.shape[1])
     _tables(draw, session, model, other, other.refuse, len(model.components_))
     # Without ArviZ, the error says what to install.
-    session.call(draw.pick([inspection.to_arviz, type(model).to_arviz]), model, also=(ImportError,))
+    session.call(inspection.to_arviz, model, also=(ImportError,))
     if isinstance(model, LabeledLDA):
         labels = draw.pick([None, [0], [99], "x", []])
         session.call(inspection.label_words, model, labels=labels, n_words=draw.pick([1, 3, 10**6]))

@@ -28,7 +28,7 @@ def reports(draw, session):
         session.require(np.array(documents) <= len(other.clean) * (1 + 1e-6), "not more documents than there are")
     found = session.call(inspection.name_topics, model, n_words=n, feature_names=words)
     session.require(found is None or len(set(found)) == K, "names are distinct")
-    found = session.call(inspection.topic_correlation, model, X=given, n_samples=draw.option(1, 3, 0))
+    found = session.call(inspection.topic_correlation, model, X=given, n_samples=draw.option(None, 20, 0))
     if found is not None:
         values = found.correlation[~np.isnan(found.correlation)]
         session.require(np.abs(values) <= 1 + 1e-9, "correlations lie between -1 and 1")

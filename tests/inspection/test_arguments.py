@@ -5,11 +5,20 @@ import inspect
 import matplotlib
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA, inspection, metrics
-from sklda.inspection import TopicWordsDisplay, document_table, to_pyldavis, token_topics, top_words, topic_table
+from sklda.inspection import (
+    TopicWordsDisplay,
+    document_table,
+    to_pyldavis,
+    token_topics,
+    top_documents,
+    top_words,
+    topic_table,
+)
 from sklda.metrics import held_out_log_likelihood, make_coherence_scorer, topic_coherence
 
 matplotlib.use("Agg")
@@ -53,6 +62,22 @@ def test_the_order_of_arguments(function):
 )
 def test_exchanged_arguments_are_refused(call):
     with pytest.raises(TypeError, match="the two arguments are exchanged"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: top_words(LDA, list("abcdefghijkl")), r"n is a list.* number of words: give names as feature_names="),
+        (lambda: top_words(LDA, np.array(["a"])), r"n is a ndarray.* number of words: give names as feature_names="),
+        (lambda: top_words(LDA, X), r"n is a matrix.* number of words: give documents as X="),
+        (lambda: top_documents(LDA, list("ab")), r"n is a list.* number of documents: give names as document_names="),
+        (lambda: top_documents(LDA, sp.csr_matrix(X)), r"n is a matrix.* number of documents: give documents as X="),
+        (lambda: top_words(LDA, 2.5), r"n must be an int, got 2\.5"),
+    ],
+)
+def test_arguments_in_the_place_of_n(call, message):
+    with pytest.raises(TypeError, match=message):
         call()
 
 

@@ -1,14 +1,26 @@
 """Correlations of the proportions of topics: their formula, their errors, and the display."""
 
+import warnings
+
 import matplotlib
 import numpy as np
 import pytest
+from scipy.special import softmax
 from scipy.stats import norm
 from sklearn.decomposition import NMF
 
-from sklda import CompoundLDA, GibbsLDA, TopicCountLDA
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    CovariateLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+    merge_topics,
+)
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import TopicCorrelationDisplay, topic_correlation
+from sklda.inspection._correlation import _prior_correlation
 
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -64,24 +76,95 @@ def test_errors_are_those_of_samples_of_documents(kind):
         assert stds[:, k, j].mean() == pytest.approx(values[:, k, j].std(), rel=0.08)
 
 
-def test_draws_are_combined_by_the_rules_of_rubin():
+def test_draws_without_a_chain_are_combined_by_the_rules_of_rubin():
     X = make_lda_corpus(50, 30, 3, doc_length=20, random_state=0).data
-    lda = GibbsLDA(3, max_iter=60, random_state=0).fit(X)
-    found = topic_correlation(lda, n_samples=5, random_state=0)
-    thetas = lda.sample_posterior(5, random_state=0).doc_topic
+    lda = CollapsedVariationalLDA(3, random_state=0).fit(X)
+    found = topic_correlation(lda, n_samples=20, random_state=0)
+    thetas = lda.sample_posterior(20, random_state=0).doc_topic
     each = [topic_correlation((lda.topic_word_, theta)) for theta in thetas]
     values = np.array([one.correlation for one in each])
     np.testing.assert_allclose(found.correlation, values.mean(axis=0))
+    np.testing.assert_array_equal(found.uncorrected, found.correlation)
     within = np.mean([one.std**2 for one in each], axis=0)
-    np.testing.assert_allclose(found.std**2, within + 1.2 * values.var(axis=0, ddof=1))
-    assert found.n_samples == 5 and topic_correlation(lda, X=X, n_samples=1).n_samples == 1
-    np.testing.assert_array_equal(
-        topic_correlation(lda, X=X, n_samples=5, random_state=0).correlation, found.correlation
-    )
+    np.testing.assert_allclose(found.std**2, within + 1.05 * values.var(axis=0, ddof=1))
+    assert found.n_samples == 20 and np.isnan(found.information).all()
+
+
+def test_draws_of_a_chain():
+    X = make_lda_corpus(50, 30, 3, doc_length=20, random_state=0).data
+    lda = GibbsLDA(3, max_iter=60, random_state=0).fit(X)
+    before = lda.topic_assignments_.copy()
+    found = topic_correlation(lda, n_samples=20, random_state=0)
+    again = topic_correlation(lda, X=X, n_samples=20, random_state=0)
+    other = topic_correlation(lda, n_samples=20, random_state=1)
+    np.testing.assert_array_equal(found.correlation, again.correlation)
+    assert found.n_samples == 20 and (other.uncorrected != found.uncorrected)[0, 1:].all()
+    # Seen from the prior, the estimate lies at the posterior mean or beyond it.
+    step, beyond = found.uncorrected - found.neutral, found.correlation - found.uncorrected
+    assert (step * beyond >= -1e-12).all()
+    assert (found.information >= 0.05).all() and (found.information <= 1).all()
+    np.testing.assert_array_equal(lda.topic_assignments_, before)
+    assert topic_correlation(lda).n_samples == 400
     # Documents that were not in the fit have no draws.
     new = topic_correlation(lda, X=X[:20])
     np.testing.assert_allclose(new.correlation, np.corrcoef(lda.transform(X[:20]).T), atol=1e-6)
     assert new.n_samples == 0 and (new.std[0, 1:] > 0).all()
+    with pytest.raises(ValueError, match="n_samples must be at least 20, got 19"):
+        topic_correlation(lda, n_samples=19)
+
+
+def test_the_pull_of_the_prior_is_undone():
+    """False-alarm rate 1e-5. The posterior mean with its error, without the correction, is found at the same level.
+
+    Words tell topics exactly, and documents have ten of them. In the prior, topics do not depend on each other.
+    """
+    rng, n, K = np.random.default_rng(0), 2000, 4
+    covariance = np.eye(K)
+    covariance[0, 1] = covariance[1, 0] = 0.7
+    theta = softmax(1.5 * rng.multivariate_normal(np.zeros(K), covariance, 200_000), axis=1)
+    true, X = np.corrcoef(theta.T)[0, 1], rng.multinomial(10, theta[:n])
+    topics = np.repeat(np.tile(np.arange(K), n), X.ravel())
+    lda = GibbsLDA.from_assignments(X, topics, n_components=K, doc_topic_prior=0.5, topic_word_prior=1e-4)
+    found = topic_correlation(lda, random_state=0)
+    assert p_of_pair(found.correlation, found.std, true) > ALARM
+    # U, and B from its ratio to U.
+    theta = lda.sample_posterior(random_state=0).doc_topic[0]
+    std = topic_correlation((lda.topic_word_, theta)).std * np.sqrt(2 - found.information)
+    assert p_of_pair(found.uncorrected, std, true) < ALARM
+
+
+def p_of_pair(values, std, true):
+    return 2 * norm.sf(np.abs(values - true) / np.maximum(std, 1e-12))[0, 1]
+
+
+def test_correlations_of_the_prior():
+    """Within 0.01: three standard errors of the means over 200,000 documents are 0.007."""
+    rng, kinds = np.random.default_rng(0), np.array([[0.3, 1, 2], [2, 0.5, 0.5], [1, 1, 0.1]])
+    alpha = kinds[rng.integers(3, size=200_000)]
+    theta = rng.standard_gamma(alpha)
+    theta /= theta.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(_prior_correlation(alpha), np.corrcoef(theta.T), atol=0.01)
+    theta = rng.dirichlet(kinds[0], 200_000)
+    np.testing.assert_allclose(_prior_correlation(kinds[:1]), np.corrcoef(theta.T), atol=0.01)
+
+
+def test_one_and_two_topics_and_documents_without_words():
+    X = make_lda_corpus(30, 30, 3, doc_length=20, random_state=0).data
+    X = np.concatenate([X.toarray(), np.zeros((20, 30), int), np.eye(30, dtype=int)[:3]])
+    for K in (1, 2, 3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lda = GibbsLDA(K, max_iter=20, random_state=0).fit(X)
+        found = topic_correlation(lda, n_samples=20, random_state=0)
+        assert found.correlation.shape == (K, K)
+        if K == 1:
+            assert np.isnan(found.correlation).all()
+        if K == 2:
+            np.testing.assert_allclose(found.correlation, [[1, -1], [-1, 1]])
+            np.testing.assert_allclose(found.std, 0, atol=1e-6)
+    few = GibbsLDA.from_assignments(X[30:52], [0, 1], n_components=2)
+    with pytest.raises(ValueError, match="at least three documents with words; there are 2"):
+        topic_correlation(few)
 
 
 def test_the_posterior_covers_the_correlation_of_known_proportions():
@@ -124,10 +207,18 @@ def test_other_models():
     X = np.random.default_rng(0).poisson(1, (20, 12))
     counted = TopicCountLDA(min_components=2, max_components=3, max_sweeps=2000, random_state=0).fit(X)
     K = counted.n_components_
-    assert topic_correlation(counted, n_samples=3).correlation.shape == (K, K)
+    assert topic_correlation(counted, n_samples=20).correlation.shape == (K, K)
     labels = ["a"] * 10 + ["b"] * 10
     compound = CompoundLDA(2, max_iter=10, random_state=0).fit(X, collections=labels)
-    assert topic_correlation(compound).n_samples == 15
+    found = topic_correlation(compound, n_samples=20)
+    assert found.n_samples == 20 and np.isfinite(found.information).all()
+    merged = topic_correlation(merge_topics(counted, {"all": [0, 1]}))
+    assert np.isnan(merged.information).all()
+    labelled = topic_correlation(LabeledLDA(max_iter=20, random_state=0).fit(X, [[label] for label in labels]))
+    assert labelled.n_samples == 20 and labelled.correlation[0, 1] == pytest.approx(-1)
+    covariate = CovariateLDA(3, max_iter=20, random_state=0).fit(X, covariates=np.arange(20.0)[:, None])
+    found = topic_correlation(covariate, n_samples=20)
+    assert np.isfinite(found.correlation).all() and (np.abs(found.correlation) <= 1).all()
     known = topic_correlation(compound, X=X[5:15], collections=labels[5:15])
     theta = compound.transform(X[5:15], collections=labels[5:15])
     np.testing.assert_allclose(known.correlation, np.corrcoef(theta.T), atol=1e-6)

@@ -21,6 +21,7 @@ from sklda import (
     LabeledLDA,
     TopicCountLDA,
 )
+from sklda._inference.records import Table
 from sklda.inspection import top_documents, top_words, topic_report
 from sklda.metrics import topic_coherence, topic_exclusivity
 
@@ -82,6 +83,32 @@ def test_the_report_prints_and_can_be_stored(chains, tmp_path):
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["name"] for row in rows] == names and rows[0]["words"] == ", ".join(report[0]["words"])
     assert float(rows[1]["share"]) == report[1]["share"] and report[:0].to_csv() == "\n"
+
+
+def test_no_cell_of_a_file_is_a_formula():
+    cells = ["=1+1", "+cmd", "-x", "@SUM(A1)", " =1", "\t=1", "-5", "+1e3", "a=b", "", None, "'=1", -0.5, float("-inf")]
+    table = Table({"=name": cell, "words": [cell, "b"]} for cell in cells)
+    rows = list(csv.reader(io.StringIO(table.to_csv())))
+    assert rows[0] == ["'=name", "words"]
+    expected = [
+        "'=1+1",
+        "'+cmd",
+        "'-x",
+        "'@SUM(A1)",
+        "' =1",
+        "'\t=1",
+        "-5",
+        "+1e3",
+        "a=b",
+        "",
+        "",
+        "'=1",
+        "-0.5",
+        "-inf",
+    ]
+    assert [row[0] for row in rows[1:]] == expected
+    assert rows[1][1] == "'=1+1, b" and rows[9][1] == "a=b, b"
+    assert not any(cell.lstrip()[:1] in ("=", "@") for row in rows for cell in row)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Numbers of topics compared: folds, seeds, measures, and what is refused."""
 
+import warnings
+
 import matplotlib
 import numpy as np
 import pandas
@@ -21,6 +23,7 @@ from sklda import (
     TopicCountLDA,
 )
 from sklda._inference.distances import jensen_shannon
+from sklda.callbacks import Checkpoint
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import TopicCountComparisonDisplay
 from sklda.metrics import compare_topic_counts, topic_coherence, topic_exclusivity
@@ -158,6 +161,46 @@ def test_other_models(model):
     rows = compare_topic_counts(X.astype(float), model, [2, 3], cv=2, random_state=0)
     assert ("score" in rows[0]) == (not isinstance(model, (NMF, ConsensusTopics)))
     assert all(0 <= row["found_share"] <= 1 + 1e-9 for row in rows)
+
+
+@pytest.mark.parametrize("n_fits", [0, 1])
+def test_a_consensus_without_topics(n_fits, monkeypatch):
+    """Some of the fits of a comparison have no topic, or all of them."""
+
+    class Sometimes(ConsensusTopics):
+        n_done = 0
+
+        def fit(self, X, y=None):
+            super().fit(X, y)
+            Sometimes.n_done += 1
+            if Sometimes.n_done > n_fits:
+                self.components_ = self.components_[:0]
+                self.topic_share_ = self.topic_share_[:0]
+            return self
+
+    model = Sometimes(GibbsLDA(max_iter=10), n_fits=2, min_prevalence=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (row,) = compare_topic_counts(X, model, [2], cv=3, random_state=0)
+    assert row["found_again"] == row["found_share"] == 0 and np.isnan(row["coherence"])
+
+
+def test_a_consensus_that_finds_no_topic():
+    noise = np.random.default_rng(0).poisson(1, (40, 20))
+    model = ConsensusTopics(GibbsLDA(max_iter=10), n_fits=3, min_prevalence=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert model.fit(noise).n_topics_ == 0
+        rows = compare_topic_counts(noise, model, [3], cv=2, random_state=0)
+    assert rows[0]["found_again"] == 0 and repr(rows)
+
+
+def test_copies_of_a_checkpoint_are_refused(tmp_path):
+    lda = GibbsLDA(max_iter=2).set_callbacks(Checkpoint(tmp_path / "fit"))
+    for model in (lda, make_pipeline(lda), ConsensusTopics(lda, n_fits=2)):
+        with pytest.raises(ValueError, match="fits copies of its estimator, and a Checkpoint saves a single fit"):
+            compare_topic_counts(X, model, [2], cv=2, random_state=0)
+    assert not (tmp_path / "fit").exists()
 
 
 def test_a_pipeline_of_texts():

@@ -6,7 +6,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import CollapsedVariationalLDA, GibbsLDA
+from sklda import CollapsedVariationalLDA, CovariateLDA, GibbsLDA
 from sklda.metrics import word_association
 
 PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]])
@@ -87,3 +87,14 @@ def test_bad_models():
         word_association([[1, -2]], 0)
     with pytest.raises(ValueError, match="doc_topic_prior has shape"):
         word_association((PHI, [1.0, 2.0]), 0)
+
+
+def test_covariates_are_asked_for():
+    """alpha at the mean covariates would be that of no document."""
+    X = np.random.default_rng(0).poisson(1, (20, 6))
+    lda = CovariateLDA(2, max_iter=10, random_state=0).fit(X, covariates=np.arange(20) % 2)
+    for model in (lda, make_pipeline(lda)):
+        with pytest.raises(TypeError, match="in the CovariateLDA, alpha of a document depends on its covariates"):
+            word_association(model, 0)
+    known = lda.topic_word_, lda.document_prior([1])[0]
+    assert word_association(known, 0).sum() == pytest.approx(1)

@@ -34,8 +34,10 @@ class AlphaPerDocument(PartiallyCollapsedChain):
     """The same alpha given for each document, which takes a kernel of its own."""
 
     def __init__(self, corpus, priors, state):
-        alpha = np.broadcast_to(priors.doc, (corpus.n_documents, priors.n_components))
-        super().__init__(corpus, dataclasses.replace(priors, doc=np.ascontiguousarray(alpha)), state)
+        if priors.shared:
+            row_of = np.arange(corpus.n_documents, dtype=np.int32) % 2
+            priors = dataclasses.replace(priors, doc=np.repeat(priors.doc, 2, axis=0), row_of=row_of)
+        super().__init__(corpus, priors, state)
 
 
 BLOCK_KINDS = [GroupedChain, PartiallyCollapsedChain, AlphaPerDocument]
@@ -127,9 +129,10 @@ def test_a_dropped_prior_is_found(kind, alpha, eta):
 
 
 def test_the_theta_of_a_neighbour_is_found(monkeypatch):
-    def shifted(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics):
+    def shifted(*arguments):
         # The last two documents have two tokens each.
-        return sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics[[0, 1, 2, 5, 6, 3, 4]])
+        *others, topics = arguments
+        return sweep_block(*others, topics[[0, 1, 2, 5, 6, 3, 4]])
 
     sweep_block = GroupedChain._sweep_block
     monkeypatch.setattr(GroupedChain, "_sweep_block", staticmethod(shifted))

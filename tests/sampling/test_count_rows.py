@@ -71,7 +71,8 @@ def test_the_length_of_rows_changes_no_tempered_chain_and_no_path(largest, corpu
         tempered = GridChain(start, Grid(corpus, 4, [0.1, 0.4], [0.2, 0.5]), np.random.default_rng(0))
         log_joints = tempered.sweeps(5)
         slope = np.full((V, 4), 0.5)
-        weight = start.anneal(PriorPath(priors, np.full((1, 4), 0.5), np.empty(0), slope, np.array([1.0, 0.5, 0])))
+        slopes = np.full((1, 4), 0.5), np.empty(0, np.int32), np.empty(0), slope
+        weight = start.anneal(PriorPath(priors, *slopes, np.array([1.0, 0.5, 0])))
         return tempered.topics, start.topics, np.array([*log_joints, weight])
 
     ours = draws()

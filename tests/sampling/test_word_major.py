@@ -215,7 +215,8 @@ def test_a_path_of_priors(shared, storage):
     path = PriorPath.multiples(priors, np.geomspace(10, 1, 8))
     if not shared:
         doc = rng.poisson(0.1, size=(corpus.n_documents, 30)) + priors.doc
-        path = PriorPath(priors, doc, np.empty(0), rng.gamma(1, size=(60, 30)), np.geomspace(10, 0.1, 8))
+        slopes = doc, np.arange(len(doc), dtype=np.int32), np.empty(0), rng.gamma(1, size=(60, 30))
+        path = PriorPath(priors, *slopes, np.geomspace(10, 0.1, 8))
     start = WordMajorChain.initialise_randomly(corpus, path.priors_at(path.positions[0]), np.random.SeedSequence(0))
     chain, other = (WordMajorChain(corpus, start.priors, start.state()) for _ in range(2))
     log_weight, expected = chain.anneal(path), 0.0

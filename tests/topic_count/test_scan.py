@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklda import TopicCountLDA
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.evidence import annealing
 from sklda._inference.evidence.bennett import Runs
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.topic_count import scan
@@ -301,6 +302,33 @@ def test_an_interrupt_leaves_the_best_answer_so_far(X, calls):
     assert (lda.topic_count_posterior_std_ > 0).any()
     assert lda.transform(X).shape == (60, lda.n_components_)
     assert lda.sample_posterior(1, random_state=0).n_components.shape == (1,)
+
+
+@ignore
+@pytest.mark.parametrize("options", [{}, {"method": "pmmh", "n_proposals": 30, "n_runs": 2}], ids=["scan", "pmmh"])
+def test_guides_that_do_not_fit_in_memory_leave_the_best_answer_so_far(X, monkeypatch, options):
+    def limited(K, row_bytes):
+        # The guide and the priors along its path, and the changes of labels, in double precision.
+        assert row_bytes == 8 * (2 * sum(X.shape) + K)
+        if len(calls) == most:
+            raise MemoryError(f"{K} topics need at least 9.0 GB. Use fewer topics.")
+        calls.append(K)
+
+    monkeypatch.setattr(annealing, "check_memory_of_topics", limited)
+    lda = TopicCountLDA(2, 6, **PRIORS, n_temperatures=8, random_state=0, **options)
+    calls, most = [], 0
+    with pytest.raises(MemoryError, match="topics need at least"):
+        lda.fit(X)
+    assert not fitted_names(lda)
+    # A check for each round, and two for each of its chains: the second round ends after its first chain. With PMMH, a
+    # check for each estimate.
+    calls, most = [], 16
+    message = r"p\(T \| w\) is that of the first .* topics need at least 9.0 GB. Use fewer topics. Its standard errors"
+    with pytest.warns(ConvergenceWarning, match=message):
+        lda.fit(X)
+    assert len(lda.topic_count_trace_ if options else lda.evidence_trace_) == (16 if options else 6)
+    assert lda.topic_count_posterior_.sum() == pytest.approx(1)
+    assert lda.transform(X).shape == (60, lda.n_components_)
 
 
 @ignore

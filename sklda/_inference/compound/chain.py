@@ -79,21 +79,15 @@ class CompoundDraws(KeptDraws):
     mixtures : ndarray of shape (n_draws, n_collections, n_components)
         pi in each draw.
     gamma : float
-    collections : ndarray of shape (n_documents,), int64
+    collections : ndarray of shape (n_documents,), int32
     """
 
     mixtures: np.ndarray
     gamma: float
     collections: np.ndarray
 
-    def priors_at(self, index):
-        return dataclasses.replace(self.priors, doc=self.alpha_at(index, 0, len(self.collections)))
-
-    def alpha_at(self, index, first, last):
-        return document_prior(self.gamma, self.mixtures[index])[self.collections[first:last]]
-
-    def mean_alpha(self):
-        return document_prior(self.gamma, self.mixtures).mean(axis=0)[self.collections]
+    def _alpha(self, index):
+        return document_prior(self.gamma, self.mixtures[index]), self.collections
 
     def last(self, n_draws):
         return dataclasses.replace(super().last(n_draws), mixtures=self.mixtures[-n_draws:])
@@ -219,9 +213,7 @@ class CompoundChain(GibbsChain):
     def kept_draws(self):
         draws = super().kept_draws()
         mixtures = [pi for _, pi in self.mixture_draws[-len(draws) :]] or [self.pi]
-        # alpha of every document is made from these when it is needed.
-        priors = dataclasses.replace(draws.priors, doc=document_prior(self.gamma, self.pi[:1]))
-        return CompoundDraws(priors, draws.topics, np.array(mixtures), self.gamma, self.model.collections)
+        return CompoundDraws(draws.priors, draws.topics, np.array(mixtures), self.gamma, draws.priors.row_of)
 
     def shown_mixture_draws(self):
         """pi of the draws, a list of arrays (n_collections, n_components)."""
@@ -282,8 +274,8 @@ class CompoundChain(GibbsChain):
             )
 
     def _set_doc_prior(self):
-        doc = document_prior(self.gamma, self.pi)[self.model.collections]
-        self.priors = dataclasses.replace(self.priors, doc=doc)
+        doc = document_prior(self.gamma, self.pi)
+        self.priors = dataclasses.replace(self.priors, doc=doc, row_of=self.model.row_of)
 
     def state(self):
         state = super().state()

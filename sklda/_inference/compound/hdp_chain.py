@@ -16,6 +16,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.compound import concentrations as steps
 from sklda._inference.compound.chain import CompoundChain, CompoundDraws, CompoundState
+from sklda._inference.compound.merge_pass import merged_numbers
 from sklda._inference.compound.priors import document_prior
 from sklda._inference.corpus import Corpus, count_tokens
 from sklda._inference.parallel import NEVER_STOP
@@ -32,6 +33,8 @@ LARGE_SHARE = 0.99
 _LEFT_OUT = 0.1
 # The number of topics of a sweep is a multiple of this one: a vector takes as long as a part of it.
 _WHOLE = LANES
+# Sweeps between two merge passes, or fewer for this number of passes: a pass merges at most half of the topics.
+_MERGE_EVERY, _PASSES = 10, 10
 # What a chain records after every sweep, by the names in `traces_`.
 RECORDED = ("topic_count", "large_topic_count", "topic_concentration", "collection_concentration", "doc_concentration")
 
@@ -63,13 +66,8 @@ class HDPState(CompoundState):
 class HDPDraws(CompoundDraws):
     """Draws of z and of the mixtures, with gamma of each draw, (n_draws,)."""
 
-    def alpha_at(self, index, first, last):
-        alpha = document_prior(self.gamma[index], self.mixtures[index])
-        return alpha if len(alpha) == 1 else alpha[self.collections[first:last]]
-
-    def mean_alpha(self):
-        alpha = document_prior(self.gamma[:, None, None], self.mixtures).mean(axis=0)
-        return alpha if len(alpha) == 1 else alpha[self.collections]
+    def _alpha(self, index):
+        return document_prior(self.gamma[index], self.mixtures[index]), self.collections
 
     def last(self, n_draws):
         return dataclasses.replace(super().last(n_draws), gamma=self.gamma[-n_draws:])
@@ -82,6 +80,8 @@ class HDPChain(CompoundChain):
     that the others have almost no share. Given the mixtures this choice does not depend on z. The tokens of the other
     topics stay in them; every other token is drawn from its full conditional given that it is in a topic of the sweep.
     So the sweep keeps the distribution of z given the mixtures. Every topic can have a large share in a later sweep.
+
+    In the first sweeps of the burn-in, `Model.merging`, topics are merged about ten times, see `merge_pass`.
 
     The topics are exchangeable, so their numbers can be changed. In the burn-in the topics with tokens have the first
     numbers, and at its end they are sorted by size. Afterwards a topic keeps its number while it has tokens, and a new
@@ -152,7 +152,7 @@ class HDPChain(CompoundChain):
             ends = np.concatenate([[0], np.cumsum(moves)])[corpus.offsets]
             corpus, columns = Corpus(corpus.words[moves], ends, corpus.n_features), columns[moves]
         alpha, no_rows = np.ascontiguousarray(self.priors.doc[:, swept]), np.empty((0, padded(len(swept))), np.float32)
-        priors = Priors(alpha, self.priors.word, no_rows, self.priors.totals[swept])
+        priors = Priors(alpha, self.priors.word, no_rows, self.priors.totals[swept], self.priors.row_of)
         chain = GibbsChain(corpus, priors, ChainState(columns, self.stream))
         chain.sweep(stop)
         self.stream = chain.stream
@@ -164,6 +164,28 @@ class HDPChain(CompoundChain):
         self.topic_totals = count_tokens(self.topics, self.priors.n_components)
         self._renumber(before)
         self.recount()
+        every = max(min(_MERGE_EVERY, self.model.merging // _PASSES), 1)
+        if self.n_sweeps <= self.model.merging and self.n_sweeps % every == 0:
+            self._merge(stop)
+
+    def _merge(self, stop):
+        """Merge topics; the mixtures of a merged topic are the sums."""
+        tables = base_tables = self.draw_tables()
+        if len(tables) > 1:
+            rng = np.random.default_rng(random.child(self.seed, self.n_sweeps, 0))
+            base_tables = steps.draw_tables(rng, self._opened(tables), tables)
+        before, number = self.used, merged_numbers(self, tables, base_tables.sum(axis=0), stop)
+        gone = np.flatnonzero(number != np.arange(len(number)))
+        for log_shares in (self.log_pi, self.log_base[None]):
+            log_shares[:, number[gone]] = np.logaddexp(log_shares[:, number[gone]], log_shares[:, gone])
+        self.topics = number[self.topics]
+        self.topic_totals = count_tokens(self.topics, self.priors.n_components)
+        self._renumber(before)
+        self.recount()
+
+    def _opened(self, tables):
+        """The concentration with which each cell of `tables` opens tables of the upper level."""
+        return np.broadcast_to(document_prior(self.b, np.exp(self.log_base)), tables.shape)
 
     def _swept_topics(self):
         """The topics of a sweep, ascending, int32: those with the largest shares, in whole vectors."""
@@ -202,11 +224,10 @@ class HDPChain(CompoundChain):
             self.gamma = steps.draw_doc_concentration(rng, self.gamma, given.doc.prior, tables.sum(), *lengths)
         several, upper = len(tables) > 1, tables[0]
         if several:
-            base = np.exp(self.log_base)
             if given.collection.prior:
+                base = np.exp(self.log_base)
                 self.b = steps.draw_collection_concentration(rng, self.b, given.collection.prior, tables, base)
-            opened = np.broadcast_to(document_prior(self.b, base), tables.shape)
-            upper = steps.draw_tables(rng, opened, tables).sum(axis=0)
+            upper = steps.draw_tables(rng, self._opened(tables), tables).sum(axis=0)
         if given.topic.prior:
             self.alpha = steps.draw_topic_concentration(rng, self.alpha * K, given.topic.prior, upper) / K
         self.log_base = random.log_dirichlet(rng, (self.alpha + upper)[None])[0]
@@ -246,7 +267,7 @@ class HDPChain(CompoundChain):
         mixtures = self._shown(draws.mixtures)
         K = mixtures.shape[-1]
         topics = [compact_topics(z, K) for z in draws.topics]
-        priors = dataclasses.replace(draws.priors.resized(K), doc=document_prior(gamma[-1], mixtures[-1][:1]))
+        priors = dataclasses.replace(draws.priors.resized(K), doc=document_prior(gamma[-1], mixtures[-1]))
         return HDPDraws(priors, topics, mixtures, gamma, draws.collections)
 
     def mixtures(self):

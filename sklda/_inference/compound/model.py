@@ -1,6 +1,7 @@
 """The settings of a fit of compound LDA: collections, algorithm, burn-in and which hyperparameters are learnt."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -9,6 +10,8 @@ from sklda._inference.parallel import Aligned
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._inference.sampling.run_chains import burn_in_of
 
+# The share of the burn-in with merges. A learnt eta is a mean over the M-steps of its second half, after the merges.
+_MERGING = 0.4
 METHODS = ("augmented", "langevin", "variational")
 
 
@@ -32,6 +35,8 @@ class Model(Aligned):
         The first sweeps of the tokens, which have larger priors.
     concentrations : Concentrations or None
         Those of the hierarchical Dirichlet process; None: the mixtures have the prior alpha.
+    merging : int
+        The first sweeps of the burn-in, in which topics of the HDP are merged.
     """
 
     collections: np.ndarray
@@ -43,6 +48,7 @@ class Model(Aligned):
     burn_in: int = 0
     annealing: Annealing = NOT_ANNEALED
     concentrations: Concentrations | None = None
+    merging: int = 0
 
     @classmethod
     def make(cls, collections, n_collections, method, hyperparameters, *, max_iter, burn_in, earlier=None):
@@ -89,7 +95,13 @@ class Model(Aligned):
             burn_in,
             annealing,
             hyperparameters.concentrations,
+            int(_MERGING * burn_in) if hyperparameters.concentrations else 0,
         )
+
+    @cached_property
+    def row_of(self):
+        """`collections` as `Priors` takes it."""
+        return self.collections.astype(np.int32)
 
     @property
     def learns(self):

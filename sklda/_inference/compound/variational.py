@@ -129,7 +129,7 @@ class VariationalAscent:
         """One iteration: documents, topics, mixtures and, if they are learnt, gamma and eta."""
         log_words = expected_logs(self.topic_word_parameter).T
         expected = np.zeros((self.corpus.n_features, self.omega.shape[1]))
-        prior = self.gamma * self.omega[self.model.collections]
+        prior = self.gamma * self.omega
         for first, last in self._blocks():
             self._documents(first, last, log_words, prior, expected, stop)
         self.topic_word_parameter = expected.T + self.topic_word_prior
@@ -161,7 +161,7 @@ class VariationalAscent:
             share -= share.max(axis=1, keepdims=True)
             np.exp(share, out=share)
             share *= counts / share.sum(axis=1, keepdims=True)
-            rho = prior[first:last].copy()
+            rho = prior[self.model.collections[first:last]]
             rho[present] += np.add.reduceat(share, starts, axis=0)
         self.doc_topic[first:last] = rho
         np.add.at(expected, words, share)

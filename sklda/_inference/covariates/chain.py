@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from sklda._inference import random
 from sklda._inference.compound.augmented_gibbs import draw_tables
@@ -14,9 +15,12 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.annealed_start import annealed_sweep
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.kept_draws import KeptDraws
+from sklda._kernels import _tokens
 
 # Sweeps between two M-steps for eta, as for the priors of `GibbsLDA`.
 _EM_EVERY = 10
+# Entries n_dk of a block of documents whose topics are counted together: 8 MB.
+_BLOCK_ENTRIES = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +71,8 @@ class CovariateDraws(KeptDraws):
     path: np.ndarray
     model: Model
 
-    def priors_at(self, index):
-        return dataclasses.replace(self.priors, doc=self.alpha_at(index, 0, len(self.model.index)))
-
-    def alpha_at(self, index, first, last):
-        return self.model.alpha(self.coefficients[index])[self.model.index[first:last]]
-
-    def mean_alpha(self):
-        mean = sum(self.model.alpha(each) for each in self.coefficients) / len(self.coefficients)
-        return mean[self.model.index]
+    def _alpha(self, index):
+        return self.model.alpha(self.coefficients[index]), self.model.row_of
 
     def last(self, n_draws):
         return dataclasses.replace(super().last(n_draws), coefficients=self.coefficients[-n_draws:])
@@ -148,13 +145,22 @@ class CovariateChain(GibbsChain):
         tables, exposures = self.draw_counts(rng)
         regressions = PoissonRegressions(model.rows, tables, exposures, model.centre, model.prior_precision(self.sigma))
         self.coefficients = regressions.draw(rng, self.coefficients)
-        collapsed = CollapsedLikelihood(self.doc_topic_counts(), self.corpus.lengths, model, self.sigma)
+        collapsed = CollapsedLikelihood(self._entries(), self.corpus.lengths, model, self.sigma)
         # Half of the steps change the sum for all documents alike.
         term = int(rng.integers(model.rows.shape[1])) if rng.random() < 0.5 else 0
         self.coefficients = collapsed.shift(rng, self.coefficients, term)
         if model.sigma is None and model.rows.shape[1] > 1:
             self.sigma, self.auxiliary = draw_sigma(rng, self.coefficients[:, 1:], self.auxiliary)
         self._set_alpha()
+
+    def _entries(self):
+        """The n_dk that are not zero, csr_array (n_documents, n_components), without all of them at once."""
+        K, offsets, blocks = self.priors.n_components, self.corpus.offsets, []
+        for first, last in self.corpus.blocks(n_documents=max(_BLOCK_ENTRIES // K, 1)):
+            counts = np.zeros((last - first, K))
+            _tokens.count_documents(offsets[first : last + 1], self.topics, counts)
+            blocks.append(csr_array(counts))
+        return vstack(blocks, "csr")
 
     def draw_counts(self, rng):
         """Auxiliary counts of the present draw: tables (n_rows, n_components), and exposures (n_rows,)."""
@@ -178,8 +184,9 @@ class CovariateChain(GibbsChain):
         draws = super().kept_draws()
         coefficients = [own for _, own in self.draw_coefficients] or [self.coefficients]
         path = [own for own, _ in self.path] or [self.coefficients]
-        # alpha of every document is made from these when it is needed.
-        priors = dataclasses.replace(draws.priors, doc=np.exp(log_alpha(self.model.rows[:1], self.coefficients)))
+        # alpha is made from these when it is needed: it may have a row for each document.
+        alpha, no_rows = np.exp(log_alpha(self.model.rows[:1], self.coefficients)), self.model.row_of[:0]
+        priors = dataclasses.replace(draws.priors, doc=alpha, row_of=no_rows)
         return CovariateDraws(priors, draws.topics, np.array(coefficients), np.array(path), self.model)
 
     def sigma_mean(self):
@@ -204,7 +211,8 @@ class CovariateChain(GibbsChain):
         alpha = self.model.alpha(self.coefficients)
         # Before the first draw, all documents have the same.
         same = len(alpha) == 1 or not self.coefficients[:, 1:].any()
-        self.priors = dataclasses.replace(self.priors, doc=alpha[:1].copy() if same else alpha[self.model.index])
+        rows = (alpha[:1].copy(), self.model.row_of[:0]) if same else (alpha, self.model.row_of)
+        self.priors = dataclasses.replace(self.priors, doc=rows[0], row_of=rows[1])
 
     def state(self):
         state = super().state()

@@ -44,7 +44,7 @@ class CollapsedLikelihood:
 
     Parameters
     ----------
-    counts : ndarray of shape (n_documents, n_components)
+    counts : csr_array of shape (n_documents, n_components)
         n_dk.
     lengths : ndarray of shape (n_documents,)
     model : Model
@@ -52,8 +52,8 @@ class CollapsedLikelihood:
     """
 
     def __init__(self, counts, lengths, model, sigma):
-        documents, self.topics = np.nonzero(counts)
-        self.rows, self.counts = model.index[documents], counts[documents, self.topics]
+        entries = counts.tocoo()
+        self.rows, self.topics, self.counts = model.index[entries.row], entries.col, entries.data
         self.lengths, self.model, self.precision = lengths, model, model.prior_precision(sigma)
 
     def __call__(self, coefficients):

@@ -7,7 +7,7 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.evidence.topic_labels import draw_labels, label_changes, log_mean_over_labels
 from sklda._inference.parallel import NEVER_STOP, Aligned
-from sklda._inference.priors import Priors
+from sklda._inference.priors import Priors, check_memory_of_topics
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.prior_path import PriorPath
@@ -36,19 +36,22 @@ class Guide(Aligned):
 
     @classmethod
     def from_chain(cls, chain, n_sweeps=20, stop=NEVER_STOP):
-        """Mean counts over the next `n_sweeps` sweeps of a chain."""
+        """Mean counts over the next `n_sweeps` sweeps of a chain. A MemoryError as of `reserve_guide`."""
         priors = chain.priors
+        reserve_guide(chain.corpus, priors.n_components)
         doc = np.zeros((chain.corpus.n_documents, priors.n_components))
         word = np.zeros((chain.corpus.n_features, priors.n_components))
         for _ in range(n_sweeps):
             chain.sweep(stop)
             chain.add_doc_topic_counts(doc)
             word += chain.word_topic_counts[:, : priors.n_components]
-        return cls(doc / n_sweeps + priors.doc, word / n_sweeps + priors.topic_word().T, priors)
+        doc /= n_sweeps
+        return cls(priors.add_doc(doc), word / n_sweeps + priors.topic_word().T, priors)
 
     def path(self, strengths):
         """`PriorPath` with the priors alpha + c * doc and eta + c * word at the strengths c."""
-        return PriorPath(self.priors, self.doc, np.empty(0), self.word, strengths)
+        row_of = np.arange(len(self.doc), dtype=np.int32)
+        return PriorPath(self.priors, self.doc, row_of, np.empty(0), self.word, strengths)
 
     def chain_class(self, corpus):
         """The class of chains that is the fastest along the path."""
@@ -63,6 +66,29 @@ class Guide(Aligned):
         """Strengths along the path, descending, without its ends, infinity and zero; (n_temperatures,)."""
         last = np.clip(1 / np.median(self.word.sum(axis=0)), *_LAST_STRENGTH)
         return np.geomspace(_FIRST_STRENGTH, last, n_temperatures)
+
+
+def reserve_guide(corpus, n_components):
+    """Reserve the memory of a guide, of its proportions or the priors along its path, and of `label_changes`.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    n_components : int
+
+    Returns
+    -------
+    list of ndarray
+        As of `reserve_memory`: the caller holds them while chains run, and deletes them before the guide is made.
+
+    Raises
+    ------
+    MemoryError
+        The message names the bytes that are needed, or the shape of the array that does not fit.
+    """
+    K, rows = n_components, corpus.n_documents + corpus.n_features
+    check_memory_of_topics(K, 8 * (2 * rows + K))
+    return [np.empty((2, rows, K)), np.empty((K, K))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +157,7 @@ def prior_run(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     for a few thousand tokens. With more, the path crosses a point at which all topics form at once.
     """
     rng, stream = np.random.default_rng(random.child(seed, 0)), random.stream(random.child(seed, 1))
-    alpha = np.broadcast_to(priors.doc, (corpus.n_documents, priors.n_components))
+    alpha = np.broadcast_to(priors.doc_of(), (corpus.n_documents, priors.n_components))
     theta = np.exp(random.log_dirichlet(rng, alpha))
     topics, _ = _draw_independent(corpus, theta, np.ones((corpus.n_features, priors.n_components)), stream)
     path = _diluting_path(priors, _scales(corpus, priors, n_temperatures))
@@ -180,4 +206,4 @@ def _diluting_path(priors, scales):
     """
     K = priors.n_components
     slope = priors.word if len(priors.word) else priors.topic[:, :K].mean(axis=1, dtype=np.float64)
-    return PriorPath(priors, np.zeros((1, K)), slope, np.empty((0, K)), scales - 1)
+    return PriorPath(priors, np.zeros((1, K)), np.empty(0, np.int32), slope, np.empty((0, K)), scales - 1)

@@ -6,7 +6,14 @@ from functools import cached_property
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.evidence.annealing import Guide, guided_run, prior_run, reverse_guided_run, reverse_prior_run
+from sklda._inference.evidence.annealing import (
+    Guide,
+    guided_run,
+    prior_run,
+    reserve_guide,
+    reverse_guided_run,
+    reverse_prior_run,
+)
 from sklda._inference.held_out.averages import bennett
 from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.collapsed import ChainState
@@ -40,7 +47,9 @@ def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, *, n_start, star
         source, state = priors, None
         forth, back = prior_run, reverse_prior_run
     else:
+        reserved = reserve_guide(corpus, priors.n_components)
         chain = start(corpus, priors, random.child(seed, 0), stop, n_start)
+        del reserved
         source, state = Guide.from_chain(chain, n_sweeps, stop), chain.state()
         forth, back = guided_run, reverse_guided_run
     forward, backward, label_error = [], [], 0.0

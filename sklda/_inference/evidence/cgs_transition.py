@@ -16,6 +16,7 @@ def log_transition(chain, before, stop=NEVER_STOP):
         corpus.words,
         corpus.offsets,
         priors.doc,
+        priors.row_of,
         priors.word,
         priors.topic,
         priors.totals,

@@ -31,7 +31,7 @@ def label_changes(chain, target):
     K, tilted = chain.priors.n_components, chain.priors
     changes = np.zeros((K, K))
     for counts, prior in (
-        (chain.doc_topic_counts(), tilted.doc),
+        (chain.doc_topic_counts(), tilted.doc_of()),
         (chain.word_topic_counts[:, :K], tilted.topic[:, :K].astype(np.float64)),
     ):
         rows, topics = np.nonzero(counts)

@@ -158,7 +158,7 @@ def _anneal(chain, d, corpus, piece, strengths, key, backward):
     words, index = np.unique(corpus.words[first:last], return_inverse=True)
     counts = chain.rows.dense(words)
     K, (n_words, width) = priors.n_components, counts.shape
-    prior = priors.doc[d if len(priors.doc) > 1 else 0]
+    prior = priors.doc_of([d])[0]
     # The topic counts of earlier pieces of the document are added to the prior of theta.
     prior = prior + np.bincount(chain.topics[corpus.offsets[d] : first], minlength=K)
     length = last - first

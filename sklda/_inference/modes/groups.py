@@ -47,7 +47,7 @@ def overlaps(chain):
     tokens = np.arange(0, corpus.n_tokens, 1 + corpus.n_tokens // _SAMPLED_TOKENS)
     documents = np.searchsorted(corpus.offsets, tokens, side="right") - 1
     words = corpus.words[tokens]
-    theta = chain.doc_topic_counts() + priors.doc
+    theta = priors.add_doc(chain.doc_topic_counts())
     phi = (chain.word_topic_counts[:, :K] + priors.topic_word().T) / (chain.topic_totals + priors.totals)
     weights = theta[documents] * phi[words]
     weights /= weights.sum(axis=1, keepdims=True)

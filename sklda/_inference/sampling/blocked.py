@@ -45,7 +45,7 @@ class BlockChain(ThreadedChain):
 
     def _block_tasks(self, key, phi, stop):
         """The arguments of `_sweep_block`, block by block."""
-        offsets, prior = self.corpus.offsets, self.priors.doc
+        offsets, priors = self.corpus.offsets, self.priors
         for first, last in self._blocks:
             stop()
             yield (
@@ -54,7 +54,8 @@ class BlockChain(ThreadedChain):
                 self.first_document + first,
                 key,
                 *phi,
-                prior[first:last] if len(prior) > 1 else prior,
+                priors.doc,
+                priors.row_of[first:last],
                 self.topics[offsets[first] : offsets[last]],
             )
 
@@ -87,7 +88,7 @@ class BlockChain(ThreadedChain):
             word_topic[:, small] = np.exp(random.log_dirichlet(np.random.default_rng(seed), eta[small])).T
             totals[small] = 1
         factors = (_FACTOR / totals).astype(np.float32)
-        shared = len(priors.doc) == 1
+        shared = priors.shared
         prior_sums = np.empty((self.corpus.n_features if shared else 0, -(-priors.n_components // STRIDE)))
         run_tasks(
             self._team,
@@ -97,7 +98,7 @@ class BlockChain(ThreadedChain):
         return word_topic, prior_sums
 
 
-def dense_sweep(kernel, words, offsets, first, key, word_topic, doc_prior, topics):
+def dense_sweep(kernel, words, offsets, first, key, word_topic, doc_prior, row_of, topics):
     """New topics of a block of documents, by a kernel that computes the weights of all topics for every token."""
     width = word_topic.shape[1]
     topics = topics.copy()
@@ -108,6 +109,7 @@ def dense_sweep(kernel, words, offsets, first, key, word_topic, doc_prior, topic
         key,
         word_topic,
         doc_prior,
+        row_of,
         topics,
         np.empty(width, np.float32),
         np.empty(width, np.int32),

@@ -187,6 +187,7 @@ class GibbsChain:
                 self.corpus.offsets,
                 self._order[first:last],
                 self.priors.doc,
+                self.priors.row_of,
                 self.priors.word,
                 self.priors.topic,
                 self.priors.totals,
@@ -242,7 +243,9 @@ class GibbsChain:
                 corpus.words,
                 corpus.offsets,
                 base.doc,
+                base.row_of,
                 path.doc_slope,
+                path.slope_row_of,
                 base.word,
                 base.topic,
                 path.word_slope,
@@ -293,12 +296,12 @@ class GibbsChain:
     def log_topics(self):
         """log p(z | alpha)."""
         priors, corpus = self.priors, self.corpus
-        if self._n_larger is not None and len(priors.doc) == 1:
+        if self._n_larger is not None and priors.shared:
             # The histogram of the last sweep takes no pass over the tokens.
             numbers, larger = self._histogram
             larger = larger[:, : self._n_larger].copy()
             return log_joint.of_topics(corpus, priors, _log_joint.histogram(numbers, larger, priors.doc[0], 1))
-        cells = log_joint.cell_priors(priors.doc, corpus.n_tokens)
+        cells = log_joint.cell_priors(priors.doc, corpus.n_tokens, priors.row_of)
         cells = _log_joint.tokens(corpus.offsets, self.topics, priors.n_components, *cells, self._counts)
         return log_joint.of_topics(corpus, priors, cells)
 

@@ -75,7 +75,7 @@ def posterior_means(corpus, draws, method, stop=NEVER_STOP):
         shares.append(count_tokens(topics, K) / corpus.n_tokens)
         add_estimates(corpus, draws.priors_at(i), topics, doc_topic, topic_word, method, stop)
     doc_topic /= len(shares)
-    doc_topic += draws.last(len(shares)).mean_alpha()
+    draws.last(len(shares)).mean_priors().add_doc(doc_topic)
     doc_topic /= doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
     topic_word /= len(shares)
     topic_word += draws.priors.topic_word()
@@ -107,7 +107,7 @@ def doc_topic_std(corpus, draws):
     for first, last in corpus.blocks(n_documents=max(_BLOCK_PROPORTIONS // K, 1)):
         offsets = corpus.offsets[first : last + 1]
         own = slice(offsets[0], offsets[-1])
-        alphas = [draws.alpha_at(i, first, last) for i in range(len(draws))]
+        alphas = [draws.priors_at(i).doc_of(slice(first, last)) for i in range(len(draws))]
         result[first:last] = std_of_theta(offsets - offsets[0], [topics[own] for topics in draws.topics], alphas)
     return result
 

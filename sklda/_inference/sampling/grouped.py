@@ -10,5 +10,5 @@ class GroupedChain(BlockChain):
     sampler = "grouped"
 
     @staticmethod
-    def _sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics):
-        return dense_sweep(_grouped.sweep, words, offsets, first, key, word_topic, doc_prior, topics)
+    def _sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, row_of, topics):
+        return dense_sweep(_grouped.sweep, words, offsets, first, key, word_topic, doc_prior, row_of, topics)

@@ -15,7 +15,7 @@ class KeptDraws:
     Attributes
     ----------
     priors : Priors
-        The priors of all draws. A subclass can have another alpha in each draw.
+        The priors of all draws. A subclass can have another alpha in each draw, see `_alpha`.
     topics : sequence of ndarray of shape (n_tokens,)
         The topics of all tokens in each draw.
     """
@@ -26,17 +26,24 @@ class KeptDraws:
     def __len__(self) -> int:
         return len(self.topics)
 
+    def _alpha(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of alpha in one draw, and the row of each document, as in `Priors`."""
+        return self.priors.doc, self.priors.row_of
+
     def priors_at(self, index: int) -> Priors:
         """The priors of one draw."""
-        return self.priors
+        doc, row_of = self._alpha(index)
+        return replace(self.priors, doc=doc, row_of=row_of)
 
-    def alpha_at(self, index: int, first: int, last: int) -> np.ndarray:
-        """alpha in one draw, of the documents from `first` to `last`, (1 or n_documents, n_components)."""
-        return self.priors.doc[first:last] if len(self.priors.doc) > 1 else self.priors.doc
-
-    def mean_alpha(self) -> np.ndarray:
-        """Mean of alpha over the draws, (1 or n_documents, n_components)."""
-        return self.priors.doc
+    def mean_priors(self) -> Priors:
+        """The priors with the mean of alpha over the draws."""
+        first = self.priors_at(0)
+        if first.doc is self.priors.doc:
+            return first
+        total = np.zeros_like(first.doc)
+        for i in range(len(self)):
+            total += self._alpha(i)[0]
+        return replace(first, doc=total / len(self))
 
     def last(self, n_draws: int) -> Self:
         """The last draws only."""

@@ -10,20 +10,22 @@ _LONGEST, _TOKENS_EACH = 512, 32
 ONE_EACH = np.empty(0, np.int64)
 
 
-def cell_priors(prior, n_tokens):
+def cell_priors(prior, n_tokens, row_of=ONE_EACH):
     """The arguments of kernels for the priors of cells.
 
     Parameters
     ----------
-    prior : ndarray of shape (n_groups, n_labels), (1, n_labels) or (n_groups, 1)
-        Of a topic in a document or word. A group or a label may share it with all others.
+    prior : ndarray of shape (n_rows, n_labels) or (n_rows, 1)
+        Of a topic in a document or word. All labels may share it, and with one row all groups.
     n_tokens : int
+    row_of : ndarray of shape (n_groups,), optional
+        The row of `prior` of each group. Empty: the rows are those of the groups.
     """
     if (prior == prior[0, 0]).all():
-        prior = prior[:1, :1]
-    n_groups, n_labels = prior.shape
-    starts = np.arange(n_groups) * n_labels
-    width = min(n_tokens // (_TOKENS_EACH * n_labels), _LONGEST) if n_groups == 1 else 0
+        prior, row_of = prior[:1, :1], ONE_EACH
+    n_labels = prior.shape[1]
+    starts = (row_of.astype(np.int64) if len(row_of) else np.arange(len(prior))) * n_labels
+    width = min(n_tokens // (_TOKENS_EACH * n_labels), _LONGEST) if len(starts) == 1 else 0
     table = np.empty((n_labels, width) if width > 1 else (0, 0))
     return *flat(prior), starts, int(n_labels > 1), table
 
@@ -47,9 +49,9 @@ def of_topics(corpus, priors, cells):
     if priors.n_components == 1:
         return 0.0
     totals = priors.doc.sum(axis=1)
-    if len(totals) == 1:
+    if priors.shared:
         return cells - _log_joint.totals(totals, *corpus.distinct_lengths)
-    return cells - _log_joint.totals(totals, corpus.lengths, ONE_EACH)
+    return cells - _log_joint.totals(totals[priors.row_of], corpus.lengths, ONE_EACH)
 
 
 def word_totals(topic_totals, priors):

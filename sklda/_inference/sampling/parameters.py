@@ -26,7 +26,7 @@ def draw_parameters(chain, rng):
 
 def draw_doc_topic(chain, rng):
     """Draw theta from its Dirichlet distributions given the present z of a chain, (n_documents, n_components)."""
-    return np.exp(random.log_dirichlet(rng, chain.doc_topic_counts() + chain.priors.doc))
+    return np.exp(random.log_dirichlet(rng, chain.priors.add_doc(chain.doc_topic_counts())))
 
 
 def draw_dirichlets(parameters, n_samples, rng):

@@ -20,9 +20,10 @@ class PartiallyCollapsedChain(BlockChain):
         return cls(corpus, priors, ChainState(topics, random.stream(random.child(seed, 1))))
 
     @staticmethod
-    def _sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, topics):
+    def _sweep_block(words, offsets, first, key, word_topic, prior_sums, doc_prior, row_of, topics):
         if len(prior_sums) == 0:
-            return dense_sweep(_partially_collapsed.dense, words, offsets, first, key, word_topic, doc_prior, topics)
+            tokens = words, offsets, first, key
+            return dense_sweep(_partially_collapsed.dense, *tokens, word_topic, doc_prior, row_of, topics)
         K, width = doc_prior.shape[1], word_topic.shape[1]
         topics = topics.copy()
         _partially_collapsed.sparse(

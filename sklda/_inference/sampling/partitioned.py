@@ -78,6 +78,7 @@ class PartitionedChain(ThreadedChain):
             edges,
             turn,
             priors.doc,
+            priors.row_of,
             priors.word,
             priors.topic,
             priors.totals,

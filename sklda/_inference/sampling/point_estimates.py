@@ -89,7 +89,8 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
                 block.offsets[first : last + 1],
                 own,
                 *_of_documents(corpus, topics, first, last),
-                priors.doc[first:last] if len(priors.doc) > 1 else priors.doc,
+                priors.doc,
+                priors.row_of[first:last],
                 *of_words,
                 weights,
                 doc_topic[first:last],
@@ -162,7 +163,7 @@ def word_blocks(corpus, n_components):
         first = last
 
 
-def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64, n_chains=1, n_draws=1, n_alphas=0):
+def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64, n_chains=1, n_draws=1, n_rows=0):
     """Reserve the memory for the point estimates, snapshots and matches of topics before chains run.
 
     The caller holds the result while chains run and deletes it before the estimates. So if there is too little memory,
@@ -178,9 +179,9 @@ def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64, n_chai
         Of the estimates.
     n_chains, n_draws : int, default=1
         The topics of several chains, and of successive draws, are matched.
-    n_alphas : int, default=0
-        Number of arrays in double precision with a row for each document that chains have in their sweeps. They are
-        not among the results, because chains allocate them.
+    n_rows : int, default=0
+        Number of rows of topics in double precision that chains have in their sweeps, as those of alpha. They are not
+        among the results, because chains allocate them.
 
     Returns
     -------
@@ -193,10 +194,10 @@ def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64, n_chai
         The message names the bytes that are needed, or the shape of the array that does not fit.
     """
     D, V, K = corpus.n_documents, corpus.n_features, n_components
-    check_memory_of_topics(K, np.dtype(dtype).itemsize * (D + V) + 4 * n_snapshots * V + 8 * n_alphas * D)
+    check_memory_of_topics(K, np.dtype(dtype).itemsize * (D + V) + 4 * n_snapshots * V + 8 * n_rows)
     n_matched = K if n_chains > 1 else min(K, corpus.n_tokens, MOST_DOUBTFUL) if n_draws > 1 else 0
     estimates = np.empty((D, K), dtype), np.empty((K, V), dtype)
-    np.empty((n_alphas, D, K))
+    np.empty((n_rows, K))
     return [*estimates, np.empty((n_snapshots, K, V), np.float32), np.empty((n_matched, n_matched))]
 
 
@@ -272,7 +273,7 @@ def point_estimates(
         corpus.n_documents,
     )
     doc_topic, topic_word = estimate_counts(corpus, priors, topics, method)
-    doc_topic += priors.doc
+    priors.add_doc(doc_topic)
     topic_word += priors.topic_word()
     return Bunch(
         doc_topic=doc_topic / doc_topic.sum(axis=1, keepdims=True),

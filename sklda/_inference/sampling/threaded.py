@@ -51,9 +51,9 @@ class ThreadedChain(GibbsChain):
 
     def _log_topics_of_blocks(self):
         """The sums of log p(z | alpha) over the topics of documents, block by block, without the totals."""
-        offsets, prior = self.corpus.offsets, self.priors.doc
+        offsets, priors = self.corpus.offsets, self.priors
         tasks = (
-            (offsets[first : last + 1], self.topics, prior[first:last] if len(prior) > 1 else prior)
+            (offsets[first : last + 1], self.topics, priors.doc, priors.row_of[first:last])
             for first, last in self._blocks
         )
         return run_tasks(self._team, _log_topics, tasks)
@@ -70,6 +70,7 @@ def run_tasks(team, function, tasks):
     return team.run(function, tasks) if team else [function(*task) for task in tasks]
 
 
-def _log_topics(offsets, topics, doc_prior):
+def _log_topics(offsets, topics, doc_prior, row_of):
     K, n_tokens = doc_prior.shape[1], int(offsets[-1] - offsets[0])
-    return _log_joint.tokens(offsets, topics, K, *log_joint.cell_priors(doc_prior, n_tokens), np.empty(K, np.int32))
+    cells = log_joint.cell_priors(doc_prior, n_tokens, row_of)
+    return _log_joint.tokens(offsets, topics, K, *cells, np.empty(K, np.int32))

@@ -44,7 +44,7 @@ class WordMajorChain(GibbsChain):
     @staticmethod
     def supports(corpus, priors):
         """Whether this class supports the number of topics, and its sweep is made for the priors."""
-        return len(priors.doc) == 1 and priors.n_components <= _LARGEST
+        return priors.shared and priors.n_components <= _LARGEST
 
     @property
     def priors(self):
@@ -55,9 +55,9 @@ class WordMajorChain(GibbsChain):
         first, self._priors = self._priors is None, priors
         self._word_prior, self._topic_prior, self._prior_totals = priors.word, priors.topic, priors.totals
         self._alpha, added, self._strength = priors.doc[0], None, 1.0
-        if len(priors.doc) > 1:
+        if not priors.shared:
             self._alpha = priors.doc.min(axis=0)
-            added = priors.doc - self._alpha
+            added = priors.doc - self._alpha, priors.row_of
         if not first:
             self._set_excess(added)
 
@@ -80,10 +80,11 @@ class WordMajorChain(GibbsChain):
         self._wide = _word_major.wide_vectors()
         marks = np.searchsorted(self._word_offsets, np.arange(0, corpus.n_tokens, _BLOCK_TOKENS))
         self._blocks = np.unique(np.append(marks, [0, corpus.n_features])).tolist()
-        self._lay_out(topics, self.priors.doc - self._alpha if len(self.priors.doc) > 1 else None)
+        priors = self.priors
+        self._lay_out(topics, None if priors.shared else (priors.doc - self._alpha, priors.row_of))
 
     def _set_excess(self, added):
-        """Set the excess of the priors of documents over `_alpha`; None: no excess."""
+        """Set the excess of the priors of documents over `_alpha`, as `lay_out` takes it; None: no excess."""
         if added is not None or len(self._excess):
             self._lay_out(self.topics, added)
 
@@ -131,12 +132,13 @@ class WordMajorChain(GibbsChain):
     def anneal(self, path, stop=NEVER_STOP, *, weigh=True):
         """As `GibbsChain.anneal`. The documents must share alpha at position 0."""
         base, slope, positions = path.base, path.doc_slope, np.asarray(path.positions, dtype=np.float64)
-        if len(base.doc) > 1:
+        if not base.shared:
             raise ValueError("The documents must share alpha at the beginning of a path.")
         self.priors = path.priors_at(positions[0])
         common, slope_sums = slope.min(axis=0), slope.sum(axis=1)
-        if len(slope) > 1:
-            self._set_excess(slope - common)
+        if len(path.slope_row_of) > 1:
+            self._set_excess((slope - common, path.slope_row_of))
+            slope_sums = slope_sums[path.slope_row_of]
         self._word_prior, self._topic_prior = (np.array(each) for each in (self._word_prior, self._topic_prior))
         totals = np.stack([self._prior_totals] * 2)
         self._prior_totals, log_weight = totals[0], 0.0
@@ -213,7 +215,7 @@ class WordMajorChain(GibbsChain):
 
 def log_topics(corpus, priors, begins, entries, sizes):
     """log p(z | alpha), from the arrays of `lay_out`."""
-    cells = log_joint.cell_priors(priors.doc, corpus.n_tokens)
+    cells = log_joint.cell_priors(priors.doc, corpus.n_tokens, priors.row_of)
     cells = _log_joint.lists(begins, entries, sizes, priors.n_components, *cells)
     return log_joint.of_topics(corpus, priors, cells)
 
@@ -228,8 +230,8 @@ def lay_out(corpus, n_components, topics, least_for_row, added=None):
     topics : ndarray of shape (n_tokens,), int32
     least_for_row : float
         See `WordMajorChain`.
-    added : ndarray of shape (n_documents, n_components), default=None
-        The excess of the priors of documents over the shared one. None: nothing.
+    added : tuple of (ndarray of shape (n_rows, n_components), ndarray of shape (n_documents,)), default=None
+        The excess of the priors over the shared one, and the row of each document. None: nothing.
 
     Returns
     -------
@@ -240,7 +242,7 @@ def lay_out(corpus, n_components, topics, least_for_row, added=None):
     """
     K, width, lengths = n_components, padded(n_components), corpus.lengths
     sizes = np.zeros(corpus.n_documents, np.int32)
-    most = lengths if added is None else lengths + np.count_nonzero(added, axis=1) + 1
+    most = lengths if added is None else lengths + np.count_nonzero(added[0], axis=1)[added[1]] + 1
     sizes[most >= least_for_row * K**2] = _word_major.ROW_16 if added is None else _word_major.ROW_32
     sizes[lengths > _LARGEST] = _word_major.ROW_32
     lines = -(-np.choose(-sizes, [np.minimum(most, K), width // 2, width]) // LANES)
@@ -248,6 +250,6 @@ def lay_out(corpus, n_components, topics, least_for_row, added=None):
     entries = aligned_zeros(int(lines.sum()) * LANES, np.uint32)
     excess = aligned_zeros(0 if added is None else len(entries), np.float32)
     if added is not None:
-        _word_layout.fill_excess(added, begins, entries, excess, sizes)
+        _word_layout.fill_excess(*added, begins, entries, excess, sizes)
     _word_layout.fill(corpus.offsets, topics, begins, entries, sizes)
     return begins, entries, excess, sizes, longest

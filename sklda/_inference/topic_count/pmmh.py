@@ -111,7 +111,7 @@ class PMMH:
         Returns
         -------
         Posterior
-            Also after Ctrl-C and after a callback asked to stop, if there are estimates.
+            If there are estimates, also after Ctrl-C, after a callback asked to stop, and if the memory does not do.
         """
         rows, ends, unfinished = [], {}, ""
         try:
@@ -122,6 +122,11 @@ class PMMH:
                 raise
             journal.end_early()
             unfinished = "the fit was interrupted"
+        except MemoryError as error:
+            if not rows:
+                raise
+            journal.end_early()
+            unfinished = str(error).rstrip(".") or "the memory was full"
         self.trace = Trace(*map(np.array, zip(*rows, strict=True)))
         return self._result(ends, unfinished)
 

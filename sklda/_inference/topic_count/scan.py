@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import softmax
 
 from sklda._inference import journal, random
+from sklda._inference.evidence.annealing import reserve_guide
 from sklda._inference.parallel import in_parallel
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._inference.topic_count.count_prior import LARGEST
@@ -21,9 +22,10 @@ from sklda._inference.topic_count.runs import learn_chain, run_chain
 
 # The first runs take at most this share of all sweeps, in addition to the chains before them.
 _FIRST_SHARE = 1 / 15
-# The scan ends when no posterior probability has a larger standard error; or when the standard error of the mean of T
-# is below this share of it, if that is more than two topics.
-_LARGEST_ERROR, _LARGEST_SHARE = 0.05, 0.2
+# The scan ends when no posterior probability has a larger standard error than the first of these. It also ends when the
+# standard error of the mean of T is below the second, a share of this mean, if that is more than the third, in topics.
+# If the error itself is more topics, bounds suffice at T without runs, also beside the best T.
+_LARGEST_ERROR, _LARGEST_SHARE, _FEW_TOPICS = 0.05, 0.2, 2
 # A probability below exp(this) of the largest one does not count. In nats.
 _NOTHING = -7.0
 # Rounds of chains at a number of topics whose value is too low.
@@ -87,7 +89,7 @@ class Scan:
         Returns
         -------
         Posterior
-            Also after Ctrl-C and after a callback asked to stop, if there are estimates.
+            If there are estimates, also after Ctrl-C, after a callback asked to stop, and if the memory does not do.
         """
         unfinished, following = "", self.first
         if self.announce is not None:
@@ -98,6 +100,11 @@ class Scan:
                 following = self._next()
         except (_Ended, BudgetSpent) as reason:
             unfinished = str(reason)
+        except MemoryError as error:
+            if not self.by_count:
+                raise
+            journal.end_early()
+            unfinished = str(error).rstrip(".") or "the memory was full"
         except KeyboardInterrupt:
             if not self.by_count:
                 raise
@@ -142,12 +149,14 @@ class Scan:
                 # Nothing bounds the last gap from the right: it is halved.
                 highest = np.searchsorted(counts, np.sqrt(counts[has_runs[-2]] * counts[has_runs[-1]]))
             return self._lengths(counts[[highest]])
-        mean = probability @ counts
-        share, precise = _LARGEST_SHARE * mean.mean(), probability.std(axis=0).max() <= _LARGEST_ERROR
-        if precise or mean.std() <= share >= 2:
+        mean, precise = probability @ counts, probability.std(axis=0).max() <= _LARGEST_ERROR
+        error, share = mean.std(), _LARGEST_SHARE * mean.mean()
+        if precise or error <= _FEW_TOPICS <= share:
             ends = np.searchsorted(counts, credible_interval(counts, probability.mean(axis=0)))
             near = np.clip([[i - 1, i, i + 1] for i in (best, *ends)], 0, len(counts) - 1)
             return self._lengths(np.setdiff1d(counts[near], table.counts))
+        if _FEW_TOPICS < error <= share:
+            return {}
         return self._lengths(table.counts[[self._most_informative(curves.drawn[:, has_runs], probability, table)]])
 
     def _doubtful(self, table, posterior):
@@ -223,6 +232,9 @@ class Scan:
 
     def _round(self, lengths):
         """New chains and their runs, of these lengths by number of topics."""
+        if self.settings.method == "guided_ais":
+            # Before any of them runs.
+            reserve_guide(self.corpus, max(lengths))
         self.budget.take(self._sweeps(lengths))
         seeds = {T: random.child(self.seed, self.n_rounds, T) for T in lengths}
         self._learn({T: n for T, n in lengths.items() if T not in self.rules}, seeds)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 # Characters of a cell, and rows of a table, that are printed.
 _WIDEST, _MOST_ROWS = 100, 60
+# What a formula of a spreadsheet begins with; the last two are the same characters in full width.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff20")
 
 
 class Table(list):
@@ -37,6 +39,9 @@ class Table(list):
     def to_csv(self, path=None):
         """Write the table as comma-separated values in UTF-8, with a line of names. Lists become texts with commas.
 
+        Spreadsheets run texts that begin with ``=``, ``+``, ``-`` or ``@`` as formulas, so these get an apostrophe
+        before them, unless they are numbers.
+
         Parameters
         ----------
         path : str or os.PathLike, default=None
@@ -49,10 +54,8 @@ class Table(list):
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self[0] if self else [])
-        for row in self:
-            cells = [", ".join(map(str, value)) if isinstance(value, list) else value for value in row.values()]
-            writer.writerow(cells)
+        writer.writerow(map(_cell, self[0]) if self else [])
+        writer.writerows(map(_cell, row.values()) for row in self)
         # Lone surrogates are not in UTF-8.
         found = text.getvalue().encode("utf-8", "replace").decode("utf-8")
         if path is not None:
@@ -112,6 +115,20 @@ def records(columns):
     """A `Table` of columns (dict by name)."""
     values = [column.tolist() if hasattr(column, "tolist") else list(column) for column in columns.values()]
     return Table(dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
+
+
+def _cell(value):
+    """A value as a cell of a file that no spreadsheet runs as a formula."""
+    if _is_number(value):
+        return value
+    text = ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+    if not text.lstrip().startswith(_FORMULA):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def _is_number(value):
