@@ -246,7 +246,7 @@ for each in (on_disk, dense, by_hand):
 def test_a_file_that_was_cut_off_does_not_end_python(tmp_path, large):
     """Read as a whole and in blocks. Without the check the process ends with SIGBUS."""
     run = [sys.executable, "-c", CUT_OFF, str(tmp_path), str(large)]
-    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout.split("\n")) == (0, ["refused"] * 9 + [""]), done.stderr
 
 
