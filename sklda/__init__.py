@@ -39,7 +39,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      annotations         types
                      tables              records
                      convergence         diagnostics
-                     of topics           distances  consensus  composition
+                     of topics           distances  consensus_tree  consensus  composition
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed
                      in common           threaded  blocked  count_rows  log_joint  choice  run_chains

@@ -20,6 +20,7 @@ from sklda._consensus_fits import (
     draws_from_fits,
     fingerprint,
     fitted,
+    hierarchy_of,
     mean_and_std,
     metadata_of_transform,
     share_corpus,
@@ -49,8 +50,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     """The topics that several fits of a topic model have in common, and how often each is found.
 
     A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
-    own, pools their topics, and clusters them by their Jensen-Shannon distances. The clusters that most fits have are
-    its topics, but for those that a corpus without topics would have too.
+    own, pools their topics, and makes a tree of them by their Jensen-Shannon distances. Its topics are the nodes of the
+    tree on which most fits agree, but for those that a corpus without topics would have too.
 
     Parameters
     ----------
@@ -83,13 +84,21 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     prevalence_ : ndarray of shape (n_topics,)
         Parts of the fits that have the topic.
     similarity_ : ndarray of shape (n_topics,)
-        How alike the members of a topic are: means over pairs of fits of one less the Jensen-Shannon distance.
+        How alike the topic is in different fits: means over pairs of fits of one less the Jensen-Shannon distance.
     members_ : list of n_topics ndarray of shape (n_members, 2)
         The members of each topic: pairs of a fit and the number of its topic. A fit can have several members.
     relations_ : list of dict
         Splits and merges, computed at the first access, closest first. ``fit``, ``topics`` (of this fit), ``covers``
         (consensus topics) and ``similarity``. If a topic of a fit covers several consensus topics together, the fit
         merges these. If several topics of a fit cover a consensus topic together, the fit splits it.
+    levels_ : list of dict
+        The finer topics inside consensus topics, coarsest first. ``topic`` (a consensus topic), ``divided_by`` (part of
+        the fits that have its two parts as different topics; at least two fits), ``node`` and ``parts`` (nodes of
+        `hierarchy_`).
+    hierarchy_ : sklearn.utils.Bunch
+        The tree of the n topics of all fits, see `sklda.inspection.topic_hierarchy`. ``topics`` (n, 2): pairs of a fit
+        and the number of its topic. ``linkage`` (n - 1, 4): as in scipy. ``prevalence``, ``share`` and ``similarity``
+        (2 n - 1,): of all nodes. ``chosen`` (n_topics,): the nodes that are consensus topics.
     doc_topic_ : ndarray of shape (n_documents, n_topics)
         Proportions of the consensus topics in the documents of the fit. Rows sum to at most one. With `resample`, they
         are those of ``transform(X)`` without metadata.
@@ -120,19 +129,28 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
 
     Notes
     -----
-    Clusters are those of average linkage, cut at a mean distance of 0.5. A fit may have several topics in a cluster;
-    their mixture then stands for the fit. The distribution of a consensus topic is proportional to the square of the
-    mean of the square roots of its members. Another set of fits finds this centre more often than it finds the
-    arithmetic mean. :ref:`reportable_topics` has measurements.
+    The tree is that of average linkage. A fit may have several topics in a node; their mixture then stands for the fit.
+    A node can be a topic if `min_prevalence` of the fits have it, and its similarity is at least 0.6. Among these the
+    topics are those with the largest sum of share times prevalence times persistence, none of which contains another.
+    The persistence of a node is the distance at which it merges with another node, less that of its own two parts. So
+    topics are as fine as the fits agree, and coarser where fits divide the same words at different places. The node of
+    all topics is never a topic.
 
-    Topics of a fit without words of their own are left out, see ``topic_stability_`` of `GibbsLDA`. Clusters that
-    chance can make are left out too. In a corpus without topics, the topics of a fit depend on a word by its frequency,
-    and the rest is noise. So each topic is compared with one in which every 16 words of similar frequency have the same
-    share together, divided as in the corpus. Members must have at least 0.65 of their squared distances from there in
+    The distribution of a consensus topic is proportional to the square of the mean of the square roots of its
+    distributions in the fits. Another set of fits finds this centre more often than it finds the arithmetic mean.
+    :ref:`reportable_topics` has measurements.
+
+    Topics of a fit without words of their own are left out, see ``topic_stability_`` of `GibbsLDA`. Nodes that chance
+    can make are left out too. In a corpus without topics, the topics of a fit depend on a word by its frequency, and
+    the rest is noise. So each topic is compared with one in which every 16 words of similar frequency have the same
+    share together, divided as in the corpus. Fits must have at least 0.65 of their squared distances from there in
     common. Fits that do not depend on a seed, such as those of NMF that converge, have noise in common, too.
 
     References
     ----------
+    Campello, Moulavi & Sander (2013). Density-based clustering based on hierarchical density estimates. Advances in
+    knowledge discovery and data mining. It chooses the clusters of a tree that persist most.
+
     Hoyle, Goel, Sarkar & Resnik (2022). Are neural topic models broken? Findings of EMNLP.
 
     Kotliar et al. (2019). Identifying gene expression programs of cell-type identity and cellular activity with
@@ -225,7 +243,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         shares = [lengths @ each / lengths.sum() for each in theta]
         found = find_consensus(topics, shares, self.min_prevalence)
         warn_of_poor_fits(topics, found, self.min_prevalence)
-        attributes = found.attributes() | {"estimators_": estimators, "_topic_shares_": shares}
+        attributes = found.attributes() | hierarchy_of(found.tree, self.n_fits)
+        attributes |= {"estimators_": estimators, "_topic_shares_": shares}
         mean, std = mean_and_std([summed(each, found.members, f) for f, each in enumerate(theta)])
         by_fit = [summed(each[None], found.members, f)[0] for f, each in enumerate(shares)]
         attributes |= {"doc_topic_": mean, "doc_topic_std_": std}

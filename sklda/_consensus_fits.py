@@ -7,15 +7,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
+from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from sklda._inference import random
 from sklda._inference.arguments import check_memory, distributions
-from sklda._inference.consensus import mixture
+from sklda._inference.consensus_tree import leaves_below, mixture
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.distances import jensen_shannon_pairs
+from sklda._inference.records import Table
 from sklda._inference.warn import warn
 from sklda._labels import as_list
 from sklda.metrics._models import topics_with_words
@@ -116,6 +117,16 @@ def fingerprint(counts):
     """The hash of the documents, by which inspection knows those of the fit; None if they are no counts."""
     values = counts.data if sp.issparse(counts) else counts
     return Corpus.from_counts(counts).fingerprint if (values == np.floor(values)).all() else None
+
+
+def hierarchy_of(tree, n_fits):
+    """The fitted attributes that describe the tree of topics, a dict, from `TopicTree.records`."""
+    hierarchy = Bunch(**{name: value for name, value in tree.items() if name != "levels"})
+    levels = [
+        {"topic": topic, "divided_by": n_dividing / n_fits, "node": node, "parts": [left, right]}
+        for topic, node, left, right, n_dividing in tree["levels"]
+    ]
+    return {"hierarchy_": hierarchy, "levels_": Table(levels)}
 
 
 def summed(theta, members, fit):

@@ -61,11 +61,11 @@ def test_clear_topics_are_found_by_every_fit(corpus, found):
 
 
 def test_topics_of_noise_are_not_found_again():
-    """With the cut at 1, of the clustering, all topics would be one topic that every fit has."""
+    """Large parts of the corpus are alike in all fits, because they have the frequencies of its words."""
     noise = np.random.default_rng(0).poisson(0.3, (150, 100))
     lda = GibbsLDA(8, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=60)
     model = ConsensusTopics(lda, n_fits=5, min_prevalence=0.8, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="No topic is found in 80% of the 5 fits"):
+    with pytest.warns(ConvergenceWarning, match="No topic is found beyond chance: n_topics_ is 0. 80% of the 5 fits"):
         model.fit(noise)
     assert model.n_topics_ == 0 and model.transform(noise).shape == (150, 0)
     assert model.components_.shape == (0, 100) and model.get_feature_names_out().shape == (0,)
