@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.diagnostics import diagnose, draws_after
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import Display, distinct_colours
+from sklda.inspection._view import fitted, lacks
 
 # The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.
 _BEYOND, _ROOM = 0.6, 0.05
@@ -102,15 +102,15 @@ class ConvergenceDisplay(Display):
         ValueError
             If the estimator has no trace of the quantity.
         """
-        traces, n_burn_in = _traces(estimator)
+        model, traces, n_burn_in = _traces(estimator)
         if quantity not in traces:
             raise ValueError(f"quantity must be one of {', '.join(sorted(traces))}; got {quantity!r}.")
         return cls(
             trace=traces[quantity],
             n_burn_in=n_burn_in,
             quantity=quantity,
-            n_tokens=len(estimator.topic_assignments_),
-            best_chain=getattr(estimator, "best_chain_", None),
+            n_tokens=len(model.topic_assignments_),
+            best_chain=getattr(model, "best_chain_", None),
         ).plot(ax)
 
     def _draw(self, ax):
@@ -181,7 +181,7 @@ def to_arviz(estimator: Model) -> Any:
     >>> import arviz_stats  # doctest: +SKIP
     >>> arviz_stats.summary(to_arviz(lda))  # doctest: +SKIP
     """
-    traces, n_burn_in = _traces(estimator)
+    _, traces, n_burn_in = _traces(estimator)
     try:
         from arviz_base import from_dict
     except ImportError as error:
@@ -193,10 +193,10 @@ def to_arviz(estimator: Model) -> Any:
 
 
 def _traces(estimator):
-    """The traces of a fitted estimator, a dict of (n_chains, n_sweeps), and its number of sweeps before the draws."""
-    check_is_fitted(estimator)
+    """The fitted model, its traces, a dict of (n_chains, n_sweeps), and its number of sweeps before the draws."""
+    model = fitted(estimator)
     # A variational fit has a trace of its bound, but no chain.
-    if not (hasattr(estimator, "log_joint_trace_") and hasattr(estimator, "topic_assignments_")):
-        raise TypeError(f"{type(estimator).__name__} has no chains here: give a fitted estimator that samples topics.")
-    traces = getattr(estimator, "traces_", {"log_joint": estimator.log_joint_trace_})
-    return traces, getattr(estimator, "n_burn_in_", estimator.n_iter_ // 2)
+    if not (hasattr(model, "log_joint_trace_") and hasattr(model, "topic_assignments_")):
+        raise lacks(model, "chains here", "give a fitted estimator that samples topics")
+    traces = getattr(model, "traces_", {"log_joint": model.log_joint_trace_})
+    return model, traces, getattr(model, "n_burn_in_", model.n_iter_ // 2)

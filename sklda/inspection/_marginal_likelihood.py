@@ -17,11 +17,11 @@ from sklda.inspection._prior_axes import (
     LABELS,
     PRIORS,
     around,
-    check_has_curve,
     legend_below,
     log_axis,
     region_edges,
     span,
+    with_curve,
 )
 
 # Levels of the contours, in nats below the maximum.
@@ -129,22 +129,22 @@ class MarginalLikelihoodDisplay(Display):
         -------
         MarginalLikelihoodDisplay
         """
-        check_has_curve(estimator)
+        model = with_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)
-        maximum = (estimator.doc_topic_prior_, estimator.topic_word_prior_)
-        grid = estimator.grid_
+        maximum = (model.doc_topic_prior_, model.topic_word_prior_)
+        grid = model.grid_
         edges = around(grid) if region is None else region_edges(region)
         alpha, eta = (span(*each) for each in zip(edges, (n_points,) * 2, maximum, strict=True))
-        value, std = estimator.log_marginal_likelihood(*np.meshgrid(alpha, eta, indexing="ij"), return_std=True)
+        value, std = model.log_marginal_likelihood(*np.meshgrid(alpha, eta, indexing="ij"), return_std=True)
         return cls(
             doc_topic_priors=alpha,
             topic_word_priors=eta,
             log_marginal_likelihood=value,
             maximum=maximum,
             std=std,
-            ellipses=tuple(estimator.confidence_region(level, kind) for kind in ("statistical", "monte_carlo")),
+            ellipses=tuple(model.confidence_region(level, kind) for kind in ("statistical", "monte_carlo")),
             grid=grid,
-            occupancy=estimator.occupancy_,
+            occupancy=model.occupancy_,
         ).plot(ax, kind=kind)
 
     def plot(

@@ -16,11 +16,11 @@ from sklda.inspection._prior_axes import (
     LABELS,
     PRIORS,
     around,
-    check_has_curve,
     legend_below,
     log_axis,
     region_edges,
     span,
+    with_curve,
 )
 
 
@@ -119,16 +119,16 @@ class PosteriorExpectationDisplay(Display):
         -------
         PosteriorExpectationDisplay
         """
-        check_has_curve(estimator)
+        model = with_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)
         axis = PRIORS.index(check_choice(along, "along", PRIORS))
-        maximum = (estimator.doc_topic_prior_, estimator.topic_word_prior_)
-        edges = around(estimator.grid_) if region is None else region_edges(region)
+        maximum = (model.doc_topic_prior_, model.topic_word_prior_)
+        edges = around(model.grid_) if region is None else region_edges(region)
         priors = span(edges[axis], n_points, maximum[axis])
         fixed = np.atleast_1d(np.asarray(maximum[1 - axis] if fixed is None else fixed, dtype=np.float64))
         varied, other = np.meshgrid(priors, fixed)
         h = (varied, other) if axis == 0 else (other, varied)
-        value, low, high = estimator.posterior_expectation(name, *h, level=level)
+        value, low, high = model.posterior_expectation(name, *h, level=level)
         return cls(
             name=name, along=along, priors=priors, fixed=fixed, value=value, low=low, high=high, maximum=maximum
         ).plot(ax)

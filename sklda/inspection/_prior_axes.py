@@ -1,9 +1,9 @@
 """What displays of the priors (alpha, eta) share: checks, values on logarithmic axes, ticks and legends."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.arguments import real_numbers
+from sklda.inspection._view import fitted, lacks
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
 LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"topic_word_prior $\eta$"}
@@ -12,13 +12,14 @@ LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"
 _MARGIN = 1.05
 
 
-def check_has_curve(estimator):
-    """Raise an error if an estimator is not fitted, or has no marginal likelihood around its maximum."""
-    check_is_fitted(estimator)
-    if not hasattr(estimator, "log_marginal_likelihood"):
-        raise TypeError(f"{type(estimator).__name__} has no marginal likelihood: give a fitted EmpiricalBayesLDA.")
+def with_curve(estimator):
+    """The fitted model; an error if it has no marginal likelihood around its maximum."""
+    model = fitted(estimator)
+    if not hasattr(model, "log_marginal_likelihood"):
+        raise lacks(model, "marginal likelihood", "give a fitted EmpiricalBayesLDA")
     # Its error names the methods that give one.
-    estimator.log_marginal_likelihood(estimator.doc_topic_prior_, estimator.topic_word_prior_)
+    model.log_marginal_likelihood(model.doc_topic_prior_, model.topic_word_prior_)
+    return model
 
 
 def region_edges(region):

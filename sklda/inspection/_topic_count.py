@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import ACCENT, LINE, PanelsDisplay, pyplot
+from sklda.inspection._view import fitted, lacks
 
 _PALE = "#f3d3c6"
 # The scale of the evidence is linear for this many nats below the best, and logarithmic below that.
@@ -101,16 +101,16 @@ class TopicCountDisplay(PanelsDisplay):
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "topic_counts_"):
-            raise TypeError(f"{type(estimator).__name__} has no topic_counts_: give a fitted TopicCountLDA.")
+        model = fitted(estimator)
+        if not hasattr(model, "topic_counts_"):
+            raise lacks(model, "topic_counts_", "give a fitted TopicCountLDA")
         return cls(
-            topic_counts=estimator.topic_counts_,
-            posterior=estimator.topic_count_posterior_,
-            posterior_std=estimator.topic_count_posterior_std_,
-            log_evidence=estimator.log_evidence_,
-            log_evidence_std=estimator.log_evidence_std_,
-            interval=estimator.topic_count_interval_,
+            topic_counts=model.topic_counts_,
+            posterior=model.topic_count_posterior_,
+            posterior_std=model.topic_count_posterior_std_,
+            log_evidence=model.log_evidence_,
+            log_evidence_std=model.log_evidence_std_,
+            interval=model.topic_count_interval_,
         ).plot(ax)
 
     def _panels(self):
