@@ -33,15 +33,8 @@ class CollectionTopicsDisplay(Display):
     deviations : str, default="standard errors"
         What the error bars have, for the label of the axis.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda import CompoundLDA
     >>> from sklda.datasets import make_compound_lda_corpus
     >>> from sklda.inspection import CollectionTopicsDisplay

@@ -290,15 +290,11 @@ class TopicCorrelationDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     image_ : matplotlib AxesImage
     dots_ : matplotlib PathCollection or None
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda.inspection import TopicCorrelationDisplay
     >>> theta = [[0.5, 0.5, 0.0], [0.4, 0.4, 0.2], [0.1, 0.2, 0.7], [0.0, 0.0, 1.0]]
     >>> TopicCorrelationDisplay.from_estimator(([[1, 0, 0], [0, 1, 0], [0, 0, 1]], theta)).names

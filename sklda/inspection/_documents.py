@@ -53,15 +53,11 @@ class TopicDocumentsDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     bars_ : list of matplotlib BarContainer
         One for every topic, and one for the other topics together.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda.inspection import TopicDocumentsDisplay
     >>> topics = [[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1], [0.7, 0.3]]
     >>> TopicDocumentsDisplay.from_estimator(topics, topic=0, n_documents=2).names

@@ -105,15 +105,8 @@ class DocumentLabelsDisplay(Display):
         Proportions of the labels in the document.
     title : str, default=""
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda import LabeledLDA
     >>> from sklda.inspection import DocumentLabelsDisplay
     >>> X = [[3, 1, 0], [0, 1, 3], [2, 1, 2]]

@@ -13,6 +13,7 @@ from sklearn.utils import check_scalar
 from sklda._inference.arguments import check_choice
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import ACCENT, LINE, MUTED, Display, pyplot
+from sklda.inspection._parameters import described
 from sklda.inspection._prior_axes import (
     LABELS,
     PRIORS,
@@ -62,8 +63,6 @@ class MarginalLikelihoodDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     contours_ : matplotlib QuadContourSet or None
         The contours, with ``kind="contour"``.
     ellipses_ : list of matplotlib Line2D
@@ -98,6 +97,7 @@ class MarginalLikelihoodDisplay(Display):
     occupancy: Values | None = None
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -122,12 +122,6 @@ class MarginalLikelihoodDisplay(Display):
             Number of values of each prior.
         level : float, default=0.95
             Level of the two confidence regions.
-        ax : matplotlib Axes, default=None
-            None: the axes of a new figure.
-
-        Returns
-        -------
-        MarginalLikelihoodDisplay
         """
         model = with_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)

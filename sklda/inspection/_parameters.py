@@ -1,4 +1,4 @@
-"""The texts of parameters that several functions of this package have, written once."""
+"""The texts that docstrings of this package share: parameters, results, errors and attributes."""
 
 import inspect
 import re
@@ -34,8 +34,12 @@ ax : matplotlib Axes, default=None
     None: those of a new figure.
 """
 _RAISES = """ValueError, TypeError
-    If the model is no topic model, or an argument does not fit it.
+    If the model is not one that this function takes, or an argument does not fit it.
 """
+
+
+# Sections of numpydoc, in their order.
+_ORDER = ("Parameters", "Returns", "Raises", "Attributes", "See Also", "Notes", "References", "Examples")
 
 
 def described(function: Method) -> Method:
@@ -44,23 +48,38 @@ def described(function: Method) -> Method:
     Parameters without a text get that of this module; all are in the order of the signature. Without these sections,
     the result is the class of a method, and the errors are those of all functions that read a model.
     """
-    # With `python -OO` there is none.
-    if function.__doc__:
-        summary, *parts = re.split(r"^(\w[\w ]*)\n---+\n", inspect.cleandoc(function.__doc__), flags=re.MULTILINE)
-        sections = {title: text.rstrip() for title, text in zip(parts[::2], parts[1::2], strict=True)}
-        texts = _texts(_COMMON) | _texts(sections.pop("Parameters", ""))
-        names = [name for name in inspect.signature(function).parameters if name != "cls"]
-        first = {
-            "Parameters": "\n".join(dict.fromkeys(texts[name] for name in names)),
-            "Returns": sections.pop("Returns", function.__qualname__.partition(".")[0]),
-            "Raises": sections.pop("Raises", _RAISES.rstrip()),
-        }
-        body = (f"{title}\n{'-' * len(title)}\n{text}" for title, text in (first | sections).items())
-        function.__doc__ = "\n\n".join([summary.rstrip(), *body]) + "\n"
+    names = [name for name in inspect.signature(function).parameters if name != "cls"]
+
+    def complete(sections):
+        texts = _entries(_COMMON) | _entries(sections.get("Parameters", ""))
+        parameters = "\n".join(dict.fromkeys(texts[name] for name in names))
+        return (
+            {"Returns": function.__qualname__.partition(".")[0], "Raises": _RAISES}
+            | sections
+            | {"Parameters": parameters}
+        )
+
+    function.__doc__ = _changed(function.__doc__, complete)
     return function
 
 
-def _texts(section):
+def with_attributes(docstring, attributes):
+    """The docstring of a class with more attributes at the start of their section."""
+    return _changed(docstring, lambda found: found | {"Attributes": attributes + found.get("Attributes", "")})
+
+
+def _changed(docstring, change):
+    """A docstring with other sections, a dict by title."""
+    if docstring is None:
+        # With `python -OO`.
+        return None
+    summary, *parts = re.split(r"^(\w[\w ]*)\n---+\n", inspect.cleandoc(docstring), flags=re.MULTILINE)
+    sections = change(dict(zip(parts[::2], parts[1::2], strict=True)))
+    body = (f"{title}\n{'-' * len(title)}\n{sections[title].strip()}" for title in sorted(sections, key=_ORDER.index))
+    return "\n\n".join([summary.strip(), *body]) + "\n"
+
+
+def _entries(section):
     """The entries of a section of parameters, by name."""
     entries = [entry.rstrip() for entry in re.split(r"\n(?=\w)", section.strip()) if entry]
     return {name: entry for entry in entries for name in entry.splitlines()[0].partition(" : ")[0].split(", ")}

@@ -12,6 +12,7 @@ from sklearn.utils import check_scalar
 from sklda._inference.arguments import check_choice
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import MUTED, Display
+from sklda.inspection._parameters import described
 from sklda.inspection._prior_axes import (
     LABELS,
     PRIORS,
@@ -48,8 +49,6 @@ class PosteriorExpectationDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
     bands_ : list of matplotlib PolyCollection
 
@@ -81,6 +80,7 @@ class PosteriorExpectationDisplay(Display):
     maximum: tuple[float, float] | None = None
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -112,12 +112,6 @@ class PosteriorExpectationDisplay(Display):
             Number of values of the prior that varies.
         level : float, default=0.95
             Confidence level of the bands.
-        ax : matplotlib Axes, default=None
-            None: the axes of a new figure.
-
-        Returns
-        -------
-        PosteriorExpectationDisplay
         """
         model = with_curve(estimator)
         check_scalar(n_points, "n_points", int, min_val=2)

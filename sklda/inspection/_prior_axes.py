@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklda._inference.arguments import real_numbers
-from sklda.inspection._view import fitted, lacks
+from sklda.inspection._view import fitted
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
 LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"topic_word_prior $\eta$"}
@@ -14,9 +14,7 @@ _MARGIN = 1.05
 
 def with_curve(estimator):
     """The fitted model; an error if it has no marginal likelihood around its maximum."""
-    model = fitted(estimator)
-    if not hasattr(model, "log_marginal_likelihood"):
-        raise lacks(model, "marginal likelihood", "give a fitted EmpiricalBayesLDA")
+    model = fitted(estimator, ["log_marginal_likelihood"], "marginal likelihood", "give a fitted EmpiricalBayesLDA")
     # Its error names the methods that give one.
     model.log_marginal_likelihood(model.doc_topic_prior_, model.topic_word_prior_)
     return model

@@ -52,14 +52,10 @@ class TopicSimilarityDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     image_ : matplotlib AxesImage
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda.inspection import TopicSimilarityDisplay
     >>> topics = [[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.4, 0.5, 0.1]], [[0.3, 0.3, 0.4]]
     >>> TopicSimilarityDisplay.from_estimator(topics).image_.get_array().shape
@@ -117,14 +113,11 @@ class TopicHierarchyDisplay(PanelsDisplay):
     ----------
     axes_ : ndarray of shape (2,) of matplotlib Axes
         Axes of the dendrogram and of the silhouette widths.
-    figure_ : matplotlib Figure
     bars_ : matplotlib BarContainer
         The silhouette widths, along the leaves of the dendrogram.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda.inspection import TopicHierarchyDisplay
     >>> topics = [[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.4, 0.5, 0.1]], [[0.3, 0.3, 0.4]]
     >>> TopicHierarchyDisplay.from_estimator(topics).axes_[0].get_xlabel()

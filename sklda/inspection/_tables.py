@@ -53,7 +53,7 @@ def top_words(
     >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
     >>> lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
     >>> pipeline = make_pipeline(CountVectorizer(), lda).fit(texts)
-    >>> sorted(row["words"][0] for row in top_words(pipeline, n=2))
+    >>> sorted(row["words"][0] for row in top_words(pipeline, n_words=2))
     ['apple', 'wheel']
     """
     n_words = check_n(n_words, "n_words", "feature_names")
@@ -162,7 +162,7 @@ def top_documents(
     --------
     >>> from sklda.inspection import top_documents
     >>> topics = [[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1], [0.7, 0.3]]
-    >>> top_documents(topics, n=2, document_names=["a", "b", "c"])[0]["documents"]
+    >>> top_documents(topics, n_documents=2, document_names=["a", "b", "c"])[0]["documents"]
     ['b', 'c']
     """
     n_documents = check_n(n_documents, "n_documents", "document_names")

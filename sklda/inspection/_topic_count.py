@@ -9,7 +9,8 @@ import numpy as np
 
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import ACCENT, LINE, PanelsDisplay, pyplot
-from sklda.inspection._view import fitted, lacks
+from sklda.inspection._parameters import described
+from sklda.inspection._view import fitted
 
 _PALE = "#f3d3c6"
 # The scale of the evidence is linear for this many nats below the best, and logarithmic below that.
@@ -49,7 +50,6 @@ class TopicCountDisplay(PanelsDisplay):
     ----------
     axes_ : ndarray of shape (2,) of matplotlib Axes
         Axes of the posterior and of the evidence.
-    figure_ : matplotlib Figure
     bars_ : matplotlib BarContainer
         The posterior.
     interval_ : tuple of matplotlib artists
@@ -82,6 +82,7 @@ class TopicCountDisplay(PanelsDisplay):
     interval: tuple[int, int] | None = None
 
     @classmethod
+    @described
     def from_estimator(cls, estimator: Model, *, ax: Any = None) -> Self:
         """Plot the posterior of a fitted estimator.
 
@@ -92,18 +93,12 @@ class TopicCountDisplay(PanelsDisplay):
         ax : sequence of two matplotlib Axes, default=None
             Axes of the posterior and of the evidence. None: those of a new figure.
 
-        Returns
-        -------
-        TopicCountDisplay
-
         Raises
         ------
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         """
-        model = fitted(estimator)
-        if not hasattr(model, "topic_counts_"):
-            raise lacks(model, "topic_counts_", "give a fitted TopicCountLDA")
+        model = fitted(estimator, ["topic_counts_"], "topic_counts_", "give a fitted TopicCountLDA")
         return cls(
             topic_counts=model.topic_counts_,
             posterior=model.topic_count_posterior_,

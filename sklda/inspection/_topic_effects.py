@@ -158,19 +158,12 @@ class TopicEffectsDisplay(Display):
     attenuation : float, default=1.0
         See `topic_effects`.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     See Also
     --------
     topic_effects : The coefficients as a table, and what the intervals do not contain.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> import numpy as np
     >>> from sklda import GibbsLDA
     >>> from sklda.datasets import make_lda_corpus

@@ -40,14 +40,10 @@ class TopicSharesDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     bars_ : matplotlib BarContainer
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda.inspection import TopicSharesDisplay
     >>> display = TopicSharesDisplay([0.7, 0.3], ["0: cat dog", "1: bank rate"], share_std=[0.02, 0.02])
     >>> display.plot().ax_.get_xlabel()

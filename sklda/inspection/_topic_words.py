@@ -42,12 +42,9 @@ class TopicWordsDisplay(PanelsDisplay):
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
-    figure_ : matplotlib Figure
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda import GibbsLDA
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.inspection import TopicWordsDisplay

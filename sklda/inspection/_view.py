@@ -354,10 +354,15 @@ def named(names, n_documents, what="document_names"):
     return [str(name) for name in names]
 
 
-def fitted(estimator):
-    """The fitted model inside pipelines and searches, for plots that read no topics."""
+def fitted(estimator, attributes, what, advice):
+    """The fitted model inside pipelines and searches, for plots that read no topics; an error if it lacks one of these.
+
+    See `lacks`.
+    """
     model = models.unwrap(estimator)[0]
     check_is_fitted(model)
+    if not all(hasattr(model, name) for name in attributes):
+        raise lacks(model, what, advice)
     return model
 
 
