@@ -14,7 +14,7 @@ from sklda._inference import random
 from sklda._inference.arguments import check_int
 from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.types import Data, Model, Seed, Values
-from sklda.inspection._axes import MOST_NAMES, Display, heatmap_size, style_heatmap
+from sklda.inspection._axes import MOST_NAMES, HeatmapDisplay
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
@@ -270,7 +270,7 @@ def _pearson(theta):
 
 
 @dataclass(eq=False, repr=False)
-class TopicCorrelationDisplay(Display):
+class TopicCorrelationDisplay(HeatmapDisplay):
     """Correlations between the proportions of topics, as a heatmap ordered by clustering.
 
     Its colours end at the strongest correlation of two different topics. `from_estimator` plots a fitted model; the
@@ -338,9 +338,6 @@ class TopicCorrelationDisplay(Display):
         order = leaf_order(cluster_tree(distances))
         return cls(values.correlation, order, found.labels(n_words=n_words), values.std, values.neutral).plot(ax=ax)
 
-    def _figsize(self):
-        return heatmap_size(len(self.order))
-
     def _draw(self, ax):
         order = np.asarray(self.order)
         place = np.ix_(order, order)
@@ -348,15 +345,13 @@ class TopicCorrelationDisplay(Display):
         np.fill_diagonal(values, np.nan)
         strongest = np.nanmax(np.abs(values)) if np.isfinite(values).any() else 1
         strongest = strongest if strongest > 0 else 1
-        self.image_ = ax.imshow(values, cmap="RdBu_r", vmin=-strongest, vmax=strongest)
-        style_heatmap(ax, self.names, order)
+        self._show(ax, values, "correlation of proportions", cmap="RdBu_r", vmin=-strongest, vmax=strongest)
         self.dots_ = None
         if self.std is not None and len(order) <= MOST_NAMES:
             self.dots_ = ax.scatter(*np.nonzero(self._clear()[place])[::-1], s=4, color="black")
         reference = "0" if self.neutral is None else "topics that do not depend on each other"
         marks = "" if self.dots_ is None else f"; dots: two standard errors from {reference}"
         ax.set_xlabel("topic" + marks, fontsize=9)
-        ax.figure.colorbar(self.image_, ax=ax, label="correlation of proportions", shrink=0.7)
 
     def _clear(self):
         """Which correlations clearly differ from those of topics that do not depend on each other, an array of bool."""

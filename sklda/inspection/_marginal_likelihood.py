@@ -8,22 +8,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_scalar
 
 from sklda._inference.arguments import check_choice
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import ACCENT, LINE, MUTED, Display, pyplot
 from sklda.inspection._parameters import described
-from sklda.inspection._prior_axes import (
-    LABELS,
-    PRIORS,
-    around,
-    legend_below,
-    log_axis,
-    region_edges,
-    span,
-    with_curve,
-)
+from sklda.inspection._prior_axes import LABELS, PRIORS, legend_below, log_axis, read_curve
 
 # Levels of the contours, in nats below the maximum.
 _DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
@@ -123,12 +113,7 @@ class MarginalLikelihoodDisplay(Display):
         level : float, default=0.95
             Level of the two confidence regions.
         """
-        model = with_curve(estimator)
-        check_scalar(n_points, "n_points", int, min_val=2)
-        maximum = (model.doc_topic_prior_, model.topic_word_prior_)
-        grid = model.grid_
-        edges = around(grid) if region is None else region_edges(region)
-        alpha, eta = (span(*each) for each in zip(edges, (n_points,) * 2, maximum, strict=True))
+        model, maximum, (alpha, eta) = read_curve(estimator, region, n_points)
         value, std = model.log_marginal_likelihood(*np.meshgrid(alpha, eta, indexing="ij"), return_std=True)
         return cls(
             doc_topic_priors=alpha,
@@ -137,7 +122,7 @@ class MarginalLikelihoodDisplay(Display):
             maximum=maximum,
             std=std,
             ellipses=tuple(model.confidence_region(level, kind) for kind in ("statistical", "monte_carlo")),
-            grid=grid,
+            grid=model.grid_,
             occupancy=model.occupancy_,
         ).plot(ax, kind=kind)
 

@@ -7,22 +7,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_scalar
 
 from sklda._inference.arguments import check_choice
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import MUTED, Display
 from sklda.inspection._parameters import described
-from sklda.inspection._prior_axes import (
-    LABELS,
-    PRIORS,
-    around,
-    legend_below,
-    log_axis,
-    region_edges,
-    span,
-    with_curve,
-)
+from sklda.inspection._prior_axes import LABELS, PRIORS, legend_below, log_axis, read_curve
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -113,12 +103,9 @@ class PosteriorExpectationDisplay(Display):
         level : float, default=0.95
             Confidence level of the bands.
         """
-        model = with_curve(estimator)
-        check_scalar(n_points, "n_points", int, min_val=2)
+        model, maximum, values = read_curve(estimator, region, n_points)
         axis = PRIORS.index(check_choice(along, "along", PRIORS))
-        maximum = (model.doc_topic_prior_, model.topic_word_prior_)
-        edges = around(model.grid_) if region is None else region_edges(region)
-        priors = span(edges[axis], n_points, maximum[axis])
+        priors = values[axis]
         fixed = np.atleast_1d(np.asarray(maximum[1 - axis] if fixed is None else fixed, dtype=np.float64))
         varied, other = np.meshgrid(priors, fixed)
         h = (varied, other) if axis == 0 else (other, varied)

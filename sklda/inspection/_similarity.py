@@ -19,11 +19,9 @@ from sklda.inspection._axes import (
     PURPLE,
     SKY,
     VERMILION,
-    Display,
+    HeatmapDisplay,
     PanelsDisplay,
-    heatmap_size,
     pyplot,
-    style_heatmap,
 )
 from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
 from sklda.inspection._parameters import described
@@ -36,7 +34,7 @@ _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#000000", "#b5a800")
 
 
 @dataclass(eq=False, repr=False)
-class TopicSimilarityDisplay(Display):
+class TopicSimilarityDisplay(HeatmapDisplay):
     """Similarity of topics, one minus their Jensen-Shannon distance, as a heatmap ordered by clustering.
 
     Its colours end at the largest similarity of two different topics. `from_estimator` plots a fitted model; the
@@ -82,18 +80,14 @@ class TopicSimilarityDisplay(Display):
         distances = jensen_shannon(found.topic_word)
         return cls(1 - distances, leaf_order(cluster_tree(distances)), found.labels(n_words=n_words)).plot(ax=ax)
 
-    def _figsize(self):
-        return heatmap_size(len(self.order))
-
     def _draw(self, ax):
         similarity, order = np.asarray(self.similarity, dtype=np.float64), np.asarray(self.order)
         n = len(order)
         others = similarity[~np.eye(n, dtype=bool)]
         most = others.max() if n > 1 and others.max() > 0 else 1
-        self.image_ = ax.imshow(similarity[np.ix_(order, order)], cmap="cividis", vmin=0, vmax=most)
-        style_heatmap(ax, self.names, order)
+        values = similarity[np.ix_(order, order)]
+        self._show(ax, values, "similarity", extend="max", cmap="cividis", vmin=0, vmax=most)
         ax.set_xlabel("topic")
-        ax.figure.colorbar(self.image_, ax=ax, label="similarity", extend="max", shrink=0.7)
 
 
 @dataclass(eq=False, repr=False)
