@@ -36,10 +36,8 @@ ax : matplotlib Axes, default=None
 _RAISES = """ValueError, TypeError
     If the model is not one that this function takes, or an argument does not fit it.
 """
-
-
-# Sections of numpydoc, in their order.
-_ORDER = ("Parameters", "Returns", "Raises", "Attributes", "See Also", "Notes", "References", "Examples")
+# Sections of numpydoc, in their order; the first is the text before them.
+_ORDER = ("", "Parameters", "Returns", "Raises", "Attributes", "See Also", "Notes", "References", "Examples")
 
 
 def described(function: Method) -> Method:
@@ -48,35 +46,35 @@ def described(function: Method) -> Method:
     Parameters without a text get that of this module; all are in the order of the signature. Without these sections,
     the result is the class of a method, and the errors are those of all functions that read a model.
     """
-    names = [name for name in inspect.signature(function).parameters if name != "cls"]
-
-    def complete(sections):
+    # With `python -OO` there is none.
+    if function.__doc__:
+        sections = {"Returns": function.__qualname__.partition(".")[0], "Raises": _RAISES}
+        sections |= _sections(function.__doc__)
         texts = _entries(_COMMON) | _entries(sections.get("Parameters", ""))
-        parameters = "\n".join(dict.fromkeys(texts[name] for name in names))
-        return (
-            {"Returns": function.__qualname__.partition(".")[0], "Raises": _RAISES}
-            | sections
-            | {"Parameters": parameters}
-        )
-
-    function.__doc__ = _changed(function.__doc__, complete)
+        names = [name for name in inspect.signature(function).parameters if name != "cls"]
+        sections["Parameters"] = "\n".join(dict.fromkeys(texts[name] for name in names))
+        function.__doc__ = _joined(sections)
     return function
 
 
 def with_attributes(docstring, attributes):
     """The docstring of a class with more attributes at the start of their section."""
-    return _changed(docstring, lambda found: found | {"Attributes": attributes + found.get("Attributes", "")})
+    if not docstring:
+        return docstring
+    sections = _sections(docstring)
+    return _joined(sections | {"Attributes": attributes + sections.get("Attributes", "")})
 
 
-def _changed(docstring, change):
-    """A docstring with other sections, a dict by title."""
-    if docstring is None:
-        # With `python -OO`.
-        return None
-    summary, *parts = re.split(r"^(\w[\w ]*)\n---+\n", inspect.cleandoc(docstring), flags=re.MULTILINE)
-    sections = change(dict(zip(parts[::2], parts[1::2], strict=True)))
-    body = (f"{title}\n{'-' * len(title)}\n{sections[title].strip()}" for title in sorted(sections, key=_ORDER.index))
-    return "\n\n".join([summary.strip(), *body]) + "\n"
+def _sections(docstring):
+    """The sections of a docstring, a dict by title."""
+    parts = re.split(r"^(\w[\w ]*)\n---+\n", inspect.cleandoc(docstring), flags=re.MULTILINE)
+    return dict(zip(["", *parts[1::2]], parts[::2], strict=True))
+
+
+def _joined(sections):
+    titles = sorted(sections, key=_ORDER.index)
+    texts = (f"{title}\n{'-' * len(title)}\n{sections[title].strip()}" for title in titles[1:])
+    return "\n\n".join([sections[""].strip(), *texts]) + "\n"
 
 
 def _entries(section):
