@@ -211,7 +211,8 @@ class View:
         """The view of some rows of X, as documents that are not those of the fit."""
         labels = None if self.collections is None else [list(self.collections)[d] for d in rows]
         own = {"counts": self.counts[rows], "doc_topic": self.doc_topic[rows], "collections": labels}
-        return replace(self, **own, is_training=False)
+        names = [self.document_names[d] for d in rows]
+        return replace(self, **own, document_names=names, groups=None, is_training=False)
 
     # The fit.
 

@@ -9,10 +9,13 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import GibbsLDA, inspection, metrics
+from sklda import CompoundLDA, GibbsLDA, inspection, metrics
 from sklda.inspection import (
+    ConvergenceDisplay,
+    TopicCountDisplay,
     TopicWordsDisplay,
     document_table,
+    name_topics,
     to_pyldavis,
     token_topics,
     top_documents,
@@ -162,4 +165,25 @@ def test_axes_for_every_topic():
     assert list(display.axes_) == list(axes) and all(len(ax.patches) for ax in axes)
     with pytest.raises(ValueError, match="one Axes for each of the 3 topics; got 2"):
         display.plot(axes[:2])
+    plt.close("all")
+
+
+def test_collections_belong_to_documents():
+    labels = np.arange(20) % 2
+    lda = CompoundLDA(3, max_iter=5, random_state=0).fit(X, collections=labels)
+    for function in (top_words, topic_table, name_topics, document_table, top_documents):
+        with pytest.raises(ValueError, match="collections are those of the documents of X: give X, too"):
+            function(lda, collections=labels)
+    # Of new documents they change the proportions, and so the shares.
+    other = X[::-1]
+    alpha = lda.transform(other, collections=labels)
+    shares = [row["share"] for row in top_words(lda, X=other, collections=labels)]
+    np.testing.assert_allclose(shares, other.sum(axis=1) @ alpha / X.sum())
+
+
+def test_plots_of_chains_take_pipelines():
+    shown = ConvergenceDisplay.from_estimator(make_pipeline("passthrough", LDA))
+    np.testing.assert_array_equal(shown.trace, LDA.log_joint_trace_)
+    with pytest.raises(TypeError, match="GibbsLDA has no topic_counts_: give a fitted TopicCountLDA"):
+        TopicCountDisplay.from_estimator(make_pipeline("passthrough", LDA))
     plt.close("all")
