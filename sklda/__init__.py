@@ -25,7 +25,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      their arguments     _models  _checks
       inspection     what they read      _view  _groups  _ranking  _names
                      in common           _parameters  _axes  _prior_axes
-                     tables              _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
+                     tables              _tables  _report  _tokens  _hierarchy  _fit_tree  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      covariates          _effects  _topic_effects
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation

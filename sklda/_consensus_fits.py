@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from sklda._inference import random
 from sklda._inference.arguments import check_memory, distributions
+from sklda._inference.consensus import consensus_of
 from sklda._inference.consensus_tree import leaves_below, mixture
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import std_of_proportions
@@ -127,6 +128,14 @@ def hierarchy_of(tree, n_fits):
         for topic, node, left, right, n_dividing in tree["levels"]
     ]
     return {"hierarchy_": hierarchy, "levels_": Table(levels)}
+
+
+def topics_of_nodes(consensus, nodes):
+    """The distributions over words of nodes of ``hierarchy_``, (n_nodes, n_features)."""
+    tree = consensus.hierarchy_
+    members = [tree.topics[leaves_below(tree.linkage, node)] for node in nodes]
+    topics = [topics_of(each) for each in consensus.estimators_]
+    return consensus_of(topics, consensus._topic_shares_, members).topic_word
 
 
 def summed(theta, members, fit):
