@@ -108,6 +108,8 @@ class TopicTree:
     similarity : ndarray of shape (2 n - 1,)
         How alike the node is in the fits that have it. See `Pool.likeness`.
     beyond_chance : ndarray of shape (2 n - 1,)
+    possible : ndarray of shape (2 n - 1,), bool
+        Whether all topics of the node have words.
     persistence : ndarray of shape (2 n - 1,)
         Height of the merge with another node, less the height of the node. 0 for a node that cannot be a topic.
     """
@@ -121,10 +123,11 @@ class TopicTree:
             self.members.append(np.sort(np.concatenate([self.members[left], self.members[right]])))
         self.prevalence = np.array([pool.prevalence(members) for members in self.members])
         self.share = np.array([pool.share(members) for members in self.members])
+        self.possible = self._have_words()
         self.persistence = self._persistence()
         found = [
             pool.likeness(pool.of_fits(members)) if len(members) > 1 and possible else (1.0, 1.0)
-            for members, possible in zip(self.members, self._have_words(), strict=True)
+            for members, possible in zip(self.members, self.possible, strict=True)
         ]
         self.similarity, self.beyond_chance = np.array(found).T
 
@@ -137,7 +140,7 @@ class TopicTree:
         height = np.concatenate([np.zeros(len(self.pool.topics)), self.linkage[:, 2]])
         above = np.ones(len(height))
         above[self.children] = self.linkage[:, 2, None]
-        possible = self._have_words()
+        possible = self.possible.copy()
         # All topics of all fits are the corpus, which is no topic unless the fits have one topic.
         has_words = self.pool.topics.any(axis=1)
         if has_words.any() and np.bincount(self.pool.fit[has_words]).max() > 1:
