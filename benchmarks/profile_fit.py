@@ -3,9 +3,9 @@
     python benchmarks/profile_fit.py                              counts of every estimator, and lines
     python benchmarks/profile_fit.py --only GibbsLDA --list       also the functions and the frames
 
-The corpus has 60 documents, 40 words and 4 topics. Estimators with a number of sweeps make 200. `sys.setprofile` reports
-the calls of Python functions of the package. A function is a qualified name in a file. Frames are those of the package
-from the call of `fit`, with the guards around it, to the deepest call of a `sweep`. One thread.
+The corpus has 60 documents, 40 words and 4 topics. Estimators with a number of sweeps make 200. `sys.setprofile`
+reports the calls of Python functions of the package. A function is a qualified name in a file. Frames are those of the
+package from the call of `fit`, with the guards around it, to the deepest call of a `sweep`. One thread.
 """
 
 import argparse
