@@ -8,7 +8,7 @@ this list, and from the modules in the first line. No module imports itself by w
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
                                           _collapsed_variational  _covariate
                      of several fits     _consensus  _consensus_fits
-                     their fits          _fitting  _chain_results  _dask
+                     their fits          _fitting  _chain_results  _dask  _assignments
                      their parameters    _parameters  _hints
                      their progress      _callbacks  callbacks
                      their saved states  _persistence  _checkpoints

@@ -91,9 +91,8 @@ class BaseLDA(
         vars(self).update(fitted)
         return self
 
-    def _fit(self, corpus, data, **metadata):
-        """Fit the model and return the fitted attributes as a dict. `data` has X and y for callbacks."""
-        return fit_chains(self, corpus, data, **metadata)
+    # Takes the corpus, X and y for callbacks, and metadata; returns the fitted attributes as a dict.
+    _fit = fit_chains
 
     def _attributes(self, known, results):
         """Fitted attributes of this kind of estimator, beside those that are known and those of all results."""

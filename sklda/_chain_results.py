@@ -79,7 +79,9 @@ class RunResults:
         """Compute the means. This takes the time of some sweeps, so it comes after the warnings."""
 
     def attributes(self):
-        """Fitted attributes of the traces, a dict."""
+        """Fitted attributes of the traces, a dict; empty without traces, as for merged topics."""
+        if not self.traces:
+            return {}
         return {
             "log_joint_trace_": self.traces["log_joint"],
             "traces_": self.traces,
@@ -177,17 +179,14 @@ class ChainResults(RunResults):
 
     def attributes(self):
         """The fitted attributes, a dict."""
-        return super().attributes() | self.topic_attributes()
-
-    def topic_attributes(self):
-        """Those that do not need traces."""
         kept = self.means[self.best]
         shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders, strict=True)]
-        return {
+        found = {
             "components_": kept.components,
             "doc_topic_": kept.doc_topic,
             "n_draws_": len(kept.topic_shares),
             **self.records[self.best],
+            **super().attributes(),
             **share_attributes(shares[self.best], shares),
             **self.stability,
             "topic_assignments_": self.states[self.best].topics.astype(np.int32),
@@ -195,6 +194,9 @@ class ChainResults(RunResults):
             "_fingerprint_": self.corpus.fingerprint,
             "_results_": self._stored(),
         }
+        if "prior_trace_" in found:
+            found["prior_trace_"] = padded([each["prior_trace_"] for each in self.records])
+        return found
 
     def _stored(self):
         """A copy without what the fitted estimator has anyway."""
@@ -222,15 +224,12 @@ class ChainResults(RunResults):
         """A list of Bunch. The arguments are those of the chain that is kept."""
         found = []
         for c, (state, means) in enumerate(zip(self.states, self.means, strict=True)):
-            if c != self.best:
-                topic_word_c, doc_topic_c = _normalised(means.components), means.doc_topic
-            else:
-                topic_word_c, doc_topic_c = topic_word, doc_topic
+            kept = c == self.best
             found.append(
                 Bunch(
                     topic_assignments=state.topics.copy(),
-                    topic_word=topic_word_c.astype(np.float32),
-                    doc_topic=doc_topic_c.astype(np.float32),
+                    topic_word=(topic_word if kept else _normalised(means.components)).astype(np.float32),
+                    doc_topic=(doc_topic if kept else means.doc_topic).astype(np.float32),
                     **{name.removesuffix("_"): value for name, value in self.records[c].items()},
                     n_draws=len(means.topic_shares),
                     matched=self.orders[c],

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._chain_results import ChainAttributes, ChainResults, padded
+from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._compound_results import (
     NEEDED,
     AscentResults,
-    hdp_attributes,
-    mixture_attributes,
+    check_same_collections,
+    compound_attributes,
     mixtures_of,
     record_of_mixtures,
     warn_of_truncation,
@@ -249,16 +249,7 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         *("n_components", "collection_topic_prior", "doc_concentration", "topic_word_prior", "topic_concentration"),
         *("collection_concentration", "method", "learn_priors", "burn_in", "n_chains"),
     )
-    _needed = {
-        **ChainAttributes._needed,
-        "prior_trace_": "needs learn_priors, and a prior that is None",
-        "acceptance_rate_": "needs method='langevin'",
-        **NEEDED,
-        **dict.fromkeys(
-            ("doc_topic_std_", "topic_share_std_", "n_draws_", "chains_", "traces_", "diagnostics_", "n_burn_in_"),
-            "needs draws, and method='variational' makes none",
-        ),
-    }
+    _needed = ChainAttributes._needed | NEEDED
     _parameter_constraints = {
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple, StrOptions({"hdp"})],
         "doc_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
@@ -324,33 +315,16 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         labels, collections = encode(collections, corpus)
         warn_of_many_collections(labels, collections)
         if former is not None:
-            self._check_same_collections(labels, collections)
-        concentrations = Concentrations.of(
-            self.collection_topic_prior,
-            self.topic_word_prior,
-            len(labels),
-            topic_concentration=self.topic_concentration,
-            collection_concentration=self.collection_concentration,
-            doc_concentration=self.doc_concentration,
-        )
-        hyperparameters = CompoundHyperparameters.make(
-            self.n_components,
-            self.collection_topic_prior,
-            self.doc_concentration,
-            self.topic_word_prior,
-            kind_of_learning(self.learn_priors),
-            corpus.n_tokens,
-            concentrations,
-        )
-        model = Model.make(
-            collections,
-            len(labels),
-            self.method,
-            hyperparameters,
-            max_iter=self.max_iter,
-            burn_in=self.burn_in,
-            earlier=None if former is None else (self._model_, former.states),
-        )
+            check_same_collections(self, labels, collections)
+        names = "topic_concentration", "collection_concentration", "doc_concentration"
+        drawn = {name: getattr(self, name) for name in names}
+        concentrations = Concentrations.of(self.collection_topic_prior, self.topic_word_prior, len(labels), **drawn)
+        given = self.n_components, self.collection_topic_prior, self.doc_concentration, self.topic_word_prior
+        kind = kind_of_learning(self.learn_priors)
+        hyperparameters = CompoundHyperparameters.make(*given, kind, corpus.n_tokens, concentrations)
+        run = {"max_iter": self.max_iter, "burn_in": self.burn_in}
+        run["earlier"] = None if former is None else (self._model_, former.states)
+        model = Model.make(collections, len(labels), self.method, hyperparameters, **run)
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
         n_chains = self.n_chains or (_HDP_CHAINS if concentrations else 1)
         # An ascent and its state have the proportions; alpha has a row for each collection, twice while it changes.
@@ -376,16 +350,6 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
             warnings=warnings,
         )
 
-    def _check_same_collections(self, labels, collections):
-        """Refuse to continue if the collections are not those of the previous fit."""
-        for d, (j, before) in enumerate(zip(collections, self._model_.collections, strict=True)):
-            now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
-            if now != then:
-                raise ValueError(
-                    f"warm_start=True continues the previous fit, in which collections[{d}] was {then!r}, but now it "
-                    f"is {now!r}. Fit with warm_start=False to begin again."
-                )
-
     def _chain_results(self, known, chains):
         if self.method == "variational":
             return AscentResults(chains)
@@ -401,18 +365,7 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         }
 
     def _attributes(self, known, results):
-        model = known["_model_"]
-        found = {} if self.method == "variational" else mixture_attributes(results)
-        mean = (known | found)["collection_topic_"]
-        weights = np.bincount(model.collections[results.corpus.lengths > 0], minlength=len(mean))
-        found["corpus_topic_"] = weights @ mean / weights.sum()
-        if model.concentrations:
-            found |= hdp_attributes(results, self.n_components)
-        gamma = (known | found)["doc_concentration_"]
-        found["doc_topic_prior_"] = document_prior(gamma, found["corpus_topic_"])
-        if model.changes_priors:
-            found["prior_trace_"] = padded([each["prior_trace_"] for each in results.records])
-        return found
+        return compound_attributes(known, results, self.n_components)
 
     def document_prior(self, collections: ArrayLike) -> np.ndarray:
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.

@@ -3,9 +3,10 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda._chain_results import total_variance
+from sklda._chain_results import padded, total_variance
 from sklda._inference import random
 from sklda._inference.compound.hdp_chain import RECORDED
+from sklda._inference.compound.priors import document_prior
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
@@ -17,7 +18,15 @@ from sklda._labels import as_list, listed
 _LARGE_R_HAT, _FEWEST_SWEEPS = 1.5, 50
 # Tail probabilities of credible intervals.
 _TAILS = 0.025, 0.975
-NEEDED = dict.fromkeys(
+NEEDED = {
+    "prior_trace_": "needs learn_priors, and a prior that is None",
+    "acceptance_rate_": "needs method='langevin'",
+    "collection_concentration_": "needs collection_topic_prior='hdp' and several collections",
+    **dict.fromkeys(
+        ("doc_topic_std_", "topic_share_std_", "n_draws_", "chains_", "traces_", "diagnostics_", "n_burn_in_"),
+        "needs draws, and method='variational' makes none",
+    ),
+} | dict.fromkeys(
     (
         "topic_count_draws_",
         "topic_count_mean_",
@@ -29,7 +38,7 @@ NEEDED = dict.fromkeys(
         "concentration_draws_",
     ),
     "needs collection_topic_prior='hdp'",
-) | {"collection_concentration_": "needs collection_topic_prior='hdp' and several collections"}
+)
 
 
 def record_of_mixtures(chain):
@@ -44,6 +53,29 @@ def record_of_mixtures(chain):
     if chain.model.changes_priors:
         record["prior_trace_"] = np.reshape(chain.prior_trace, (-1, 2))
     return record | ({"acceptance_rate_": chain.acceptance_rate()} if chain.model.method == "langevin" else {})
+
+
+def compound_attributes(known, results, n_components):
+    """The fitted attributes of `CompoundLDA` that come from its mixtures, a dict."""
+    model, found = known["_model_"], {} if isinstance(results, AscentResults) else mixture_attributes(results)
+    if model.concentrations:
+        found |= hdp_attributes(results, n_components)
+    mean, gamma = ((known | found)[name] for name in ("collection_topic_", "doc_concentration_"))
+    weights = np.bincount(model.collections[results.corpus.lengths > 0], minlength=len(mean))
+    found["corpus_topic_"] = weights @ mean / weights.sum()
+    found["doc_topic_prior_"] = document_prior(gamma, found["corpus_topic_"])
+    return found
+
+
+def check_same_collections(fitted, labels, collections):
+    """Refuse a warm start if the collections of the documents are not those of the previous fit."""
+    for d, (j, before) in enumerate(zip(collections, fitted._model_.collections, strict=True)):
+        now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (fitted.collections_, before)))
+        if now != then:
+            raise ValueError(
+                f"warm_start=True continues the previous fit, in which collections[{d}] was {then!r}, but now it "
+                f"is {now!r}. Fit with warm_start=False to begin again."
+            )
 
 
 def mixture_attributes(results):
@@ -80,10 +112,6 @@ class AscentResults:
         self.corpus, self.states = ascents[0].corpus, [each.state() for each in ascents]
         self.best, self.mixtures = best_chain(self.states), [each.mixtures() for each in ascents]
 
-    @property
-    def records(self):
-        return [{"prior_trace_": np.reshape(state.prior_trace, (-1, 2))} for state in self.states]
-
     def estimate(self, method, n_jobs):
         """The state of an ascent has its means."""
 
@@ -105,7 +133,11 @@ class AscentResults:
             "_fingerprint_": self.corpus.fingerprint,
             "_results_": self,
         }
-        return found if best.eta is None else found | {"topic_word_prior_": best.eta}
+        if best.eta is not None:
+            found["topic_word_prior_"] = best.eta
+        if best.prior_trace:
+            found["prior_trace_"] = padded([np.reshape(each.prior_trace, (-1, 2)) for each in self.states])
+        return found
 
     def sample(self, n_samples, seed):
         state = self.states[self.best]

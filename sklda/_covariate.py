@@ -190,7 +190,8 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
 
     _metadata = COVARIATES
     _continued = (
-        *("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors", "burn_in", "n_chains"),
+        *("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors"),
+        *("burn_in", "n_chains"),
     )
     _parameter_constraints = {
         "coef_scale": [None, Interval(Real, 0, None, closed="neither")],
@@ -245,7 +246,10 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             self._check_same_covariates(terms, columns)
         model, priors, first_eta = self._settings(corpus, standardised, former)
         if design is None:
-            self._warn_of_no_covariates(data["y"])
+            give = "Give them with fit(X, covariates=...)."
+            if data["y"] is not None:
+                give = "It does not use y: call fit(X, covariates=y)."
+            warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
 
         def begin(seed):
             if former is not None:
@@ -268,16 +272,6 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         run = self.n_chains, self.max_iter, model.annealing
         warnings = (ChainResults.warn_of_disagreement,)
         return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
-
-    def _warn_of_no_covariates(self, y):
-        warn(
-            "CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. "
-            + (
-                "Give them with fit(X, covariates=...)."
-                if y is None
-                else "It does not use y: call fit(X, covariates=y)."
-            )
-        )
 
     def _settings(self, corpus, standardised, former):
         """The model, eta as `Priors`, and the first value of an eta that is learnt."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._chain_results import ChainAttributes, padded
+from sklda._chain_results import ChainAttributes
 from sklda._fitting import Plan
 from sklda._inference import random
 from sklda._inference.arguments import real_numbers
@@ -342,6 +342,3 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             "topic_word_prior_": float(draws.priors.word[0]),
             "prior_trace_": np.reshape(chain.prior_path, (-1, 2)),
         }
-
-    def _attributes(self, known, results):
-        return {"prior_trace_": padded([each["prior_trace_"] for each in results.records])}

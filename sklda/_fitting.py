@@ -150,7 +150,11 @@ def _former_results(estimator, corpus):
             "warm_start=True cannot continue the previous fit: it was on a Dask cluster, and the workers do not keep "
             "its chain. Fit with warm_start=False to begin again."
         )
-    check_same_corpus(estimator, corpus)
+    if corpus.fingerprint != estimator._fingerprint_:
+        raise ValueError(
+            "warm_start=True continues the previous fit, but this X is different from the X of that fit. "
+            "Fit with warm_start=False, or clone the estimator, to begin again."
+        )
     check_same_parameters(_settings(estimator), estimator._settings_)
     return estimator._results_
 
@@ -159,15 +163,6 @@ def _settings(estimator):
     """The parameters that must not change before a warm start, because the draws of a chain depend on them."""
     values = {name: getattr(estimator, name) for name in estimator._continued}
     return values | {"learn_priors": kind_of_learning(estimator.learn_priors)}
-
-
-def check_same_corpus(estimator, corpus):
-    """Raise a ValueError if the previous fit had another corpus."""
-    if corpus.fingerprint != estimator._fingerprint_:
-        raise ValueError(
-            "warm_start=True continues the previous fit, but this X is different from the X of that fit. "
-            "Fit with warm_start=False, or clone the estimator, to begin again."
-        )
 
 
 def check_same_parameters(now, before, way="warm_start=True", instead="Fit with warm_start=False"):

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import astuple, replace
 from functools import partial
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Literal
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from sklda._assignments import AssignmentsMixin
 from sklda._base import BaseLDA
 from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._dask import DROPPED, ClusterResults, check_possible, client_of_cluster, start_on_cluster, with_features
-from sklda._fitting import Plan, described, prior_attributes
+from sklda._fitting import Plan, prior_attributes
 from sklda._inference import random
 from sklda._inference.cluster.actors import ClusterCorpus
 from sklda._inference.cluster.chain import ClusterChain
@@ -24,17 +25,16 @@ from sklda._inference.dask_arrays import is_dask
 from sklda._inference.modes.initialisation import INITS, initialise_chains, start_of
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
-from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.partitioned import TOKENS_PER_WORKER
-from sklda._inference.sampling.point_estimates import check_assignments, reserve_memory
+from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import continued_priors, kind_of_learning, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
-from sklda._inference.types import Counts, Model, Seed, Topics
+from sklda._inference.types import Model, Seed
 from sklda._parameters import POSITIVE
 
 
-class GibbsLDA(ChainAttributes, BaseLDA):
+class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
 
     Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the burn-in and
@@ -303,63 +303,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    @classmethod
-    def from_assignments(
-        cls, X: Counts, topic_assignments: Topics, *, n_components: int | None = None, **parameters: Any
-    ) -> Self:
-        """A fitted estimator from topic assignments, as any Gibbs sampler for LDA draws them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        topic_assignments : array-like of int, shape (n_tokens,), or sequence of n_documents such arrays
-            The topic of every token, document by document. The tokens of a document are in ascending order of word ids;
-            a word of count c has c tokens. Topics are numbered from 0. `sklda.datasets.read_mallet_state` and
-            `sklda.datasets.count_tokens` return them in this order.
-        n_components : int, default=None
-            Number of topics. None: the largest topic in `topic_assignments` plus one.
-        **parameters
-            Other parameters of the estimator. With `learn_priors`, priors that are None have their most likely values
-            given the topic assignments.
-
-        Returns
-        -------
-        GibbsLDA
-            As after `fit`, without a sweep. With ``warm_start=True``, `fit` continues from the topic assignments.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `fit` and `sklda.point_estimates`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklda import GibbsLDA
-        >>> X = np.array([[2, 1, 0], [0, 1, 2]])
-        >>> lda = GibbsLDA.from_assignments(X, [0, 0, 0, 1, 1, 1], doc_topic_prior=0.5, topic_word_prior=0.5)
-        >>> print(lda.doc_topic_.round(2))
-        [[0.77 0.23]
-         [0.23 0.77]]
-        """
-        lda = cls(1 if n_components is None else n_components, **parameters)
-        lda._validate_params()
-        corpus = lda._corpus(X, reset=True)
-        topics, lda.n_components = check_assignments(topic_assignments, corpus, n_components)
-        priors, learning = lda._prior_settings(corpus)
-        seed = random.seed_sequence(lda.random_state)
-        state = ChainState(topics, random.stream(random.child(seed, 0)))
-        chain = chain_class(lda.sampler, corpus, priors)(corpus, priors, state)
-        if learning is not None:
-            learning.begin(chain).learn_from_present_draw(chain)
-        chain.record()
-        chain.keep_draw(1)
-        known = {"_fold_in_seed_": random.key(random.child(seed, 1)), "_learning_": learning and astuple(learning)}
-        known["_settings_"] = {"n_components": lda.n_components, "n_chains": 1, "learn_priors": lda._kind}
-        lda.__dict__.update(described(lda, known, [chain]), n_iter_=0)
-        return lda
-
     def _plan(self, corpus, data, former):
         on_cluster = isinstance(corpus, ClusterCorpus)
         if on_cluster:
@@ -375,7 +318,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             annealing, begin = self._start(corpus, priors, learning, data, former)
             kept = n_snapshots, np.float32, self.n_chains, self.n_draws
             reserve = partial(reserve_memory, corpus, self.n_components, *kept)
-            self._advise(corpus, n_snapshots)
+            if self.verbose:
+                self._advise(corpus, n_snapshots)
             if learning is not None and learning.alpha is None:
                 warnings = (*warnings, ChainResults.warn_of_weak_priors)
         kept = self.n_draws, self.draw_every, self.snapshot_every
@@ -411,18 +355,12 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         return self._with_tokens(with_features(self, self._read(X)))
 
     def _advise(self, corpus, n_snapshots):
-        if not self.verbose:
-            return
         if n_snapshots:
             size = self.n_chains * n_snapshots * 4 * self.n_components * corpus.n_features
             print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
         large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER
         if self.n_chains == 1 and effective_n_jobs(self.n_jobs) > 1 and self.sampler == "collapsed" and large:
             print(f'[{type(self).__name__}] one chain uses one core here; sampler="partitioned" uses several')
-
-    @property
-    def _kind(self):
-        return kind_of_learning(self.learn_priors)
 
     def _chain_results(self, known, chains):
         on_cluster = isinstance(chains[0], ClusterChain)
@@ -439,15 +377,15 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
     def _prior_settings(self, corpus):
         """The initial priors, and how they are learnt (None: they are not)."""
-        names = self.vocabulary if self.vocabulary is not None else getattr(self, "feature_names_in_", None)
         added = None
         if self.seed_words is not None:
             known = getattr(self, "feature_names_in_", None)
+            names = known if self.vocabulary is None else self.vocabulary
             names = None if names is None else columns_of(names, corpus.n_features, known)
             added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
             added = added if added.nnz else None
         given = self.doc_topic_prior, self.topic_word_prior
-        return prior_settings(self._kind, *given, added, self.n_components, corpus)
+        return prior_settings(kind_of_learning(self.learn_priors), *given, added, self.n_components, corpus)
 
     def _record(self, known, chain, draws):
-        return prior_attributes(self, draws.priors, self._kind)
+        return prior_attributes(self, draws.priors, kind_of_learning(self.learn_priors))

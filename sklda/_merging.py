@@ -293,7 +293,8 @@ def _of_chains(model, sums):
     # Merged topics have the order of the kept chain.
     same = np.arange(sums.n_merged)
     merged.compare(lambda kept, other, has_words: (same, nearest_distances(kept, other, has_words)))
-    return merged.topic_attributes()
+    merged.traces = {}
+    return merged.attributes()
 
 
 def _of_chain(sums, n_features, order, state, draws, record, means):

@@ -18,7 +18,7 @@ from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._fitting import Plan, prior_attributes
 from sklda._inference import journal, random
 from sklda._inference.evidence.estimates import METHODS, UNBIASED
-from sklda._inference.sampling import point_estimates
+from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
 from sklda._inference.topic_count.pmmh import PMMH
 from sklda._inference.topic_count.posterior import LAST_SWEEPS, sample_models
@@ -258,52 +258,54 @@ sampler_
     def _plan(self, corpus, data, former):
         prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
         rule = self._prior_rule(corpus)
-        self._check_evidence()
+        if self.evidence not in UNBIASED:
+            if self.method == "pmmh":
+                raise ValueError(
+                    f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
+                    f"give one of {', '.join(map(repr, UNBIASED))}."
+                )
+            warn(f"evidence={COMPARATOR.format(self.evidence)}")
         n_runs = self.n_runs or (1 if self.method == "scan" else _PMMH_RUNS)
         settings = EvidenceSettings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
 
         def run(plan, seed, progress):
             common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
             if self.method == "scan":
-                announce = progress.say if self.verbose else None
-                options = {"n_chains": self.n_chains, "max_sweeps": self.max_sweeps, "announce": announce}
+                common["announce"] = progress.say if self.verbose else None
+                options = {"n_chains": self.n_chains, "max_sweeps": self.max_sweeps}
                 posterior = Scan(corpus, rule, prior, settings, **options, **common).run()
             else:
                 pmmh = PMMH(corpus, rule, prior, settings, n_proposals=self.n_proposals, **common)
                 posterior = pmmh.run()
                 plan.known |= self._pmmh_attributes(pmmh)
-            chains = self._last_chains(corpus, posterior)
+            try:
+                chains = posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
+            except KeyboardInterrupt:
+                # What was estimated so far is kept, with topics after one sweep.
+                journal.end_early()
+                chains = posterior.chains(corpus, 1, self.n_jobs)
             self._warn(posterior, prior)
-            n_sweeps = posterior.n_sweeps + sum(len(each.trace) for each in chains)
-            plan.known |= self._posterior_attributes(posterior) | {"n_sweeps_": n_sweeps, "_draws_": posterior.draws}
+            plan.known |= {
+                "topic_counts_": posterior.counts,
+                "topic_count_posterior_": posterior.probability,
+                "topic_count_posterior_std_": posterior.std,
+                "topic_count_interval_": posterior.interval,
+                "n_components_": posterior.mode,
+                "log_evidence_": posterior.log_evidence,
+                "log_evidence_std_": posterior.log_evidence_std,
+                "evidence_trace_": posterior.estimates,
+                "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
+                "_draws_": posterior.draws,
+            }
             return chains
 
         # Those of the fewest topics: more are possible, and do not have to be fitted.
         kept = min(prior.up_to(LARGEST)), 0, np.float32, self.n_chains, LAST_SWEEPS // 10
-        reserve = partial(point_estimates.reserve_memory, corpus, *kept)
-        return Plan({}, self.n_jobs, reserve=reserve, run=run, warnings=(ChainResults.warn_of_disagreement,))
-
-    def _last_chains(self, corpus, posterior):
-        """The chains at the mode after their last sweeps; after one sweep if Ctrl-C ends these."""
-        try:
-            return posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
-        except KeyboardInterrupt:
-            journal.end_early()
-            return posterior.chains(corpus, 1, self.n_jobs)
+        plan = {"reserve": partial(reserve_memory, corpus, *kept), "warnings": (ChainResults.warn_of_disagreement,)}
+        return Plan({}, self.n_jobs, run=run, **plan)
 
     def _record(self, known, chain, draws):
         return prior_attributes(self, draws.priors)
-
-    def _check_evidence(self):
-        """Warn of estimators that are not unbiased; refuse them with pmmh."""
-        if self.evidence in UNBIASED:
-            return
-        if self.method == "pmmh":
-            raise ValueError(
-                f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
-                f"give one of {', '.join(map(repr, UNBIASED))}."
-            )
-        warn(f"evidence={COMPARATOR.format(self.evidence)}")
 
     def _prior_rule(self, corpus):
         if self.learn_priors == "asymmetric":
@@ -321,18 +323,6 @@ sampler_
         # Checks shapes and ranges before anything is sampled.
         rule(self.min_components)
         return rule
-
-    def _posterior_attributes(self, posterior):
-        return {
-            "topic_counts_": posterior.counts,
-            "topic_count_posterior_": posterior.probability,
-            "topic_count_posterior_std_": posterior.std,
-            "topic_count_interval_": posterior.interval,
-            "n_components_": posterior.mode,
-            "log_evidence_": posterior.log_evidence,
-            "log_evidence_std_": posterior.log_evidence_std,
-            "evidence_trace_": posterior.estimates,
-        }
 
     def _pmmh_attributes(self, pmmh):
         trace = pmmh.trace

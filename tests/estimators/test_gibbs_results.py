@@ -262,6 +262,13 @@ def test_chains_in_different_modes_get_a_warning(easy):
         fit(easy, n_chains=2, init=z, max_iter=120, doc_topic_prior=0.1, topic_word_prior=0.1)
 
 
+def test_topics_of_the_kept_chain_are_stored_once(X):
+    lda = fit(X, n_chains=2, max_iter=20)
+    stored = [each.components is not None for each in lda._results_.means]
+    assert stored == [c != lda.best_chain_ for c in range(2)]
+    assert not {"traces", "diagnostics"} & vars(lda._results_).keys()
+
+
 def test_an_interrupt_in_the_averages_changes_nothing(X, monkeypatch):
     lda = fit(X)
     before = dict(vars(lda))
