@@ -281,7 +281,7 @@ sampler_
             try:
                 chains = posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
             except KeyboardInterrupt:
-                # What was estimated so far is kept, with topics after one sweep.
+                # The estimates so far are kept. Topics need one sweep.
                 journal.end_early()
                 chains = posterior.chains(corpus, 1, self.n_jobs)
             self._warn(posterior, prior)
