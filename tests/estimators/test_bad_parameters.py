@@ -23,6 +23,7 @@ from sklda import (
 from sklda._inference.corpus import Corpus
 from sklda._inference.evidence.bennett import run_both_ways
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.collapsed import ChainState
 
 BAD_PARAMETERS = [
@@ -139,7 +140,7 @@ def test_alpha_is_reserved_only_for_its_distinct_rows(fit, n_bytes, monkeypatch)
     [
         lambda X: TopicCountLDA(700, 700).fit(X),
         lambda X: metrics.log_evidence(X, 700),
-        lambda X: run_both_ways(Corpus.from_counts(X), Priors.make(1.0, 1.0, 700, 1, len(X)), 9, 1, 0, None, n_start=9),
+        lambda X: run_both_ways(Corpus.from_counts(X), Priors.make(1.0, 1.0, 700, 1, len(X)), 9, 1, 0, None, anneal),
     ],
 )
 def test_guides_of_the_evidence_are_reserved(call, monkeypatch):
@@ -164,7 +165,7 @@ def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(mon
     X = np.full((5, 4), 50)
     lda = GibbsLDA(2, max_iter=4, n_draws=2)
     fits = ConsensusTopics(lda, n_fits=3, min_prevalence=0.3, random_state=0).fit(X).estimators_
-    assert fits[0]._corpus_ is fits[1]._corpus_ is fits[2]._corpus_
+    assert fits[0]._results_.corpus is fits[1]._results_.corpus is fits[2]._results_.corpus
     monkeypatch.setattr("os.sysconf", lambda name: 2**6, raising=False)
     message = r"^5 fits of 1000 tokens in 5 documents keep at least 0\.0 GB, .* Use fewer fits"
     with pytest.raises(MemoryError, match=message):
