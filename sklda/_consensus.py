@@ -23,11 +23,11 @@ from sklda._consensus_fits import (
     hierarchy_of,
     mean_and_std,
     metadata_of_transform,
-    share_corpus,
     summed,
     tasks_of,
     topics_of,
     warn_of_poor_fits,
+    with_shared_memory,
 )
 from sklda._fitting import all_or_nothing
 from sklda._gibbs import GibbsLDA
@@ -109,7 +109,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     topic_share_, topic_share_std_ : ndarray of shape (n_topics,)
         Shares of the topics in the tokens, and their standard deviations between fits.
     estimators_ : list of n_fits estimators
-        The fitted clones.
+        The fitted clones. Those of the same documents share the memory of the corpus, and the ``topic_assignments_``
+        of each is its last draw, with one byte a token up to 256 topics.
     n_features_in_ : int
         Number of columns of X.
     topic_names_ : ndarray of shape (n_topics,)
@@ -236,8 +237,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         tasks = tasks_of(estimator, data, np.flatnonzero(lengths), metadata, *plan)
         n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
         check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths))
-        estimators = Parallel(n_jobs=self.n_jobs)(delayed(fitted)(*task) for task in tasks)
-        share_corpus(estimators)
+        fits = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(fitted)(*task) for task in tasks)
+        estimators = with_shared_memory(fits)
         topics = [topics_of(each) for each in estimators]
         theta = [self._training_proportions(each, data, metadata) for each in estimators]
         shares = [lengths @ each / lengths.sum() for each in theta]

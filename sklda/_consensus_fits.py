@@ -69,20 +69,26 @@ def check_memory_of_fits(estimator, n_fits, n_tokens, n_documents):
     """
     params = estimator.get_params(deep=False)
     n_components, n_draws = params.get("n_components"), params.get("n_draws")
-    # Four bytes for the topics of the last draw, and one at least for every other draw; single precision.
-    n_bytes = 0 if n_draws is None else n_tokens * (4 + n_draws)
+    # One byte at least for the topics of every draw; single precision.
+    n_bytes = 0 if n_draws is None else n_tokens * n_draws
     n_bytes += 4 * n_documents * n_components if isinstance(n_components, Integral) else 0
     needs = f"{n_fits} fits of {n_tokens:.0f} tokens in {n_documents} documents keep at least"
     check_memory(n_fits * n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
 
 
-def share_corpus(estimators):
-    """Let the fits of the same documents have one corpus."""
-    corpora = {}
+def with_shared_memory(estimators):
+    """The fits, a list. Those of the same documents have one corpus, and assignments are those of the last draw."""
+    corpora, found = {}, []
     for each in estimators:
         results = vars(each).get("_results_")
         if hasattr(results, "corpus"):
             results.corpus = corpora.setdefault(results.corpus.fingerprint, results.corpus)
+        if hasattr(results, "states") and "topic_assignments_" in vars(each):
+            known = results.states[results.best].topics
+            if np.array_equal(each.topic_assignments_, known):
+                each.topic_assignments_ = known
+        found.append(each)
+    return found
 
 
 def metadata_of_transform(estimator, metadata):
