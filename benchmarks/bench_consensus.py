@@ -133,18 +133,19 @@ def by_k_means(topics, shares):
 def by_gensim(topics, shares):
     from gensim.models import EnsembleLda
 
-    model = EnsembleLda()
-    model.ttda = np.concatenate(topics)[np.concatenate(topics).any(axis=1)].astype(np.float32)
-    model.num_models, model.num_topics = len(topics), max(map(len, topics))
-    model.classic_model_representation = None
+    pool, weight = np.concatenate(topics), np.concatenate(shares)
+    known = pool.any(axis=1)
+    model = EnsembleLda(id2word={v: str(v) for v in range(pool.shape[1])}, num_models=len(topics))
+    model.ttda = pool[known].astype(np.float32)
     model._generate_asymmetric_distance_matrix()
     model._generate_topic_clusters(eps=0.1, min_samples=None)
     model._generate_stable_topics(min_cores=None)
-    stable = np.asarray(model.stable_topics, dtype=np.float64)
-    labels = np.array([topic.label for topic in model.cluster_model.results])
-    weight = np.concatenate(shares)[np.concatenate(topics).any(axis=1)]
-    kept = [cluster.label for cluster in model.valid_clusters]
-    return stable, np.array([weight[labels == c].sum() / len(topics) for c in kept])
+    stable = np.asarray(model.stable_topics, dtype=np.float64).reshape(-1, pool.shape[1])
+    # Of each stable topic: all topics of its cluster.
+    found = model.cluster_model.results
+    kept = {topic.label for topic in found if topic.is_core and topic.valid_neighboring_labels == {topic.label}}
+    share = sum(w for w, topic in zip(weight[known], found, strict=True) if topic.label in kept) / len(topics)
+    return stable / stable.sum(axis=1, keepdims=True), np.full(len(stable), share / max(len(stable), 1))
 
 
 RULES = {

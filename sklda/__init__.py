@@ -29,7 +29,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      a page              _texts  _explorer_data  _explorer
                      covariates          _effects  _topic_effects
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
-                                         _collections  _convergence  _topic_count  _topic_counts
+                                         _collections  _convergence  _topic_count  _topic_counts  _topic_flows
                                          _marginal_likelihood  _posterior_expectation
       datasets       corpora             _docstrings  _states  _synthetic  _tokens  _counts
         data         makes docstrings    make_docstrings

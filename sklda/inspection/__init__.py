@@ -21,6 +21,7 @@ from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
+from sklda.inspection._topic_flows import TopicFlowDisplay, topic_flows
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
 
@@ -36,6 +37,7 @@ __all__ = [
     "TopicDocumentsDisplay",
     "TopicEffectsDisplay",
     "TopicExplorer",
+    "TopicFlowDisplay",
     "TopicHierarchyDisplay",
     "TopicSharesDisplay",
     "TopicSimilarityDisplay",
@@ -51,6 +53,7 @@ __all__ = [
     "top_words",
     "topic_correlation",
     "topic_effects",
+    "topic_flows",
     "topic_hierarchy",
     "topic_report",
     "topic_table",
