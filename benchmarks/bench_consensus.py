@@ -228,7 +228,9 @@ def several(name, X, counts, options):
     rng, pick = np.random.default_rng(0), []
     for _ in range(options.splits):
         orders = [i * n + rng.permutation(n) for i in range(len(counts))]
-        pick.append([np.concatenate([each[: n // 2] for each in orders]), np.concatenate([o[n // 2 :] for o in orders])])
+        pick.append(
+            [np.concatenate([each[: n // 2] for each in orders]), np.concatenate([o[n // 2 :] for o in orders])]
+        )
     rows.append(["all of these", *shown(compare(mixed, by_tree, options.splits, pick))])
     table(f"{name}: two sets of {9 // len(counts) * len(counts)} fits", ("fits", *HEADER), rows)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -75,9 +76,7 @@ def topic_flows(models: Sequence[Model], X: Data | None = None) -> Table:
         for k, j in zip(*np.unravel_index(np.argsort(-flow, axis=None, kind="stable"), flow.shape), strict=True):
             if flow[k, j] > 0:
                 parts = {"of_topic": float(flow[k, j] / sums[0][k]), "of_next": float(flow[k, j] / sums[1][j])}
-                rows.append(
-                    {"model": m, "topic": int(k), "next_topic": int(j), "share": float(flow[k, j]), **parts}
-                )
+                rows.append({"model": m, "topic": int(k), "next_topic": int(j), "share": float(flow[k, j]), **parts})
     return Table(rows)
 
 
@@ -95,7 +94,7 @@ def _flows(views):
     marks = {getattr(found.model, "_fingerprint_", None) if found.counts is None else None for found in views}
     tokens = [getattr(found.model, "topic_assignments_", None) for found in views]
     flows = []
-    for i, (a, b) in enumerate(zip(views, views[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(views)):
         if len(marks) == 1 and None not in marks and all(each is not None for each in tokens):
             flow = np.zeros((a.n_topics, b.n_topics))
             np.add.at(flow, (tokens[i], tokens[i + 1]), 1)
