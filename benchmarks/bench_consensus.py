@@ -16,15 +16,15 @@ Fits are kept in the folder `--cache`. The rules:
 - one cut: clusters of the tree at a distance of 0.5, in which 0.75 of the fits have a topic
 - lowest nodes: from the leaves upwards, a node replaces the topics below it if they cover less than 0.8 of it, 0.75 of
   the fits have it, and it has a similarity of 0.65
-- medoid: all topics of the fit that is most alike to the others, the idea of ldaPrototype (Rieger et al. 2020), with
-  the mean over topics of the similarity of the nearest topic as the likeness of two fits
+- medoid: all topics of the fit that is most alike to the others, the idea of ldaPrototype (Rieger et al. 2020). Here
+  the likeness of two fits is the mean over topics of the similarity of the nearest topic.
 - EnsembleLda: the stable topics of gensim (Brigl 2019), with its defaults, if gensim is installed
 - k-means: medians of K clusters of normalised topics, without those that are far from their neighbours, as in cNMF
   (Kotliar et al. 2019)
 
-`--limits` halves and doubles the slack of each limit of the tree, `--several` compares fits with one number of topics
-and with several, `--stability` says how often a topic of one fit is found again, by its stability in three other fits,
-and `--simulated` compares with 20 known topics.
+`--limits` halves and doubles the slack of each limit of the tree. `--several` compares fits with one number of topics
+and with several. `--stability` says how often a topic of one fit is found again, by its stability in three other fits.
+`--simulated` compares with 20 known topics.
 """
 
 import argparse

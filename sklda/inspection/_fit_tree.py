@@ -21,8 +21,8 @@ def fit_tree(model):
     """What `topic_hierarchy` returns for the topics of all fits, a Bunch."""
     if not has_fit_tree(model):
         raise TypeError(
-            f"{type(model).__name__} has no tree of several fits: of='fits' needs a fitted ConsensusTopics whose topics "
-            "are not merged."
+            f"{type(model).__name__} has no tree of several fits: of='fits' needs a fitted ConsensusTopics whose "
+            "topics are not merged."
         )
     found, n = model.hierarchy_, len(model.hierarchy_.topics)
     labels = np.full(n, -1)
@@ -54,7 +54,7 @@ class _Rows:
         if not shown[node]:
             return ([node], []) if inside else ([], [])
         if inside and node not in self.divided:
-            # What only some fits add to a part of a topic is no part.
+            # A side that fits do not have apart is no part of the topic.
             below = [child for child in self.tree[node - self.n, :2].astype(int) if shown[child]]
         else:
             below = self.tree[node - self.n, :2].astype(int).tolist()

@@ -97,7 +97,8 @@ class TopicHierarchyDisplay(PanelsDisplay):
     """Dendrogram of topics by Jensen-Shannon distance, and the silhouette widths of the clusters.
 
     Each cluster has a colour. With ``of="fits"``, the tree of the topics of all fits of a `ConsensusTopics`, and the
-    prevalences of its topics and their parts; each consensus topic has a colour. `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    prevalences of its topics and their parts; each consensus topic has a colour. `from_estimator` plots a fitted model;
+    the constructor takes the values to plot.
 
     Parameters
     ----------

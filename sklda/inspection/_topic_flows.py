@@ -40,9 +40,9 @@ def topic_flows(models: Sequence[Model], X: Data | None = None) -> Table:
     Returns
     -------
     list of dict
-        Rows with tokens, in the order of the models and by falling share: ``model`` (index of the first of the two),
-        ``topic`` and ``next_topic``, ``share`` (of all tokens), ``of_topic`` and ``of_next`` (of the tokens of the two
-        topics). The list prints as a table.
+        Rows with tokens, in the order of the models and by falling share. ``model`` is the index of the first of the
+        two, ``topic`` and ``next_topic`` are their topics. ``share`` is a part of all tokens, ``of_topic`` and
+        ``of_next`` are parts of the tokens of the two topics. The list prints as a table.
 
     Raises
     ------
