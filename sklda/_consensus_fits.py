@@ -12,15 +12,15 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from sklda._inference import random
 from sklda._inference.arguments import check_memory, distributions
-from sklda._inference.consensus import consensus_of
+from sklda._inference.consensus import consensus_of, splits_and_merges
 from sklda._inference.consensus_tree import leaves_below, mixture
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import std_of_proportions
-from sklda._inference.distances import jensen_shannon_pairs
+from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._inference.records import Table
 from sklda._inference.warn import warn
 from sklda._labels import as_list
-from sklda.metrics._models import topics_with_words
+from sklda.metrics._models import topic_proportions, topics_with_words
 
 # Jensen-Shannon distance of topics that are equal up to rounding.
 _EQUAL = 1e-3
@@ -102,6 +102,25 @@ def metadata_of_transform(estimator, metadata):
     return found
 
 
+def training_proportions(estimator, X, metadata, is_whole):
+    """theta of all documents by one of the fits. `is_whole` says whether it has all documents."""
+    known = getattr(estimator, "doc_topic_", None) if is_whole else None
+    if known is not None:
+        return np.asarray(known, dtype=np.float64)
+    return topic_proportions(estimator, X, **metadata_of_transform(estimator, metadata))
+
+
+def relations_of(estimators, shares, topic_word, topic_share):
+    """Splits and merges between fits and consensus topics, a `Table`, closest first."""
+    found = []
+    for f, (estimator, own_shares) in enumerate(zip(estimators, shares, strict=True)):
+        own = topics_of(estimator)
+        distances = jensen_shannon(own, topic_word, dtype=np.float32)
+        for topics, covered, distance in splits_and_merges(own, topic_word, own_shares, topic_share, distances):
+            found.append({"fit": f, "topics": topics, "covers": covered, "similarity": 1 - distance})
+    return Table(sorted(found, key=lambda row: -row["similarity"]))
+
+
 def topics_of(estimator):
     """The topics of a fit as distributions; one without words of its own is a row of zeros."""
     name = type(estimator).__name__
@@ -175,6 +194,8 @@ def draws_from_fits(estimators, members, shares, n_samples, seed):
         NaN for a topic that the fit of a draw does not have.
     fits : ndarray of shape (n_samples,)
     """
+    if not hasattr(estimators[0], "_sample_posterior"):
+        raise TypeError(f"{type(estimators[0]).__name__} has no posterior to draw from.")
     rng, n_fits = np.random.default_rng(seed), len(estimators)
     rounds = [rng.permutation(n_fits) for _ in range(-(-n_samples // n_fits))]
     fits = np.concatenate(rounds)[:n_samples]

@@ -12,7 +12,7 @@ from sklda._inference.distances import jensen_shannon_pairs
 
 # Topics at a smaller Jensen-Shannon distance are the same topic. benchmarks/bench_consensus.py has the measurements.
 SAME_TOPIC = 0.5
-# The smallest mean of one less the distance between the fits of a topic. See benchmarks/bench_consensus.py --limits.
+# Of more distant parts: the smallest mean of one less the distance between the fits of a topic.
 _ALIKE = 0.6
 # 314 clusters of fits to corpora of one distribution had an agreement of .31 ± .06, at most .61; those of the bundled
 # corpus have .77 to .92.
@@ -59,6 +59,7 @@ class Consensus:
         """The fitted attributes of an estimator, a dict."""
         return {
             "components_": self.topic_word,
+            "topic_word_": self.topic_word,
             "topic_word_std_": self.topic_word_std,
             "prevalence_": self.prevalence,
             "similarity_": self.similarity,
@@ -143,7 +144,8 @@ def find_consensus(topics, shares, min_prevalence):
     """
     tree = TopicTree(Pool(topics, shares))
     # The margin is for rounding errors.
-    qualifies = (tree.prevalence >= min_prevalence - 1e-9) & (tree.similarity >= _ALIKE)
+    alike = (tree.height <= SAME_TOPIC) | (tree.similarity >= _ALIKE)
+    qualifies = (tree.prevalence >= min_prevalence - 1e-9) & alike
     nodes = tree.order(tree.choose(qualifies & (tree.beyond_chance >= _BEYOND_CHANCE)))
     consensus = _consensus(tree.pool, [tree.members[node] for node in nodes])
     consensus.tree = tree.records(nodes)

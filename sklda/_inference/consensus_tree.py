@@ -103,6 +103,8 @@ class TopicTree:
         As in scipy.
     members : list of 2 n - 1 ndarray
         Topics of each node, places in the pool.
+    height : ndarray of shape (2 n - 1,)
+        Mean distance between the topics of the two parts; 0 for a single topic.
     prevalence, share : ndarray of shape (2 n - 1,)
         Part of the fits that have the node, and its share in the tokens, a mean over all fits.
     similarity : ndarray of shape (2 n - 1,)
@@ -123,6 +125,7 @@ class TopicTree:
             self.members.append(np.sort(np.concatenate([self.members[left], self.members[right]])))
         self.prevalence = np.array([pool.prevalence(members) for members in self.members])
         self.share = np.array([pool.share(members) for members in self.members])
+        self.height = np.concatenate([np.zeros(n), self.linkage[:, 2]])
         self.possible = self._have_words()
         self.persistence = self._persistence()
         found = [
@@ -137,15 +140,14 @@ class TopicTree:
         return np.array([has_words[members].all() for members in self.members])
 
     def _persistence(self):
-        height = np.concatenate([np.zeros(len(self.pool.topics)), self.linkage[:, 2]])
-        above = np.ones(len(height))
+        above = np.ones(len(self.height))
         above[self.children] = self.linkage[:, 2, None]
         possible = self.possible.copy()
         # All topics of all fits are the corpus, which is no topic unless the fits have one topic.
         has_words = self.pool.topics.any(axis=1)
         if has_words.any() and np.bincount(self.pool.fit[has_words]).max() > 1:
             possible &= [len(members) < has_words.sum() for members in self.members]
-        return np.where(possible, above - height, 0)
+        return np.where(possible, above - self.height, 0)
 
     def choose(self, qualifies):
         """The nodes that qualify and persist most, none of which contains another: a list of numbers.
