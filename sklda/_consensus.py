@@ -318,7 +318,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the proportions of the consensus topics in the documents of the fit, and of the topics.
 
-        Each draw comes from the posterior of one fit, and all fits have their turn, so the draws contain the differences
+        Each draw comes from the posterior of one fit, and all fits have their turn, so draws contain the differences
         between fits. The proportion of a topic that the fit does not have is 0.
 
         Parameters
