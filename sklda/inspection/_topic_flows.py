@@ -27,7 +27,7 @@ _LABELLED = 0.014
 
 
 @described
-def topic_flows(models: Sequence[Model], X: Data | None = None) -> Table:
+def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> Table:
     """The tokens that topics of one model share with the topics of the next one.
 
     Parameters
@@ -156,8 +156,8 @@ class TopicFlowDisplay(Display):
         *,
         n_components: Sequence[int],
         n_words: int = 2,
-        feature_names: ArrayLike | None = None,
         n_jobs: int | None = None,
+        feature_names: ArrayLike | None = None,
         random_state: Seed = None,
         ax: Any = None,
     ) -> Self:

@@ -101,7 +101,7 @@ def test_flows_are_counts_of_tokens(X, models):
 
 
 def test_flows_from_proportions(X, models):
-    rows = topic_flows(models, X)
+    rows = topic_flows(models, X=X)
     lengths = np.ravel(X.sum(axis=1))
     flow = np.einsum("d,dk,dj->kj", lengths, *(model.doc_topic_ for model in models)) / lengths.sum()
     found = np.zeros((2, 4))
