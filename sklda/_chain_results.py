@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
-from sklda._inference.consensus import has_own_words, stability_and_prevalence
+from sklda._inference.consensus import SAME_TOPIC, has_own_words, stability_and_prevalence
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import diagnose, std_of_proportions
+from sklda._inference.distances import jensen_shannon_pairs
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
 from sklda._inference.sampling.draws import (
@@ -80,18 +81,33 @@ class ChainAttributes:
         return chain
 
     def _draw_doc_topic(self, n_draws, seed):
-        """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain."""
+        """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain.
+
+        A draw has NaN for topics that its chain does not have.
+        """
         if not hasattr(self, "_chain_draws_"):
             yield from super()._draw_doc_topic(n_draws, seed)
             return
         rng, n_chains, chains = np.random.default_rng(seed), len(self._chain_draws_), []
+        has_topics = self._has_topics()
         for c, (draws, record) in enumerate(zip(self._chain_draws_, self._chain_records_, strict=True)):
             n_own = n_draws // n_chains + (c < n_draws % n_chains)
             chains.append((at_draws(self._corpus_, draws.last(record["n_draws"]), n_own), record["matched"]))
         for i in range(n_draws):
             own, order = chains[i % n_chains]
             chain = next(own)
-            yield draw_doc_topic(chain, rng)[:, order]
+            yield np.where(has_topics[i % n_chains], draw_doc_topic(chain, rng)[:, order], np.nan)
+
+    def _has_topics(self):
+        """Which topics every chain has: those whose match in the chain is nearer than `SAME_TOPIC`."""
+        if not hasattr(self, "_chain_draws_"):
+            return super()._has_topics()
+        return np.array(
+            [
+                jensen_shannon_pairs(self.topic_word_, own.topic_word[record["matched"]]) < SAME_TOPIC
+                for own, record in zip(self.chains_, self._chain_records_, strict=True)
+            ]
+        )
 
 
 class ChainResults:

@@ -10,11 +10,14 @@ from sklearn.utils import check_scalar
 
 from sklda._base import BaseLDA
 from sklda._consensus import ConsensusTopics
-from sklda._design import FormulaDesign, TransformedDesign, WithIntercept
+from sklda._design import with_value
+from sklda._formulas import design_of, warn_of_sources
 from sklda._inference import random
 from sklda._inference.arguments import check_int
 from sklda._inference.composition import LinearModels, collinear
 from sklda._inference.held_out.token_topics import draw_topics
+from sklda._inference.warn import warn
+from sklda._labels import as_list, is_missing
 from sklda.inspection._view import view
 from sklda.metrics._models import corpus_and_model, inner_model
 
@@ -31,31 +34,38 @@ class ProportionDraws:
     view: Any
     theta: Any  # iterator of (n_documents, n_topics); NaN in the columns of topics that a fit does not have
     weight: float  # mean of n_d / (n_d + alpha_0), with n_d tokens and alpha_0 the sum of alpha
+    found_in: np.ndarray  # number of chains or fits that have each topic, (n_topics,)
     groups: Any = None  # (n_documents, n_groups): the columns that the prior of theta knows
 
 
 def proportion_draws(X, model, n_draws, seed, feature_names=None, topic_names=None):
     """`ProportionDraws` of documents.
 
-    For the documents of a fit by this package, they are posterior draws of all chains in turn. For other documents and
-    models, the topics of all tokens are drawn given phi and alpha of the model, and theta given these. The draws of
-    `ConsensusTopics` are those of its fits in turn.
+    For the documents of a fit by this package, they are posterior draws of all chains in turn; a chain that does not
+    have a topic has none of it. For other documents and models, the topics of all tokens are drawn given phi and alpha
+    of the model, and theta given these. The draws of `ConsensusTopics` are those of its fits in turn.
     """
     if X is None:
         raise ValueError("topic_effects needs the documents to which the covariates belong: give X.")
     if isinstance(model, tuple):
         corpus, phi, alpha = corpus_and_model(X, model)
         found = view((phi, np.ones((corpus.n_documents, len(phi)))), X, feature_names, names=topic_names)
-        return ProportionDraws(found, _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha))
+        return _of_new_documents(found, corpus, phi, alpha, n_draws, seed)
     found = view(model, X, feature_names, names=topic_names)
     inner, X = inner_model(model, X)
     if isinstance(inner, ConsensusTopics):
         return _of_fits(X, inner, found, n_draws, seed)
     if isinstance(inner, BaseLDA) and found.is_training:
-        weight = _weight(found.lengths, inner._prior_of_training())
-        return ProportionDraws(found, inner._draw_doc_topic(n_draws, seed), weight, inner._known_groups())
-    corpus, phi, alpha = corpus_and_model(X, inner)
-    return ProportionDraws(found, _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha))
+        weight, has_topics = _weight(found.lengths, inner._prior_of_training()), inner._has_topics()
+        # One of each chain at least, because a topic may be in few of them.
+        draws = inner._draw_doc_topic(max(n_draws, len(has_topics)), seed)
+        return ProportionDraws(found, draws, weight, has_topics.sum(axis=0), inner._known_groups())
+    return _of_new_documents(found, *corpus_and_model(X, inner), n_draws, seed)
+
+
+def _of_new_documents(found, corpus, phi, alpha, n_draws, seed):
+    draws, weight = _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha)
+    return ProportionDraws(found, draws, weight, np.ones(len(phi), int))
 
 
 def _weight(lengths, alpha):
@@ -92,23 +102,35 @@ def _of_fits(X, consensus, found, n_draws, seed):
                     summed[:, c] = own[:, members].sum(axis=1)
             yield summed
 
-    return ProportionDraws(found, theta(), float(np.mean([each.weight for each in parts])))
+    found_in = np.array([len(np.unique(pairs[:, 0])) for pairs in consensus.members_], dtype=int)
+    return ProportionDraws(found, theta(), float(np.mean([each.weight for each in parts])), found_in)
 
 
 @dataclass
 class Effects:
-    """Linear models of topic proportions on covariates."""
+    """Linear models of topic proportions on covariates, before they are fitted."""
 
-    view: Any
+    draws: ProportionDraws
     design: Any  # makes the columns from covariates
-    covariates: Any
-    models: LinearModels
+    matrix: np.ndarray
+    clusters: np.ndarray | None
     attenuation: float
     level: float
 
     @classmethod
     def of(
-        cls, X, model, covariates, formula, transformer, n_draws, level, feature_names, topic_names, *, random_state
+        cls,
+        X,
+        model,
+        covariates,
+        formula=None,
+        transformer=None,
+        clusters=None,
+        n_draws=50,
+        level=0.95,
+        feature_names=None,
+        topic_names=None,
+        random_state=None,
     ) -> Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
         level = float(check_scalar(level, "level", (int, float)))
@@ -120,20 +142,61 @@ class Effects:
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
         n_documents = draws.view.counts.shape[0]
-        if formula is not None and transformer is not None:
-            raise ValueError("give a formula or a transformer, not both.")
-        design: FormulaDesign | TransformedDesign | WithIntercept
-        if formula is not None:
-            design = FormulaDesign(formula, covariates, n_documents)
-        elif transformer is not None:
-            design = TransformedDesign(transformer, covariates, n_documents)
-        else:
-            design = WithIntercept(covariates, n_documents)
+        design = design_of(covariates, n_documents, formula, transformer)
         _check_number(n_documents, len(design.terms))
         matrix = _checked(design.matrix(covariates, n_documents), design.terms)
-        models = LinearModels.fit(matrix, draws.theta)
+        if clusters is None:
+            warn_of_sources(covariates, design.variables, n_documents)
+        else:
+            clusters = _cluster_numbers(clusters, n_documents)
         known = draws.groups is not None and _spans(draws.groups, matrix)
-        return cls(draws.view, design, covariates, models, 1.0 if known else draws.weight, level)
+        return cls(draws, design, matrix, clusters, 1.0 if known else draws.weight, level)
+
+    @property
+    def view(self):
+        return self.draws.view
+
+    def row(self, covariates, values):
+        """The means of the terms if all documents had these values of some covariates, (n_terms,)."""
+        for name, value in values.items():
+            covariates = with_value(covariates, name, value)
+        return self.design.matrix(covariates, len(self.matrix)).mean(axis=0)
+
+    def summary(self, combinations):
+        """The effects of combinations of terms (n_combinations, n_terms), a dict of arrays (n_combinations, n_topics).
+
+        The draws can be used only once.
+        """
+        models = LinearModels.fit(self.matrix, self.draws.theta, combinations, self.clusters)
+        _warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
+        names = "estimate", "standard_error", "low", "high", "p_value"
+        found = dict(zip(names, models.summary(self.level), strict=True))
+        return found | {"df": np.broadcast_to(models.freedom[:, None], found["estimate"].shape)}
+
+
+def _cluster_numbers(clusters, n_documents):
+    """The cluster of every document as numbers from zero."""
+    labels = as_list(clusters, "clusters")
+    if len(labels) != n_documents:
+        raise ValueError(f"clusters has {len(labels)} labels; X has {n_documents} documents.")
+    for d, label in enumerate(labels):
+        if is_missing(label):
+            raise ValueError(f"the cluster of document {d} is missing ({label!r}): each document needs one.")
+    numbers = {label: g for g, label in enumerate(dict.fromkeys(labels))}
+    if len(numbers) < 2:
+        raise ValueError("clusters has one label for all documents: there must be at least two clusters.")
+    return np.array([numbers[label] for label in labels])
+
+
+def _warn_of_undetermined(determined, unit):
+    """Warn if single documents or clusters determine a coefficient."""
+    n_bad = int((determined < 0.5).sum())
+    if n_bad:
+        warn(
+            f"{n_bad} of {len(determined)} effects depend on one {unit} alone, such as a category that only one "
+            f"{unit} has. Its own spread is unknown, so their errors take that of the others, and are NaN without "
+            "others."
+        )
 
 
 def _check_number(n_documents, n_terms):
