@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy.linalg import fractional_matrix_power
-from scipy.stats import t
+from scipy.stats import binomtest, t
 
+from sklda._inference import composition
 from sklda._inference.composition import LinearModels, collinear
 
+ALARM = 1e-5
 RNG = np.random.default_rng(0)
 MATRIX = np.column_stack([np.ones(12), RNG.standard_normal((12, 2))])
 THETA = RNG.dirichlet([1, 2, 3], size=(4, 12))
@@ -141,3 +143,55 @@ def test_the_first_combined_column_is_found():
     assert collinear(MATRIX) is None
     assert collinear(np.column_stack([MATRIX, MATRIX[:, 1] - 3])) == 3
     assert collinear(MATRIX * [1e-80, 1e80, 1]) is None
+
+
+def of_sources(rng, n_sources, n_topics=30):
+    """A property of sources without an effect, beside a number; proportions that differ between the sources."""
+    clusters = np.r_[np.arange(n_sources), rng.integers(0, n_sources, 120 - n_sources)]
+    own = rng.permutation(np.arange(n_sources) % 2)[clusters]
+    theta = rng.beta(3, 3, (n_sources, n_topics))[clusters] + 0.2 * rng.beta(2, 2, (120, n_topics))
+    return np.column_stack([np.ones(120), own, rng.standard_normal(120)]), theta, clusters
+
+
+def of_groups(rng, n_rare, spread, n_topics=30):
+    """A group of some of 400 documents, with a spread of its own and the same mean."""
+    rare = np.arange(400) < n_rare
+    theta = np.where(rare, spread, 1)[:, None] * (rng.beta(3, 3, (400, n_topics)) - 0.5)
+    return np.column_stack([np.ones(400), rare]), theta, None
+
+
+SIMULATED = [(of_sources, (6,)), (of_sources, (20,)), (of_groups, (3, 1.0)), (of_groups, (20, 3.0))]
+
+
+def probability(simulate, sizes, n_corpora=20):
+    """Probability of as many or few intervals with zero, if each has it with probability .95."""
+    inside = []
+    for seed in range(n_corpora):
+        matrix, theta, clusters = simulate(np.random.default_rng([seed, *map(int, sizes)]), *sizes)
+        low, high = LinearModels.fit(matrix, [theta], np.eye(matrix.shape[1])[1:2], clusters).summary(0.95)[2:4]
+        inside.extend((low[0] <= 0) & (high[0] >= 0))
+    return binomtest(sum(inside), len(inside), 0.95).pvalue
+
+
+@pytest.mark.parametrize(("simulate", "sizes"), SIMULATED)
+def test_intervals_of_effects_contain_the_truth(simulate, sizes):
+    """Rare categories, groups of another spread, and properties of few sources."""
+    assert probability(simulate, sizes) > ALARM
+
+
+def of_equal_spread(errors, residuals):
+    return (errors.weights**2).sum(axis=0)[:, None] * (residuals**2).mean(axis=0)
+
+
+@pytest.mark.parametrize(("simulate", "sizes"), SIMULATED)
+def test_other_errors_miss_the_truth(simulate, sizes, monkeypatch):
+    """Sources that are not known, the normal distribution for three documents, and one spread for all documents."""
+    without = composition._Documents
+    if simulate is of_sources:
+        monkeypatch.setattr(composition, "_Clusters", lambda q, wanted, clusters: without(q, wanted))
+    elif sizes[0] == 3:
+        moments = without.moments
+        monkeypatch.setattr(without, "moments", lambda self: (moments(self)[0], np.array([1e9])))
+    else:
+        monkeypatch.setattr(without, "variances", of_equal_spread)
+    assert probability(simulate, sizes) < ALARM
