@@ -9,16 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults, total_variance
-from sklda._design import Design, n_rows
+from sklda._design import n_rows
+from sklda._formulas import design_without_intercept
 from sklda._inference import random
 from sklda._inference.covariates.chain import CovariateChain
-from sklda._inference.covariates.model import Model, check_size, distinct_rows, prior_of, standardise
+from sklda._inference.covariates.model import Columns, Model, check_size, distinct_rows, prior_of
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.draws import variance_of_draws
@@ -48,10 +49,18 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     ----------
     n_components : int, default=10
         Number of topics, K.
+    formula : str, default=None
+        The terms, such as ``"source * bs(year, df=4)"``, for the package formulaic. `covariates` is then a data frame
+        or a dict of columns that it takes. Splines have the basis of the fit in new documents. An intercept is left
+        out, because the model has one.
+    transformer : transformer of scikit-learn, default=None
+        It makes the columns from `covariates`, for example ``SplineTransformer(include_bias=False)``. A clone is
+        fitted.
     coef_scale : float, default=None
-        sigma, the prior standard deviation of all coefficients but the intercepts, for covariates divided by their
-        standard deviations; between 1e-6 and 1e3. A smaller value shrinks effects more. None: it is drawn in every
-        step, with a half-Cauchy prior of scale 1.
+        sigma, the prior standard deviation of all coefficients but the intercepts; between 1e-6 and 1e3. It is that of
+        a number divided by its standard deviation, and of half of the difference between the two values of a category's
+        column. A smaller value shrinks effects more. None: it is drawn in every step, with a half-Cauchy prior of
+        scale 1.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         The prior median of alpha at the mean covariates. The logarithm of this alpha has the prior standard deviation
         2. None: ``1 / n_components``.
@@ -163,7 +172,8 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
     UserWarning
-        If a category has more than 10 levels, most of which one document has, or if there are no covariates.
+        If a category has more than 10 levels, most of which one document has, if a term is a combination of others, or
+        if there are no covariates.
 
     See Also
     --------
@@ -196,6 +206,8 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     _metadata = COVARIATES
     _parameter_constraints = {
         **BaseLDA._parameter_constraints,
+        "formula": [None, str],
+        "transformer": [None, HasMethods(["fit", "transform"])],
         "coef_scale": [None, Interval(Real, 0, None, closed="neither")],
         "learn_priors": [StrOptions(set(KINDS)), "boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -211,6 +223,8 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         self,
         n_components: int = 10,
         *,
+        formula: str | None = None,
+        transformer: Any = None,
         coef_scale: float | None = None,
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
@@ -228,6 +242,8 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         random_state: Seed = None,
     ) -> None:
         self.n_components = n_components
+        self.formula = formula
+        self.transformer = transformer
         self.coef_scale = coef_scale
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
@@ -245,16 +261,16 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         self.random_state = random_state
 
     def _fit(self, corpus, data, covariates):
-        design = None if covariates is None else Design(covariates, corpus.n_documents)
-        columns = np.zeros((corpus.n_documents, 0))
+        design = design_without_intercept(covariates, corpus.n_documents, self.formula, self.transformer)
+        terms, columns = [], np.zeros((corpus.n_documents, 0))
         if design is not None:
             check_size(design, self.n_components)
-            columns = design.matrix(covariates, corpus.n_documents)
-        mean, std, standardised = standardise(columns, [] if design is None else design.terms)
+            columns, terms = design.matrix(covariates, corpus.n_documents), design.terms
+        made = Columns.of(columns, terms)
         continues = self.warm_start and hasattr(self, "_chain_states_")
         if continues:
             self._check_unchanged(corpus, design, columns)
-        model, priors, first_eta = self._settings(corpus, standardised, continues)
+        model, priors, first_eta = self._settings(corpus, made.standardised, continues)
         # alpha has a row for each distinct row of the covariates; twice while it changes.
         kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
         reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
@@ -275,11 +291,11 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             "_settings_": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
             "_design_": design,
             "_columns_": columns,
-            "covariate_names_": np.array([] if design is None else design.terms, dtype=object),
-            "covariate_mean_": mean,
-            "covariate_std_": std,
+            "covariate_names_": np.array(terms, dtype=object),
+            "covariate_mean_": made.mean,
+            "covariate_std_": made.std,
         }
-        fitted = partial(described, known, partial(_attributes, self, mean, std))
+        fitted = partial(described, known, partial(_attributes, self, made))
         progress = Progress(self, data, fitted, len(chains), self.max_iter, model.annealing.n_sweeps)
         schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)
@@ -287,7 +303,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         progress.end(chains)
         results = ChainResults(self, chains)
         results.warn_of_disagreement()
-        return known | _attributes(self, mean, std, chains, results)
+        return known | _attributes(self, made, chains, results)
 
     def _warn_of_no_covariates(self, y):
         warn(
@@ -376,11 +392,11 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         return self._columns_
 
 
-def _attributes(estimator, mean, std, chains, results=None):
+def _attributes(estimator, made, chains, results=None):
     """Attributes that describe the chains as they are now."""
     results = ChainResults(estimator, chains) if results is None else results
     found = results.attributes()
-    in_units = [_in_units(draws.path, mean, std) for draws in results.draws]
+    in_units = [_in_units(draws.path, made) for draws in results.draws]
     for record, (coef, intercept) in zip(found["_chain_records_"], in_units, strict=True):
         record |= {"coef": coef.mean(axis=0), "intercept": intercept.mean(axis=0)}
     pooled = [
@@ -399,7 +415,7 @@ def _attributes(estimator, mean, std, chains, results=None):
     return found | {"coef_scale_": sigma, "_model_": chain.model}
 
 
-def _in_units(path, mean, std):
+def _in_units(path, made):
     """Coefficients and intercepts of draws of lambda, for covariates that are not standardised."""
-    coef = path[:, :, 1:] / np.where(std > 0, std, 1.0)
-    return coef, path[:, :, 0] - coef @ mean
+    coef = path[:, :, 1:] / made.scale
+    return coef, path[:, :, 0] - coef @ made.mean

@@ -89,6 +89,11 @@ class Design:
         """The base of the category of every term; an empty text for numbers."""
         return ["" if each.levels is None else str(each.levels[0]) for each in self.covariates for _ in each.terms]
 
+    def widest(self):
+        """The covariate with most terms, and their number."""
+        found = max(self.covariates, key=lambda each: len(each.terms))
+        return repr(found.name), len(found.terms)
+
     def matrix(self, covariates, n_documents):
         """The columns of documents, (n_documents, n_terms). A data frame must have the names of the fit."""
         columns, names = read_columns(covariates, n_documents), [each.name for each in self.covariates]

@@ -30,6 +30,34 @@ def design_of(covariates, n_documents, formula=None, transformer=None):
     return WithIntercept(covariates, n_documents)
 
 
+def design_without_intercept(covariates, n_documents, formula=None, transformer=None):
+    """The design of a model that has an intercept of its own; None without covariates."""
+    if covariates is None:
+        if formula is not None or transformer is not None:
+            kind = "transformer" if formula is None else "formula"
+            raise ValueError(f"the {kind} needs covariates: give them with fit(X, covariates=...).")
+        return None
+    if formula is None and transformer is None:
+        return Design(covariates, n_documents)
+    return WithoutIntercept(design_of(covariates, n_documents, formula, transformer))
+
+
+class WithoutIntercept:
+    """The columns of another design but the intercept."""
+
+    def __init__(self, design):
+        self.design, self.kept = design, [j for j, term in enumerate(design.terms) if term != INTERCEPT]
+        if not self.kept:
+            raise ValueError("the covariates have no term but the intercept, which the model has already: give one.")
+        self.terms = [design.terms[j] for j in self.kept]
+
+    def widest(self):
+        return self.design.widest()
+
+    def matrix(self, covariates, n_documents):
+        return self.design.matrix(covariates, n_documents)[:, self.kept]
+
+
 class WithIntercept:
     """The columns of a `Design` after one of ones.
 
@@ -68,6 +96,9 @@ class TransformedDesign:
             names = [f"x{j}" for j in range(width)]
         self.terms, self.bases = [INTERCEPT, *names], [""] * (width + 1)
         self.variables = [name for name, _ in read_columns(covariates, n_documents)]
+
+    def widest(self):
+        return f"the {type(self.transformer).__name__}", len(self.terms) - 1
 
     def matrix(self, covariates, n_documents):
         found = self.transformer.transform(as_matrix(covariates))
@@ -136,6 +167,10 @@ class FormulaDesign:
         state = self.spec.encoder_state[expression][1].get("contrasts")
         base = None if state is None else state.contrasts.get_drop_field(state.levels, reduced_rank=False)
         return "" if base is None else str(base)
+
+    def widest(self):
+        entry = max(self.spec.structure, key=lambda entry: len(entry.columns))
+        return repr(str(entry.term)), len(entry.columns)
 
     def matrix(self, covariates, n_documents):
         frame = _as_frame(covariates)
