@@ -110,8 +110,8 @@ def compare_topic_counts(
     The standard errors of score, gain and coherence treat folds as independent. Those of ``found_again`` and
     ``found_share`` are jackknife errors: each fit in turn is left out with all its pairs. All of them are NaN with two
     folds. From n folds, an error is itself uncertain by a part of about ``1 / sqrt(2 * (n - 1))``: 41 % with four
-    folds, and 24 % with ten. That of the exclusivity is corrected for the documents that fits share (Nadeau & Bengio 2003).
-    :ref:`trust_errors` compares them with the spread over corpora.
+    folds, and 24 % with ten. That of the exclusivity is corrected for the documents that fits share (Nadeau & Bengio
+    2003). :ref:`trust_errors` compares them with the spread over corpora.
 
     References
     ----------
