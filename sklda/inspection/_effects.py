@@ -38,7 +38,7 @@ class ProportionDraws:
     groups: Any = None  # (n_documents, n_groups): the columns that the prior of theta knows
 
 
-def proportion_draws(X, model, n_draws, seed, feature_names=None, topic_names=None):
+def proportion_draws(X, model, n_draws, seed, **names):
     """`ProportionDraws` of documents.
 
     For the documents of a fit by this package, they are posterior draws of all chains in turn; a chain that does not
@@ -49,23 +49,20 @@ def proportion_draws(X, model, n_draws, seed, feature_names=None, topic_names=No
         raise ValueError("topic_effects needs the documents to which the covariates belong: give X.")
     if isinstance(model, tuple):
         corpus, phi, alpha = corpus_and_model(X, model)
-        found = view((phi, np.ones((corpus.n_documents, len(phi)))), X, feature_names, names=topic_names)
-        return _of_new_documents(found, corpus, phi, alpha, n_draws, seed)
-    found = view(model, X, feature_names, names=topic_names)
-    inner, X = inner_model(model, X)
-    if isinstance(inner, ConsensusTopics):
-        return _of_fits(X, inner, found, n_draws, seed)
-    if isinstance(inner, BaseLDA) and found.is_training:
-        weight, has_topics = _weight(found.lengths, inner._prior_of_training()), inner._has_topics()
-        # One of each chain at least, because a topic may be in few of them.
-        draws = inner._draw_doc_topic(max(n_draws, len(has_topics)), seed)
-        return ProportionDraws(found, draws, weight, has_topics.sum(axis=0), inner._known_groups())
-    return _of_new_documents(found, *corpus_and_model(X, inner), n_draws, seed)
-
-
-def _of_new_documents(found, corpus, phi, alpha, n_draws, seed):
-    draws, weight = _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha)
-    return ProportionDraws(found, draws, weight, np.ones(len(phi), int))
+        found = view((phi, np.ones((corpus.n_documents, len(phi)))), X, **names)
+    else:
+        found = view(model, X, **names)
+        inner, X = inner_model(model, X)
+        if isinstance(inner, ConsensusTopics):
+            return _of_fits(X, inner, found, n_draws, seed)
+        if isinstance(inner, BaseLDA) and found.is_training:
+            weight, has_topics = _weight(found.lengths, found.alpha), inner._has_topics()
+            # One of each chain at least, because a topic may be in few of them.
+            theta = inner._draw_doc_topic(max(n_draws, len(has_topics)), seed)
+            return ProportionDraws(found, theta, weight, has_topics.sum(axis=0), inner._known_groups())
+        corpus, phi, alpha = corpus_and_model(X, inner)
+    theta, weight = _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha)
+    return ProportionDraws(found, theta, weight, np.ones(len(phi), int))
 
 
 def _weight(lengths, alpha):
@@ -128,9 +125,8 @@ class Effects:
         clusters=None,
         n_draws=50,
         level=0.95,
-        feature_names=None,
-        topic_names=None,
         random_state=None,
+        **names,
     ) -> Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
         level = float(check_scalar(level, "level", (int, float)))
@@ -138,10 +134,10 @@ class Effects:
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, got {level:g}.")
         seed = random.seed_sequence(random_state)
-        draws = proportion_draws(X, model, n_draws, seed, feature_names, topic_names)
+        draws = proportion_draws(X, model, n_draws, seed, **names)
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
-        n_documents = draws.view.counts.shape[0]
+        n_documents = draws.view.n_documents
         design = design_of(covariates, n_documents, formula, transformer)
         _check_number(n_documents, len(design.terms))
         matrix = _checked(design.matrix(covariates, n_documents), design.terms)

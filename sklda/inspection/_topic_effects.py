@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Seed, Table, Values
 from sklda.inspection._effects import Effects
-from sklda.inspection._ranking import chosen_topics
-from sklda.inspection._view import topic_label
+from sklda.inspection._parameters import described
 
 
+@described
 def topic_effects(
     X: Data,
     model: Model,
@@ -25,8 +25,8 @@ def topic_effects(
     clusters: Any = None,
     n_draws: int = 50,
     level: float = 0.95,
-    feature_names: ArrayLike | None = None,
     n_words: int = 3,
+    feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
     random_state: Seed = None,
 ) -> Table:
@@ -63,13 +63,6 @@ def topic_effects(
         Number of draws of theta; at least one of each chain or fit.
     level : float, default=0.95
         Probability of the intervals.
-    feature_names : sequence of str of length n_features, default=None
-        Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-    n_words : int, default=3
-        Number of words in the name of a topic without one.
-    topic_names : sequence of str of length n_components, default=None
-        Names of the topics. None: those of the model, if it has some.
-    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
 
     Returns
     -------
@@ -154,12 +147,11 @@ def topic_effects(
         clusters=clusters,
         n_draws=n_draws,
         level=level,
+        random_state=random_state,
         feature_names=feature_names,
         topic_names=topic_names,
-        random_state=random_state,
     )
-    shown = np.arange(effects.view.n_topics)
-    shown = shown if topics is None else chosen_topics(topics, effects.view, len(shown))
+    shown = effects.view.chosen(topics)
     terms, bases = effects.design.terms, effects.design.bases
     found = effects.summary(np.eye(len(terms)))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -168,7 +160,7 @@ def topic_effects(
     return frame(
         {
             "topic": np.repeat(shown, len(terms)),
-            "name": [name for k in shown for name in [topic_label(effects.view, k, n_words)] * len(terms)],
+            "name": np.repeat(effects.view.labels(shown, n_words), len(terms)),
             "term": terms * len(shown),
             "base": bases * len(shown),
             **{name: found[name][:, shown].T.ravel() for name in columns},

@@ -13,8 +13,7 @@ from sklda._design import covariate_of, read_columns
 from sklda._inference.types import Data, Model, Seed, Values
 from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_label, plain_text, style_shares
 from sklda.inspection._effects import Effects
-from sklda.inspection._ranking import chosen_topics
-from sklda.inspection._view import topic_label
+from sklda.inspection._parameters import described
 
 # Points of a curve.
 _POINTS = 41
@@ -44,19 +43,12 @@ class TopicEffectsDisplay(Display):
     difference : str, default=""
         The two values whose difference is shown, if there is one.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     See Also
     --------
     topic_effects : The coefficients as a table, and what the intervals do not contain.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> import numpy as np
     >>> from sklda import GibbsLDA
     >>> from sklda.datasets import make_lda_corpus
@@ -77,6 +69,7 @@ class TopicEffectsDisplay(Display):
     difference: str = ""
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -93,8 +86,8 @@ class TopicEffectsDisplay(Display):
         clusters: Any = None,
         n_draws: int = 50,
         level: float = 0.95,
-        feature_names: ArrayLike | None = None,
         n_words: int = 3,
+        feature_names: ArrayLike | None = None,
         topic_names: Values | None = None,
         random_state: Seed = None,
         ax: Any = None,
@@ -120,14 +113,8 @@ class TopicEffectsDisplay(Display):
             Values of other covariates, by name, that all documents are given.
         difference : pair of values, default=None
             The first minus the second: of the levels of `by`, along the covariate; without `by`, of the covariate.
-        formula, transformer, clusters, n_draws, level, feature_names, n_words, topic_names, random_state
+        formula, transformer, clusters, n_draws, level
             See `topic_effects`.
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicEffectsDisplay
 
         Raises
         ------
@@ -143,11 +130,11 @@ class TopicEffectsDisplay(Display):
             clusters=clusters,
             n_draws=n_draws,
             level=level,
+            random_state=random_state,
             feature_names=feature_names,
             topic_names=topic_names,
-            random_state=random_state,
         )
-        found, columns = effects.view, dict(read_columns(covariates, effects.view.counts.shape[0]))
+        found, columns = effects.view, dict(read_columns(covariates, effects.view.n_documents))
         name = _checked(next(iter(columns)) if covariate is None else covariate, columns, "covariate")
         at = {_checked(key, columns, "a key of at"): value for key, value in dict(at or {}).items()}
         if difference is not None and len(difference) != 2:
@@ -164,7 +151,7 @@ class TopicEffectsDisplay(Display):
         summary = effects.summary(np.concatenate(rows))
         labels = [f", {by} = {group}" for group in groups] or [""]
         share = found.share if difference is not None else np.nanmean(summary["estimate"], axis=0)
-        shown = chosen_topics(topics, found, 1 if groups else 5, share)
+        shown = found.chosen(topics, 1 if groups else 5, share)
 
         def curves(each):
             """(n_values, n_topics * n_groups) of (n_groups * n_values, n_topics)."""
@@ -177,7 +164,7 @@ class TopicEffectsDisplay(Display):
             estimate=curves(summary["estimate"]),
             low=curves(summary["low"]),
             high=curves(summary["high"]),
-            topics=[topic_label(found, k, n_words) + label for k in shown for label in labels],
+            topics=[topic + label for topic in found.labels(shown, n_words) for label in labels],
             attenuation=effects.attenuation,
             difference="" if difference is None else _minus(difference),
         ).plot(ax)
