@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
 from sklda._base import BaseLDA
@@ -15,7 +17,9 @@ from sklda._formulas import design_of, warn_of_sources
 from sklda._inference import random
 from sklda._inference.arguments import check_int
 from sklda._inference.composition import LinearModels, collinear
+from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
+from sklda._inference.priors import SMALLEST
 from sklda._inference.warn import warn
 from sklda._labels import as_list, is_missing
 from sklda.inspection._view import view
@@ -23,6 +27,10 @@ from sklda.metrics._models import corpus_and_model, inner_model
 
 # Sweeps over a document for each draw of theta, for documents that the model was not fitted to.
 _FOLD_IN_SWEEPS = 30
+# Documents of each model that are simulated for the attenuation, which then has an error of about .02.
+_SIMULATED = 2000
+# A sum of squared deviations that is rounding.
+_ALIKE = 1e-9
 # The largest value of a term, and the inverse of the smallest: its squares are summed.
 _LARGEST = 1e100
 
@@ -35,6 +43,8 @@ class ProportionDraws:
     theta: Any  # iterator of (n_documents, n_topics); NaN in the columns of topics that a fit does not have
     weight: float  # mean of n_d / (n_d + alpha_0), with n_d tokens and alpha_0 the sum of alpha
     found_in: np.ndarray  # number of chains or fits that have each topic, (n_topics,)
+    # Pairs of proportions (n_documents, n_topics): drawn ones, and those of documents simulated from these.
+    simulated: Iterator[tuple[np.ndarray, np.ndarray]]
     groups: Any = None  # (n_documents, n_groups): the columns that the prior of theta knows
 
 
@@ -59,10 +69,18 @@ def proportion_draws(X, model, n_draws, seed, **names):
             weight, has_topics = _weight(found.lengths, found.alpha), inner._has_topics()
             # One of each chain at least, because a topic may be in few of them.
             theta = inner._draw_doc_topic(max(n_draws, len(has_topics)), seed)
-            return ProportionDraws(found, theta, weight, has_topics.sum(axis=0), inner._known_groups())
+            return ProportionDraws(
+                found,
+                theta,
+                weight,
+                has_topics.sum(axis=0),
+                _simulated(Corpus.from_counts(found.counts), found.topic_word, found.alpha, _SIMULATED, seed),
+                inner._known_groups(),
+            )
         corpus, phi, alpha = corpus_and_model(X, inner)
     theta, weight = _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha)
-    return ProportionDraws(found, theta, weight, np.ones(len(phi), int))
+    simulated = _simulated(corpus, phi, alpha, _SIMULATED, seed)
+    return ProportionDraws(found, theta, weight, np.ones(len(phi), int), simulated)
 
 
 def _weight(lengths, alpha):
@@ -80,6 +98,23 @@ def _folded_in(corpus, phi, alpha, n_draws, seed):
         yield np.exp(random.log_dirichlet(rng, counts + alpha))
 
 
+def _simulated(corpus, phi, alpha, n_documents, seed):
+    """One pair: theta of documents chosen at random, and theta of documents whose words are drawn from it."""
+    rng = np.random.default_rng(random.child(seed, 2))
+    rows = np.sort(rng.choice(corpus.n_documents, n_documents, replace=corpus.n_documents < n_documents))
+    # It is zero for labels that a document does not have.
+    alpha = np.maximum(np.broadcast_to(alpha, (corpus.n_documents, len(phi)))[rows], SMALLEST)
+    theta = next(_folded_in(corpus.take(rows), phi, alpha, 1, random.child(seed, 3)))
+    theta /= theta.sum(axis=1, keepdims=True)
+    by_topic = rng.multinomial(corpus.lengths[rows], theta)
+    # Topic by topic.
+    documents = np.concatenate([np.repeat(np.arange(n_documents), each) for each in by_topic.T])
+    sizes = by_topic.sum(axis=0)
+    words = np.concatenate([rng.choice(len(row), n, p=row / row.sum()) for row, n in zip(phi, sizes, strict=True)])
+    counts = csr_array((np.ones(len(words), int), (documents, words)), (n_documents, phi.shape[1]))
+    yield theta, next(_folded_in(Corpus.from_counts(counts), phi, alpha, 1, random.child(seed, 4)))
+
+
 def _of_fits(X, consensus, found, n_draws, seed):
     n_fits = len(consensus.estimators_)
     # One of each fit at least, because a topic may be in few of them.
@@ -89,18 +124,20 @@ def _of_fits(X, consensus, found, n_draws, seed):
         for f, each in enumerate(consensus.estimators_)
     ]
 
-    def theta():
-        for i in range(n_draws):
-            own = next(parts[i % n_fits].theta)
-            summed = np.full((len(own), consensus.n_topics_), np.nan)
-            for c, pairs in enumerate(consensus.members_):
-                members = pairs[pairs[:, 0] == i % n_fits, 1]
-                if len(members):
-                    summed[:, c] = own[:, members].sum(axis=1)
-            yield summed
+    def summed(f, own):
+        """Proportions of the consensus topics from those of fit f."""
+        sums = np.full((len(own), consensus.n_topics_), np.nan)
+        for c, pairs in enumerate(consensus.members_):
+            members = pairs[pairs[:, 0] == f, 1]
+            if len(members):
+                sums[:, c] = own[:, members].sum(axis=1)
+        return sums
 
+    theta = (summed(i % n_fits, next(parts[i % n_fits].theta)) for i in range(n_draws))
+    simulated = ((summed(f, a), summed(f, b)) for f, part in enumerate(parts) for a, b in part.simulated)
+    weight = float(np.mean([each.weight for each in parts]))
     found_in = np.array([len(np.unique(pairs[:, 0])) for pairs in consensus.members_], dtype=int)
-    return ProportionDraws(found, theta(), float(np.mean([each.weight for each in parts])), found_in)
+    return ProportionDraws(found, theta, weight, found_in, simulated)
 
 
 @dataclass
@@ -111,7 +148,7 @@ class Effects:
     design: Any  # makes the columns from covariates
     matrix: np.ndarray
     clusters: np.ndarray | None
-    attenuation: float
+    is_known: bool  # whether the prior of theta has the covariates
     level: float
 
     @classmethod
@@ -146,7 +183,7 @@ class Effects:
         else:
             clusters = _cluster_numbers(clusters, n_documents)
         known = draws.groups is not None and _spans(draws.groups, matrix)
-        return cls(draws, design, matrix, clusters, 1.0 if known else draws.weight, level)
+        return cls(draws, design, matrix, clusters, known, level)
 
     @property
     def view(self):
@@ -167,7 +204,25 @@ class Effects:
         _warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
         names = "estimate", "standard_error", "low", "high", "p_value"
         found = dict(zip(names, models.summary(self.level), strict=True))
-        return found | {"df": np.broadcast_to(models.freedom[:, None], found["estimate"].shape)}
+        attenuation = np.ones(1) if self.is_known else _attenuation(self.draws)
+        for name, values in (("df", models.freedom[:, None]), ("attenuation", attenuation)):
+            found[name] = np.broadcast_to(values, found["estimate"].shape)
+        return found
+
+
+def _attenuation(draws):
+    """Slopes of the proportions of simulated documents on those that they are simulated from, (n_topics,).
+
+    They contain what the prior takes from an effect, and what is lost because words do not tell topics apart. The
+    proportions of a topic that all documents have alike have no slope: it is that of documents whose topics are known.
+    """
+    products, squares = np.zeros((2, len(draws.found_in)))
+    for before, after in draws.simulated:
+        deviation = before - before.mean(axis=0)
+        products += np.nan_to_num(deviation * after).sum(axis=0)
+        squares += np.nan_to_num(deviation**2).sum(axis=0)
+    known = squares > _ALIKE
+    return np.where(known, np.clip(products / np.where(known, squares, 1), 0, 1), draws.weight)
 
 
 def _cluster_numbers(clusters, n_documents):

@@ -38,7 +38,7 @@ class TopicEffectsDisplay(Display):
         Mean proportions, or their differences, and their intervals.
     topics : list of str of length n_curves
         Names of the topics shown; with `by`, a name for each topic and level.
-    attenuation : float, default=1.0
+    attenuation : float or ndarray of shape (n_curves,), default=1.0
         See `topic_effects`.
     difference : str, default=""
         The two values whose difference is shown, if there is one.
@@ -65,7 +65,7 @@ class TopicEffectsDisplay(Display):
     low: np.ndarray
     high: np.ndarray
     topics: Sequence[str]
-    attenuation: float = 1.0
+    attenuation: float | np.ndarray = 1.0
     difference: str = ""
 
     @classmethod
@@ -165,7 +165,7 @@ class TopicEffectsDisplay(Display):
             low=curves(summary["low"]),
             high=curves(summary["high"]),
             topics=[topic + label for topic in found.labels(shown, n_words) for label in labels],
-            attenuation=effects.attenuation,
+            attenuation=curves(summary["attenuation"])[0],
             difference="" if difference is None else _minus(difference),
         ).plot(ax)
 
@@ -191,7 +191,8 @@ class TopicEffectsDisplay(Display):
         if not is_number:
             ax.set_xticks(np.arange(len(self.values)), [plain_text(value) for value in self.values])
         ax.set_xlabel(plain_text(self.name))
-        shrunk = f",\neffects shrunk to about {self.attenuation:.0%}" if self.attenuation < 0.995 else ""
+        parts = [f"{part:.0%}" for part in (np.min(self.attenuation), np.max(self.attenuation))]
+        shrunk = f",\neffects shrunk to about {' to '.join(dict.fromkeys(parts))}" if parts[0] != "100%" else ""
         if self.difference:
             ax.axhline(0, color=MUTED, linewidth=0.8)
             ax.set_ylabel(f"difference of mean topic proportions,\n{plain_text(self.difference)}{shrunk}")

@@ -51,7 +51,7 @@ def test_the_effect_of_a_number_is_found_and_all_chains_have_it():
     error = column(table, "standard_error")[1]
     assert abs(intercept - 0.5) < 0.03 and abs(slope - 0.45 * 60 / 61) < 4 * error < 0.2
     assert low[1] < slope < high[1]
-    assert_allclose(column(table, "attenuation"), 60 / 61)
+    assert_allclose(column(table, "attenuation"), 60 / 61, atol=0.02)
     assert column(table, "term") == ["intercept", "x0"] and column(table, "topic") == [TOPIC, TOPIC]
     # Chains whose topics were not matched would have the opposite effects.
     one = GibbsLDA(2, max_iter=200, random_state=0, doc_topic_prior=0.5, topic_word_prior=0.1).fit(COUNTS)
@@ -264,9 +264,27 @@ def test_effects_are_attenuated_by_the_figure_if_words_tell_topics_apart():
     X = np.column_stack([first, 15 - first])
     # The covariate is the proportion itself, so its effect is 1.
     table = topic_effects(X, (np.eye(2), 3.0), theta, topics=[0], random_state=0)
-    assert_allclose(column(table, "attenuation"), 15 / 21)
+    assert_allclose(column(table, "attenuation"), 15 / 21, atol=0.02)
     assert_allclose(column(table, "estimate")[1], 15 / 21, atol=4 * column(table, "standard_error")[1])
     assert column(table, "standard_error")[1] < 0.02
+
+
+def test_the_attenuation_of_a_topic_that_all_documents_have_alike():
+    table = topic_effects(COUNTS, (np.full((1, V), 1 / V), 3.0), X_NUMBER, n_draws=1)
+    assert_allclose(column(table, "attenuation"), 60 / 63)
+
+
+def test_effects_of_words_that_do_not_tell_topics_apart_are_attenuated_more():
+    """Half of the words say nothing, so documents have half as many tokens."""
+    rng = np.random.default_rng(0)
+    theta = rng.beta(1, 1, 2000)
+    first = rng.binomial(15, theta)
+    X = np.column_stack([first, 15 - first, np.full(2000, 15)])
+    phi = np.array([[0.5, 0, 0.5], [0, 0.5, 0.5]])
+    table = topic_effects(X, (phi, 3.0), theta, topics=[0], random_state=0)
+    slope, error = column(table, "estimate")[1], column(table, "standard_error")[1]
+    assert_allclose(slope, column(table, "attenuation")[1], atol=4 * error)
+    assert column(table, "attenuation")[1] < 15 / 21 + 0.02 < 30 / 36
 
 
 def test_displays_show_points_and_curves():
@@ -280,7 +298,7 @@ def test_displays_show_points_and_curves():
         LDA, COUNTS, np.column_stack([X_NUMBER, GROUPS == "a"]), topics=[0], random_state=0
     )
     assert_allclose(np.ptp(curve.estimate[:, 0]), 2 * abs(column(table, "estimate")[1]))
-    assert (curve.low < curve.estimate).all() and "shrunk to about 98%" in curve.ax_.get_ylabel()
+    assert (curve.low < curve.estimate).all() and "shrunk to about 9" in curve.ax_.get_ylabel()
     assert curve.plot(points.ax_).figure_ is points.figure_
     named = TopicEffectsDisplay.from_estimator(
         LDA, COUNTS, {"n": np.arange(D), "g": GROUPS}, covariate="g", random_state=0
