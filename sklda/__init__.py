@@ -41,8 +41,8 @@ this list, and from the modules in the first line. No module imports itself by w
                      convergence         diagnostics
                      of topics           distances  consensus  composition
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
-                                         partially_collapsed
-                     in common           threaded  blocked  count_rows  log_joint  choice  run_chains
+                                         partially_collapsed  some_topics
+                     in common           threaded  blocked  count_rows  log_joint  choice  run_chains  steps
                      first states        initialisation  annealed_start
                      priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  kept_draws  draws  matching
@@ -64,10 +64,10 @@ this list, and from the modules in the first line. No module imports itself by w
                      by EM           expectation_maximisation  em_chain  variational_em
         topic_count  p(T | w)            scan  evidence_by_count  curve  cost  pmmh  posterior
                      its models          runs  count_prior  prior_rules
-        compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
-                     the HDP             hdp_chain  merge_pass  concentrations
+        compound     collections         model  mixtures  augmented_gibbs  mmala  tail_counts  priors  driver
+                     the HDP             hdp  merge_pass  concentrations
                      a lower bound       variational  variational_mixtures
-        covariates   in the prior        model  chain  regression
+        covariates   in the prior        model  coefficients  regression
         labels       labels              open_topics  chain  fitting  label_topics
                      their prediction    dependency  selection
     ---------------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.sampling.prior_learning import MUCH_MISSING, missing_information
-from sklda._inference.sampling.run_chains import best_chain, more_traces_of, traces_of
+from sklda._inference.sampling.run_chains import best_chain, traces_of
 from sklda._inference.warn import warn
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
@@ -119,7 +119,7 @@ class ChainResults:
         self.states = [_compact(each) for each in chains]
         self.draws = [each.kept_draws() for each in chains]
         self.best = best_chain(self.states)
-        self.traces = traces_of(self.states) | more_traces_of(self.states)
+        self.traces = traces_of(self.states)
         self.n_burn_in = min(max(each.n_burn_in for each in chains), min(len(each.trace) for each in chains) - 1)
         self.diagnostics = diagnose(self.traces, self.n_burn_in)
 
@@ -247,8 +247,8 @@ def _compact(chain):
     """The state of a chain, whose topics are the last draw itself if they are equal."""
     state = chain.state()
     topics = compact_topics(state.topics, chain.priors.n_components)
-    if state.draws and np.array_equal(state.draws[-1][1], topics):
-        topics = state.draws[-1][1]
+    if state.draws and np.array_equal(state.draws[-1].topics, topics):
+        topics = state.draws[-1].topics
     return replace(state, topics=topics)
 
 

@@ -27,7 +27,7 @@ from sklda._compound_results import (
 from sklda._inference import random
 from sklda._inference.compound import driver
 from sklda._inference.compound.concentrations import Concentrations
-from sklda._inference.compound.hdp_chain import show_in_common
+from sklda._inference.compound.hdp import HDPMixtures, show_in_common
 from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import CompoundHyperparameters, document_prior
 from sklda._inference.priors import Priors
@@ -393,7 +393,8 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         fitted = partial(described, attributes, self._fitted_attributes)
 
         progress = Progress(self, data, fitted, len(chains), self.max_iter)
-        schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)
+        kept = self.n_draws, self.draw_every
+        schedule = Schedule(*kept, annealing=model.annealing, burn_in=model.burn_in)
         chains = driver.run(chains, self.max_iter, schedule, n_jobs=self.n_jobs, listener=progress)
         del reserved
         progress.end(chains)
@@ -407,7 +408,7 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         return attributes | self._fitted_attributes(chains, results)
 
     def _results(self, chains):
-        if chains[0].model.concentrations:
+        if isinstance(chains[0].steps[0], HDPMixtures):
             show_in_common(chains)
         return ChainResults(self, chains)
 
@@ -459,7 +460,8 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
 
     def _prior_attributes(self, draws):
         # gamma of the HDP has one value for each draw.
-        gamma, eta = float(np.mean(draws.gamma)), self.topic_word_prior
+        gamma = draws.added("gamma")
+        gamma, eta = float(gamma[0] if (gamma == gamma[0]).all() else gamma.mean()), self.topic_word_prior
         eta = np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0])
         return {"doc_concentration_": gamma, "topic_word_prior_": eta}
 
@@ -473,11 +475,12 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
             results = self._results(chains) if results is None else results
             chain = chains[results.best]
             found = results.attributes() | mixture_attributes(chains, results)
-        model, mean = chain.model, found["collection_topic_"]
+        step, mean = driver.moving(chain), found["collection_topic_"]
+        model = step.model
         weights = np.bincount(model.collections[chain.corpus.lengths > 0], minlength=len(mean))
         found["corpus_topic_"] = weights @ mean / weights.sum()
         found |= {
-            "collection_topic_prior_": chain.alpha_mean(),
+            "collection_topic_prior_": step.alpha_mean(),
             "_model_": model,
         }
         if model.concentrations:
@@ -486,5 +489,5 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         if model.changes_priors:
             found["prior_trace_"] = driver.prior_trace(chains)
         if self.method == "langevin":
-            found["acceptance_rate_"] = chain.acceptance_rate()
+            found["acceptance_rate_"] = step.acceptance_rate()
         return found

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._chain_results import total_variance
-from sklda._inference.compound.hdp_chain import RECORDED
+from sklda._inference.compound.hdp import RECORDED, HDPMixtures, shown_draws, shown_mixtures
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
 from sklda._inference.warn import warn
@@ -33,7 +33,7 @@ NEEDED = dict.fromkeys(
 def mixture_attributes(chains, results):
     """Means, standard deviations and draws of the mixtures, with the topics of all chains in the same order."""
     ordered = [
-        ([each[:, order] for each in chain.mixtures()], [pi[:, order] for pi in chain.shown_mixture_draws()])
+        ([each[:, order] for each in shown_mixtures(chain)], [pi[:, order] for pi in shown_draws(chain)])
         for chain, order in zip(chains, results.orders(), strict=True)
     ]
     means, stds = zip(*(moments for moments, _ in ordered), strict=True)
@@ -79,8 +79,9 @@ def ascent_attributes(ascents):
 
 def hdp_attributes(chains):
     """From the sweeps after the burn-in of all chains, a dict."""
-    several = chains[0].model.n_collections > 1
-    draws = {name: np.concatenate([chain.recorded(name) for chain in chains]) for name in RECORDED}
+    steps = [chain.step(HDPMixtures) for chain in chains]
+    several = steps[0].model.n_collections > 1
+    draws = {name: np.concatenate([step.recorded(name) for step in steps]) for name in RECORDED}
     found = {}
     for name in ("topic_count", "large_topic_count"):
         counts = draws.pop(name).astype(int)
@@ -92,13 +93,14 @@ def hdp_attributes(chains):
         }
     if not several:
         del draws["collection_concentration"]
-    found["collection_topic_prior_"] = float(draws["topic_concentration"].mean()) / chains[0].n_topics
+    found["collection_topic_prior_"] = float(draws["topic_concentration"].mean()) / len(steps[0].log_base)
     return found | {f"{name}_": float(each.mean()) for name, each in draws.items()} | {"concentration_draws_": draws}
 
 
 def warn_of_truncation(chains, n_components):
     """Warn if the draws use more than half of the topics that the model has."""
-    most = max(int(np.quantile(chain.recorded("topic_count"), _TAILS[1], method="inverted_cdf")) for chain in chains)
+    draws = [chain.step(HDPMixtures).recorded("topic_count") for chain in chains]
+    most = max(int(np.quantile(each, _TAILS[1], method="inverted_cdf")) for each in draws)
     if most > n_components / 2:
         warn(
             f"The draws use up to {most} of the n_components={n_components} topics, so the truncation matters: new "

@@ -17,10 +17,11 @@ from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults, total_variance
 from sklda._design import Design, n_rows
 from sklda._inference import random
-from sklda._inference.covariates.chain import CovariateChain
+from sklda._inference.covariates.coefficients import Coefficients, chain_with_coefficients
 from sklda._inference.covariates.model import Model, check_size, distinct_rows, prior_of, standardise
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.draws import variance_of_draws
 from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
@@ -261,12 +262,12 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         if design is None:
             self._warn_of_no_covariates(data["y"])
         if continues:
-            chains = [CovariateChain(corpus, priors, state, model) for state in self._chain_states_]
+            chains = [GibbsChain(corpus, priors, state) for state in self._chain_states_]
             fold_in_seed = self._fold_in_seed_
         else:
             seed = random.seed_sequence(self.random_state)
             chains = [
-                CovariateChain.initialise(corpus, priors, random.child(seed, 0, c), model, first_eta)
+                chain_with_coefficients(corpus, priors, random.child(seed, 0, c), model, first_eta)
                 for c in range(self.n_chains)
             ]
             fold_in_seed = random.key(random.child(seed, 1))
@@ -281,7 +282,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         }
         fitted = partial(described, known, partial(_attributes, self, mean, std))
         progress = Progress(self, data, fitted, len(chains), self.max_iter, model.annealing.n_sweeps)
-        schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)
+        schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
         chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)
         del reserved
         progress.end(chains)
@@ -341,7 +342,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     def _prior_attributes(self, draws):
         eta = self.topic_word_prior
         return {
-            "doc_topic_prior_": np.exp(draws.path[:, :, 0].mean(axis=0)),
+            "doc_topic_prior_": np.exp(draws.steps[0].draws()[:, :, 0].mean(axis=0)),
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0]),
         }
 
@@ -380,7 +381,7 @@ def _attributes(estimator, mean, std, chains, results=None):
     """Attributes that describe the chains as they are now."""
     results = ChainResults(estimator, chains) if results is None else results
     found = results.attributes()
-    in_units = [_in_units(draws.path, mean, std) for draws in results.draws]
+    in_units = [_in_units(chain.step(Coefficients).draws(), mean, std) for chain in chains]
     for record, (coef, intercept) in zip(found["_chain_records_"], in_units, strict=True):
         record |= {"coef": coef.mean(axis=0), "intercept": intercept.mean(axis=0)}
     pooled = [
@@ -394,9 +395,9 @@ def _attributes(estimator, mean, std, chains, results=None):
             f"{name}_std_": np.sqrt(total_variance(means, variances)),
             f"{name}_draws_": np.concatenate(draws),
         }
-    chain = chains[results.best]
-    sigma = chain.sigma_mean() if chain.model.sigma is None else float(chain.model.sigma)
-    return found | {"coef_scale_": sigma, "_model_": chain.model}
+    step = chains[results.best].step(Coefficients)
+    sigma = step.sigma_mean() if step.model.sigma is None else float(step.model.sigma)
+    return found | {"coef_scale_": sigma, "_model_": step.model}
 
 
 def _in_units(path, mean, std):

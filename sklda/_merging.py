@@ -284,6 +284,11 @@ def _of_chains(model, sums):
     return found
 
 
+def _merged(added, sums):
+    """What steps have added to a draw, with merged topics."""
+    return added | ({"mixtures": sums.columns(added["mixtures"])} if "mixtures" in added else {})
+
+
 class _Chain:
     """The results of one chain. Its topics that match those of a group are merged."""
 
@@ -292,9 +297,10 @@ class _Chain:
         state, draws, record = model._chain_states_[c], model._chain_draws_[c], model._chain_records_[c]
         self.state = ChainState(own.topics(state.topics), state.stream)
         topics = [own.topics(z) for z in draws.topics]
-        self.draws = replace(draws, priors=own.priors(draws.priors), topics=topics)
-        if hasattr(draws, "mixtures"):
-            self.draws = replace(self.draws, mixtures=own.columns(draws.mixtures))
+        merged = [
+            draw._replace(topics=z, added=_merged(draw.added, own)) for draw, z in zip(draws.draws, topics, strict=True)
+        ]
+        self.draws = replace(draws, priors=own.priors(draws.priors), draws=merged)
         last = topics[-record["n_draws"] :]
         counts = np.array([count_tokens(z, K) for z in last])
         self.shares = counts / model._corpus_.n_tokens

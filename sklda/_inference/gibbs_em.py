@@ -9,6 +9,7 @@ Every chain with Gibbs-EM has a `GibbsEM` and calls its `after_sweep`. The M-ste
 other priors define another M-step.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -218,8 +219,19 @@ class GibbsEM:
         """Logarithms of the present priors."""
         return self.path[-1]
 
-    def after_sweep(self, chain):
+    def copy(self):
+        """A copy that is not changed with this one."""
+        other = copy(self)
+        other.path, other.draws = list(self.path), list(self.draws)
+        return other
+
+    def after_sweep(self, *drawn):
         """Collect the present draw of a chain, and do an M-step if there are enough draws.
+
+        Parameters
+        ----------
+        drawn
+            The arguments of ``m_step.statistics``.
 
         Returns
         -------
@@ -228,7 +240,7 @@ class GibbsEM:
         """
         self.n_sweeps += 1
         if self.n_sweeps > self.n_burn_in:
-            self.draws.append(self.m_step.statistics(chain))
+            self.draws.append(self.m_step.statistics(*drawn))
         if len(self.draws) < self.n_draws:
             return False
         self.maximise()

@@ -285,7 +285,7 @@ def test_missing_information_is_that_of_second_and_first_derivatives():
     """Against numerical derivatives in the logarithm of the sum of alpha."""
     corpus, rng, K, step = simulated(n_documents=8), np.random.default_rng(0), 4, 1e-3
     alpha = rng.gamma(1, 1, K) + 0.1
-    draws = KeptDraws(Priors.make(alpha, 0.1, K, 25), [rng.integers(K, size=corpus.n_tokens) for _ in range(6)])
+    draws = KeptDraws.of(Priors.make(alpha, 0.1, K, 25), [rng.integers(K, size=corpus.n_tokens) for _ in range(6)])
     values = np.empty((3, 6, 8))
     for s in range(3):
         scaled = alpha * np.exp(step * (s - 1))

@@ -3,32 +3,42 @@
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.compound.chain import CompoundChain
-from sklda._inference.compound.hdp_chain import HDPChain
+from sklda._inference.compound.hdp import HDPMixtures
+from sklda._inference.compound.mixtures import Mixtures
 from sklda._inference.compound.variational import VariationalAscent, maximise_bounds
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.run_chains import run_chains
-
-
-def _kind(model):
-    if model.concentrations:
-        return HDPChain
-    return VariationalAscent if model.method == "variational" else CompoundChain
+from sklda._inference.sampling.some_topics import SomeTopicsChain
 
 
 def initialise(corpus, priors, model, hyperparameters, n_chains, seed):
     """New chains or ascents, each with a stream of its own."""
     eta = float(hyperparameters.eta) if model.learn_eta else None
-    return [
-        _kind(model).initialise(
-            corpus, priors, random.child(seed, c), model, hyperparameters.alpha, hyperparameters.gamma, eta
-        )
-        for c in range(n_chains)
-    ]
+    seeds, given = [random.child(seed, c) for c in range(n_chains)], (hyperparameters.alpha, hyperparameters.gamma)
+    if model.method == "variational":
+        return [VariationalAscent.initialise(corpus, priors, each, model, *given, eta) for each in seeds]
+    return [chain_with_mixtures(corpus, priors, each, model, *given, eta) for each in seeds]
+
+
+def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma, eta=None):
+    """A chain with random topics, and the step that draws its mixtures. Of `priors`, eta is used."""
+    chain = _kind(model).initialise_randomly(corpus, priors, random.child(seed, 0))
+    seed, K = random.child(seed, 1), priors.n_components
+    hdp = model.concentrations
+    chain.steps = [HDPMixtures(model, seed, K, eta) if hdp else Mixtures(model, seed, K, alpha, gamma, eta)]
+    chain.steps[0].begin(chain)
+    return chain
+
+
+def _kind(model):
+    return SomeTopicsChain if model.concentrations else GibbsChain
 
 
 def continued(corpus, priors, model, states):
     """Chains or ascents at the states of an earlier fit."""
-    return [_kind(model)(corpus, priors, state, model) for state in states]
+    if model.method == "variational":
+        return [VariationalAscent(corpus, priors, state, model) for state in states]
+    return [_kind(model)(corpus, priors, state) for state in states]
 
 
 def run(chains, n_iter, schedule, *, n_jobs=None, listener=None):
@@ -38,9 +48,15 @@ def run(chains, n_iter, schedule, *, n_jobs=None, listener=None):
     return run_chains(chains, n_iter, n_jobs=n_jobs, listener=listener, schedule=schedule)
 
 
+def moving(chain):
+    """What has the mixtures of a chain: its step, or the ascent itself."""
+    return chain if isinstance(chain, VariationalAscent) else chain.step(Mixtures)
+
+
 def prior_trace(chains):
     """gamma and the mean of eta in every sweep, (n_chains, sweeps of the longest, 2); NaN after the end of a chain."""
-    trace = np.full((len(chains), max(len(chain.prior_trace) for chain in chains), 2), np.nan)
-    for row, chain in zip(trace, chains, strict=True):
-        row[: len(chain.prior_trace)] = chain.prior_trace
+    paths = [moving(chain).prior_trace for chain in chains]
+    trace = np.full((len(chains), max(map(len, paths)), 2), np.nan)
+    for row, path in zip(trace, paths, strict=True):
+        row[: len(path)] = path
     return trace

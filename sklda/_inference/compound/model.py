@@ -100,8 +100,9 @@ class Model(Aligned):
 
     @cached_property
     def row_of(self):
-        """`collections` as `Priors` takes it."""
-        return self.collections.astype(np.int32)
+        """`collections` as `Priors` takes it. The documents of the only collection of an HDP share alpha."""
+        shared = self.concentrations and self.n_collections == 1
+        return np.empty(0, np.int32) if shared else self.collections.astype(np.int32)
 
     @property
     def learns(self):

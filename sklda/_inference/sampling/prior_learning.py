@@ -7,6 +7,7 @@ from scipy.special import digamma, polygamma
 
 from sklda._inference.gibbs_em import BOUNDS, MStep, SeededMStep
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.steps import Step
 from sklda._kernels import _tokens
 
 KINDS = ("asymmetric", "symmetric")
@@ -210,7 +211,7 @@ def _of_scale(a, n):
     return first, first + a**2 * (polygamma(1, a + n) - polygamma(1, a))
 
 
-class Learner:
+class Learner(Step):
     """Learns the priors of one chain.
 
     An M-step uses the draw of its sweep. The last one uses the draws of the last M-steps together, so that the priors
@@ -223,7 +224,7 @@ class Learner:
     """
 
     def __init__(self, learning, chain):
-        self.learning, self.draws = learning, []
+        self.learning, self.draws, self.learns = learning, [], True
         self.first_sweep = chain.n_annealed or _WAIT * chain.n_burn_in
         self.m_step, self.log_h = learning.m_step(), np.log(learning.values(chain.priors))
 
@@ -231,14 +232,19 @@ class Learner:
         """Whether the priors have been learnt for at least this number of sweeps."""
         return len(self.draws) >= min(n_sweeps // _EVERY, _LAST_DRAWS)
 
-    def after_sweep(self, chain):
+    def after(self, chain, stop):
         """Do an M-step, if there is one after this sweep."""
+        if not self.learns:
+            return
         if chain.n_sweeps % _EVERY == 0 and chain.n_sweeps >= self.first_sweep:
             self.draws = [*self.draws, self.m_step.statistics(chain)][-_LAST_DRAWS:]
             self._maximise(chain, self.draws[-1:])
+        if chain.n_sweeps == chain.n_burn_in:
+            self.finish(chain)
 
-    def end(self, chain):
+    def finish(self, chain):
         """Do the last M-step."""
+        self.learns = False
         if self.draws:
             self._maximise(chain, self.draws)
 
