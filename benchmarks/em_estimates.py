@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.em_chain import EMChain
+from sklda._inference.hyperparameters.prior_steps import EM, with_step
 from sklda._inference.hyperparameters.variational_em import variational_em
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
@@ -25,8 +25,8 @@ def gibbs_em(chains, options, paper=False):
     n_iter, n_sweeps = (50, options.em_sweeps) if paper else (options.em_sweeps * 5, 10)
     burn_in = n_sweeps // 11 if paper else 0
     em = {"n_draws": n_sweeps - burn_in, "n_burn_in": burn_in, "m_step": MStep(EM_BOUNDS)}
-    swept = run_chains([EMChain.learning(c, **em) for c in chains], n_iter * n_sweeps)
-    return [np.exp(np.roll(c.em.log_h, -1) if paper else c.learnt()).tolist() for c in swept]
+    swept = run_chains([with_step(c, EM.of(c, **em)) for c in chains], n_iter * n_sweeps)
+    return [np.exp(c.steps[0].em.log_h if paper else c.steps[0].learnt()).tolist() for c in swept]
 
 
 def variational_estimates(chains):

@@ -61,7 +61,7 @@ this list, and from the modules in the first line. No module imports itself by w
         hyperparameters  m(alpha, eta)   empirical_bayes  settings  chain_pool  skeleton  modes
                      its surface     marginal_likelihood  mixtures  batch_means  maximum  ellipse  convergence
                      on a grid       serial_tempering  observations  tempered_stages
-                     by EM           expectation_maximisation  em_chain  variational_em
+                     by EM           expectation_maximisation  prior_steps  variational_em
         topic_count  p(T | w)            scan  evidence_by_count  curve  cost  pmmh  posterior
                      its models          runs  count_prior  prior_rules
         compound     collections         model  mixtures  augmented_gibbs  mmala  tail_counts  priors  driver

@@ -19,6 +19,7 @@ from sklda._inference.arguments import real_numbers
 from sklda._inference.hyperparameters.chain_pool import ChainPool, with_a_record
 from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.expectation_maximisation import expectation_maximisation
+from sklda._inference.hyperparameters.prior_steps import trace_of
 from sklda._inference.hyperparameters.settings import (
     EM_METHODS,
     METHODS,
@@ -340,7 +341,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     def _fitted_attributes(self, chains):
         """Attributes that describe the chains as they are now."""
-        paths = [np.reshape(chain.prior_path, (-1, 2)) for chain in map(with_a_record, chains)]
+        paths = [np.reshape(trace_of(chain).path, (-1, 2)) for chain in chains]
         trace = np.full((len(chains), max(map(len, paths)), 2), np.nan)
         for row, path in zip(trace, paths, strict=True):
             row[: len(path)] = path

@@ -1,7 +1,7 @@
 """Gibbs-EM: priors learnt during the sweeps of a chain (Wallach 2006).
 
-The E-step collects draws of z, as count histograms. The M-step maximises the mean of log p(w, z | h) over h = (eta,
-alpha). This mean is the sum of a function of eta and a function of alpha. The result depends on the mode of z in which
+The E-step collects draws of z, as count histograms. The M-step maximises the mean of log p(w, z | h) over h = (alpha,
+eta). This mean is the sum of a function of eta and a function of alpha. The result depends on the mode of z in which
 the chain is, and has noise from the draws; the mean of log h over the later M-steps has less noise.
 
 Every chain with Gibbs-EM has a `GibbsEM` and calls its `after_sweep`. The M-step is an object with two methods,
@@ -54,7 +54,7 @@ class MStep:
     Attributes
     ----------
     bounds : pair of (float, float) or None
-        Bounds of eta and of alpha. None: this prior is fixed.
+        Bounds of alpha and of eta. None: this prior is fixed.
     per_topic : bool
         Whether there is an alpha per topic. eta is always one number.
     """
@@ -64,18 +64,18 @@ class MStep:
 
     def statistics(self, chain):
         """`Statistics` of the present draw of a chain."""
-        if not self.per_topic or self.bounds[1] is None:
+        if not self.per_topic or self.bounds[0] is None:
             return Statistics(CountHistograms.of(chain))
         by_topic = chain.doc_histogram_by_topic()
         return Statistics(CountHistograms.from_parts(chain, by_topic.sum(axis=0)), by_topic)
 
     def maximum(self, draws, log_h):
-        """log (eta, alpha) at the maximum.
+        """log (alpha, eta) at the maximum.
 
         Parameters
         ----------
         draws : list of Statistics
-        log_h : ndarray of shape (2,) or (1 + n_components,)
+        log_h : ndarray of shape (2,) or (n_components + 1,)
             The present value, from which Newton's method starts.
 
         Returns
@@ -83,17 +83,17 @@ class MStep:
         ndarray of the shape of `log_h`
         """
         counts, log_h = CountHistograms.stack([each.counts for each in draws]), np.array(log_h)
-        bounds_of_eta, bounds_of_alpha = self.bounds
+        bounds_of_alpha, bounds_of_eta = self.bounds
         if bounds_of_eta is not None:
-            log_h[0] = newton_by_derivatives(self._eta_part(draws, counts), log_h[0], bounds_of_eta)
+            log_h[-1] = newton_by_derivatives(self._eta_part(draws, counts), log_h[-1], bounds_of_eta)
         if bounds_of_alpha is None:
             return log_h
         if self.per_topic:
             documents = reduce(add, (each.doc_by_topic for each in draws)) / len(draws)
-            log_h[1:] = topic_alphas(documents, counts.lengths, log_h[1:], bounds_of_alpha)
+            log_h[:-1] = topic_alphas(documents, counts.lengths, log_h[:-1], bounds_of_alpha)
         else:
             documents = SumOfLogRising(counts.doc.total()[None] / len(draws))
-            log_h[1] = newton_by_derivatives(_alpha_part(documents, counts), log_h[1], bounds_of_alpha)
+            log_h[0] = newton_by_derivatives(_alpha_part(documents, counts), log_h[0], bounds_of_alpha)
         return log_h
 
     def _eta_part(self, draws, counts):

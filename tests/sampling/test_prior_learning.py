@@ -122,9 +122,9 @@ def test_eta_with_pseudo_counts_has_the_largest_likelihood(everywhere):
     priors = Priors.make(0.3, 0.5 + added, n_components, corpus.n_features)
     draws = [rng.choice(n_components, size=corpus.n_tokens, p=[0.6, 0.3, 0.1]) for _ in range(3)]
     topics, words = np.nonzero(added)
-    step = SeededMStep(((1e-5, 1e4), None), False, (topics, words, added[topics, words]))
+    step = SeededMStep((None, (1e-5, 1e4)), False, (topics, words, added[topics, words]))
     statistics = [step.statistics(make_chain(corpus, priors, draw)) for draw in draws]
-    found = np.exp(step.maximum(statistics, np.log([0.5, 0.3]))[0])
+    found = np.exp(step.maximum(statistics, np.log([0.3, 0.5]))[1])
 
     m_kv = [counts_of(corpus, draw, n_components)[1] for draw in draws]
 

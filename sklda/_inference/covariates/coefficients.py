@@ -45,7 +45,7 @@ class Coefficients(Step):
         self.model, self.seed = model, seed
         self.coefficients, self.auxiliary, self.path = model.first_coefficients(), 1.0, []
         self.sigma, self.eta = 1.0 if model.sigma is None else model.sigma, eta
-        self.em = GibbsEM(MStep((BOUNDS, None)), np.log([eta]), n_draws=1) if model.learn_eta else None
+        self.em = GibbsEM(MStep((None, BOUNDS)), np.log([eta]), n_draws=1) if model.learn_eta else None
 
     def state(self):
         other = super().state()

@@ -139,11 +139,6 @@ class GibbsChain:
         """Continue with other random numbers."""
         self.stream = random.stream(seed)
 
-    def plain(self):
-        """The class and the arguments of a chain at the present z that makes ordinary sweeps at the present priors."""
-        state = ChainState(compact_topics(self.topics, self.priors.n_components), self.stream.copy(), self.n_sweeps)
-        return GibbsChain, (self.corpus, self.priors, state)
-
     @classmethod
     def initialise_randomly(cls, corpus, priors, seed):
         """A chain whose tokens have random topics: uniform, or if each topic has a separate eta, proportional to the
@@ -203,15 +198,6 @@ class GibbsChain:
             )
         self._n_larger = n_larger
         self.n_sweeps += 1
-
-    def sweeps(self, n_sweeps, stop=NEVER_STOP):
-        """Make sweeps; return the log joint after each of them."""
-        log_joints = []
-        for _ in range(n_sweeps):
-            self.sweep(stop)
-            stop()
-            log_joints.append(self.log_joint())
-        return log_joints
 
     def anneal(self, path, stop=NEVER_STOP, *, weigh=True):
         """Sweep once at each position of a path but the last. The priors become those at the last position.

@@ -60,8 +60,8 @@ class PriorLearning:
         return [name for name, prior in given.items() if prior is None]
 
     def values(self, priors):
-        """eta and alpha, one or one for each topic, of the priors of a chain."""
-        return np.array([self._eta(priors), *(priors.doc[0] if self.per_topic else priors.doc[0, :1])])
+        """alpha, one or one for each topic, and eta of the priors of a chain."""
+        return np.array([*(priors.doc[0] if self.per_topic else priors.doc[0, :1]), self._eta(priors)])
 
     def _eta(self, priors):
         """eta without pseudo-counts."""
@@ -71,12 +71,12 @@ class PriorLearning:
         return float((priors.topic_word()[added == added.min()] - added.min()).min())
 
     def priors(self, values, n_components, n_features):
-        """The priors with the learnt `values`, eta and then alpha."""
+        """The priors with the learnt `values`, alpha and then eta."""
         alpha, eta = self.alpha, self.eta
         if alpha is None:
-            alpha = values[1:] if self.per_topic else float(values[1])
+            alpha = values[:-1] if self.per_topic else float(values[0])
         if eta is None:
-            eta = float(values[0])
+            eta = float(values[-1])
             if self.pseudo_counts is not None:
                 # In single precision, as in `Priors`, so that the `values` of these priors give them again.
                 eta = float(np.float32(eta)) + self.pseudo_counts.toarray()
@@ -88,7 +88,7 @@ class PriorLearning:
 
     def m_step(self):
         """The M-step for the priors that are learnt."""
-        bounds = tuple(BOUNDS if prior is None else None for prior in (self.eta, self.alpha))
+        bounds = tuple(BOUNDS if prior is None else None for prior in (self.alpha, self.eta))
         if self.eta is None and self.pseudo_counts is not None:
             cells = self.pseudo_counts.tocoo()
             return SeededMStep(bounds, self.per_topic, (cells.row, cells.col, cells.data))

@@ -100,7 +100,7 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
         after it. If the latter returns True, this chain ends. ``listener.resumed(index, n_sweeps)`` is called if the
         first sweeps of a chain come from a journal.
     schedule : Schedule, default=None
-        None: only the sweeps, the steps of the chains and their trace.
+        None: only the sweeps, the steps of the chains and, for a listener, their trace.
 
     Returns
     -------
@@ -145,9 +145,11 @@ class _Run:
         The steps of the schedule before those of the chain and after them.
     """
 
-    def __init__(self, chain, n_left, schedule):
+    def __init__(self, chain, n_left, listener, schedule):
         self.chain, self.n_left = chain, n_left
-        self.first, self.last = ([], [Trace()]) if schedule is None else schedule.steps(chain, n_left)
+        self.first, self.last = [], [] if listener is None else [Trace()]
+        if schedule is not None:
+            self.first, self.last = schedule.steps(chain, n_left)
         for step in (*self.first, *chain.steps, *self.last):
             step.begin(chain)
 
@@ -156,7 +158,7 @@ class _Run:
         """The run of a chain; at its last state in the journal, if there is one."""
         run = None if saver is None else saver.load(chain.corpus)
         if run is None:
-            return cls(chain, n_sweeps, schedule)
+            return cls(chain, n_sweeps, listener, schedule)
         if listener is not None:
             listener.resumed(index, run.chain.n_sweeps - chain.n_sweeps)
         return run

@@ -59,12 +59,12 @@ class PriorRule:
             return self
         rule, K = self, chain.priors.n_components
         learns_eta, learns_alpha = "topic_word_prior" in self.learns, "doc_topic_prior" in self.learns
-        m_step = MStep((BOUNDS if learns_eta else None, BOUNDS if learns_alpha else None))
+        m_step = MStep((BOUNDS if learns_alpha else None, BOUNDS if learns_eta else None))
         for _ in range(_M_STEPS):
             alpha, eta = rule._values(K)
             # A prior that is not learnt may be an array. The M-step does not use it.
-            log_h = np.log([eta if learns_eta else 1.0, alpha])
-            eta, alpha = np.exp(m_step.maximum([m_step.statistics(chain)], log_h))
+            log_h = np.log([alpha, eta if learns_eta else 1.0])
+            alpha, eta = np.exp(m_step.maximum([m_step.statistics(chain)], log_h))
             found = {"topic_word_prior": float(eta), "doc_topic_prior": float(alpha)}
             rule = replace(rule, **{name: found[name] for name in self.learns})
             chain.priors = rule(K)
