@@ -255,7 +255,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         continues = self.warm_start and hasattr(self, "_chain_states_")
         if continues:
             self._check_unchanged(corpus, design, columns)
-        model, priors, first_eta = self._settings(corpus, standardised, continues)
+        model, priors = self._settings(corpus, standardised, continues)
         # alpha has a row for each distinct row of the covariates; twice while it changes.
         kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
         reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
@@ -267,8 +267,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         else:
             seed = random.seed_sequence(self.random_state)
             chains = [
-                chain_with_coefficients(corpus, priors, random.child(seed, 0, c), model, first_eta)
-                for c in range(self.n_chains)
+                chain_with_coefficients(corpus, priors, random.child(seed, 0, c), model) for c in range(self.n_chains)
             ]
             fold_in_seed = random.key(random.child(seed, 1))
         known = {
@@ -301,7 +300,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         )
 
     def _settings(self, corpus, standardised, continues):
-        """The model, eta as `Priors`, and the first value of an eta that is learnt."""
+        """The model, and eta as `Priors`."""
         K, sigma = self.n_components, self.coef_scale
         if self.learn_priors == "symmetric":
             raise ValueError(
@@ -326,7 +325,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
         rows, index = distinct_rows(standardised)
         model = Model(rows, index, centre, sigma, learns, burn_in, annealing)
-        return model, priors, float(first) if learns else None
+        return model, priors
 
     def _check_unchanged(self, corpus, design, columns):
         """Refuse to continue if X, the covariates or the parameters are not those of the previous fit."""
@@ -342,7 +341,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     def _prior_attributes(self, draws):
         eta = self.topic_word_prior
         return {
-            "doc_topic_prior_": np.exp(draws.steps[0].draws()[:, :, 0].mean(axis=0)),
+            "doc_topic_prior_": np.exp(draws.step(Coefficients).draws()[:, :, 0].mean(axis=0)),
             "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0]),
         }
 

@@ -359,7 +359,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         state = ChainState(topics, random.stream(random.child(seed, 0)))
         chain = chain_class(lda.sampler, corpus, priors)(corpus, priors, state)
         if learning is not None:
-            learning.begin(chain).learn_from_present_draw(chain)
+            learning.set(chain, learning.maximum([learning.statistics(chain)], learning.present(chain)))
         chain.record()
         chain.keep_draw(1)
         known = {"_fold_in_seed_": random.key(random.child(seed, 1)), "_learning_": learning and astuple(learning)}

@@ -1,15 +1,13 @@
 """Gibbs-EM: priors learnt during the sweeps of a chain (Wallach 2006).
 
-The E-step collects draws of z, as count histograms. The M-step maximises the mean of log p(w, z | h) over h = (alpha,
+An E-step collects draws of z, as count histograms. The M-step maximises the mean of log p(w, z | h) over h = (alpha,
 eta). This mean is the sum of a function of eta and a function of alpha. The result depends on the mode of z in which
-the chain is, and has noise from the draws; the mean of log h over the later M-steps has less noise.
+the chain is, and has noise from the draws.
 
-Every chain with Gibbs-EM has a `GibbsEM` and calls its `after_sweep`. The M-step is an object with two methods,
-``statistics(chain)`` and ``maximum(draws, log_h)``. `MStep` is the M-step for the Dirichlet priors of LDA. Models with
-other priors define another M-step.
+`MStep` is the M-step for the Dirichlet priors of LDA. Models with other priors define another one. `Learner` in
+`sampling` decides when there is one.
 """
 
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -61,6 +59,20 @@ class MStep:
 
     bounds: tuple = (BOUNDS, BOUNDS)
     per_topic: bool = False
+
+    def present(self, chain):
+        """log (alpha, eta) of a chain, within the bounds."""
+        alpha = chain.priors.doc[0] if self.per_topic else chain.priors.doc[0, :1]
+        values = [*((value, self.bounds[0]) for value in alpha), (chain.priors.smallest_eta, self.bounds[1])]
+        return np.log([value if bounds is None else np.clip(value, *bounds) for value, bounds in values])
+
+    def set(self, chain, log_h):
+        """Set the priors of a chain that are not fixed."""
+        if self.bounds[1] is not None:
+            chain.priors = chain.priors.with_eta(float(np.exp(log_h[-1])))
+        if self.bounds[0] is not None:
+            alpha = np.broadcast_to(np.exp(log_h[:-1]), chain.priors.n_components)[None].copy()
+            chain.priors = replace(chain.priors, doc=alpha, row_of=chain.priors.row_of[:0])
 
     def statistics(self, chain):
         """`Statistics` of the present draw of a chain."""
@@ -183,74 +195,3 @@ def topic_alphas(histogram, lengths, start, bounds):
 
     low, high = (np.full(len(start), bound) for bound in np.log(bounds))
     return newton(function, start, low, high)[0]
-
-
-class GibbsEM:
-    """The state of Gibbs-EM: draws since the last M-step, and the priors after every M-step.
-
-    Parameters
-    ----------
-    m_step : MStep
-        Or another object with two methods: ``statistics(chain)`` returns the statistics of the present draw, and
-        ``maximum(draws, log_h)`` takes a list of them and the present log_h and returns the next log_h.
-    log_h : ndarray of shape (n_priors,)
-        Logarithms of the initial priors.
-    n_draws : int
-        Number of draws of z for each M-step, one in each sweep.
-    n_burn_in : int, default=0
-        Number of sweeps after each M-step whose draws are not used.
-
-    Attributes
-    ----------
-    path : list of ndarray of shape (n_priors,)
-        Logarithms of the initial priors, and of the priors after every M-step.
-    draws : list
-        The statistics of the draws since the last M-step.
-    n_sweeps : int
-        Number of sweeps since the last M-step.
-    """
-
-    def __init__(self, m_step, log_h, *, n_draws, n_burn_in=0):
-        self.m_step, self.n_draws, self.n_burn_in = m_step, n_draws, n_burn_in
-        self.path, self.draws, self.n_sweeps = [np.array(log_h, dtype=np.float64)], [], 0
-
-    @property
-    def log_h(self):
-        """Logarithms of the present priors."""
-        return self.path[-1]
-
-    def copy(self):
-        """A copy that is not changed with this one."""
-        other = copy(self)
-        other.path, other.draws = list(self.path), list(self.draws)
-        return other
-
-    def after_sweep(self, *drawn):
-        """Collect the present draw of a chain, and do an M-step if there are enough draws.
-
-        Parameters
-        ----------
-        drawn
-            The arguments of ``m_step.statistics``.
-
-        Returns
-        -------
-        bool
-            Whether the priors have changed. If so, the caller must set them in the chain.
-        """
-        self.n_sweeps += 1
-        if self.n_sweeps > self.n_burn_in:
-            self.draws.append(self.m_step.statistics(*drawn))
-        if len(self.draws) < self.n_draws:
-            return False
-        self.maximise()
-        return True
-
-    def maximise(self):
-        """Do an M-step with the present draws, even if there are fewer than `n_draws`."""
-        self.path.append(self.m_step.maximum(self.draws, self.log_h))
-        self.draws, self.n_sweeps = [], 0
-
-    def mean(self):
-        """The mean of log h over the last half of the M-steps, which has less noise than the last value."""
-        return np.mean(self.path[len(self.path) // 2 :], axis=0)

@@ -25,9 +25,11 @@ def corpus():
 def make_chain(corpus, learn_gamma=True, learn_eta=True, n_sweeps=5):
     model = Model(corpus.collections, 3, learn_gamma=learn_gamma, learn_eta=learn_eta, burn_in=40)
     chain = chain_with_mixtures(
-        Corpus.from_counts(corpus.data), Priors.make(1.0, 0.1, 3, 30), np.random.SeedSequence(0), model, 1.0, 2.0, 0.1
+        Corpus.from_counts(corpus.data), Priors.make(1.0, 0.1, 3, 30), np.random.SeedSequence(0), model, 1.0, 2.0
     )
     chain.n_burn_in = 40
+    for step in chain.steps:
+        step.begin(chain)
     for _ in range(n_sweeps):
         advance(chain, chain.steps)
     return chain
@@ -86,14 +88,14 @@ def test_the_m_step_is_the_maximum(corpus):
 @pytest.mark.parametrize(("learn_gamma", "learn_eta"), [(True, True), (True, False), (False, True)])
 def test_what_is_not_learnt_stays(corpus, learn_gamma, learn_eta):
     chain = make_chain(corpus, learn_gamma, learn_eta, n_sweeps=50)
-    (step,) = chain.steps
+    step = chain.steps[0]
     assert (step.gamma != 2.0) == learn_gamma
-    assert (step.eta != 0.1) == learn_eta
+    assert (chain.priors.word[0] != 0.1) == learn_eta
     assert len(step.prior_trace) == 50
 
 
 def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
-    """The state has the histograms of Gibbs-EM since its last M-step."""
+    """The state has the draws for the last M-step of Gibbs-EM."""
     chain = make_chain(corpus, n_sweeps=17)
     copied = type(chain)(chain.corpus, chain.priors, chain.state())
     for each in (chain, copied):

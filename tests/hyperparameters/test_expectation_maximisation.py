@@ -12,8 +12,9 @@ from scipy.stats import t as student
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import MStep
+from sklda._inference.hyperparameters import chain_pool
 from sklda._inference.hyperparameters import variational_em as variational
-from sklda._inference.hyperparameters.prior_steps import EM, set_log_h, with_step
+from sklda._inference.hyperparameters.prior_steps import with_step
 from sklda._inference.hyperparameters.variational_em import variational_em
 from sklda._inference.parallel import Stopped
 from sklda._inference.priors import Priors
@@ -68,9 +69,9 @@ def exact_m_step(h):
 START = (0.5, 0.6)
 
 
-def learning(chain, **options):
+def learning(chain, n_sweeps, **options):
     chain = type(chain)(chain.corpus, chain.priors, chain.state())
-    return with_step(chain, EM.of(chain, **options))
+    return chain_pool.learning(chain, n_sweeps, every=1, **options)
 
 
 def first_m_steps(n_seeds=10, n_draws=400):
@@ -79,13 +80,13 @@ def first_m_steps(n_seeds=10, n_draws=400):
     chains = [
         learning(
             make_chain(e.corpus, e.priors, e.states[rng.choice(len(e.states), p=e.posterior)], seed),
+            n_draws,
             n_draws=n_draws,
-            n_burn_in=0,
             m_step=MStep(BOX),
         )
         for seed in range(n_seeds)
     ]
-    return np.array([chain.steps[0].em.path[1] for chain in run_chains(chains, n_draws)])
+    return np.array([chain.steps[0].log_h for chain in run_chains(chains, n_draws)])
 
 
 def test_gibbs_em_takes_the_exact_m_step():
@@ -108,41 +109,42 @@ def test_draws_at_another_prior_are_found(monkeypatch, wrong):
 def test_gibbs_em_finds_the_priors_of_a_corpus():
     """Over ten corpora log h had standard deviations .055 and .15; the tolerance is five of them."""
     X = make_lda_corpus(400, 40, 4, doc_length=100, doc_topic_prior=0.3, topic_word_prior=0.5, random_state=1).data
-    chain = learning(chain_on(X, 5.0, 5.0, 4), n_draws=10, n_burn_in=0, m_step=MStep(BOX))
+    chain = learning(chain_on(X, 5.0, 5.0, 4), 800, n_draws=10, n_last=400, m_step=MStep(BOX))
     chain = run_chains([chain], 800)[0]
-    assert (np.abs(chain.steps[0].learnt() - np.log([0.3, 0.5])) < [0.28, 0.75]).all()
+    assert (np.abs(chain.steps[0].log_h - np.log([0.3, 0.5])) < [0.28, 0.75]).all()
 
 
 @pytest.mark.parametrize("per_topic", [False, True])
 def test_chains_pickle_and_go_on(burnt, same, per_topic):
-    chain = learning(burnt, n_draws=3, n_burn_in=2, m_step=MStep(BOX, per_topic))
+    chain = learning(burnt, 17, n_draws=3, m_step=MStep(BOX, per_topic))
     chain = run_chains([chain], 8)[0]
     copy = pickle.loads(pickle.dumps(chain))
     a, b = run_chains([chain, copy], 9, n_jobs=2)
     (one, trace), (other, same_trace) = a.steps, b.steps
-    assert same(one.em.path, other.em.path) and len(one.em.path) == 1 + 17 // 5
+    assert same(one.log_h, other.log_h) and len(np.unique(trace.path, axis=0)) == 1 + 16 // 3
     assert same(a.topics, b.topics) and trace.path == same_trace.path
-    assert one.em.path[0].shape == ((5,) if per_topic else (2,))
+    assert not one.learns and one.log_h.shape == ((5,) if per_topic else (2,))
 
 
 def test_the_prior_path_has_the_priors_of_every_sweep(burnt):
-    chain = learning(burnt, n_draws=2, n_burn_in=1, m_step=MStep(BOX, per_topic=True))
-    chain = run_chains([chain], 7)[0]
-    step, trace = chain.steps
-    expected = np.repeat([(np.exp(h[:-1]).mean(), np.exp(h[-1])) for h in step.em.path], [3, 3, 1], axis=0)
-    np.testing.assert_allclose(trace.path, expected)
+    chain, expected = learning(burnt, 10, n_draws=3, m_step=MStep(BOX, per_topic=True)), []
+    for _ in range(7):
+        expected.append((chain.priors.doc[0].mean(), chain.priors.word[0]))
+        chain = run_chains([chain], 1)[0]
+    np.testing.assert_allclose(chain.steps[1].path, expected)
+    assert len(np.unique(expected, axis=0)) == 3
     fixed = with_step(chain)
-    set_log_h(fixed, np.log([0.7, 0.2]))
+    MStep().set(fixed, np.log([0.7, 0.2]))
     fixed = run_chains([fixed], 2)[0]
     np.testing.assert_allclose(fixed.steps[0].path, [*expected, (0.7, 0.2), (0.7, 0.2)])
 
 
 def test_an_interrupted_sweep_counts_for_nothing(burnt):
-    chain = learning(burnt, n_draws=1, n_burn_in=0, m_step=MStep(BOX))
+    chain = learning(burnt, 5, m_step=MStep(BOX))
     with pytest.raises(Stopped):
         advance(chain, chain.steps, StopAtLook(1))
     step, trace = chain.steps
-    assert len(step.em.path) == 1 and trace.path == []
+    assert step.draws == [] and trace.path == []
 
 
 # --- variational EM ---------------------------------------------------------------------------------------------------
@@ -216,8 +218,8 @@ def test_bad_starts_and_odd_corpora_end_within_the_box(name, factor):
     edges = np.log(BOX).T
     ended = [variational_em(chain, BOX, n_iter=20).log_h()]
     for per_topic in (False, True):
-        em = learning(chain, n_draws=2, n_burn_in=1, m_step=MStep(BOX, per_topic))
-        ended.append(run_chains([em], 30)[0].steps[0].learnt())
+        em = learning(chain, 30, n_draws=2, m_step=MStep(BOX, per_topic))
+        ended.append(run_chains([em], 30)[0].steps[0].log_h)
     for log_h in ended:
         wide = np.concatenate([np.repeat(edges[:, :1], len(log_h) - 1, axis=1), edges[:, 1:]], axis=1)
         assert (wide[0] <= log_h).all() and (log_h <= wide[1]).all()

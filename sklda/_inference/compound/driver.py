@@ -4,9 +4,10 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.compound.hdp import HDPMixtures
-from sklda._inference.compound.mixtures import Mixtures
+from sklda._inference.compound.mixtures import MixtureMStep, Mixtures
 from sklda._inference.compound.variational import VariationalAscent, maximise_bounds
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.prior_learning import EVERY, LAST_DRAWS, Learner
 from sklda._inference.sampling.run_chains import run_chains
 from sklda._inference.sampling.some_topics import SomeTopicsChain
 
@@ -17,17 +18,25 @@ def initialise(corpus, priors, model, hyperparameters, n_chains, seed):
     seeds, given = [random.child(seed, c) for c in range(n_chains)], (hyperparameters.alpha, hyperparameters.gamma)
     if model.method == "variational":
         return [VariationalAscent.initialise(corpus, priors, each, model, *given, eta) for each in seeds]
-    return [chain_with_mixtures(corpus, priors, each, model, *given, eta) for each in seeds]
+    return [chain_with_mixtures(corpus, priors, each, model, *given) for each in seeds]
 
 
-def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma, eta=None):
-    """A chain with random topics, and the step that draws its mixtures. Of `priors`, eta is used."""
+def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma):
+    """A chain with random topics, and the steps that draw its mixtures and learn priors. Of `priors`, eta is used."""
     chain = _kind(model).initialise_randomly(corpus, priors, random.child(seed, 0))
     seed, K = random.child(seed, 1), priors.n_components
     hdp = model.concentrations
-    chain.steps = [HDPMixtures(model, seed, K, eta) if hdp else Mixtures(model, seed, K, alpha, gamma, eta)]
+    chain.steps = [HDPMixtures(model, seed, K) if hdp else Mixtures(model, seed, K, alpha, gamma)]
+    if model.learns:
+        m_step = MixtureMStep(model.learn_gamma, model.learn_eta)
+        chain.steps.append(Learner(m_step, **(_with_merges(model) if hdp else {})))
     chain.steps[0].begin(chain)
     return chain
+
+
+def _with_merges(model):
+    """Merges need an eta that fits from the beginning; the last M-step uses draws after the merges."""
+    return {"first_sweep": 0, "n_last": max(min((model.burn_in - model.merging) // EVERY, LAST_DRAWS), 1)}
 
 
 def _kind(model):

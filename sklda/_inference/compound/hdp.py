@@ -70,9 +70,9 @@ class HDPMixtures(Mixtures):
 
     n_shown = None
 
-    def __init__(self, model, seed, n_components, eta=None):
+    def __init__(self, model, seed, n_components):
         given, K = model.concentrations, n_components
-        super().__init__(model, seed, K, given.topic.first / K, given.doc.first, eta)
+        super().__init__(model, seed, K, given.topic.first / K, given.doc.first)
         self.log_base, self.b, self.records = np.full(K, -np.log(K)), given.collection.first, []
 
     def before(self, chain):

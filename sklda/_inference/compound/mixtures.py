@@ -1,8 +1,7 @@
 """The step of compound LDA: one topic mixture pi_j for each collection, and alpha.
 
 George, Xia & Michailidis (2019), section 3.1. A sweep draws z given pi, with the prior gamma pi_j for the documents of
-collection j. Then the step draws pi given z, by augmented Gibbs sampling or by a Langevin step, and alpha given pi. In
-the burn-in, gamma and eta may be learnt by Gibbs-EM.
+collection j. Then the step draws pi given z, by augmented Gibbs sampling or by a Langevin step, and alpha given pi.
 """
 
 import dataclasses
@@ -13,12 +12,7 @@ from sklda._inference import random
 from sklda._inference.compound import augmented_gibbs, mmala
 from sklda._inference.compound.priors import CompoundMStep, document_prior, draw_alpha
 from sklda._inference.compound.tail_counts import TailCounts
-from sklda._inference.gibbs_em import GibbsEM
 from sklda._inference.sampling.steps import Step
-
-# Draws of (pi, z), one a sweep, behind an M-step of Gibbs-EM. Chosen, not tuned; the mean over the later M-steps
-# removes most of the noise of so few.
-_EM_DRAWS = 10
 
 
 class Mixtures(Step):
@@ -37,8 +31,6 @@ class Mixtures(Step):
     n_components : int
     alpha, gamma : float
         The first values.
-    eta : float or None
-        The first value if eta is learnt.
 
     Attributes
     ----------
@@ -56,31 +48,21 @@ class Mixtures(Step):
         alpha after every sweep, if it is drawn.
     prior_trace : list of (float, float)
         (gamma, mean of eta) in every sweep, if one of them is learnt.
-    em : GibbsEM or None
     """
 
-    def __init__(self, model, seed, n_components, alpha, gamma, eta=None):
+    def __init__(self, model, seed, n_components, alpha, gamma):
         J, K = model.n_collections, n_components
         self.model, self.seed = model, seed
         self.log_pi, self.log_step = np.full((J, K), -np.log(K)), mmala.first_log_step(J, K)
-        self.alpha, self.gamma, self.eta = alpha, gamma, eta
+        self.alpha, self.gamma = alpha, gamma
         self.n_averaged, self.accepted, self.moments = 0, 0.0, np.zeros((2, J, K))
-        self.alphas, self.prior_trace, self.em = [], [], None
-        if model.learns:
-            log_h = np.log([gamma, np.nan if eta is None else eta])
-            self.em = GibbsEM(CompoundMStep(model.learn_gamma, model.learn_eta), log_h, n_draws=_EM_DRAWS)
-
-    def state(self):
-        other = super().state()
-        other.em = self.em and self.em.copy()
-        return other
+        self.alphas, self.prior_trace = [], []
 
     def begin(self, chain):
-        self._set_eta(chain)
-        self._set_alpha(chain)
+        self.set_alpha(chain)
 
     def after(self, chain, stop):
-        """Draw the mixtures and, if it is drawn, alpha; in the burn-in, learn gamma and eta."""
+        """Draw the mixtures and, if it is drawn, alpha."""
         model, rng = self.model, np.random.default_rng(random.child(self.seed, chain.n_sweeps))
         self.move(chain, rng)
         if model.alpha_prior is not None:
@@ -88,9 +70,7 @@ class Mixtures(Step):
             self.alphas.append(self.alpha)
         if model.changes_priors:
             self.prior_trace.append((self.gamma, float(chain.priors.topic_word().mean())))
-        if self.em is not None and chain.n_annealed < chain.n_sweeps <= chain.n_burn_in:
-            self._learn(chain)
-        self._set_alpha(chain)
+        self.set_alpha(chain)
         if chain.n_sweeps > chain.n_burn_in:
             self.n_averaged += 1
             self.moments = self.moments + np.array([self.pi, self.pi**2])
@@ -143,23 +123,28 @@ class Mixtures(Step):
         scratch = np.empty(self.log_pi.shape[1], np.int32)
         return TailCounts.count(chain.corpus, chain.topics, self.model.collections, self.log_pi.shape, scratch)
 
-    def _learn(self, chain):
-        """Add the present draw to Gibbs-EM; at the end of the burn-in, take the mean log over the later M-steps."""
-        changed, log_h = self.em.after_sweep(chain, self), self.em.log_h
-        if chain.n_sweeps == chain.n_burn_in:
-            if self.em.draws:
-                self.em.maximise()
-            changed, log_h, self.em = True, self.em.mean(), None
-        if changed and self.model.learn_gamma:
-            self.gamma = float(np.exp(log_h[0]))
-        if changed and self.model.learn_eta:
-            self.eta = float(np.exp(log_h[1]))
-            self._set_eta(chain)
-
-    def _set_eta(self, chain):
-        if self.eta is not None:
-            chain.priors = chain.priors.with_eta(self.eta)
-
-    def _set_alpha(self, chain):
+    def set_alpha(self, chain):
+        """Give the documents of a chain their alpha."""
         doc = document_prior(self.gamma, self.pi)
         chain.priors = dataclasses.replace(chain.priors, doc=doc, row_of=self.model.row_of)
+
+
+class MixtureMStep(CompoundMStep):
+    """The M-step of a `Learner` for gamma and eta of a chain with `Mixtures`."""
+
+    def present(self, chain):
+        """log (gamma, eta)."""
+        return np.log([chain.step(Mixtures).gamma, chain.priors.smallest_eta])
+
+    def set(self, chain, log_h):
+        """Set those that are learnt."""
+        gamma, eta = np.exp(log_h).tolist()
+        if self.learn_gamma:
+            chain.step(Mixtures).gamma = gamma
+            chain.step(Mixtures).set_alpha(chain)
+        if self.learn_eta:
+            chain.priors = chain.priors.with_eta(eta)
+
+    def statistics(self, chain):
+        """`CompoundStatistics` of the present draw."""
+        return super().statistics(chain, chain.step(Mixtures))

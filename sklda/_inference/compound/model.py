@@ -10,7 +10,7 @@ from sklda._inference.parallel import Aligned
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._inference.sampling.run_chains import burn_in_of
 
-# The share of the burn-in with merges. A learnt eta is a mean over the M-steps of its second half, after the merges.
+# The share of the burn-in with merges. The last M-step for eta uses draws after them.
 _MERGING = 0.4
 METHODS = ("augmented", "langevin", "variational")
 

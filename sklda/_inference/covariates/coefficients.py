@@ -9,13 +9,12 @@ from sklda._inference import random
 from sklda._inference.compound.augmented_gibbs import draw_tables
 from sklda._inference.covariates.model import log_alpha
 from sklda._inference.covariates.regression import CollapsedLikelihood, PoissonRegressions, draw_exposures, draw_sigma
-from sklda._inference.gibbs_em import BOUNDS, GibbsEM, MStep
+from sklda._inference.gibbs_em import BOUNDS, MStep
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.prior_learning import Learner
 from sklda._inference.sampling.steps import Step
 from sklda._kernels import _tokens
 
-# Sweeps between two M-steps for eta, as for the priors of `GibbsLDA`.
-_EM_EVERY = 10
 # Entries n_dk of a block of documents whose topics are counted together: 8 MB.
 _BLOCK_ENTRIES = 2**20
 
@@ -28,8 +27,6 @@ class Coefficients(Step):
     model : Model
     seed : numpy.random.SeedSequence
         Its child s seeds what is drawn after sweep s.
-    eta : float or None
-        The first value if eta is learnt.
 
     Attributes
     ----------
@@ -38,31 +35,19 @@ class Coefficients(Step):
     sigma, auxiliary : float
     path : list of (ndarray, float)
         (lambda, sigma) of all draws after the burn-in.
-    em : GibbsEM or None
     """
 
-    def __init__(self, model, seed, eta=None):
+    def __init__(self, model, seed):
         self.model, self.seed = model, seed
         self.coefficients, self.auxiliary, self.path = model.first_coefficients(), 1.0, []
-        self.sigma, self.eta = 1.0 if model.sigma is None else model.sigma, eta
-        self.em = GibbsEM(MStep((None, BOUNDS)), np.log([eta]), n_draws=1) if model.learn_eta else None
-
-    def state(self):
-        other = super().state()
-        other.em = self.em and self.em.copy()
-        return other
+        self.sigma = 1.0 if model.sigma is None else model.sigma
 
     def begin(self, chain):
-        self._set_eta(chain)
         self._set_alpha(chain)
 
     def after(self, chain, stop):
-        """After the annealed sweeps: in the burn-in learn eta, and in some sweeps draw lambda."""
-        if chain.n_sweeps <= chain.n_annealed:
-            return
-        if self.em is not None and chain.n_sweeps <= chain.n_burn_in:
-            self._learn_eta(chain)
-        if chain.n_sweeps % self.model.sweeps_between == 0:
+        """After the annealed sweeps, draw lambda in some sweeps."""
+        if chain.n_sweeps > chain.n_annealed and chain.n_sweeps % self.model.sweeps_between == 0:
             self.move(chain, np.random.default_rng(random.child(self.seed, chain.n_sweeps)))
             if chain.n_sweeps > chain.n_burn_in:
                 self.path.append((self.coefficients, self.sigma))
@@ -108,19 +93,6 @@ class Coefficients(Step):
         """Mean of sigma over the draws after the burn-in."""
         return float(np.mean([sigma for _, sigma in self.path] or [self.sigma]))
 
-    def _learn_eta(self, chain):
-        """An M-step in some sweeps; at the end of the burn-in, take the mean log over the later ones."""
-        if chain.n_sweeps % _EM_EVERY == 0:
-            self.em.after_sweep(chain)
-            self.eta = float(np.exp(self.em.log_h[0]))
-        if chain.n_sweeps == chain.n_burn_in:
-            self.eta, self.em = float(np.exp(self.em.mean()[0])), None
-        self._set_eta(chain)
-
-    def _set_eta(self, chain):
-        if self.eta is not None:
-            chain.priors = chain.priors.with_eta(self.eta)
-
     def _set_alpha(self, chain):
         alpha = self.model.alpha(self.coefficients)
         # Before the first draw, all documents have the same.
@@ -129,8 +101,8 @@ class Coefficients(Step):
         chain.priors = dataclasses.replace(chain.priors, doc=rows[0], row_of=rows[1])
 
 
-def chain_with_coefficients(corpus, priors, seed, model, eta=None, kind=GibbsChain):
-    """A chain with random topics, and the step that draws its coefficients.
+def chain_with_coefficients(corpus, priors, seed, model, kind=GibbsChain):
+    """A chain with random topics, and the steps that draw its coefficients and learn eta.
 
     Parameters
     ----------
@@ -139,13 +111,13 @@ def chain_with_coefficients(corpus, priors, seed, model, eta=None, kind=GibbsCha
         Only eta is used.
     seed : numpy.random.SeedSequence
     model : Model
-    eta : float, default=None
-        The first value, if it is learnt.
     kind : type, default=GibbsChain
     """
     chain = kind.initialise_randomly(corpus, priors, random.child(seed, 0))
-    chain.steps = [Coefficients(model, random.child(seed, 1), eta)]
-    chain.steps[0].begin(chain)
+    chain.steps = [Coefficients(model, random.child(seed, 1))]
+    if model.learn_eta:
+        chain.steps.insert(0, Learner(MStep((None, BOUNDS))))
+    chain.step(Coefficients).begin(chain)
     return chain
 
 

@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.hyperparameters.prior_steps import EM, set_log_h, trace_of, with_step
+from sklda._inference.gibbs_em import MStep
+from sklda._inference.hyperparameters.prior_steps import trace_of, with_step
 from sklda._inference.hyperparameters.serial_tempering import Grid, continue_on_grid
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.prior_learning import Learner
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 
 # Sweeps of Gibbs-EM at the start, and for an M-step.
@@ -56,13 +58,9 @@ class ChainPool:
         self.chains = [kind.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
 
     def learn(self, n_sweeps):
-        """Learn h by Gibbs-EM in every chain: the median of log (alpha, eta) over chains, (2,).
-
-        In long runs, what chains have learnt are means over the end only, because h may move all the time.
-        """
-        for part in (max(n_sweeps - LEARNING, 0), min(n_sweeps, LEARNING)):
-            self.chains = [learning(chain) for chain in self.chains]
-            self.sweep(part)
+        """Learn h by Gibbs-EM in every chain: the median of log (alpha, eta) over chains, (2,)."""
+        self.chains = [learning(chain, n_sweeps) for chain in self.chains]
+        self.sweep(n_sweeps)
         return np.median([learnt(chain) for chain in self.chains], axis=0)
 
     def finish(self, log_h, n_sweeps):
@@ -73,7 +71,7 @@ class ChainPool:
         traces = [trace_of(chain) for chain in self.chains]
         self.chains = [self.unrecorded(chain) for chain in self.chains]
         for chain, own, trace in zip(self.chains, log_h, traces, strict=True):
-            set_log_h(chain, own)
+            MStep().set(chain, own)
             chain.steps = [trace]
         every = max(n_sweeps // 2 // self.settings.n_draws, 1)
         self.sweep(n_sweeps, Schedule(self.settings.n_draws, every))
@@ -169,14 +167,15 @@ def with_a_record(chain):
     return chain
 
 
-def learning(chain):
-    """The chain with an M-step after every fifth sweep."""
-    return with_step(chain, EM.of(chain, n_draws=1, n_burn_in=EM_SWEEPS - 1))
+def learning(chain, n_sweeps, m_step=None, every=EM_SWEEPS, **options):
+    """The chain with a `Learner` for `n_sweeps` sweeps, by default one with an M-step after every fifth sweep."""
+    chain.n_burn_in = chain.n_sweeps + n_sweeps
+    return with_step(chain, Learner(MStep() if m_step is None else m_step, every, first_sweep=0, **options))
 
 
 def learnt(chain):
     """log (alpha, eta) that a chain has learnt."""
-    return chain.steps[0].learnt()
+    return chain.steps[0].log_h
 
 
 class _Renumbered:

@@ -183,7 +183,7 @@ class _Modes:
         pool, n, K = self.pool, len(self.variances), priors.n_components
         kind = chain_class("collapsed", pool.corpus, priors)
         state = ChainState(topics, random.stream(random.child(self.seed, n, 0)))
-        (chain,) = run_chains([learning(kind(pool.corpus, priors, state))], LEARNING)
+        (chain,) = run_chains([learning(kind(pool.corpus, priors, state), LEARNING)], LEARNING)
         alpha, eta = np.exp(learnt(chain)).tolist()
         key, at = random.child(self.seed, n, 1), Priors.make(alpha, eta, *priors.shape)
         found = mode_evidence([chain], at, _TEMPERATURES, _RUNS, key, pool.n_jobs)

@@ -15,11 +15,12 @@ import numpy as np
 from scipy.stats import chi2
 
 from sklda._inference.count_histograms import CountHistograms
+from sklda._inference.gibbs_em import MStep
 from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import EM_SWEEPS, LEARNING
 from sklda._inference.hyperparameters.marginal_likelihood import FEWEST_DRAWS, AveragedCurve, Curve
 from sklda._inference.hyperparameters.maximum import Maximum
-from sklda._inference.hyperparameters.prior_steps import set_log_h, with_step
+from sklda._inference.hyperparameters.prior_steps import with_step
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 from sklda._inference.sampling.steps import Step
 
@@ -64,7 +65,7 @@ class Visits(Step):
         return self.order[min(self.n_sweeps // self.length, len(self.order) - 1)]
 
     def begin(self, chain):
-        set_log_h(chain, self.points[self._point])
+        MStep().set(chain, self.points[self._point])
 
     def after(self, chain, stop):
         """Keep the draw of a chain, or not; go to the next point at the end of a visit."""
@@ -73,7 +74,7 @@ class Visits(Step):
             self.keep(chain)
         self.n_sweeps += 1
         if self._point != before:
-            set_log_h(chain, self.points[self._point])
+            MStep().set(chain, self.points[self._point])
 
     def keep(self, chain):
         """Keep the present draw."""

@@ -63,6 +63,10 @@ class KeptDraws:
             total += self._alpha(i)[0]
         return replace(first, doc=total / len(self))
 
+    def step(self, kind: type) -> Any:
+        """The step of a class."""
+        return next(step for step in self.steps if isinstance(step, kind))
+
     def last(self, n_draws: int) -> Self:
         """The last draws only."""
         return replace(self, draws=self.draws[-n_draws:])

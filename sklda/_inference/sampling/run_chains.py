@@ -8,7 +8,7 @@ import numpy as np
 from sklda._inference.journal import recorded
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, AnnealedSweeps, Annealing
-from sklda._inference.sampling.prior_learning import PriorLearning
+from sklda._inference.sampling.prior_learning import Learner, PriorLearning
 from sklda._inference.sampling.steps import Ending, Snapshots, Step, Thinning, Trace, advance
 
 
@@ -59,7 +59,7 @@ class Schedule:
         elif chain.n_sweeps == 0 or self.learning is None:
             chain.n_burn_in = burn_in_of(None, chain.n_sweeps + n_sweeps, chain.n_annealed)
         learns = self.learning is not None and chain.n_sweeps < chain.n_burn_in
-        learner = self.learning.begin(chain) if learns else None
+        learner = Learner(self.learning) if learns else None
         last = [Trace()] if learner is None else [learner, Trace()]
         if self.snapshot_every:
             last.append(Snapshots(self.snapshot_every))
