@@ -132,9 +132,9 @@ def _correlation(found, n_samples, random_state):
         check_int(n_samples, "n_samples", _FEWEST_DRAWS)
     seed = random.seed_sequence(random_state)
     of_fit = found.counts is None or found.is_training
-    # Merged topics have chains without traces. To sweep them would be to fit another model.
-    if of_fit and hasattr(found.model, "_chain_draws_") and hasattr(found.model, "log_joint_trace_"):
-        return _of_chain(found.model._continued_chain(random.child(seed, 0)), n_samples or _CHAIN_DRAWS, seed)
+    results = getattr(found.model, "_results_", None)
+    if of_fit and getattr(results, "continues", False):
+        return _of_chain(results.continued_chain(random.child(seed, 0)), n_samples or _CHAIN_DRAWS, seed)
     used = slice(None) if found.counts is None else np.flatnonzero(found.lengths)
     sample = getattr(found.model, "_sample_posterior", None)
     if not of_fit or sample is None or not getattr(found.model, "_has_posterior", True):

@@ -1,7 +1,5 @@
 """Chains or variational ascents of a fit of compound LDA: initialise, continue and run."""
 
-import numpy as np
-
 from sklda._inference import random
 from sklda._inference.compound.hdp import HDPMixtures
 from sklda._inference.compound.mixtures import MixtureMStep, Mixtures
@@ -50,22 +48,8 @@ def continued(corpus, priors, model, states):
     return [_kind(model)(corpus, priors, state) for state in states]
 
 
-def run(chains, n_iter, schedule, *, n_jobs=None, listener=None):
+def run(chains, n_iter, *, n_jobs=None, listener=None, schedule=None):
     """`n_iter` sweeps of each chain, or ascents until they have converged but no longer than that."""
     if isinstance(chains[0], VariationalAscent):
         return maximise_bounds(chains, n_iter, n_jobs=n_jobs, listener=listener)
     return run_chains(chains, n_iter, n_jobs=n_jobs, listener=listener, schedule=schedule)
-
-
-def moving(chain):
-    """What has the mixtures of a chain: its step, or the ascent itself."""
-    return chain if isinstance(chain, VariationalAscent) else chain.step(Mixtures)
-
-
-def prior_trace(chains):
-    """gamma and the mean of eta in every sweep, (n_chains, sweeps of the longest, 2); NaN after the end of a chain."""
-    paths = [moving(chain).prior_trace for chain in chains]
-    trace = np.full((len(chains), max(map(len, paths)), 2), np.nan)
-    for row, path in zip(trace, paths, strict=True):
-        row[: len(path)] = path
-    return trace

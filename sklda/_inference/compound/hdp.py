@@ -18,6 +18,7 @@ from sklda._inference.compound.merge_pass import merged_numbers
 from sklda._inference.compound.mixtures import Mixtures
 from sklda._inference.compound.priors import document_prior
 from sklda._inference.sampling.collapsed import compact_topics
+from sklda._inference.sampling.draws import variance_of_draws
 from sklda._kernels import LANES
 
 # The share of tokens that the large topics hold together.
@@ -161,11 +162,6 @@ class HDPMixtures(Mixtures):
         self.alphas.append(self.alpha)
         self.records.append((*topic_counts(chain), self.alpha * K, self.b, self.gamma))
 
-    def recorded(self, name):
-        """A quantity of `RECORDED` after every sweep of the draws; after the last one if there are no such sweeps."""
-        values = np.array(self.records)[:, RECORDED.index(name)]
-        return values[-max(self.n_averaged, 1) :]
-
     def shown(self, draws):
         mixtures, gamma = self._shown(draws.added("mixtures")), draws.draws[-1].added["gamma"]
         K = mixtures.shape[-1]
@@ -222,5 +218,5 @@ def shown_mixtures(chain):
     mean, std = step.mixtures()
     if getattr(step, "n_shown", None) not in (None, step.log_pi.shape[1]):
         # The variance of a sum is not the sum of variances.
-        std[:, -1] = np.std([pi[:, -1] for pi in shown_draws(chain)] or [[0.0]], axis=0)
+        std[:, -1] = np.sqrt(variance_of_draws([pi[:, -1] for pi in shown_draws(chain)] or [[0.0]]))
     return mean, std
