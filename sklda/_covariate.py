@@ -15,11 +15,10 @@ from sklda._chain_results import ChainAttributes, ChainResults, total_variance
 from sklda._design import Design, n_rows
 from sklda._fitting import Plan, eta_attribute
 from sklda._inference import random
-from sklda._inference.covariates.coefficients import Coefficients, chain_with_coefficients
+from sklda._inference.covariates.coefficients import Coefficients, chain_with_coefficients, continued
 from sklda._inference.covariates.model import Model, check_size, distinct_rows, prior_of, standardise
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
-from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.draws import variance_of_draws
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
@@ -254,7 +253,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
 
         def begin(seed):
             if former is not None:
-                return [GibbsChain(corpus, priors, state) for state in former.states]
+                return continued(corpus, priors, model, former.states)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
             return [chain_with_coefficients(corpus, priors, each, model) for each in seeds]
 

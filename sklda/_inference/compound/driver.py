@@ -45,7 +45,10 @@ def continued(corpus, priors, model, states):
     """Chains or ascents at the states of an earlier fit."""
     if model.method == "variational":
         return [VariationalAscent(corpus, priors, state, model) for state in states]
-    return [_kind(model)(corpus, priors, state) for state in states]
+    chains = [_kind(model)(corpus, priors, state) for state in states]
+    for chain in chains:
+        chain.step(Mixtures).model = model
+    return chains
 
 
 def run(chains, n_iter, *, n_jobs=None, listener=None, schedule=None):

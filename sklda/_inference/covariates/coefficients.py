@@ -121,6 +121,14 @@ def chain_with_coefficients(corpus, priors, seed, model, kind=GibbsChain):
     return chain
 
 
+def continued(corpus, priors, model, states):
+    """Chains at the states of an earlier fit."""
+    chains = [GibbsChain(corpus, priors, state) for state in states]
+    for chain in chains:
+        chain.step(Coefficients).model = model
+    return chains
+
+
 def _entries(chain):
     """The n_dk that are not zero, csr_array (n_documents, n_components), without all of them at once."""
     K, offsets, topics, blocks = chain.priors.n_components, chain.corpus.offsets, chain.topics, []
