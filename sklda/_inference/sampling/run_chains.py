@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from sklda._inference.journal import recorded
+from sklda._inference import journal
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, AnnealedSweeps, Annealing
 from sklda._inference.sampling.prior_learning import Learner, PriorLearning
@@ -109,24 +109,18 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
         objects that were passed.
     """
 
-    def found(results):
-        if listener is not None:
-            for index, (result, chain) in enumerate(zip(results, chains, strict=True)):
-                listener.resumed(index, result.n_sweeps - chain.n_sweeps)
-
-    def work(journal):
-        savers = [None if journal is None else journal.saver(index) for index in range(len(chains))]
-        tasks = [
-            (index, chain, n_sweeps, listener, schedule, saver)
-            for index, (chain, saver) in enumerate(zip(chains, savers, strict=True))
-        ]
+    with journal.call("run_chains") as call:
+        if call.found:
+            if listener is not None:
+                for index, (swept, chain) in enumerate(zip(call.result, chains, strict=True)):
+                    listener.resumed(index, swept.n_sweeps - chain.n_sweeps)
+            return call.result
+        tasks = [(i, chain, n_sweeps, listener, schedule, call.saver(i)) for i, chain in enumerate(chains)]
         if len(chains) == 1:
-            run = _Run.begin(*tasks[0])
-            return [run.chain.with_workers(n_jobs, partial(run.go, 0, listener, savers[0]))]
+            run, saver = _Run.begin(*tasks[0]), tasks[0][-1]
+            return call.keep([run.chain.with_workers(n_jobs, partial(run.go, 0, listener, saver))])
         # With one chain at a time, the listener is called in the caller's thread, which some callbacks need.
-        return in_parallel(_run, tasks, n_jobs, always_in_threads=False)
-
-    return recorded("run_chains", work, found)
+        return call.keep(in_parallel(_run, tasks, n_jobs, always_in_threads=False))
 
 
 def _run(index, chain, n_sweeps, listener, schedule, saver, stop):
