@@ -245,13 +245,13 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         if former is not None:
             self._check_same_covariates(terms, columns)
         model, priors = self._settings(corpus, standardised, former)
-        if design is None:
-            give = "Give them with fit(X, covariates=...)."
-            if data["y"] is not None:
-                give = "It does not use y: call fit(X, covariates=y)."
-            warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
 
         def begin(seed):
+            if design is None:
+                give = "Give them with fit(X, covariates=...)."
+                if data["y"] is not None:
+                    give = "It does not use y: call fit(X, covariates=y)."
+                warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
             if former is not None:
                 return continued(corpus, priors, model, former.states)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]

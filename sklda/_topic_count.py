@@ -17,13 +17,12 @@ from sklda._base import BaseLDA
 from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._fitting import Plan, prior_attributes
 from sklda._inference import journal, random
-from sklda._inference.evidence.estimates import METHODS, UNBIASED
+from sklda._inference.evidence.estimates import METHODS, UNBIASED, EvidenceSettings
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
 from sklda._inference.topic_count.pmmh import PMMH
 from sklda._inference.topic_count.posterior import LAST_SWEEPS, sample_models
 from sklda._inference.topic_count.prior_rules import PriorRule
-from sklda._inference.topic_count.runs import EvidenceSettings
 from sklda._inference.topic_count.scan import Scan
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
@@ -281,7 +280,7 @@ sampler_
             try:
                 chains = posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
             except KeyboardInterrupt:
-                # What was estimated so far is kept, with topics after one sweep.
+                # The estimates so far are kept. Topics need one sweep.
                 journal.end_early()
                 chains = posterior.chains(corpus, 1, self.n_jobs)
             self._warn(posterior, prior)
