@@ -24,13 +24,14 @@ from threadpoolctl import threadpool_limits
 
 from sklda import CompoundLDA, GibbsLDA
 from sklda._inference import random
-from sklda._inference.compound.chain import CompoundChain
+from sklda._inference.compound.driver import chain_with_mixtures
 from sklda._inference.compound.model import Model
 from sklda._inference.compound.variational import VariationalAscent
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.document_completion import split_tokens
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.steps import advance
 from sklda.datasets import load_docstrings, make_compound_lda_corpus
 from sklda.metrics import predictive_perplexity, topic_coherence
 
@@ -49,6 +50,14 @@ def read_labels(path):
 # --- seconds per sweep ------------------------------------------------------------------------------------------------
 
 
+def _sweep(chain):
+    """One sweep of a chain with its steps, or of an ascent."""
+    if isinstance(chain, VariationalAscent):
+        chain.sweep()
+    else:
+        advance(chain, chain.steps)
+
+
 def sweep(X, labels, options):
     corpus = Corpus.from_counts(X)
     names, collections = np.unique(labels, return_inverse=True)
@@ -59,20 +68,21 @@ def sweep(X, labels, options):
         priors = Priors.make(1.0, 0.05, K, corpus.n_features)
         chains = {"plain": plain}
         for method in ("augmented", "langevin"):
-            model = Model(collections, len(names), method, burn_in=10**9)
-            chains[method] = CompoundChain.initialise(corpus, priors, seed, model, 1.0, 1.0)
+            model = Model(collections, len(names), method)
+            chains[method] = chain_with_mixtures(corpus, priors, seed, model, 1.0, 1.0)
+            chains[method].n_burn_in = 10**9
         model = Model(collections, len(names), "variational")
         chains["variational"] = VariationalAscent.initialise(corpus, priors, seed, model, 1.0, 1.0)
         for name, chain in chains.items():
             for _ in range(1 if name == "variational" else options.warm_up):
-                chain.sweep()
+                _sweep(chain)
         seconds = {name: [] for name in chains}
         for repeat in range(options.repeats):
             for name, chain in chains.items():
                 if name == "variational" and repeat >= 3:
                     continue
                 with stopwatch() as taken:
-                    chain.sweep()
+                    _sweep(chain)
                 seconds[name].append(taken["cpu"])
         medians = {name: float(np.median(values)) for name, values in seconds.items()}
         ratio = float(np.median(np.array(seconds["augmented"]) / np.array(seconds["plain"])))

@@ -290,8 +290,8 @@ def costs(X, n_topics, seed, parameters):
     kind = chain_class("collapsed", Corpus.from_counts(X), Priors.make(0.1, 0.1, n_topics, X.shape[1]))
     timer.watch(kind, "sweep", "sweeps")
     timer.watch(kind, "keep_draw", "keeping draws")
-    timer.watch(Learner, "after_sweep", "learning")
-    timer.watch(Learner, "end", "learning")
+    timer.watch(Learner, "after", "learning")
+    timer.watch(Learner, "finish", "learning")
     timer.watch(ChainResults, "estimate", "estimates")
     timer.watch(BaseLDA, "fit", "fit")
     with threadpool_limits(1):

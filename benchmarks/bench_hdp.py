@@ -22,11 +22,12 @@ from threadpoolctl import threadpool_limits
 from sklda import CompoundLDA, TopicCountLDA
 from sklda._inference import random
 from sklda._inference.compound.concentrations import Concentration, Concentrations
-from sklda._inference.compound.hdp_chain import HDPChain
+from sklda._inference.compound.driver import chain_with_mixtures
 from sklda._inference.compound.model import Model
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.choice import chain_class
+from sklda._inference.sampling.steps import advance
 from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.metrics import held_out_log_likelihood
 
@@ -49,20 +50,20 @@ def sweep(X, options):
         given = Concentrations(Concentration(3.0), Concentration(3.0), Concentration(3.0))
         model = Model(np.zeros(corpus.n_documents, np.int64), 1, concentrations=given)
         chains = {"LDA": kind.initialise_randomly(corpus, priors, seed)}
-        chains["HDP"] = HDPChain.initialise(corpus, priors, seed, model, None, None)
+        chains["HDP"] = chain_with_mixtures(corpus, priors, seed, model, None, None)
         for chain in chains.values():
             for _ in range(options.warm_up):
-                chain.sweep()
+                advance(chain, chain.steps)
         seconds = {name: [] for name in chains}
         for _ in range(options.repeats):
             for name, chain in chains.items():
                 with stopwatch() as taken:
-                    chain.sweep()
+                    advance(chain, chain.steps)
                     chain.log_joint()
                 seconds[name].append(taken["cpu"])
         medians = {name: float(np.median(each)) for name, each in seconds.items()}
         hdp = chains["HDP"]
-        entry = {"K": K, "in_use": int(hdp.used.sum()), "swept": len(hdp._swept_topics()), "sampler": kind.sampler}
+        entry = {"K": K, "in_use": int((hdp.topic_totals > 0).sum()), "swept": len(hdp.swept), "sampler": kind.sampler}
         found.append(entry | {"seconds": medians})
         rows.append([str(K), str(entry["in_use"]), str(entry["swept"]), kind.sampler,
                      *(f"{medians[name]:.4f}" for name in ("LDA", "HDP"))])  # fmt: skip

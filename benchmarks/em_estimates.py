@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.em_chain import EMChain
+from sklda._inference.hyperparameters.chain_pool import learning
 from sklda._inference.hyperparameters.variational_em import variational_em
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
@@ -21,12 +21,11 @@ def initial_chain(corpus, n_components, seed):
 
 
 def gibbs_em(chains, options, paper=False):
-    """Gibbs-EM from all initial states: the mean over the last half of short E-steps, or few long ones (paper)."""
+    """Gibbs-EM from all initial states: short E-steps and the draws of the last half, or few long ones (paper)."""
     n_iter, n_sweeps = (50, options.em_sweeps) if paper else (options.em_sweeps * 5, 10)
-    burn_in = n_sweeps // 11 if paper else 0
-    em = {"n_draws": n_sweeps - burn_in, "n_burn_in": burn_in, "m_step": MStep(EM_BOUNDS)}
-    swept = run_chains([EMChain.learning(c, **em) for c in chains], n_iter * n_sweeps)
-    return [np.exp(np.roll(c.em.log_h, -1) if paper else c.learnt()).tolist() for c in swept]
+    em = {"every": 1, "n_draws": n_sweeps, "n_last": n_sweeps if paper else n_iter * n_sweeps // 2}
+    chains = [learning(c, n_iter * n_sweeps, MStep(EM_BOUNDS), **em) for c in chains]
+    return [np.exp(c.steps[0].log_h).tolist() for c in run_chains(chains, n_iter * n_sweeps)]
 
 
 def variational_estimates(chains):

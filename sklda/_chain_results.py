@@ -22,7 +22,7 @@ from sklda._inference.sampling.draws import (
 from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.sampling.prior_learning import MUCH_MISSING, missing_information
-from sklda._inference.sampling.run_chains import best_chain, more_traces_of, traces_of
+from sklda._inference.sampling.run_chains import best_chain, traces_of
 from sklda._inference.warn import warn
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
@@ -126,7 +126,6 @@ class ChainResults(RunResults):
         self.draws = [each.kept_draws() for each in chains]
         self.records = [record(chain, draws) for chain, draws in zip(chains, self.draws, strict=True)]
         super().__init__(self.states, max(each.n_burn_in for each in self.states))
-        self.traces |= more_traces_of(self.states)
 
     def warn_of_weak_priors(self):
         """Warn if Gibbs-EM comes to the maximum so slowly that the learnt alpha is not near it."""
@@ -320,8 +319,8 @@ def _compact(chain):
     """The state of a chain, whose topics are the last draw itself if they are equal."""
     state = chain.state()
     topics = compact_topics(state.topics, chain.priors.n_components)
-    if state.draws and np.array_equal(state.draws[-1][1], topics):
-        topics = state.draws[-1][1]
+    if state.draws and np.array_equal(state.draws[-1].topics, topics):
+        topics = state.draws[-1].topics
     return replace(state, topics=topics)
 
 

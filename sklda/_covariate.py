@@ -15,7 +15,7 @@ from sklda._chain_results import ChainAttributes, ChainResults, total_variance
 from sklda._design import Design, n_rows
 from sklda._fitting import Plan, eta_attribute
 from sklda._inference import random
-from sklda._inference.covariates.chain import CovariateChain
+from sklda._inference.covariates.coefficients import Coefficients, chain_with_coefficients, continued
 from sklda._inference.covariates.model import Model, check_size, distinct_rows, prior_of, standardise
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
@@ -244,7 +244,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         mean, std, standardised = standardise(columns, terms)
         if former is not None:
             self._check_same_covariates(terms, columns)
-        model, priors, first_eta = self._settings(corpus, standardised, former)
+        model, priors = self._settings(corpus, standardised, former)
 
         def begin(seed):
             if design is None:
@@ -253,9 +253,9 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
                     give = "It does not use y: call fit(X, covariates=y)."
                 warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
             if former is not None:
-                return [CovariateChain(corpus, priors, state, model) for state in former.states]
+                return continued(corpus, priors, model, former.states)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
-            return [CovariateChain.initialise(corpus, priors, each, model, first_eta) for each in seeds]
+            return [chain_with_coefficients(corpus, priors, each, model) for each in seeds]
 
         known = {
             "_design_": design,
@@ -265,7 +265,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             "covariate_mean_": mean,
             "covariate_std_": std,
         }
-        schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)
+        schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
         # alpha has a row for each distinct row of the covariates; twice while it changes.
         kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
         reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, *kept)
@@ -274,7 +274,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
 
     def _settings(self, corpus, standardised, former):
-        """The model, eta as `Priors`, and the first value of an eta that is learnt."""
+        """The model, and eta as `Priors`."""
         K, sigma = self.n_components, self.coef_scale
         if self.learn_priors == "symmetric":
             raise ValueError(
@@ -299,7 +299,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
         rows, index = distinct_rows(standardised)
         model = Model(rows, index, centre, sigma, learns, burn_in, annealing)
-        return model, priors, float(first) if learns else None
+        return model, priors
 
     def _check_same_covariates(self, terms, columns):
         """Refuse to continue if the covariates are not those of the previous fit."""
@@ -310,18 +310,19 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             )
 
     def _record(self, known, chain, draws):
-        std = known["covariate_std_"]
+        std, step = known["covariate_std_"], chain.step(Coefficients)
+        path = step.draws()
         # In the units of the covariates.
-        coef = draws.path[:, :, 1:] / np.where(std > 0, std, 1.0)
-        intercept = draws.path[:, :, 0] - coef @ known["covariate_mean_"]
+        coef = path[:, :, 1:] / np.where(std > 0, std, 1.0)
+        intercept = path[:, :, 0] - coef @ known["covariate_mean_"]
         return {
-            "doc_topic_prior_": np.exp(draws.path[:, :, 0].mean(axis=0)),
+            "doc_topic_prior_": np.exp(path[:, :, 0].mean(axis=0)),
             "topic_word_prior_": eta_attribute(self.topic_word_prior, draws.priors),
             "coef_": coef.mean(axis=0),
             "intercept_": intercept.mean(axis=0),
             "coef_draws_": coef,
             "intercept_draws_": intercept,
-            "coef_scale_": chain.sigma_mean() if chain.model.sigma is None else float(chain.model.sigma),
+            "coef_scale_": step.sigma_mean() if step.model.sigma is None else float(step.model.sigma),
         }
 
     def _attributes(self, known, results):

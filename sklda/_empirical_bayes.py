@@ -19,6 +19,7 @@ from sklda._inference.arguments import real_numbers
 from sklda._inference.hyperparameters.chain_pool import ChainPool, with_a_record
 from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.expectation_maximisation import expectation_maximisation
+from sklda._inference.hyperparameters.prior_steps import trace_of
 from sklda._inference.hyperparameters.settings import (
     EM_METHODS,
     METHODS,
@@ -340,5 +341,5 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         return {
             "doc_topic_prior_": alpha.copy() if np.ndim(self.doc_topic_prior) else float(alpha[0]),
             "topic_word_prior_": float(draws.priors.word[0]),
-            "prior_trace_": np.reshape(chain.prior_path, (-1, 2)),
+            "prior_trace_": np.reshape(trace_of(chain).path, (-1, 2)),
         }

@@ -176,8 +176,12 @@ class _Sums:
 
     def draws(self, draws):
         """`KeptDraws` of a chain."""
-        merged = replace(draws, priors=self.priors(draws.priors), topics=[self.topics(z) for z in draws.topics])
-        return replace(merged, mixtures=self.columns(draws.mixtures)) if hasattr(draws, "mixtures") else merged
+        merged = [draw._replace(topics=self.topics(draw.topics), added=self._added(draw.added)) for draw in draws.draws]
+        return replace(draws, priors=self.priors(draws.priors), draws=merged)
+
+    def _added(self, added):
+        """What steps have added to a draw."""
+        return added | ({"mixtures": self.columns(added["mixtures"])} if "mixtures" in added else {})
 
     def record(self, record, n_features):
         """What a chain has for itself, as far as it has a meaning for merged topics."""

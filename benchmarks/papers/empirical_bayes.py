@@ -39,7 +39,7 @@ from scipy.special import psi
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.em_chain import EMChain
+from sklda._inference.hyperparameters.chain_pool import learning
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.run_chains import run_chains
@@ -185,12 +185,13 @@ def measure_rate(options):
     # The errors of a default fit are too large to judge Gibbs-EM by it.
     precise, default = fit(X, 8, options.seed, tol=0.03, max_iter=20_000)[0], fit(X, 8, options.seed)[0]
     h, covariance = np.log(found(precise)), precise.confidence_region(0.95, "statistical").covariance
-    em = {"n_draws": 100, "n_burn_in": 10, "m_step": MStep(EM_BOUNDS)}
-    chains = [EMChain.learning(initial_chain(corpus, 8, options.seed + 1 + i), **em) for i in range(4)]
+    em = {"every": 1, "n_draws": 110}
+    chains = [initial_chain(corpus, 8, options.seed + 1 + i) for i in range(4)]
+    chains = [learning(chain, 100 * 110, MStep(EM_BOUNDS), **em) for chain in chains]
     before, distance = 0, {}
     for n in (10, 25, 50, 100):
         chains = run_chains(chains, (n - before) * 110)
-        before, own = n, np.array([np.roll(chain.em.log_h, -1) for chain in chains])
+        before, own = n, np.array([chain.steps[0].log_h for chain in chains])
         distance[n] = (own - h).mean(axis=0), own.std(axis=0, ddof=1) / 2
     n_sweeps = 8000 if options.quick else 100_000
     points = {"maximum": h, "limit": own.mean(axis=0)}

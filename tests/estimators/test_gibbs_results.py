@@ -126,13 +126,15 @@ def test_number_of_draws(X):
         lda = fit(X, max_iter=max_iter, n_draws=n_draws, draw_every=draw_every)
         (state,) = lda._results_.states
         assert len(state.draws) == found
-        np.testing.assert_array_equal(state.draws[-1][1], lda.topic_assignments_)
+        np.testing.assert_array_equal(state.draws[-1].topics, lda.topic_assignments_)
         assert 1 <= lda.n_draws_ <= found
 
 
 def test_averages_are_those_of_the_draws(X):
     lda = fit(X, n_draws=4, draw_every=5)
-    ones = [GibbsLDA.from_assignments(X, z, n_components=4, **_priors(lda)) for _, z in lda._results_.states[0].draws]
+    ones = [
+        GibbsLDA.from_assignments(X, z, n_components=4, **_priors(lda)) for _, z, _ in lda._results_.states[0].draws
+    ]
     assert lda.n_draws_ == 4
     for name in ("components_", "doc_topic_"):
         np.testing.assert_allclose(getattr(lda, name), np.mean([getattr(one, name) for one in ones], axis=0), rtol=1e-5)

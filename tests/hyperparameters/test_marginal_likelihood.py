@@ -21,7 +21,7 @@ from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.ellipse import Ellipse
 from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.maximum import Maximum
-from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
+from sklda._inference.hyperparameters.serial_tempering import Grid, GridPoints
 from sklda._inference.hyperparameters.settings import Settings, Tempering
 from sklda._inference.hyperparameters.tempered_stages import current_curve
 from sklda._inference.priors import Priors
@@ -321,7 +321,8 @@ def visits(rule, n_steps=40_000, thin=8):
     docs, n_features, n_components, _ = SURFACES[1]
     corpus = make_corpus(docs, n_features)
     chain = make_chain(corpus, Priors.make(1.0, 1.0, n_components, n_features), np.arange(corpus.n_tokens) % 2)
-    tempered = GridChain(chain, Grid.over(corpus, n_components, REGION, (4, 2)), np.random.default_rng(0))
+    tempered = GridPoints(Grid.over(corpus, n_components, REGION, (4, 2)), np.random.default_rng(0))
+    tempered.look(chain)
     tempered.at = (0, 0)
     seen = np.zeros(tempered.grid.shape)
     for step in range(n_steps):
