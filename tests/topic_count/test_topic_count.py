@@ -77,6 +77,7 @@ def test_a_prior_over_the_number_of_topics(prior):
     assert (lda.topic_count_posterior_std_ < 0.1).all()
 
 
+@pytest.mark.mutation("test_pmmh_needs_the_proposals_back")
 @ignore
 @pytest.mark.parametrize(
     "case, evidence, options",
