@@ -98,7 +98,7 @@ def test_compound(check, corpus, method):
 
 
 @pytest.mark.filterwarnings("ignore:The draws use up to")
-@pytest.mark.parametrize("n_collections", [1, 3])
+@pytest.mark.parametrize("n_collections", [pytest.param(1, marks=pytest.mark.exhaustive), 3])
 def test_hdp(check, corpus, n_collections):
     given = {"n_components": 30, "collection_topic_prior": "hdp"}
     check(compound(**given), collections=np.arange(corpus.shape[0]) % n_collections)

@@ -5,21 +5,16 @@ import inspect
 import matplotlib
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA, inspection, metrics
 from sklda.inspection import (
     TopicWordsDisplay,
-    document_table,
-    to_pyldavis,
-    token_topics,
-    top_documents,
     top_words,
     topic_table,
 )
-from sklda.metrics import held_out_log_likelihood, make_coherence_scorer, topic_coherence
+from sklda.metrics import make_coherence_scorer, topic_coherence
 
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -44,41 +39,6 @@ def test_the_order_of_arguments(function):
         assert names[0] == "X"
     elif "X" in parameters:
         assert parameters["X"].kind is inspect.Parameter.KEYWORD_ONLY
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: token_topics(LDA, X),
-        lambda: to_pyldavis(LDA, X),
-        lambda: document_table(X, X=LDA),
-        lambda: TopicWordsDisplay.from_estimator(X, LDA),
-        lambda: held_out_log_likelihood(LDA, X),
-        lambda: topic_coherence(LDA, X),
-        lambda: topic_coherence(make_pipeline(LDA), X),
-        lambda: metrics.leave_one_out_score(LDA, X),
-        lambda: metrics.predictive_perplexity(LDA, X, X),
-    ],
-)
-def test_exchanged_arguments_are_refused(call):
-    with pytest.raises(TypeError, match="the two arguments are exchanged"):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: top_words(LDA, list("abcdefghijkl")), r"n is a list.* number of words: give names as feature_names="),
-        (lambda: top_words(LDA, np.array(["a"])), r"n is a ndarray.* number of words: give names as feature_names="),
-        (lambda: top_words(LDA, X), r"n is a matrix.* number of words: give documents as X="),
-        (lambda: top_documents(LDA, list("ab")), r"n is a list.* number of documents: give names as document_names="),
-        (lambda: top_documents(LDA, sp.csr_matrix(X)), r"n is a matrix.* number of documents: give documents as X="),
-        (lambda: top_words(LDA, 2.5), r"n must be an int, got 2\.5"),
-    ],
-)
-def test_arguments_in_the_place_of_n(call, message):
-    with pytest.raises(TypeError, match=message):
-        call()
 
 
 def test_columns_of_a_hashing_vectorizer_have_no_words():
