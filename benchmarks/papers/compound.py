@@ -19,9 +19,9 @@ AGS is ``method="augmented"`` of CompoundLDA, MGS ``"langevin"`` and VEM ``"vari
 import gzip
 from types import SimpleNamespace
 
-import _compound
 import _record
 import numpy as np
+from _compound import perplexity, priors, recovery, sweep
 from _record import Part, column, corpus
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist, squareform
@@ -51,7 +51,7 @@ def share_of(options):
 
 
 def measure_recovery(options):
-    return _compound.recovery(SimpleNamespace(runs=3 if options.quick else 20))
+    return recovery(SimpleNamespace(runs=3 if options.quick else 20))
 
 
 def recovery_table(found):
@@ -88,7 +88,7 @@ def recovery_values(found):
 
 
 def measure_priors(options):
-    return _compound.priors(SimpleNamespace(runs=8 if options.quick else 20))
+    return priors(SimpleNamespace(runs=8 if options.quick else 20))
 
 
 def priors_values(found):
@@ -106,7 +106,7 @@ def priors_values(found):
 def measure_cost(options):
     X, labels = news(options)
     given = SimpleNamespace(topics=[64, 30], warm_up=20, repeats=5 if options.quick else 31)
-    return _compound.sweep(X, labels, given)
+    return sweep(X, labels, given)
 
 
 def cost_values(found):
@@ -125,7 +125,7 @@ def measure_perplexity(options):
     if options.quick:
         given.sweeps = 150
     X, labels = news(options, share_of(options))
-    found = _compound.perplexity(X, labels, given)
+    found = perplexity(X, labels, given)
     return {"D": X.shape[0], "curve": found, "topics": topics_of_fits(X, labels, given.sweeps, options.seed)}
 
 
