@@ -41,6 +41,7 @@ def test_chains_in_threads(check):
 
 @pytest.mark.parametrize("n_chains", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_processes(check, n_chains):
+    """Slow, because only new processes show that what they save is what the caller reads."""
     with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
         # The saves of a chain in another process count on from those before it.
         check(gibbs(n_chains=n_chains, max_iter=20), points=(8 + 11 * (n_chains - 1),))
