@@ -1,4 +1,4 @@
-"""What does not fit in memory is refused before it is made."""
+"""A fit that does not fit in memory is refused before its arrays are made."""
 
 import tracemalloc
 
