@@ -23,7 +23,8 @@ this list, and from the modules in the first line. No module imports itself by w
                      of topics           _coherence  _exclusivity  _word_association  _matching
                      for searches        _scorers
                      their arguments     _models  _checks
-      inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes  _names
+      inspection     what they read      _view  _groups  _ranking  _names
+                     in common           _parameters  _axes  _prior_axes
                      tables              _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      covariates          _effects  _topic_effects

@@ -106,27 +106,22 @@ REFUSED = [
             lambda: predictive_perplexity(FITTED, GOOD, GOOD),
         )
     ),
-    (lambda: top_words(FITTED, list("abc")), TypeError, "n is a list", "number of words: give names as feature_names="),
+    (lambda: top_words(FITTED, list("abc")), TypeError, "n_words is a list", "a number: give names as feature_names="),
     (
         lambda: top_words(FITTED, np.array(["a"])),
         TypeError,
-        "n is a ndarray",
-        "number of words: give names as feature_names=",
+        "n_words is a ndarray",
+        "a number: give names as feature_names=",
     ),
-    (lambda: top_words(FITTED, GOOD), TypeError, "n is a matrix", "number of words: give documents as X="),
-    (
-        lambda: top_documents(FITTED, list("ab")),
-        TypeError,
-        "n is a list",
-        "number of documents: give names as document_names=",
+    (lambda: top_words(FITTED, GOOD), TypeError, "n_words is a matrix", "a number: give documents as X="),
+    *(
+        (lambda n=n: top_documents(FITTED, n), TypeError, *messages)
+        for n, *messages in (
+            (list("ab"), "n_documents is a list", "a number: give names as document_names="),
+            (sp.csr_matrix(GOOD), "n_documents is a matrix", "a number: give documents as X="),
+        )
     ),
-    (
-        lambda: top_documents(FITTED, sp.csr_matrix(GOOD)),
-        TypeError,
-        "n is a matrix",
-        "number of documents: give documents as X=",
-    ),
-    (lambda: top_words(FITTED, 2.5), TypeError, "n must be an int, got 2.5"),
+    (lambda: top_words(FITTED, 2.5), TypeError, "n_words must be an int, got 2.5"),
     *(
         (lambda y=y: LabeledLDA().fit(X, y), ValueError, *messages)
         for y, *messages in (
