@@ -1,7 +1,6 @@
 """TopicCountLDA: corpora with a known number of topics, a diffuse posterior, real corpora, and its constants.
 
     python benchmarks/bench_topic_count.py --part small
-    python benchmarks/bench_topic_count.py --part paper --features 3000
     python benchmarks/bench_topic_count.py --part diffuse --seeds 10
     python benchmarks/bench_topic_count.py --part real --seeds 2 --data whales.ldac.gz rec.ldac.gz
     python benchmarks/bench_topic_count.py --part held_out --data whales.ldac.gz
@@ -28,17 +27,19 @@ from threadpoolctl import threadpool_limits
 from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.evidence import combining
 from sklda._inference.evidence.bennett import Runs
+from sklda._inference.evidence.combining import CountEvidence, EvidenceTable
+from sklda._inference.evidence.estimates import EvidenceSettings
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState
-from sklda._inference.topic_count import cost, count_prior, curve, evidence_by_count, runs, scan
+from sklda._inference.topic_count import cost, count_prior, curve, runs, scan
 from sklda._inference.topic_count.count_prior import CountPrior
-from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
 from sklda._inference.topic_count.prior_rules import PriorRule
-from sklda._inference.topic_count.runs import EvidenceSettings, run_chain
+from sklda._inference.topic_count.runs import run_chain
 from sklda.datasets import load_docstrings, make_lda_corpus
 
-MODULES = cost, count_prior, curve, evidence_by_count, runs, scan
+MODULES = combining, cost, count_prior, curve, runs, scan
 CONSTANTS = [
     (scan, "_FIRST_SHARE"),
     (scan, "_LARGEST_ERROR"),
@@ -50,10 +51,10 @@ CONSTANTS = [
     (scan, "_MOST_ROUNDS"),
     (scan, "_DRAWS"),
     (runs, "_START_SHARE"),
-    (evidence_by_count, "LITTLE"),
-    (evidence_by_count, "_MIDDLE_ERROR"),
-    (evidence_by_count, "_FREEDOM_OF_NEIGHBOURS"),
-    (curve, "MUCH_WORSE"),
+    (combining, "LITTLE"),
+    (combining, "_MIDDLE_ERROR"),
+    (combining, "_FREEDOM_OF_NEIGHBOURS"),
+    (combining, "MUCH_WORSE"),
     (cost, "_ROOT_SWEEPS"),
     (cost, "_LEAST_TOKENS"),
     (count_prior, "LARGEST"),
@@ -91,7 +92,7 @@ def nats(value):
     return f"{value:,.1f}"
 
 
-# --- T = 6, and T = 20 of the paper -----------------------------------------------------------------------------------
+# --- T = 6 ------------------------------------------------------------------------------------------------------------
 
 
 def small(options):
@@ -109,25 +110,6 @@ def small(options):
         rows.append([str(lda.topic_counts_[i]), *map(nats, (*own, *reference, own[0] - reference[0]))])
     table("log evidence", ["T", "scan", "error", "long runs", "error", "difference"], rows)
     return {"seconds": taken, "mode": lda.n_components_, "rows": rows}
-
-
-def paper(options):
-    """Section 5 of the paper: twenty topics, 600,000 tokens."""
-    given = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}
-    X = make_lda_corpus(2000, options.features, 20, doc_length=300, **given, random_state=0).data
-    say(describe(X))
-    found = []
-    for seed in range(options.seed, options.seed + options.seeds):
-        lda, taken = fitted(f"seed {seed}", X, **given, n_jobs=options.jobs, random_state=seed)
-        columns = lda.topic_counts_, lda.log_evidence_, lda.log_evidence_std_, lda.topic_count_posterior_
-        rows = [
-            [str(T), nats(value), nats(std), f"{p:.3f}"]
-            for T, value, std, p in zip(*columns, strict=True)
-            if np.isfinite(value)
-        ]
-        table("log evidence", ["T", "scan", "error", "p(T | w)"], rows)
-        found.append({"seconds": taken, "mode": lda.n_components_, "rows": rows})
-    return found
 
 
 # --- a diffuse posterior ----------------------------------------------------------------------------------------------
@@ -233,18 +215,7 @@ def constants(options):
 
 
 # The constants of the rule that says where runs are made.
-RULE = [
-    (scan, "_FIRST_SHARE"),
-    (scan, "_LARGEST_ERROR"),
-    (scan, "_LARGEST_SHARE"),
-    (scan, "_FEW_TOPICS"),
-    (scan, "_FIRST"),
-    (scan, "_STEP"),
-    (scan, "_NOTHING"),
-    (scan, "_MOST_ROUNDS"),
-    (scan, "_DRAWS"),
-    (curve, "MUCH_WORSE"),
-]
+RULE = [(module, name) for module, name in CONSTANTS if module is scan or name == "MUCH_WORSE"]
 
 
 def rule(options):
@@ -288,10 +259,9 @@ def _known_scan(corpus, true, noise):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = ("small", "paper", "diffuse", "real", "held_out", "constants", "rule")
+    parts = ("small", "diffuse", "real", "held_out", "constants", "rule")
     parser.add_argument("--part", choices=parts, default="small")
     parser.add_argument("--data", type=Path, nargs="*", default=[], help="corpora with one document per line")
-    parser.add_argument("--features", type=int, default=100, help="number of words for --part paper")
     parser.add_argument("--alpha", type=float, default=0.11, help="alpha for --part held_out")
     parser.add_argument("--eta", type=float, default=0.41, help="eta for --part held_out")
     parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="T for --part held_out")

@@ -123,7 +123,7 @@ def mode_effects(seed, options, D=400, K=15):
             rows = topic_effects(X, model.fit(X), matrix[:, 1], random_state=seed)
         nearest = match_topics(model.topic_word_, phi).distances
         true = nearest.argmin(axis=1)
-        estimate, low, high, n = (np.array(rows[key])[1::2] for key in ("estimate", "low", "high", "found_in"))
+        low, high, n = (np.array(rows[key])[1::2] for key in ("low", "high", "found_in"))
         kept = nearest.min(axis=1) <= 0.5
         inside = (low <= slopes[1][true]) & (slopes[1][true] <= high)
         found[name] = float(inside.mean())

@@ -8,15 +8,15 @@ this list, and from the modules in the first line. No module imports itself by w
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
                                           _collapsed_variational  _covariate
                      of several fits     _consensus  _consensus_fits
-                     their fits          _fitting  _chain_results  _dask
-                     their errors        _hints
+                     their fits          _fitting  _chain_results  _dask  _assignments
+                     their parameters    _parameters  _hints
                      their progress      _callbacks  callbacks
                      their saved states  _persistence  _checkpoints
                      their topics        _topic_names  _merging
                      metadata            _metadata
                      collections         _labels  _compound_results
                      covariates          _design  _formulas
-                     labels              _label_classifier  _label_targets
+                     labels              _label_classifier  _label_targets  _label_results
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
                      of K                _evidence  _topic_counts
@@ -42,8 +42,8 @@ this list, and from the modules in the first line. No module imports itself by w
                      convergence         diagnostics
                      of topics           distances  consensus  composition
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
-                                         partially_collapsed
-                     in common           threaded  blocked  count_rows  log_joint  choice  run_chains
+                                         partially_collapsed  some_topics
+                     in common           threaded  blocked  count_rows  log_joint  choice  run_chains  steps
                      first states        initialisation  annealed_start
                      priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  kept_draws  draws  matching
@@ -62,13 +62,13 @@ this list, and from the modules in the first line. No module imports itself by w
         hyperparameters  m(alpha, eta)   empirical_bayes  settings  chain_pool  skeleton  modes
                      its surface     marginal_likelihood  mixtures  batch_means  maximum  ellipse  convergence
                      on a grid       serial_tempering  observations  tempered_stages
-                     by EM           expectation_maximisation  em_chain  variational_em
-        topic_count  p(T | w)            scan  evidence_by_count  curve  cost  pmmh  posterior
+                     by EM           expectation_maximisation  prior_steps  variational_em
+        topic_count  p(T | w)            scan  curve  cost  pmmh  posterior
                      its models          runs  count_prior  prior_rules
-        compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
-                     the HDP             hdp_chain  merge_pass  concentrations
+        compound     collections         model  mixtures  augmented_gibbs  mmala  tail_counts  priors  driver
+                     the HDP             hdp  merge_pass  concentrations
                      a lower bound       variational  variational_mixtures
-        covariates   in the prior        model  chain  regression
+        covariates   in the prior        model  coefficients  regression
         labels       labels              open_topics  chain  fitting  label_topics
                      their prediction    dependency  selection
     ---------------------------------------------------------------------------------------------------------------------

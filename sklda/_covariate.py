@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import copy
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._base import BaseLDA
-from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults, total_variance
 from sklda._design import n_rows
+from sklda._fitting import Plan, eta_attribute
 from sklda._formulas import design_without_intercept
 from sklda._inference import random
-from sklda._inference.covariates.chain import CovariateChain
+from sklda._inference.covariates.coefficients import Coefficients, chain_with_coefficients, continued
 from sklda._inference.covariates.model import Columns, Model, check_size, distinct_rows, prior_of
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.draws import variance_of_draws
-from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
-from sklda._inference.sampling.prior_learning import KINDS, LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
-from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
+from sklda._inference.sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
+from sklda._inference.sampling.run_chains import Schedule, burn_in_of
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda._metadata import COVARIATES, MetadataLDA
 
 # Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
 _SIGMA = (1e-6, 1e3)
-# Parameters that must not change before a warm start, because the draws of a chain depend on them.
-_SETTINGS = ("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors", "burn_in")
 
 
 class CovariateLDA(ChainAttributes, MetadataLDA):
@@ -140,7 +135,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     n_draws_ : int
         Number of draws that were averaged.
     chains_ : list of sklearn.utils.Bunch
-        Results of every chain, see `GibbsLDA`; also ``coef`` and ``intercept``.
+        Results of every chain, see `GibbsLDA`; also ``coef``, ``intercept``, their draws, and ``coef_scale``.
     topic_stability_ : ndarray of shape (n_components,)
         How close each topic is to the nearest topics of the other chains, from 0 to 1. NaN for a topic without
         words of its own, see `GibbsLDA`. Only with several chains.
@@ -204,19 +199,14 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     """
 
     _metadata = COVARIATES
+    _continued = (
+        *("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors"),
+        *("burn_in", "n_chains"),
+    )
     _parameter_constraints = {
-        **BaseLDA._parameter_constraints,
         "formula": [None, str],
         "transformer": [None, HasMethods(["fit", "transform"])],
         "coef_scale": [None, Interval(Real, 0, None, closed="neither")],
-        "learn_priors": [StrOptions(set(KINDS)), "boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "burn_in": [None, Interval(Integral, 0, None, closed="left")],
-        "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "draw_every": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
     }
 
     def __init__(
@@ -260,63 +250,48 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit(self, corpus, data, covariates):
+    def _plan(self, corpus, data, former, covariates):
         design = design_without_intercept(covariates, corpus.n_documents, self.formula, self.transformer)
-        terms, columns = [], np.zeros((corpus.n_documents, 0))
+        columns = np.zeros((corpus.n_documents, 0))
         if design is not None:
             check_size(design, self.n_components)
-            columns, terms = design.matrix(covariates, corpus.n_documents), design.terms
+            columns = design.matrix(covariates, corpus.n_documents)
+        terms = [] if design is None else design.terms
         made = Columns.of(columns, terms)
-        continues = self.warm_start and hasattr(self, "_chain_states_")
-        if continues:
-            self._check_unchanged(corpus, design, columns)
-        model, priors, first_eta = self._settings(corpus, made.standardised, continues)
-        # alpha has a row for each distinct row of the covariates; twice while it changes.
-        kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
-        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
-        if design is None:
-            self._warn_of_no_covariates(data["y"])
-        if continues:
-            chains = [CovariateChain(corpus, priors, state, model) for state in self._chain_states_]
-            fold_in_seed = self._fold_in_seed_
-        else:
-            seed = random.seed_sequence(self.random_state)
-            chains = [
-                CovariateChain.initialise(corpus, priors, random.child(seed, 0, c), model, first_eta)
-                for c in range(self.n_chains)
-            ]
-            fold_in_seed = random.key(random.child(seed, 1))
+        if former is not None:
+            self._check_same_covariates(terms, columns)
+        model, priors = self._settings(corpus, made.standardised, former)
+
+        def begin(seed):
+            if design is None:
+                give = "Give them with fit(X, covariates=...)."
+                if data["y"] is not None:
+                    give = "It does not use y: call fit(X, covariates=y)."
+                warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
+            if former is not None:
+                return continued(corpus, priors, model, former.states)
+            seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
+            return [chain_with_coefficients(corpus, priors, each, model) for each in seeds]
+
         known = {
-            "_fold_in_seed_": fold_in_seed,
-            "_settings_": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
             "_design_": design,
             "_columns_": columns,
+            "_model_": model,
             "covariate_names_": np.array(terms, dtype=object),
             "covariate_mean_": made.mean,
             "covariate_std_": made.std,
+            "_scale_": made.scale,
         }
-        fitted = partial(described, known, partial(_attributes, self, made))
-        progress = Progress(self, data, fitted, len(chains), self.max_iter, model.annealing.n_sweeps)
-        schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)
-        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)
-        del reserved
-        progress.end(chains)
-        results = ChainResults(self, chains)
-        results.warn_of_disagreement()
-        return known | _attributes(self, made, chains, results)
+        schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
+        # alpha has a row for each distinct row of the covariates; twice while it changes.
+        kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
+        reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, *kept)
+        run = self.n_chains, self.max_iter, model.annealing
+        warnings = (ChainResults.warn_of_disagreement,)
+        return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
 
-    def _warn_of_no_covariates(self, y):
-        warn(
-            "CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. "
-            + (
-                "Give them with fit(X, covariates=...)."
-                if y is None
-                else "It does not use y: call fit(X, covariates=y)."
-            )
-        )
-
-    def _settings(self, corpus, standardised, continues):
-        """The model, eta as `Priors`, and the first value of an eta that is learnt."""
+    def _settings(self, corpus, standardised, former):
+        """The model, and eta as `Priors`."""
         K, sigma = self.n_components, self.coef_scale
         if self.learn_priors == "symmetric":
             raise ValueError(
@@ -333,33 +308,51 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         alpha = first if self.doc_topic_prior is None else self.doc_topic_prior
         centre = np.log(check_prior(alpha, "doc_topic_prior", {"one per topic": (K,)}) * np.ones(K))
         learns = learns and self.topic_word_prior is None
-        if continues:
+        if former is not None:
             annealing, burn_in = self._model_.annealing, self._model_.burn_in
-            burn_in_of(burn_in, self.max_iter + min(state.n_sweeps for state in self._chain_states_))
+            burn_in_of(burn_in, self.max_iter + min(state.n_sweeps for state in former.states))
         else:
             annealing = Annealing.within(self.max_iter, self.burn_in)
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
         rows, index = distinct_rows(standardised)
         model = Model(rows, index, centre, sigma, learns, burn_in, annealing)
-        return model, priors, float(first) if learns else None
+        return model, priors
 
-    def _check_unchanged(self, corpus, design, columns):
-        """Refuse to continue if X, the covariates or the parameters are not those of the previous fit."""
-        self._check_same_corpus(corpus)
-        terms = [] if design is None else design.terms
+    def _check_same_covariates(self, terms, columns):
+        """Refuse to continue if the covariates are not those of the previous fit."""
         if terms != self.covariate_names_.tolist() or not np.array_equal(columns, self._columns_):
             raise ValueError(
                 "warm_start=True continues the previous fit, but these covariates are different from those of that "
                 "fit. Fit with warm_start=False to begin again."
             )
-        self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
-    def _prior_attributes(self, draws):
-        eta = self.topic_word_prior
+    def _record(self, known, chain, draws):
+        step = chain.step(Coefficients)
+        path = step.draws()
+        # In the units of the covariates.
+        coef = path[:, :, 1:] / known["_scale_"]
+        intercept = path[:, :, 0] - coef @ known["covariate_mean_"]
         return {
-            "doc_topic_prior_": np.exp(draws.path[:, :, 0].mean(axis=0)),
-            "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0]),
+            "doc_topic_prior_": np.exp(path[:, :, 0].mean(axis=0)),
+            "topic_word_prior_": eta_attribute(self.topic_word_prior, draws.priors),
+            "coef_": coef.mean(axis=0),
+            "intercept_": intercept.mean(axis=0),
+            "coef_draws_": coef,
+            "intercept_draws_": intercept,
+            "coef_scale_": step.sigma_mean() if step.model.sigma is None else float(step.model.sigma),
         }
+
+    def _attributes(self, known, results):
+        found = {}
+        for name in ("coef", "intercept"):
+            draws = results.in_order(f"{name}_draws_", (slice(None),))
+            means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]
+            found |= {
+                f"{name}_": means[results.best],
+                f"{name}_std_": np.sqrt(total_variance(means, variances)),
+                f"{name}_draws_": np.concatenate(draws),
+            }
+        return found
 
     def document_prior(self, covariates: Any) -> np.ndarray:
         """The Dirichlet parameter of theta of documents, ``exp(intercept_ + x @ coef_.T)``.
@@ -390,32 +383,3 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
 
     def _known_groups(self):
         return self._columns_
-
-
-def _attributes(estimator, made, chains, results=None):
-    """Attributes that describe the chains as they are now."""
-    results = ChainResults(estimator, chains) if results is None else results
-    found = results.attributes()
-    in_units = [_in_units(draws.path, made) for draws in results.draws]
-    for record, (coef, intercept) in zip(found["_chain_records_"], in_units, strict=True):
-        record |= {"coef": coef.mean(axis=0), "intercept": intercept.mean(axis=0)}
-    pooled = [
-        [each[:, order] for each, order in zip(of_chains, results.orders(), strict=True)]
-        for of_chains in zip(*in_units, strict=True)
-    ]
-    for name, draws in zip(("coef", "intercept"), pooled, strict=True):
-        means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]
-        found |= {
-            f"{name}_": means[results.best],
-            f"{name}_std_": np.sqrt(total_variance(means, variances)),
-            f"{name}_draws_": np.concatenate(draws),
-        }
-    chain = chains[results.best]
-    sigma = chain.sigma_mean() if chain.model.sigma is None else float(chain.model.sigma)
-    return found | {"coef_scale_": sigma, "_model_": chain.model}
-
-
-def _in_units(path, made):
-    """Coefficients and intercepts of draws of lambda, for covariates that are not standardised."""
-    coef = path[:, :, 1:] / made.scale
-    return coef, path[:, :, 0] - coef @ made.mean

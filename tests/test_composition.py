@@ -173,6 +173,7 @@ def probability(simulate, sizes, n_corpora=20):
     return binomtest(sum(inside), len(inside), 0.95).pvalue
 
 
+@pytest.mark.mutation("test_other_errors_miss_the_truth")
 @pytest.mark.parametrize(("simulate", "sizes"), SIMULATED)
 def test_intervals_of_effects_contain_the_truth(simulate, sizes):
     """Rare categories, groups of another spread, and properties of few sources."""

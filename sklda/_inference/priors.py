@@ -205,6 +205,11 @@ class Priors(Aligned):
         topic = np.empty((0, padded(n_components)), np.float32)
         return Priors(doc, self.word, topic, np.full(n_components, self.totals[0]), self.row_of)
 
+    def with_eta(self, eta):
+        """These priors with another eta, one number."""
+        word = np.full(self.shape[1], eta)
+        return replace(self, word=word, topic=self.topic[:0], totals=np.full(self.n_components, word.sum()))
+
     def scaled(self, doc_factor, word_factor):
         """alpha times `doc_factor` and eta times `word_factor`."""
         return replace(

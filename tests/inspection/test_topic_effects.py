@@ -423,15 +423,15 @@ def test_chains_without_a_topic_have_no_effect_of_it():
     assert column(table, "found_in") == [3] * 4
     other = (lda.best_chain_ + 1) % 3
     rng = np.random.default_rng(0)
-    lda._chain_means_[other].topic_word = rng.dirichlet(np.ones(V) * 0.1, 2).astype(np.float32)
-    spoilt = lda._chain_draws_[other].topics
-    for draw in spoilt:
+    results = lda._results_
+    results.means[other].components[:] = rng.dirichlet(np.ones(V) * 0.1, 2)
+    for draw in results.draws[other].topics:
         rng.shuffle(draw)
     table = topic_effects(COUNTS, lda, X_NUMBER, n_draws=90, random_state=0)
     assert column(table, "found_in") == [2] * 4
     assert_allclose(np.abs(column(table, "estimate"))[1::2], 0.45, atol=0.05)
     # If its topics were those of the other chains, its draws would count.
-    lda._chain_means_[other].topic_word[lda._chain_records_[other]["matched"]] = lda.topic_word_
+    results.means[other].components[results.orders[other]] = lda.topic_word_
     assert np.abs(column(topic_effects(COUNTS, lda, X_NUMBER, n_draws=90, random_state=0), "estimate")[1]) < 0.35
 
 
