@@ -35,7 +35,7 @@ class KeptDraws:
         return len(self.draws)
 
     @property
-    def topics(self) -> list[np.ndarray]:
+    def topics(self) -> list[Any]:
         """The topics of all tokens in each draw, (n_tokens,)."""
         return [draw.topics for draw in self.draws]
 
