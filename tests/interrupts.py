@@ -74,6 +74,14 @@ def fit(make):
     return case
 
 
+def fitted(n_jobs):
+    """A case: an estimator with results, which goes on for longer than anybody waits."""
+    X, _ = corpus()
+    lda = GibbsLDA(20, max_iter=1, n_chains=2, sampler="grouped", n_jobs=n_jobs, warm_start=True).fit(X)
+    lda.set_params(max_iter=10**6)
+    return lda, lambda: lda.fit(X)
+
+
 def several_labels(labels):
     """An indicator matrix in which every document has its label and the next."""
     Y = np.eye(labels.max() + 1, dtype=int)
@@ -131,6 +139,7 @@ def one_long_document(score):
 CASES = {
     **{f"GibbsLDA {sampler}": gibbs(sampler=sampler) for sampler in SAMPLERS},
     **{f"GibbsLDA {sampler}, 2 chains": gibbs(sampler=sampler, n_chains=2) for sampler in SAMPLERS},
+    "GibbsLDA that goes on": fitted,
     "GibbsLDA sparse": fit(lambda n_jobs: GibbsLDA(300, max_iter=10**6, n_chains=2, n_jobs=n_jobs)),
     **{f"GibbsLDA {init}": gibbs(init=init, n_chains=2) for init in INITS if init != "random"},
     "GibbsLDA fits of three sweeps": fit(lambda n_jobs: _Often(GibbsLDA(20, max_iter=3, n_chains=2, n_jobs=n_jobs))),

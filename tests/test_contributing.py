@@ -42,6 +42,7 @@ def p_value(Alpha, n_sweeps=12_000):
     return 2 * norm.sf(np.abs(z)).min() * 2
 
 
+@pytest.mark.mutation("test_a_step_without_its_prior_is_found")
 def test_the_step_is_exact(code):
     assert p_value(code["Alpha"]) > ALARM
 

@@ -1,7 +1,7 @@
 """George & Doss (2018), Principled selection of hyperparameters in the latent Dirichlet allocation model.
 
     python benchmarks/papers/empirical_bayes.py --data FOLDER --quick
-    python benchmarks/papers/empirical_bayes.py --quick --parts em recovery --figures figures
+    python benchmarks/papers/empirical_bayes.py --quick --parts em recovery
 
 Parts, by the tables and figures of the paper:
 
@@ -19,8 +19,8 @@ from types import SimpleNamespace
 
 import _record
 import numpy as np
-from _record import Part, corpus
-from bench_empirical_bayes import (
+from _priors import (
+    EM_BOUNDS,
     PAPER_GRID,
     PAPER_SWEEPS,
     PAPER_TUNING,
@@ -30,10 +30,13 @@ from bench_empirical_bayes import (
     errors,
     fit,
     found,
+    gibbs_em,
+    initial_chain,
     recovery,
+    variational_estimates,
 )
-from bench_empirical_bayes import scores as fit_scores
-from em_estimates import EM_BOUNDS, gibbs_em, initial_chain, variational_estimates
+from _priors import scores as fit_scores
+from _record import Part, corpus
 from peers import stopwatch
 from scipy.special import psi
 
@@ -58,9 +61,9 @@ REAL = {
 
 
 def settings(options, **own):
-    """Options of the functions of bench_empirical_bayes."""
+    """Options of the functions of `_priors`."""
     share = QUICK_SHARE if options.quick else 1
-    common = {"seed": options.seed, "method": "skeleton", "initialisations": 4 if options.quick else 10}
+    common = {"seed": options.seed, "initialisations": 4 if options.quick else 10}
     return SimpleNamespace(**common | {"em_sweeps": round(share * PAPER_EM_SWEEPS), "share": share} | own)
 
 
@@ -130,24 +133,6 @@ def em_values(figures):
     for key, name in (("short", short), ("gem", gem), ("vem", vem)):
         texts[f"{key}_away"] = f"{medians[name][1]:.2g} and {medians[name][0]:.2g}"
     return texts | {"error": f"{stated[1]:.2g} and {stated[0]:.2g}"}
-
-
-def em_figure(figures):
-    """Figure 8: estimates around the maximum, alpha over eta."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 3, figsize=(11, 7), layout="constrained")
-    for ax, (name, own) in zip(axes.flat, figures.items(), strict=True):
-        for method, marker in (("gibbs_em, paper", "x"), ("variational_em", "+")):
-            alpha, eta = np.transpose(own[method])
-            ax.plot(eta, alpha, marker, label=method)
-        for kind, style in (("monte_carlo", "-"), ("statistical", ":")):
-            alpha, eta = np.transpose(own["boundary"][kind])
-            ax.plot(eta, alpha, style, color="k", lw=1, label=f"95 %, {kind}")
-        ax.plot(own["h"][1], own["h"][0], "o", color="k", ms=4)
-        ax.set(xlabel="eta", ylabel="alpha", title=name, xscale="log", yscale="log")
-    axes.flat[0].legend(fontsize="x-small")
-    return figure
 
 
 def slope(chain):
@@ -346,19 +331,6 @@ def functionals_values(figures):
     return texts
 
 
-def functionals_figure(figures):
-    """Figure 6: two estimates each, at the lowest and at the highest eta."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained")
-    for row, estimator in zip(axes, ("mixture", "component"), strict=True):
-        for ax, j in zip(row, (1, -2), strict=True):
-            for run in figures["curves"]["close"][estimator]:
-                ax.plot(figures["alpha"], np.array(run[0])[:, j])
-            ax.set(xlabel="alpha", ylabel="I(eta, alpha)", title=f"{estimator}, eta = {figures['eta'][j]:.2f}")
-    return figure
-
-
 # --- Figure 7 ---------------------------------------------------------------------------------------------------------
 
 
@@ -378,11 +350,11 @@ def recovery_table(figures):
 
 
 PARTS = {
-    "em": Part(measure_em, em_values, em_table, em_figure),
+    "em": Part(measure_em, em_values, em_table),
     "rate": Part(measure_rate, rate_values),
     "scores": Part(measure_scores, scores_values, scores_table),
     "growth": Part(measure_growth, None, growth_table),
-    "functionals": Part(measure_functionals, functionals_values, None, functionals_figure),
+    "functionals": Part(measure_functionals, functionals_values),
     "recovery": Part(measure_recovery, None, recovery_table),
 }
 

@@ -62,6 +62,7 @@ MEANS = [
 ]
 
 
+@pytest.mark.mutation("test_a_wrong_target_is_found")
 @pytest.mark.slow
 @pytest.mark.parametrize(("case", "method"), MEANS)
 def test_posterior_means_are_exact(case, method):
@@ -137,6 +138,7 @@ def test_quadrature_agrees_with_rational_arithmetic():
         np.testing.assert_allclose(truth.posterior[truth.states[:, 0] == truth.states[:, -1]].sum(), same, rtol=1e-10)
 
 
+@pytest.mark.mutation("test_a_wrong_target_is_found")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "method, setting",
@@ -159,6 +161,7 @@ def test_all_states_have_their_probabilities(method, setting):
     assert chi_square_p(seen, truth.posterior) > ALARM
 
 
+@pytest.mark.mutation
 def test_a_symmetric_mixture_that_stays_is_plain_lda(monkeypatch):
     """J = 1 and pi = 1 / K: the posterior of LDA with alpha = gamma / K."""
     monkeypatch.setattr(Mixtures, "move", lambda self, chain, rng: None)
@@ -243,6 +246,7 @@ GEWEKE = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.mutation("test_geweke_finds_a_wrong_target")
 @GEWEKE
 def test_sweeps_and_new_words_keep_the_joint_distribution(method):
     assert geweke_p(method, (1.0, 2.0, 0.4)) > ALARM
@@ -267,6 +271,7 @@ def test_mixtures_that_underflow(alpha):
         assert np.isfinite(chain.log_joint())
 
 
+@pytest.mark.mutation
 def test_the_bound_on_the_prior_is_not_felt(monkeypatch):
     """With a bound a thousand times as high, posterior means at alpha = 0.1 are still exact."""
     monkeypatch.setattr(compound_priors, "SMALLEST", 1e-9)

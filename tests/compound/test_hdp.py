@@ -96,6 +96,7 @@ def parts_of_the_topics(monkeypatch, left_out=1.2):
     monkeypatch.setattr(hdp, "_LEFT_OUT", left_out)
 
 
+@pytest.mark.mutation("test_a_wrong_step_changes_the_states")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "labels, parts",
@@ -135,6 +136,7 @@ def swept_p(monkeypatch, n_draws=1500, gamma=2.0, eta=0.4):
     return chi_square_p(seen, truth.posterior)
 
 
+@pytest.mark.mutation("test_a_choice_of_topics_that_depends_on_z_is_found")
 def test_a_sweep_of_some_topics_keeps_the_distribution(monkeypatch):
     assert swept_p(monkeypatch) > ALARM
 
@@ -238,6 +240,7 @@ def kept_p(labels, n_models=250, n_sweeps=4, K=20, V=5, eta=0.5):
 LABELS = {"one": np.zeros(5, np.int64), "two": np.array([0, 0, 1, 1, 1])}
 
 
+@pytest.mark.mutation("test_a_wrong_step_moves_draws_of_the_model")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "labels",

@@ -35,6 +35,7 @@ def make_chain(corpus, learn_gamma=True, learn_eta=True, n_sweeps=5):
     return chain
 
 
+@pytest.mark.mutation
 def test_alpha_is_drawn_from_its_posterior():
     """alpha from its prior, pi from alpha, and alpha given pi in turn: alpha keeps its Gamma(2, 1.5) distribution."""
     rng = np.random.default_rng(0)

@@ -83,6 +83,7 @@ def state_p(n_chains=120, n_sweeps=12):
     return chi_square_p(seen, posterior)
 
 
+@pytest.mark.mutation("test_a_wrong_exposure_changes_the_states")
 def test_all_states_have_their_probabilities():
     assert state_p() > ALARM
 
@@ -163,6 +164,7 @@ def geweke_p(sigma, n_draws=2800, n_batches=40, K=2):
 
 
 # Draws of the model that stay draws of the model prove the same, with sigma drawn.
+@pytest.mark.mutation("test_geweke_finds_a_wrong_target")
 @pytest.mark.exhaustive
 def test_sweeps_and_new_words_keep_the_joint_distribution():
     assert geweke_p(0.7) > ALARM
@@ -192,6 +194,7 @@ def stationary_p(n_chains=250, n_sweeps=3, K=2):
     return 2 * norm.sf(np.abs(mean[moves] / error[moves])).min() * moves.sum()
 
 
+@pytest.mark.mutation("test_a_wrong_prior_moves_draws_of_the_model")
 def test_sweeps_keep_draws_of_the_model():
     assert stationary_p() > ALARM
 
@@ -237,6 +240,7 @@ def calibration_p(n_fits, n_draws=9, thin=6, n_burn_in=40, sigma=0.8, D=16, n=6)
 LEVEL = 1e-4
 
 
+@pytest.mark.mutation("test_calibration_finds_a_wrong_exposure")
 @pytest.mark.exhaustive
 def test_intervals_of_coefficients_are_calibrated():
     assert calibration_p(300, 9, 20, 150) > LEVEL
@@ -248,6 +252,7 @@ def test_calibration_finds_a_wrong_exposure(monkeypatch):
     assert calibration_p(300, 9, 10, 60) < LEVEL
 
 
+@pytest.mark.mutation
 def test_one_topic_says_nothing_about_its_alpha():
     """With K = 1 the posterior of lambda is its prior."""
     corpus = make_corpus([[0, 1], [1, 1, 0], [0]], 2)

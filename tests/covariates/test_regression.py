@@ -89,6 +89,7 @@ def smallest_p(n_draws=1600, n_batches=40):
     return 2 * norm.sf(np.abs(z)).min() * len(z)
 
 
+@pytest.mark.mutation("test_wrong_counts_and_a_normal_approximation_are_found")
 @pytest.mark.parametrize("shifts", [True, False])
 def test_coefficients_given_the_topics_have_their_posterior(shifts, monkeypatch):
     if not shifts:
@@ -159,6 +160,7 @@ def test_combined_and_constant_covariates_have_their_prior():
     assert (drawn[:, :, 2] + drawn[:, :, 3]).std() < 3
 
 
+@pytest.mark.mutation
 def test_sigma_has_a_half_cauchy_prior():
     rng, drawn, sigma, auxiliary = np.random.default_rng(0), [], 1.0, 1.0
     for _ in range(20_000):

@@ -89,6 +89,7 @@ def first_m_steps(n_seeds=10, n_draws=400):
     return np.array([chain.steps[0].log_h for chain in run_chains(chains, n_draws)])
 
 
+@pytest.mark.mutation("test_draws_at_another_prior_are_found")
 def test_gibbs_em_takes_the_exact_m_step():
     assert p_value(first_m_steps(), exact_m_step(START)) > LEVEL
 
@@ -150,6 +151,7 @@ def test_an_interrupted_sweep_counts_for_nothing(burnt):
 # --- variational EM ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.mutation("test_a_bound_without_a_divergence_is_found")
 @pytest.mark.parametrize("eta, alpha", [(0.3, 0.4), (2.0, 0.1), (0.05, 5.0)])
 def test_the_bound_lies_below_the_evidence_and_rises(eta, alpha):
     e = Enumeration([*DOCS, []], 4, 2, np.full((4, 2), alpha), eta)

@@ -75,6 +75,7 @@ def test_log_zeta_moves_by_the_conditional(kind):
     np.testing.assert_allclose(step.log_zeta, (n * p / p.sum() - 1) / (20.0 + 1))
 
 
+@pytest.mark.mutation
 def test_grid_points_are_drawn_from_their_conditional():
     """Of a corpus of one token the conditional is known."""
     corpus = make_corpus([[0]], 2)
@@ -109,6 +110,7 @@ def grid_points_p(kind, break_it=lambda step: None):
     return chi_square_p(np.bincount(2 * at[:, 0] + at[:, 1], minlength=4), p / p.sum())
 
 
+@pytest.mark.mutation("test_another_zeta_is_found")
 @each_kind
 def test_grid_points_are_visited_at_their_rates(kind):
     assert grid_points_p(kind) > ALARM

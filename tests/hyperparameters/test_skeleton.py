@@ -53,6 +53,7 @@ def z_values(n_seeds=200, break_it=False):
     return np.array(found)
 
 
+@pytest.mark.mutation("test_errors_without_the_influence_of_zeta_are_found")
 def test_the_constants_solve_their_equation_and_have_their_errors():
     log_p, at, _ = normal_draws(0)
     mixture = Mixture.of(log_p, at)

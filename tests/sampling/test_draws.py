@@ -303,6 +303,7 @@ def test_no_standard_deviation_is_larger_than_that_of_two_ends():
     np.testing.assert_array_equal(doc_topic_std(corpus, draws), 0.5)
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("rho", [0, 0.3, 0.6])
 def test_few_dependent_draws_cover_a_further_draw(rho):
     """Two standard deviations cover at least 95 %: false-alarm rate 1e-5. Without the correction they cover less."""
@@ -329,6 +330,7 @@ def test_chains_add_the_variance_of_their_means():
     np.testing.assert_array_equal(variance_around_mean([chains[0][:1]]), 0)
 
 
+@pytest.mark.mutation
 def test_quantiles_of_many_samples_cover_frequent_words():
     """Given the true topics of the tokens, at a false-alarm rate of 1e-5. Quantiles of 15 samples cover too little."""
     inside = []

@@ -191,6 +191,7 @@ def test_learnt_priors_are_the_optimum_over_the_stored_draws(learn, kind):
 
 
 # Sweeps of every sampler are exact by tests of their own, and the schedule is the same code.
+@pytest.mark.mutation
 @pytest.mark.parametrize(
     "sampler", [SAMPLERS[0], *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (*SAMPLERS[1:], "sparse"))]
 )

@@ -13,7 +13,7 @@ from sklda._inference.sampling.steps import Step
 # both priors in the first of them.
 ANNEAL_SWEEPS, _ANNEAL_FACTOR = 300, 10.0
 # The share of the sweeps of a fit that are annealed, the largest number of them, and the factor in the first of them.
-# benchmarks/bench_start.py shows what half and twice these values do. The largest number is for fits with `tol`, whose
+# benchmarks/bench_starts.py shows what half and twice these values do. The largest number is for fits with `tol`, whose
 # `max_iter` is a limit and not a plan: half and twice of it do not change the score.
 _SHARE, _MOST, _FACTOR = 0.4, 400, 20.0
 
