@@ -425,7 +425,8 @@ def test_pmmh_that_sticks_says_so(tiny, monkeypatch):
     ("shape", "T"),
     [
         ((100, 200, 40), 7),
-        *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in (((300, 400, 80), 12), ((600, 200, 30), 5))),
+        ((300, 400, 80), 12),
+        pytest.param((600, 200, 30), 5, marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_known_number_of_topics_is_found(shape, T):
