@@ -83,7 +83,7 @@ def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None)
     found = in_parallel(runs_of_chain, tasks, n_jobs)
     if not settings.annealed:
         value, std = log_mean_exp(np.concatenate([runs.forward for runs in found]))
-        return float(value), float(std)
+        return float(value), float(std) if n_chains > 1 else np.inf
     table = EvidenceTable.of({priors.n_components: CountEvidence(priors, settings.n_sweeps, found)})
     return float(table.value[0]), float(np.hypot(table.std, table.common)[0])
 
