@@ -368,7 +368,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
     def _fit(self, corpus, data):
         if isinstance(corpus, ClusterCorpus):
-            return fit_on_cluster(self, corpus, data)
+            with corpus.ended_by_errors():
+                return fit_on_cluster(self, corpus, data)
         n_before = max((state.n_sweeps for state in self._chain_states_), default=0) if self._continues() else 0
         burn_in_of(self.burn_in, n_before + self.max_iter)
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
