@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sklda._inference import random
-from sklda._inference.evidence.annealing import Guide, guided_run, prior_run, reserve_guide
+from sklda._inference.evidence.annealing import Guide, guided_run, prior_run, reserve_runs
 from sklda._inference.evidence.cgs_transition import cgs_transition
 from sklda._inference.evidence.chib import inverse_by_chib
 from sklda._inference.evidence.combining import combine_chains
@@ -61,7 +61,7 @@ def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_
     kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
     inits = [kinds[c % len(kinds)] for c in range(n_chains)]
     kind, seeds = chain_class("collapsed", corpus, priors), [random.child(seed, 0, c) for c in range(n_chains)]
-    reserved = reserve_guide(corpus, priors.n_components) if method == "guided_ais" else None
+    reserved = reserve_runs(corpus, priors.n_components, method)
     chains = initialise_chains(corpus, priors, seeds, inits, n_jobs, kind)
     for chain in chains:
         for _ in range(_SETTLING_SWEEPS):
