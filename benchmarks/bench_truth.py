@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from report import fitted, say, table
 from threadpoolctl import threadpool_limits
 from truth_correlations import topic_correlations, topic_correlations_table
+from truth_effects import cluster_effects, effects_table, group_effects, mode_effects, rare_category
 from truth_hdp import hdp, hdp_one_topic, hdp_table, new_hdp
 
 import sklda
@@ -312,6 +313,10 @@ PARTS = {
     "hdp_one_topic": (hdp_one_topic, hdp_table),
     "empty_topics": (empty_topics, empty_topics_table),
     "found_again": (found_again, found_again_table),
+    "cluster_effects": (cluster_effects, effects_table("intervals of no effect of a property of sources")),
+    "group_effects": (group_effects, effects_table("intervals of no difference of a group")),
+    "rare_category": (rare_category, effects_table("intervals of coefficients of a category")),
+    "mode_effects": (mode_effects, effects_table("intervals of effects of a number")),
     "topic_correlation": (topic_correlations, topic_correlations_table),
 }
 

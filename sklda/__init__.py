@@ -15,7 +15,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      their topics        _topic_names  _merging
                      metadata            _metadata
                      collections         _labels  _compound_results
-                     covariates          _design
+                     covariates          _design  _formulas
                      labels              _label_classifier  _label_targets  _label_results
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
@@ -27,7 +27,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      in common           _parameters  _axes  _prior_axes
                      tables              _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
-                     covariates          _effects  _topic_effects
+                     covariates          _effects  _topic_effects  _topic_effects_display
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
                                          _collections  _convergence  _topic_count  _topic_counts
                                          _marginal_likelihood  _posterior_expectation

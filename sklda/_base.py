@@ -274,6 +274,10 @@ class BaseLDA(
         for i in range(n_draws):
             yield self._sample_posterior(1, random.child(seed, i))[0][0]
 
+    def _has_topics(self):
+        """Which topics every chain of `_draw_doc_topic` has, (n_chains, n_components)."""
+        return np.ones((1, len(self.components_)), bool)
+
     def _known_groups(self):
         """The columns of a linear model of the proportions that the prior of theta knows, or None."""
         return None

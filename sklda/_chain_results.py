@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
-from sklda._inference.consensus import has_own_words, stability_and_prevalence
+from sklda._inference.consensus import SAME_TOPIC, has_own_words, stability_and_prevalence
 from sklda._inference.diagnostics import diagnose, std_of_proportions
+from sklda._inference.distances import jensen_shannon_pairs
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import compact_topics
 from sklda._inference.sampling.draws import (
@@ -247,15 +248,31 @@ class ChainResults(RunResults):
         chain.restart_stream(seed)
         return chain
 
-    def draw_doc_topic(self, n_draws, seed):
-        """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain."""
+    def draw_doc_topic(self, n_draws, seed, topic_word):
+        """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain.
+
+        A draw has NaN for topics that its chain does not have. `topic_word` is that of the kept chain.
+        """
         rng, n_chains, chains = np.random.default_rng(seed), len(self.states), []
+        has_topics = self.has_topics(topic_word)
         for c, order in enumerate(self.orders):
             n_own = n_draws // n_chains + (c < n_draws % n_chains)
             chains.append((at_draws(self.corpus, self._averaged(c), n_own), order))
         for i in range(n_draws):
             own, order = chains[i % n_chains]
-            yield draw_doc_topic(next(own), rng)[:, order]
+            yield np.where(has_topics[i % n_chains], draw_doc_topic(next(own), rng)[:, order], np.nan)
+
+    def has_topics(self, topic_word):
+        """Which topics every chain has, (n_chains, n_components): those whose match is as near as `SAME_TOPIC`.
+
+        The argument is that of the kept chain, which has all.
+        """
+        found = np.ones((len(self.states), len(topic_word)), bool)
+        for c, (means, order) in enumerate(zip(self.means, self.orders, strict=True)):
+            if c != self.best:
+                own = _normalised(means.components)[order]
+                found[c] = jensen_shannon_pairs(topic_word, own) <= SAME_TOPIC
+        return found
 
     def _averaged(self, c):
         """The draws of a chain that its means have."""
@@ -285,7 +302,10 @@ class ChainAttributes:
         return self._results_.sample(n_samples, seed)
 
     def _draw_doc_topic(self, n_draws, seed):
-        return self._results_.draw_doc_topic(n_draws, seed)
+        return self._results_.draw_doc_topic(n_draws, seed, self.topic_word_)
+
+    def _has_topics(self):
+        return self._results_.has_topics(self.topic_word_)
 
     def _chain_results(self, known, chains):
         return ChainResults(chains, partial(self._record, known))

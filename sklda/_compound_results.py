@@ -145,7 +145,11 @@ class AscentResults:
         parameters = state.doc_topic, state.topic_word_parameter
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
 
-    def draw_doc_topic(self, n_draws, seed):
+    def has_topics(self, topic_word):
+        """The approximation has all topics, as one chain."""
+        return np.ones((1, len(topic_word)), bool)
+
+    def draw_doc_topic(self, n_draws, seed, topic_word):
         for i in range(n_draws):
             yield self.sample(1, random.child(seed, i))[0][0]
 

@@ -11,7 +11,7 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.covariates import coefficients as step_module
 from sklda._inference.covariates import regression
 from sklda._inference.covariates.coefficients import Coefficients
-from sklda._inference.covariates.model import INTERCEPT_SCALE, Model
+from sklda._inference.covariates.model import INTERCEPT_SCALE, Columns, Model
 from sklda._inference.covariates.regression import CollapsedLikelihood, PoissonRegressions, draw_sigma
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
@@ -158,6 +158,28 @@ def test_combined_and_constant_covariates_have_their_prior():
     assert np.isfinite(drawn).all()
     np.testing.assert_allclose(drawn[:, :, 1].std(), 1e3, rtol=0.1)
     assert (drawn[:, :, 2] + drawn[:, :, 3]).std() < 3
+
+
+def test_rare_categories_and_products_have_the_scale_of_frequent_ones():
+    rare, often = np.arange(600) < 3, np.arange(600) < 300
+    number = np.random.default_rng(0).standard_normal(600)
+    rest = np.arange(600) % 100 > 0
+    values = np.column_stack(
+        [rare, often, 5 + 2.0 * (number > 0), number, rest, np.where(np.arange(600) < 99, number, 0)]
+    )
+    found = Columns.of(values, list("abcdef"))
+    np.testing.assert_allclose(found.scale[:5], [0.5, 0.5, 1, number.std(), 0.5])
+    # A product with a category has half of the size that it has in this category.
+    np.testing.assert_allclose(found.scale[5], np.sqrt((number[:99] ** 2).mean()) / 2)
+    np.testing.assert_allclose(found.standardised, (values - values.mean(axis=0)) / found.scale)
+    np.testing.assert_allclose(found.std, values.std(axis=0))
+
+
+def test_a_combination_of_terms_gets_a_warning_and_a_constant_none():
+    number = np.arange(9.0)
+    with pytest.warns(UserWarning, match="the term 'c' is a combination"):
+        Columns.of(np.column_stack([number, np.ones(9), 3 - number, number**2]), list("abcd"))
+    assert not Columns.of(np.column_stack([np.ones(9), number]), list("ab")).standardised[:, 0].any()
 
 
 @pytest.mark.mutation

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import SplineTransformer
 
 from sklda import CompoundLDA, CovariateLDA, GibbsLDA, metrics
 from sklda._design import Design
@@ -229,6 +230,56 @@ def test_bad_covariates(covariates, error, message):
     assert not hasattr(lda, "coef_")
 
 
+def test_formulas_and_transformers_have_the_columns_of_topic_effects():
+    """The same terms, but the intercept; and the basis of the splines is that of the fit in new documents."""
+    pytest.importorskip("formulaic")
+    data = {"year": YEAR, "source": SOURCE}
+    lda = make(formula="source * bs(year, df=4)", max_iter=5).fit(X, covariates=data)
+    table = topic_effects(X, lda, data, formula="source * bs(year, df=4)", n_draws=2)
+    terms = [row["term"] for row in table] if isinstance(table, list) else table["term"].tolist()
+    assert lda.covariate_names_.tolist() == terms[1 : len(terms) // lda.n_components]
+    some = {"year": YEAR[5:9], "source": SOURCE[5:9]}
+    assert_array_equal(lda.document_prior(some), lda.document_prior(data)[5:9])
+    assert_array_equal(pickle.loads(pickle.dumps(lda)).document_prior(some), lda.document_prior(some))
+    for wrong, message in (({"source": ["x"] * 4}, "categories"), ({"year": YEAR[5:9] + 99}, "bounds")):
+        with pytest.raises(ValueError, match=message):
+            lda.document_prior(some | wrong)
+    spline = make(transformer=SplineTransformer(include_bias=False), max_iter=5).fit(X, covariates=YEAR)
+    assert spline.covariate_names_.tolist() == [f"x0_sp_{j}" for j in range(6)]
+    assert_array_equal(spline.document_prior(YEAR[5:9]), spline.document_prior(YEAR)[5:9])
+    by_hand = make(max_iter=5).fit(X, covariates=SplineTransformer(include_bias=False).fit_transform(YEAR[:, None]))
+    assert_allclose(spline.coef_, by_hand.coef_, rtol=1e-9)
+    plain = make(max_iter=5).fit(X, covariates=data)
+    formula = make(formula="year + source", max_iter=5).fit(X, covariates=data)
+    assert_allclose(plain.coef_, formula.coef_, rtol=1e-9)
+    assert plain.covariate_names_.tolist() == formula.covariate_names_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"formula": "s(year)"}, ValueError, r"write 'bs\(year, df=5\)'"),
+        ({"formula": "1:5 ~ year"}, ValueError, "topics on the left: write 'year'"),
+        ({"formula": "1"}, ValueError, "no term but the intercept"),
+        ({"formula": "year", "transformer": SplineTransformer()}, ValueError, "not both"),
+        ({"formula": 3}, ValueError, "'formula' parameter"),
+        ({"transformer": "splines"}, ValueError, "'transformer' parameter"),
+    ],
+)
+def test_bad_formulas(given, error, message):
+    pytest.importorskip("formulaic")
+    with pytest.raises(error, match=message):
+        make(**given).fit(X, covariates={"year": YEAR})
+    if "formula" in given:
+        with pytest.raises(ValueError):
+            make(**given).fit(X)
+
+
+def test_a_formula_without_covariates_is_refused():
+    with pytest.raises(ValueError, match="the formula needs covariates"):
+        make(formula="year").fit(X)
+
+
 def test_dates_of_pandas_and_polars_are_refused():
     pandas = pytest.importorskip("pandas")
     frames = [pandas.DataFrame({"day": pandas.date_range("2020", periods=D, tz=tz)}) for tz in (None, "UTC")]
@@ -369,6 +420,7 @@ def test_scores_take_the_covariates_or_refuse(fitted):
         metrics.leave_one_out_score(X, fitted, n_draws=10)
 
 
+@pytest.mark.filterwarnings("ignore:the term .* is a combination of other terms")
 @pytest.mark.parametrize(
     "covariates",
     [np.ones(D), np.zeros((D, 3)), np.column_stack([YEAR, YEAR]), np.eye(D), [str(d % 40) for d in range(D)]],

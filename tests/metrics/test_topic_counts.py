@@ -132,14 +132,17 @@ def test_the_true_number_is_seen():
 
 
 def test_the_table_prints_errors():
-    rows = compare_topic_counts(X, LDA, [2, 4], cv=2, random_state=0)
+    rows = compare_topic_counts(X, LDA, [2, 4], cv=3, random_state=0)
     lines = repr(rows).splitlines()
-    # Two fits are one pair, which has no error.
-    assert len(lines) == 3 and "_std" not in lines[0] and lines[1].count("±") == 3 and lines[2].count("±") == 4
-    assert rows._repr_html_().count("±") == 7 and "_std" not in rows._repr_html_()
-    assert repr(compare_topic_counts(X, LDA, [2], cv=3, random_state=0)).count("±") == 5
+    assert len(lines) == 3 and "_std" not in lines[0] and lines[1].count("±") == 5 and lines[2].count("±") == 6
+    assert rows._repr_html_().count("±") == 11 and "_std" not in rows._repr_html_()
+    # Of two fits no error is known.
+    assert "±" not in repr(compare_topic_counts(X, LDA, [2], cv=2, random_state=0))
     assert "nan" not in repr(rows) and repr(rows[:0]) == "TableOfErrors([])"
     assert list(pandas.DataFrame(rows).columns)[:5] == ["n_components", "score", "score_std", "gain", "gain_std"]
+    # All numbers of a column have the same decimals.
+    scores = [word for line in lines[1:] for word in line.split()[1:4:2]]
+    assert len({len(word.partition(".")[2]) for word in scores}) == 1
     assert rows.to_csv().startswith("n_components,score,score_std")
 
 
