@@ -210,8 +210,11 @@ class BaseLDA(
         self._validate_params()
         corpus = self._corpus(X, reset=False)
         alpha = self._doc_prior(corpus, **metadata)
-        theta = alpha + self._expected_counts(corpus, alpha)
-        return theta / theta.sum(axis=1, keepdims=True) if normalize else theta
+        theta = self._expected_counts(corpus, alpha)
+        theta += alpha
+        if normalize:
+            theta /= theta.sum(axis=1, keepdims=True)
+        return theta
 
     def _expected_counts(self, corpus, alpha):
         """Expected topic counts of documents given the topics, (n_documents, n_components)."""

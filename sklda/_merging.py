@@ -372,8 +372,8 @@ def _merged_consensus(model, sums):
         np.concatenate([model.members_[k] for k in np.flatnonzero(sums.place == c)]) for c in range(sums.n_merged)
     ]
     found = consensus_of([topics_of(each) for each in model.estimators_], model._topic_shares_, members)
-    by_fit = [summed(shares[None], found.members, f)[0] for f, shares in enumerate(model._topic_shares_)]
-    share, std = mean_and_std(by_fit)
+    shares = model._topic_shares_
+    share, std = mean_and_std(lambda f: summed(shares[f][None], found.members, f)[0], len(shares))
     merged.__dict__ |= found.attributes() | {
         "doc_topic_": sums.columns(model.doc_topic_),
         "topic_share_": share,

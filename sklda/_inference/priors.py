@@ -60,7 +60,7 @@ def check_number_of_topics(n_components, name="n_components"):
         raise ValueError(f"{name}={n_components} is more than {_MOST_TOPICS}: topics are 32-bit numbers.")
 
 
-def check_memory_of_topics(n_components, row_bytes=0, name="n_components"):
+def check_memory_of_topics(n_components, row_bytes=0, name="n_components", instead="Use fewer topics."):
     """Raise an error if the memory of the computer is certainly too small for so many topics.
 
     Parameters
@@ -70,6 +70,8 @@ def check_memory_of_topics(n_components, row_bytes=0, name="n_components"):
         Bytes that each topic needs beside those that it always needs.
     name : str, default="n_components"
         The parameter that sets their number.
+    instead : str, default="Use fewer topics."
+        What to do instead.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def check_memory_of_topics(n_components, row_bytes=0, name="n_components"):
     """
     check_number_of_topics(n_components, name)
     n_bytes = int(n_components) * (_TOPIC_BYTES + int(row_bytes))
-    check_memory(n_bytes, f"{n_components} topics need at least", "Use fewer topics.")
+    check_memory(n_bytes, f"{n_components} topics need at least", instead)
 
 
 @dataclass(frozen=True, eq=False)

@@ -326,8 +326,8 @@ def test_results_are_found_by_the_names_of_calls(interrupted, corpus, whole, sam
 
 
 def test_a_result_of_another_name_is_refused(interrupted, corpus):
-    number = zlib.crc32(b"_initialise 1")
-    with pytest.raises(ValueError, match="is of another fit: it has a result of another, not _initialise"):
+    number = zlib.crc32(b"initialise_chain 1")
+    with pytest.raises(ValueError, match="is of another fit: it has a result of another, not initialise_chain"):
         GibbsLDA.resume(with_result(interrupted, number, "another"), corpus)
 
 

@@ -75,7 +75,10 @@ def test_alpha_is_reserved_only_for_its_distinct_rows(fit, n_bytes, monkeypatch)
     "call",
     [
         lambda X: TopicCountLDA(700, 700).fit(X),
+        lambda X: TopicCountLDA(700, 700, method="pmmh").fit(X),
+        lambda X: TopicCountLDA(700, 700, evidence="ais").fit(X),
         lambda X: metrics.log_evidence(X, 700),
+        lambda X: metrics.log_evidence(X, 700, method="ais"),
         lambda X: run_both_ways(Corpus.from_counts(X), Priors.make(1.0, 1.0, 700, 1, len(X)), 9, 1, 0, None, anneal),
     ],
 )
@@ -95,6 +98,27 @@ def test_guides_of_the_evidence_are_reserved(call, monkeypatch):
         assert tracemalloc.get_traced_memory()[1] < 4e8
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "fitted",
+    [
+        lambda X: GibbsLDA(20, max_iter=2).fit(X),
+        lambda X: CompoundLDA(20, max_iter=3).fit(X),
+        lambda X: LabeledLDA(n_shared=18, max_iter=2, n_chains=1).fit(X, np.arange(len(X)) % 2),
+        lambda X: LabeledLDA(n_shared=18, max_iter=2, n_chains=1, label_prior="dependency").fit(
+            X, np.arange(len(X)) % 2
+        ),
+    ],
+)
+def test_the_result_of_transform_is_reserved(fitted, monkeypatch):
+    """100,000 documents and 20 topics are 16 MB in double precision."""
+    lda = fitted(np.ones((4, 3), int))
+    monkeypatch.setattr("os.sysconf", lambda name: 2**11, raising=False)
+    message = r"^20 topics need at least 0\.0 GB, and this computer has 0\.0 GB. Give fewer documents at a time\."
+    with pytest.raises(MemoryError, match=message):
+        lda.transform(sp.csr_array((100_000, 3), dtype=int))
+    assert lda.transform(np.ones((4, 3), int)).shape == (4, 20)
 
 
 def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(monkeypatch):

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.gibbs_em import MStep
 from sklda._inference.hyperparameters import modes
 from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import ChainPool
@@ -235,13 +236,22 @@ def test_half_of_the_sweeps_learn_on_a_corpus_that_is_too_large_for_searches(mon
         assert pool.left == 400 - n_annealed - n_learning
 
 
-def test_learnt_priors_are_those_of_the_last_sweeps():
-    pools = [make_pool(400) for _ in range(2)]
-    for pool in pools:
-        pool.initialise(SEED)
-    first, again = pools[0].learn(100), pools[0].learn(100)
-    np.testing.assert_array_equal(pools[1].learn(200), again)
-    assert (first != again).any()
+def test_learnt_priors_are_those_of_the_last_draws(monkeypatch):
+    """An M-step after every fifth sweep; the last one uses the draws of the last twelve together."""
+    pool, seen, right = make_pool(400, n_chains=1), [], MStep.maximum
+
+    def maximum(self, draws, log_h):
+        seen.append((draws, right(self, draws, log_h)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(MStep, "maximum", maximum)
+    pool.initialise(SEED)
+    learnt = pool.learn(200)
+    *steps, (last, found) = seen
+    assert [len(draws) for draws, _ in steps] == [1] * 40
+    assert len(last) == 12
+    assert all(draw is draws[0] for draw, (draws, _) in zip(last, steps[-12:], strict=True))
+    np.testing.assert_array_equal(learnt, found)
 
 
 def test_chains_in_different_modes_have_a_curve_each():

@@ -375,4 +375,4 @@ def test_no_estimator_has_a_larger_one(name):
 
 
 def test_two_fits_that_differ_most():
-    assert mean_and_std([[1.0, 0.0], [0.0, 0.0]])[1].tolist() == [0.5, 0.0]
+    assert mean_and_std(np.array([[1.0, 0.0], [0.0, 0.0]]).__getitem__, 2)[1].tolist() == [0.5, 0.0]

@@ -110,12 +110,8 @@ class ClusterChain:
         return packed(self.priors)
 
     def with_workers(self, n_jobs, work):
-        """Return ``work(stop)``. Ctrl-C ends the work of the workers."""
-        try:
-            return work(NEVER_STOP)
-        except BaseException:
-            self.corpus.end_work()
-            raise
+        """Return ``work(stop)``, which ends with the fit; see `ClusterCorpus.ended_by_errors`."""
+        return work(NEVER_STOP)
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token once."""

@@ -234,9 +234,9 @@ class Learner(Step):
     Parameters
     ----------
     m_step : MStep or PriorLearning
-        Or another object with four methods: ``present(chain)`` returns the logarithms of the present priors,
-        ``set(chain, log_h)`` sets them, ``statistics(chain)`` returns those of the present draw, and
-        ``maximum(draws, log_h)`` takes a list of them and returns the next log_h.
+        Or another object with four methods. ``present(chain)`` returns the logarithms of the present priors, and
+        ``set(chain, log_h)`` sets them. ``statistics(chain)`` returns those of the present draw. ``maximum(draws,
+        log_h)`` takes a list of them, and returns the next log_h.
     every : int
         Sweeps between two draws.
     n_draws : int
