@@ -43,7 +43,8 @@ class ProportionDraws:
     theta: Any  # iterator of (n_documents, n_topics); NaN in the columns of topics that a fit does not have
     weight: float  # mean of n_d / (n_d + alpha_0), with n_d tokens and alpha_0 the sum of alpha
     found_in: np.ndarray  # number of chains or fits that have each topic, (n_topics,)
-    # Pairs of proportions (n_documents, n_topics): drawn ones, and those of documents simulated from these.
+    # Pairs of proportions (n_documents, n_topics) less their prior means: drawn ones, and those of documents that are
+    # simulated from these.
     simulated: Iterator[tuple[np.ndarray, np.ndarray]]
     groups: Any = None  # (n_documents, n_groups): the columns that the prior of theta knows
 
@@ -99,7 +100,7 @@ def _folded_in(corpus, phi, alpha, n_draws, seed):
 
 
 def _simulated(corpus, phi, alpha, n_documents, seed):
-    """One pair: theta of documents chosen at random, and theta of documents whose words are drawn from it."""
+    """One pair: theta of documents chosen at random, and of documents whose words are drawn from it, less its mean."""
     rng = np.random.default_rng(random.child(seed, 2))
     rows = np.sort(rng.choice(corpus.n_documents, n_documents, replace=corpus.n_documents < n_documents))
     # It is zero for labels that a document does not have.
@@ -112,7 +113,9 @@ def _simulated(corpus, phi, alpha, n_documents, seed):
     sizes = by_topic.sum(axis=0)
     words = np.concatenate([rng.choice(len(row), n, p=row / row.sum()) for row, n in zip(phi, sizes, strict=True)])
     counts = csr_array((np.ones(len(words), int), (documents, words)), (n_documents, phi.shape[1]))
-    yield theta, next(_folded_in(Corpus.from_counts(counts), phi, alpha, 1, random.child(seed, 4)))
+    # The means of the prior are not shrunk.
+    mean = alpha / alpha.sum(axis=1, keepdims=True)
+    yield theta - mean, next(_folded_in(Corpus.from_counts(counts), phi, alpha, 1, random.child(seed, 4))) - mean
 
 
 def _of_fits(X, consensus, found, n_draws, seed):
