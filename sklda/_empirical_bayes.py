@@ -65,7 +65,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         begin with a short skeleton, which places the grid. ``"gibbs_em"`` and ``"variational_em"`` give no m(h), and
         no theory ensures that they find the maximum.
     n_tuning : int, default=None
-        Sweeps of each chain at the maximum at the end, and to tune serial tempering. At most a quarter of `max_iter`.
+        Sweeps of each chain at the maximum at the end, and to tune serial tempering. At most a quarter of `max_iter`,
+        except with the EM methods, whose `max_iter` does not count them.
         None: 67,000 divided by the square root of the number of tokens, between 40 and 200.
     max_iter : int, default=None
         Largest number of sweeps of each chain, the last ones included. Those of searches and weighing count too,

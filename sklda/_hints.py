@@ -119,7 +119,7 @@ class HintsMixin:
             if name.partition("__")[0] not in known:
                 # scikit-learn raises a ValueError too.
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}: {_advice(name, known)}.")
-        return super().set_params(**params)  # type: ignore[misc]
+        return super().set_params(**params)  # type: ignore[misc, no-any-return]
 
     def __getattr__(self, name: str) -> Any:
         """Raise an AttributeError that says what a missing attribute needs."""

@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
-from sklda import CompoundLDA, CovariateLDA, GibbsLDA, metrics
+from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, metrics
 from sklda._design import Design
 from sklda.inspection import document_table, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
@@ -393,6 +393,16 @@ def test_functions_that_take_collections_refuse_them(fitted):
     assert len(token_topics(X, fitted, document=0))
     with pytest.warns(UserWarning, match="the documents have the mean covariates of the CovariateLDA"):
         assert len(token_topics(X[:2], fitted, document=0))
+
+
+def test_the_mean_covariates_in_a_consensus_are_named():
+    lda = ConsensusTopics(make(max_iter=20), n_fits=2, min_prevalence=0.5, random_state=0)
+    lda.fit(X, covariates=SOURCE)
+    with pytest.warns(UserWarning, match="the documents have the mean covariates of the ConsensusTopics"):
+        document_table(lda, X=X[:3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        document_table(lda, X=X)
 
 
 def test_scores_take_the_covariates_or_refuse(fitted):

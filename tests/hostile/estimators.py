@@ -4,6 +4,7 @@ import numpy as np
 
 from hostile.corpora import draw_counts
 from hostile.questions import ask, next_chunk
+from hostile.session import show
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
@@ -344,6 +345,15 @@ def check_fit(session, estimator, clean):
             np.isclose(estimator.components_.sum(), clean.sum() + eta.sum(), rtol=1e-5), "topic-word counts add up"
         )
         _check_results(session, estimator, K)
+    for name in ("doc_topic_std_", "topic_share_std_", "collection_topic_std_"):
+        if hasattr(estimator, name):
+            std = getattr(estimator, name)
+            session.require((std >= 0) & (std <= 0.5 + 1e-6), f"{name} is that of numbers in [0, 1], got {show(std)}")
+    if isinstance(estimator, EmpiricalBayesLDA):
+        most = estimator.n_tuning if estimator.method in ("gibbs_em", "variational_em") else estimator.max_iter
+        session.require(estimator.n_iter_ <= most, "no more sweeps than the parameters say")
+    if isinstance(estimator, TopicCountLDA) and estimator.method == "scan":
+        session.require(estimator.n_sweeps_ <= estimator.max_sweeps, "no more sweeps than max_sweeps")
     for name in ("collection_topic_", "topic_count_posterior_"):
         if hasattr(estimator, name):
             rows = getattr(estimator, name)

@@ -88,6 +88,9 @@ def _check_fit(session, estimator, clean):
     session.distribution(phi, (K, V), "topic_word_")
     session.distribution(estimator.doc_topic_, (D, K), "doc_topic_")
     session.finite(estimator.doc_topic_prior_, "doc_topic_prior_")
+    for name in ("doc_topic_std_", "topic_share_std_"):
+        std = getattr(estimator, name)
+        session.require((std >= 0) & (std <= 0.5 + 1e-6), f"{name} is that of numbers in [0, 1]")
     topics = estimator.topic_assignments_
     session.require((topics >= -1) & (topics < K), "topics are in range")
     used = (topics >= 0).sum()
