@@ -28,17 +28,19 @@ from threadpoolctl import threadpool_limits
 from sklda import GibbsLDA, TopicCountLDA, metrics
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.evidence import combining
 from sklda._inference.evidence.bennett import Runs
+from sklda._inference.evidence.combining import CountEvidence, EvidenceTable
+from sklda._inference.evidence.estimates import EvidenceSettings
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.collapsed import ChainState
-from sklda._inference.topic_count import cost, count_prior, curve, evidence_by_count, runs, scan
+from sklda._inference.topic_count import cost, count_prior, curve, runs, scan
 from sklda._inference.topic_count.count_prior import CountPrior
-from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
 from sklda._inference.topic_count.prior_rules import PriorRule
-from sklda._inference.topic_count.runs import EvidenceSettings, run_chain
+from sklda._inference.topic_count.runs import run_chain
 from sklda.datasets import load_docstrings, make_lda_corpus
 
-MODULES = cost, count_prior, curve, evidence_by_count, runs, scan
+MODULES = combining, cost, count_prior, curve, runs, scan
 CONSTANTS = [
     (scan, "_FIRST_SHARE"),
     (scan, "_LARGEST_ERROR"),
@@ -50,10 +52,10 @@ CONSTANTS = [
     (scan, "_MOST_ROUNDS"),
     (scan, "_DRAWS"),
     (runs, "_START_SHARE"),
-    (evidence_by_count, "LITTLE"),
-    (evidence_by_count, "_MIDDLE_ERROR"),
-    (evidence_by_count, "_FREEDOM_OF_NEIGHBOURS"),
-    (curve, "MUCH_WORSE"),
+    (combining, "LITTLE"),
+    (combining, "_MIDDLE_ERROR"),
+    (combining, "_FREEDOM_OF_NEIGHBOURS"),
+    (combining, "MUCH_WORSE"),
     (cost, "_ROOT_SWEEPS"),
     (cost, "_LEAST_TOKENS"),
     (count_prior, "LARGEST"),
@@ -243,7 +245,7 @@ RULE = [
     (scan, "_NOTHING"),
     (scan, "_MOST_ROUNDS"),
     (scan, "_DRAWS"),
-    (curve, "MUCH_WORSE"),
+    (combining, "MUCH_WORSE"),
 ]
 
 

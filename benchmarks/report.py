@@ -6,8 +6,8 @@ from unittest.mock import patch
 import numpy as np
 
 
-def say(*words):
-    print(*words, flush=True)
+def say(*words, **options):
+    print(*words, flush=True, **options)
 
 
 def table(title, header, rows):

@@ -23,7 +23,8 @@ this list, and from the modules in the first line. No module imports itself by w
                      of topics           _coherence  _exclusivity  _word_association  _matching
                      for searches        _scorers
                      their arguments     _models  _checks
-      inspection     what they read      _view  _ranking  _groups  _axes  _prior_axes  _names
+      inspection     what they read      _view  _groups  _ranking  _names
+                     in common           _parameters  _axes  _prior_axes
                      tables              _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      covariates          _effects  _topic_effects
@@ -62,7 +63,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      its surface     marginal_likelihood  mixtures  batch_means  maximum  ellipse  convergence
                      on a grid       serial_tempering  observations  tempered_stages
                      by EM           expectation_maximisation  em_chain  variational_em
-        topic_count  p(T | w)            scan  evidence_by_count  curve  cost  pmmh  posterior
+        topic_count  p(T | w)            scan  curve  cost  pmmh  posterior
                      its models          runs  count_prior  prior_rules
         compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
                      the HDP             hdp_chain  merge_pass  concentrations

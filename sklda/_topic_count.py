@@ -17,13 +17,12 @@ from sklda._callbacks import Progress
 from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._fitting import prior_attributes
 from sklda._inference import journal, random
-from sklda._inference.evidence.estimates import METHODS, UNBIASED
+from sklda._inference.evidence.estimates import METHODS, UNBIASED, EvidenceSettings
 from sklda._inference.sampling import point_estimates
 from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
 from sklda._inference.topic_count.pmmh import PMMH
 from sklda._inference.topic_count.posterior import LAST_SWEEPS, sample_models
 from sklda._inference.topic_count.prior_rules import PriorRule
-from sklda._inference.topic_count.runs import EvidenceSettings
 from sklda._inference.topic_count.scan import Scan
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn

@@ -9,6 +9,9 @@ import pytest
 
 import sklda
 
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+
 MODULES = [sklda.__name__] + [
     m.name for m in pkgutil.walk_packages(sklda.__path__, "sklda.") if "_kernels." not in m.name
 ]

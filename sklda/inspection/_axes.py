@@ -1,8 +1,11 @@
 """Axes, colours and labels of plots. matplotlib is an optional dependency, imported by the first plot."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+
+from sklda.inspection._parameters import with_attributes
 
 # Okabe & Ito (2008): colours that colour-blind readers distinguish.
 ORANGE, SKY, GREEN, PURPLE = "#e69f00", "#56b4e9", "#009e73", "#cc79a7"
@@ -27,6 +30,9 @@ class Display:
 
     ax_: Any
     figure_: Any
+
+    def __init_subclass__(cls):
+        cls.__doc__ = with_attributes(cls.__doc__, "ax_ : matplotlib Axes\nfigure_ : matplotlib Figure\n")
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`.
@@ -62,6 +68,9 @@ class PanelsDisplay:
     axes_: Any
     figure_: Any
 
+    def __init_subclass__(cls):
+        cls.__doc__ = with_attributes(cls.__doc__, "figure_ : matplotlib Figure\n")
+
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`.
 
@@ -90,6 +99,26 @@ class PanelsDisplay:
         self._draw(axes)
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
+
+
+class HeatmapDisplay(Display):
+    """Topics by topics, in the order of `order`, with `names` on the left and numbers below."""
+
+    order: Sequence[int]
+    names: Sequence[str]
+
+    def _figsize(self):
+        side = 3 + 0.2 * min(len(self.order), 40)
+        return side + 1.5, side
+
+    def _show(self, ax, values, label, extend="neither", **colours):
+        """Draw a matrix (n_topics, n_topics) as `image_`, with a bar of its colours. `values` are in `order`."""
+        self.image_ = ax.imshow(values, **colours)
+        if len(self.order) <= MOST_NAMES:
+            ax.set_yticks(range(len(self.order)), [self.names[k] for k in self.order], fontsize=8)
+            ax.set_xticks(range(len(self.order)), self.order, fontsize=8, rotation=90)
+        ax.tick_params(length=0)
+        ax.figure.colorbar(self.image_, ax=ax, label=label, extend=extend, shrink=0.7)
 
 
 def distinct_colours(n):
@@ -121,20 +150,6 @@ def style_shares(ax):
 def legend_beside(ax, fontsize):
     """Add a legend to the right of the axes, where it covers no part of the plot."""
     ax.legend(frameon=False, fontsize=fontsize, loc="upper left", bbox_to_anchor=(1, 1))
-
-
-def heatmap_size(n):
-    """Width and height of a figure for a heatmap of n topics, in inches."""
-    side = 3 + 0.2 * min(n, 40)
-    return side + 1.5, side
-
-
-def style_heatmap(ax, names, order):
-    """A heatmap of topics by topics, with names on the left and numbers below, if there is room for them."""
-    if len(order) <= MOST_NAMES:
-        ax.set_yticks(range(len(order)), [names[k] for k in order], fontsize=8)
-        ax.set_xticks(range(len(order)), order, fontsize=8, rotation=90)
-    ax.tick_params(length=0)
 
 
 def legend_label(text):

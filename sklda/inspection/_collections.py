@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import Display, distinct_colours, legend_label, plain_text, pyplot, style_shares
-from sklda.inspection._groups import as_collections, group_shares
-from sklda.inspection._ranking import chosen_topics
-from sklda.inspection._view import topic_label, view
+from sklda.inspection._groups import group_shares
+from sklda.inspection._parameters import described
+from sklda.inspection._view import lacks, view
 
 
 @dataclass(eq=False, repr=False)
@@ -33,15 +33,8 @@ class CollectionTopicsDisplay(Display):
     deviations : str, default="standard errors"
         What the error bars have, for the label of the axis.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda import CompoundLDA
     >>> from sklda.datasets import make_compound_lda_corpus
     >>> from sklda.inspection import CollectionTopicsDisplay
@@ -58,16 +51,17 @@ class CollectionTopicsDisplay(Display):
     deviations: str = "standard errors"
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
         X: Data | None = None,
         *,
         groups: ArrayLike | None = None,
-        topics: Sequence[Any] | None = None,
-        feature_names: ArrayLike | None = None,
-        n_words: int = 3,
+        topics: Values | None = None,
         ordered: bool = False,
+        n_words: int = 3,
+        feature_names: ArrayLike | None = None,
         topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
@@ -75,9 +69,6 @@ class CollectionTopicsDisplay(Display):
 
         Parameters
         ----------
-        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
-            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-            (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents. Not needed for the collections of `CompoundLDA`.
         groups : sequence of n_documents hashable labels, default=None
@@ -86,37 +77,23 @@ class CollectionTopicsDisplay(Display):
             a sample of documents. Documents whose label is missing (None, NaN, NaT or NA) are one group, None.
         topics : sequence of int or str, default=None
             Topics to show; None: the eight largest.
-        feature_names : sequence of str of length n_features, default=None
-            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-        n_words : int, default=3
-            Number of a topic's most probable words in its label, if it has no name.
         ordered : bool, default=False
             Whether the collections have an order, such as years. Each topic is then a line over the collections;
             otherwise each topic is a group of bars.
-        topic_names : sequence of str of length n_components, default=None
-            Names of the topics. None: those of the model, if it has some.
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        CollectionTopicsDisplay
 
         Raises
         ------
         TypeError
             If there are neither groups nor collections.
         """
-        found = view(estimator, X, feature_names, collections=as_collections(estimator, groups), names=topic_names)
-        shares = group_shares(found, groups)
+        found = view(estimator, X, feature_names=feature_names, topic_names=topic_names, groups=groups)
+        shares = group_shares(found)
         if shares is None:
-            kind = "the pair of arrays" if found.model is None else type(found.model).__name__
-            raise TypeError(f"{kind} has no collection_topic_: give X and groups, or a fitted CompoundLDA.")
-        size = found.share if shares.kind == "sample" else found.model.corpus_topic_
-        topics = chosen_topics(topics, found, 8, size)
-        names = [topic_label(found, k, n_words) for k in topics]
+            raise lacks(found.model, "collection_topic_", "give X and groups, or a fitted CompoundLDA")
+        topics = found.chosen(topics, 8, shares.overall)
         errors = "standard errors" if shares.kind == "sample" else found.deviations.removeprefix("two ")
         labels = np.array(shares.labels, dtype=object)
+        names = found.labels(topics, n_words)
         return cls(shares.mean[:, topics], shares.std[:, topics], labels, names, errors).plot(ordered=ordered, ax=ax)
 
     def plot(self, ax: Any = None, *, ordered: bool = False) -> Self:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.diagnostics import diagnose, draws_after
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import Display, distinct_colours
+from sklda.inspection._parameters import described
+from sklda.inspection._view import fitted
 
 # The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.
 _BEYOND, _ROOM = 0.6, 0.05
@@ -44,8 +45,6 @@ class ConvergenceDisplay(Display):
         ``r_hat`` and ``n_effective`` of all chains together, ``r_hat_by_chain`` and ``n_effective_by_chain``
         (n_chains,), from the draws after burn-in that all chains have: rank-normalised split R-hat and effective draws
         of Vehtari et al. (2021). NaN with fewer than four draws.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
         Traces of the chains.
     burn_in_ : matplotlib Line2D or None
@@ -58,8 +57,6 @@ class ConvergenceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda import GibbsLDA
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.inspection import ConvergenceDisplay
@@ -77,6 +74,7 @@ class ConvergenceDisplay(Display):
     best_chain: int | None = None
 
     @classmethod
+    @described
     def from_estimator(cls, estimator: Model, *, quantity: str = "log_joint", ax: Any = None) -> Self:
         """Plot the traces of a fitted estimator.
 
@@ -86,12 +84,6 @@ class ConvergenceDisplay(Display):
             Fitted by Gibbs sampling: any of this package.
         quantity : str, default="log_joint"
             A key of ``traces_``. Estimators without that attribute have the log joint alone.
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
 
         Raises
         ------
@@ -102,15 +94,15 @@ class ConvergenceDisplay(Display):
         ValueError
             If the estimator has no trace of the quantity.
         """
-        traces, n_burn_in = _traces(estimator)
+        model, traces, n_burn_in = _traces(estimator)
         if quantity not in traces:
             raise ValueError(f"quantity must be one of {', '.join(sorted(traces))}; got {quantity!r}.")
         return cls(
             trace=traces[quantity],
             n_burn_in=n_burn_in,
             quantity=quantity,
-            n_tokens=len(estimator.topic_assignments_),
-            best_chain=getattr(estimator, "best_chain_", None),
+            n_tokens=len(model.topic_assignments_),
+            best_chain=getattr(model, "best_chain_", None),
         ).plot(ax)
 
     def _draw(self, ax):
@@ -181,7 +173,7 @@ def to_arviz(estimator: Model) -> Any:
     >>> import arviz_stats  # doctest: +SKIP
     >>> arviz_stats.summary(to_arviz(lda))  # doctest: +SKIP
     """
-    traces, n_burn_in = _traces(estimator)
+    _, traces, n_burn_in = _traces(estimator)
     try:
         from arviz_base import from_dict
     except ImportError as error:
@@ -193,10 +185,9 @@ def to_arviz(estimator: Model) -> Any:
 
 
 def _traces(estimator):
-    """The traces of a fitted estimator, a dict of (n_chains, n_sweeps), and its number of sweeps before the draws."""
-    check_is_fitted(estimator)
+    """The fitted model, its traces, a dict of (n_chains, n_sweeps), and its number of sweeps before the draws."""
     # A variational fit has a trace of its bound, but no chain.
-    if not (hasattr(estimator, "log_joint_trace_") and hasattr(estimator, "topic_assignments_")):
-        raise TypeError(f"{type(estimator).__name__} has no chains here: give a fitted estimator that samples topics.")
-    traces = getattr(estimator, "traces_", {"log_joint": estimator.log_joint_trace_})
-    return traces, getattr(estimator, "n_burn_in_", estimator.n_iter_ // 2)
+    needed = ("log_joint_trace_", "topic_assignments_")
+    model = fitted(estimator, needed, "chains here", "give a fitted estimator that samples topics")
+    traces = getattr(model, "traces_", {"log_joint": model.log_joint_trace_})
+    return model, traces, getattr(model, "n_burn_in_", model.n_iter_ // 2)

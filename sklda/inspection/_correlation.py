@@ -14,11 +14,13 @@ from sklda._inference import random
 from sklda._inference.arguments import check_int
 from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.types import Data, Model, Seed, Values
-from sklda.inspection._axes import MOST_NAMES, Display, heatmap_size, style_heatmap
+from sklda.inspection._axes import MOST_NAMES, HeatmapDisplay
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
-from sklda.inspection._view import topic_label, view_documents
+from sklda.inspection._parameters import described
+from sklda.inspection._view import view
 
 
+@described
 def topic_correlation(
     model: Model,
     *,
@@ -31,18 +33,12 @@ def topic_correlation(
 
     Parameters
     ----------
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        See `top_words`.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. Those without words are left out. None: those of the fit, or the rows of ``doc_topic``.
     n_samples : int, default=None
         Draws from the posterior for documents of the fit, at least 20. None: 400 for a model fitted by a chain, which
         makes a further sweep for each of them; 20 for other models with ``sample_posterior``, whose draws take
         ``4 * n_samples * n_components * (n_documents + n_features)`` bytes.
-    collections : sequence of n_documents labels, default=None
-        For new documents and a model with collections.
-    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
-        Of the draws.
 
     Returns
     -------
@@ -113,7 +109,7 @@ def topic_correlation(
            [ 0.98,  1.  , -0.99],
            [-1.  , -0.99,  1.  ]])
     """
-    return _correlation(view_documents(model, X, collections=collections), n_samples, random_state)
+    return _correlation(view(model, X, collections=collections, needs="proportions"), n_samples, random_state)
 
 
 # Draws by default: of a chain that goes on, and of other models.
@@ -131,13 +127,12 @@ def _correlation(found, n_samples, random_state):
     if n_samples is not None:
         check_int(n_samples, "n_samples", _FEWEST_DRAWS)
     seed = random.seed_sequence(random_state)
-    of_fit = found.counts is None or found.is_training
     # Merged topics have chains without traces. To sweep them would be to fit another model.
-    if of_fit and hasattr(found.model, "_chain_draws_") and hasattr(found.model, "log_joint_trace_"):
+    if found.is_of_fit and hasattr(found.model, "_chain_draws_") and hasattr(found.model, "log_joint_trace_"):
         return _of_chain(found.model._continued_chain(random.child(seed, 0)), n_samples or _CHAIN_DRAWS, seed)
     used = slice(None) if found.counts is None else np.flatnonzero(found.lengths)
-    sample = getattr(found.model, "_sample_posterior", None)
-    if not of_fit or sample is None or not getattr(found.model, "_has_posterior", True):
+    sample = found.of_fit("_sample_posterior")
+    if sample is None or not getattr(found.model, "_has_posterior", True):
         sample, thetas = None, [found.doc_topic]
     else:
         thetas = sample(n_samples or _DRAWS, seed)[0]
@@ -275,7 +270,7 @@ def _pearson(theta):
 
 
 @dataclass(eq=False, repr=False)
-class TopicCorrelationDisplay(Display):
+class TopicCorrelationDisplay(HeatmapDisplay):
     """Correlations between the proportions of topics, as a heatmap ordered by clustering.
 
     Its colours end at the strongest correlation of two different topics. `from_estimator` plots a fitted model; the
@@ -295,15 +290,11 @@ class TopicCorrelationDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     image_ : matplotlib AxesImage
     dots_ : matplotlib PathCollection or None
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda.inspection import TopicCorrelationDisplay
     >>> theta = [[0.5, 0.5, 0.0], [0.4, 0.4, 0.2], [0.1, 0.2, 0.7], [0.0, 0.0, 1.0]]
     >>> TopicCorrelationDisplay.from_estimator(([[1, 0, 0], [0, 1, 0], [0, 0, 1]], theta)).names
@@ -317,6 +308,7 @@ class TopicCorrelationDisplay(Display):
     neutral: Values | None = None
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -334,41 +326,17 @@ class TopicCorrelationDisplay(Display):
 
         Parameters
         ----------
-        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
-            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-            (n_components, n_features) and (n_documents, n_components).
-        X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-            Documents. None: those of the fit, or the rows of ``doc_topic``.
         n_samples : int, default=None
             See `topic_correlation`.
-        n_words : int, default=3
-            How many of a topic's most probable words are in its label, if it has no name.
-        feature_names : sequence of str of length n_features, default=None
-            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-        topic_names : sequence of str of length n_components, default=None
-            Names of the topics. None: those of the model, if it has some.
-        collections : sequence of n_documents labels, default=None
-            For new documents and a model with collections.
-        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
-            See `topic_correlation`.
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicCorrelationDisplay
         """
-        found = view_documents(estimator, X, feature_names, collections=collections, names=topic_names)
+        names = {"feature_names": feature_names, "topic_names": topic_names}
+        found = view(estimator, X, **names, collections=collections, needs="proportions")
         values = _correlation(found, n_samples, random_state)
-        names = [topic_label(found, k, n_words) for k in range(found.n_topics)]
         # A topic that does not vary is as far from all others as one without correlation.
         distances = np.nan_to_num(1 - values.correlation, nan=1.0)
         np.fill_diagonal(distances, 0)
         order = leaf_order(cluster_tree(distances))
-        return cls(values.correlation, order, names, values.std, values.neutral).plot(ax=ax)
-
-    def _figsize(self):
-        return heatmap_size(len(self.order))
+        return cls(values.correlation, order, found.labels(n_words=n_words), values.std, values.neutral).plot(ax=ax)
 
     def _draw(self, ax):
         order = np.asarray(self.order)
@@ -377,15 +345,13 @@ class TopicCorrelationDisplay(Display):
         np.fill_diagonal(values, np.nan)
         strongest = np.nanmax(np.abs(values)) if np.isfinite(values).any() else 1
         strongest = strongest if strongest > 0 else 1
-        self.image_ = ax.imshow(values, cmap="RdBu_r", vmin=-strongest, vmax=strongest)
-        style_heatmap(ax, self.names, order)
+        self._show(ax, values, "correlation of proportions", cmap="RdBu_r", vmin=-strongest, vmax=strongest)
         self.dots_ = None
         if self.std is not None and len(order) <= MOST_NAMES:
             self.dots_ = ax.scatter(*np.nonzero(self._clear()[place])[::-1], s=4, color="black")
         reference = "0" if self.neutral is None else "topics that do not depend on each other"
         marks = "" if self.dots_ is None else f"; dots: two standard errors from {reference}"
         ax.set_xlabel("topic" + marks, fontsize=9)
-        ax.figure.colorbar(self.image_, ax=ax, label="correlation of proportions", shrink=0.7)
 
     def _clear(self):
         """Which correlations clearly differ from those of topics that do not depend on each other, an array of bool."""

@@ -24,8 +24,9 @@ from sklda.inspection._axes import (
     plain_text,
     style_bars,
 )
-from sklda.inspection._ranking import chosen_topics, largest
-from sklda.inspection._view import document_labels, topic_label, view_documents
+from sklda.inspection._parameters import described
+from sklda.inspection._ranking import largest
+from sklda.inspection._view import view
 
 # The first is for the chosen topic.
 _COLOURS = (ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW)
@@ -52,15 +53,11 @@ class TopicDocumentsDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     bars_ : list of matplotlib BarContainer
         One for every topic, and one for the other topics together.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda.inspection import TopicDocumentsDisplay
     >>> topics = [[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1], [0.7, 0.3]]
     >>> TopicDocumentsDisplay.from_estimator(topics, topic=0, n_documents=2).names
@@ -73,6 +70,7 @@ class TopicDocumentsDisplay(Display):
     std: Values | None = None
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -81,21 +79,16 @@ class TopicDocumentsDisplay(Display):
         topic: int | str = 0,
         n_documents: int = 10,
         n_topics: int = 6,
-        document_names: ArrayLike | None = None,
         feature_names: ArrayLike | None = None,
-        collections: ArrayLike | None = None,
         topic_names: Values | None = None,
+        document_names: ArrayLike | None = None,
+        collections: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the documents of a fitted model that are closest to a topic.
 
         Parameters
         ----------
-        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
-            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-            (n_components, n_features) and (n_documents, n_components).
-        X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-            Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
         topic : int or str, default=0
             Its number or name.
         n_documents : int, default=10
@@ -103,37 +96,22 @@ class TopicDocumentsDisplay(Display):
         n_topics : int, default=6
             Number of topics with a colour of their own, at most 7: `topic`, and those with the largest proportions in
             these documents.
-        document_names : sequence of str, default=None
-            Names of all documents. None: row numbers.
-        feature_names : sequence of str of length n_features, default=None
-            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-        collections : sequence of labels, default=None
-            For new documents and a model with collections.
-        topic_names : sequence of str of length n_components, default=None
-            Names of the topics. None: those of the model, if it has some.
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicDocumentsDisplay
         """
         check_int(n_documents, "n_documents", 1)
         if check_int(n_topics, "n_topics", 1) > len(_COLOURS):
             raise ValueError(f"n_topics is at most {len(_COLOURS)}, the number of colours; got {n_topics}.")
-        found = view_documents(estimator, X, feature_names, collections=collections, names=topic_names)
-        (chosen,) = chosen_topics([topic], found, 1)
-        labels = document_labels(document_names, len(found.doc_topic))
+        names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
+        found = view(estimator, X, **names, collections=collections, needs="proportions")
+        (chosen,) = found.chosen([topic])
         rows = largest(found.doc_topic[:, chosen], n_documents)
         weight = found.doc_topic[rows].sum(axis=0)
         weight[chosen] = np.inf
         shown = largest(weight, n_topics)
-        std = found.of_fit("doc_topic_std_")
         return cls(
             found.doc_topic[np.ix_(rows, shown)],
-            [str(labels[d]) for d in rows],
-            [topic_label(found, k) for k in shown],
-            None if std is None else np.asarray(std)[rows, chosen],
+            [str(found.document_names[d]) for d in rows],
+            found.labels(shown),
+            None if found.doc_topic_std is None else np.asarray(found.doc_topic_std)[rows, chosen],
         ).plot(ax=ax)
 
     def _figsize(self):

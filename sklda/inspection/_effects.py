@@ -34,7 +34,7 @@ class ProportionDraws:
     groups: Any = None  # (n_documents, n_groups): the columns that the prior of theta knows
 
 
-def proportion_draws(X, model, n_draws, seed, feature_names=None, topic_names=None):
+def proportion_draws(X, model, n_draws, seed, **names):
     """`ProportionDraws` of documents.
 
     For the documents of a fit by this package, they are posterior draws of all chains in turn. For other documents and
@@ -45,16 +45,16 @@ def proportion_draws(X, model, n_draws, seed, feature_names=None, topic_names=No
         raise ValueError("topic_effects needs the documents to which the covariates belong: give X.")
     if isinstance(model, tuple):
         corpus, phi, alpha = corpus_and_model(X, model)
-        found = view((phi, np.ones((corpus.n_documents, len(phi)))), X, feature_names, names=topic_names)
-        return ProportionDraws(found, _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha))
-    found = view(model, X, feature_names, names=topic_names)
-    inner, X = inner_model(model, X)
-    if isinstance(inner, ConsensusTopics):
-        return _of_fits(X, inner, found, n_draws, seed)
-    if isinstance(inner, BaseLDA) and found.is_training:
-        weight = _weight(found.lengths, inner._prior_of_training())
-        return ProportionDraws(found, inner._draw_doc_topic(n_draws, seed), weight, inner._known_groups())
-    corpus, phi, alpha = corpus_and_model(X, inner)
+        found = view((phi, np.ones((corpus.n_documents, len(phi)))), X, **names)
+    else:
+        found = view(model, X, **names)
+        inner, X = inner_model(model, X)
+        if isinstance(inner, ConsensusTopics):
+            return _of_fits(X, inner, found, n_draws, seed)
+        if isinstance(inner, BaseLDA) and found.is_training:
+            theta = inner._draw_doc_topic(n_draws, seed)
+            return ProportionDraws(found, theta, _weight(found.lengths, found.alpha), inner._known_groups())
+        corpus, phi, alpha = corpus_and_model(X, inner)
     return ProportionDraws(found, _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha))
 
 
@@ -107,19 +107,17 @@ class Effects:
     level: float
 
     @classmethod
-    def of(
-        cls, X, model, covariates, formula, transformer, n_draws, level, feature_names, topic_names, *, random_state
-    ) -> Effects:
+    def of(cls, X, model, covariates, formula, transformer, n_draws, level, random_state, **names) -> Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
         level = float(check_scalar(level, "level", (int, float)))
         # Not a number, too.
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, got {level:g}.")
         seed = random.seed_sequence(random_state)
-        draws = proportion_draws(X, model, n_draws, seed, feature_names, topic_names)
+        draws = proportion_draws(X, model, n_draws, seed, **names)
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
-        n_documents = draws.view.counts.shape[0]
+        n_documents = draws.view.n_documents
         if formula is not None and transformer is not None:
             raise ValueError("give a formula or a transformer, not both.")
         design: FormulaDesign | TransformedDesign | WithIntercept

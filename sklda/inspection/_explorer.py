@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from sklda._inference.types import Data, Model, Values
 from sklda._topic_names import checked
 from sklda.inspection._explorer_data import clip, page_data
-from sklda.inspection._groups import as_collections
-from sklda.inspection._view import view_documents
+from sklda.inspection._parameters import described
+from sklda.inspection._view import view
 
 # Height of the page in a notebook, in pixels.
 _HEIGHT = 800
@@ -69,60 +69,41 @@ class TopicExplorer:
         self.data, self.title = data, title
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
         X: Data | None = None,
         *,
-        feature_names: ArrayLike | None = None,
         documents: Sequence[str] | None = None,
-        document_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-        topic_names: Values | None = None,
         title: str = "Topics",
+        feature_names: ArrayLike | None = None,
+        topic_names: Values | None = None,
+        document_names: ArrayLike | None = None,
     ) -> Self:
         """Make the page of a fitted model.
 
         Parameters
         ----------
-        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
-            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-            (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents; those of the fit, or others. None: only for models that keep topic proportions of the documents.
             Then the page has no words of documents and no corpus frequencies.
-        feature_names : sequence of str of length n_features, default=None
-            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
         documents : sequence of n_documents str, default=None
             Texts. None: X, if a pipeline takes texts; otherwise the page lists the words of documents.
-        document_names : sequence of n_documents str, default=None
-            None: row numbers.
         groups : sequence of n_documents hashable labels, default=None
             Groups such as years or sources. Documents whose label is missing (None, NaN, NaT or NA) are one group,
             None. Without groups: the collections of the fit, if the model has some.
-        topic_names : sequence of str of length n_components, default=None
-            Names of the topics. None: those of the model, if it has some.
         title : str, default="Topics"
             Title of the page.
-
-        Returns
-        -------
-        TopicExplorer
-
-        Raises
-        ------
-        ValueError, TypeError
-            If the model is no topic model, or an argument does not fit.
         """
-        found = view_documents(
-            estimator, X, feature_names, collections=as_collections(estimator, groups), names=topic_names
-        )
+        names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
+        found = view(estimator, X, **names, groups=groups, needs="proportions")
         if documents is not None and found.counts is None:
             raise ValueError("documents are shown with the topics of the words of X: give X, too.")
         if documents is None and found.pipelines and _all_texts(X):
             documents = X
-        data = page_data(found, documents=documents, document_names=document_names, groups=groups)
-        return cls(data, str(title))
+        return cls(page_data(found, documents), str(title))
 
     def to_html(self, path: str | PathLike[str] | None = None, *, topic_names: Values | None = None) -> str:
         """The page, as one self-contained file.

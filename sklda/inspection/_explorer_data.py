@@ -7,7 +7,7 @@ from sklda.inspection._groups import group_shares
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
 from sklda.inspection._ranking import largest, relevance
 from sklda.inspection._texts import Texts
-from sklda.inspection._view import NO_TOPIC, document_labels
+from sklda.inspection._view import NO_TOPIC
 
 # The limits of a page. With all of them at their limits it is about 10 MB and opens in less than two seconds.
 MAX_TOPICS, MAX_WORDS, MAX_DOCUMENTS = 300, 20_000, 20_000
@@ -21,13 +21,12 @@ N_SHARES, SMALLEST_SHARE = 8, 0.01
 MAX_NAME = 200
 
 
-def page_data(view, *, documents=None, document_names=None, groups=None):
+def page_data(view, documents=None):
     """All that the page shows of a `View` with documents, a dict. `documents` are texts."""
     notes = []
     topics = _largest_of(view.share, MAX_TOPICS, "topics", "The largest are shown.", notes)
     words = _Words(view, topics, notes)
     kept, closest = _documents(view, topics, notes)
-    names = document_labels(document_names, len(view.doc_topic))
     texts = Texts(view, words.index, documents)
     stored = _with_text(view, kept, closest, notes)
     place = {int(d): i for i, d in enumerate(kept)}
@@ -36,7 +35,7 @@ def page_data(view, *, documents=None, document_names=None, groups=None):
     return {
         "n_topics": view.n_topics,
         "n_words": len(view.words),
-        "n_documents": len(view.doc_topic),
+        "n_documents": view.n_documents,
         "n_tokens": None if view.counts is None else float(view.lengths.sum()),
         "notes": notes + texts.notes,
         "lambdas": LAMBDAS.round(2).tolist(),
@@ -49,7 +48,7 @@ def page_data(view, *, documents=None, document_names=None, groups=None):
         },
         "documents": {
             "id": kept.tolist(),
-            "name": [clip(str(names[d])) for d in kept],
+            "name": [clip(str(view.document_names[d])) for d in kept],
             "tokens": None if view.counts is None else view.lengths[kept].tolist(),
             "topics": [_shares(view.doc_topic[d, topics]) for d in kept],
             "closest": [[place[int(d)] for d in row] for row in closest],
@@ -57,7 +56,7 @@ def page_data(view, *, documents=None, document_names=None, groups=None):
             "text": parts,
             "topic_kind": texts.kind,
         },
-        "groups": _groups(view, topics, groups),
+        "groups": _groups(view, topics),
     }
 
 
@@ -146,7 +145,7 @@ def _with_text(view, kept, closest, notes):
 
 
 def _topic_columns(view, topics):
-    std, stability = view.of_fit("topic_share_std_"), view.stability
+    std, stability = view.share_std, view.stability
     return {
         "name": None if view.names is None else [clip(view.names[k]) for k in topics],
         "share": view.share[topics].tolist(),
@@ -159,7 +158,7 @@ def _topic_columns(view, topics):
 
 
 def _closest_std(view, topics, closest):
-    std = view.of_fit("doc_topic_std_")
+    std = view.doc_topic_std
     return None if std is None else [_short(std[row, k]) for k, row in zip(topics, closest, strict=True)]
 
 
@@ -170,8 +169,8 @@ def _shares(row):
     return [x for k in top for x in (int(k), round(float(row[k]), 3))]
 
 
-def _groups(view, topics, groups):
-    found = group_shares(view, groups)
+def _groups(view, topics):
+    found = group_shares(view)
     if found is None:
         return None
     return {

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._labels import as_list, in_order, is_missing
-from sklda.metrics._models import unwrap
 
 
 @dataclass
@@ -17,24 +16,18 @@ class GroupShares:
     std: np.ndarray
     # "mixture": posterior means and standard deviations of the model; "sample": shares in the tokens, and their errors.
     kind: str
+    overall: np.ndarray  # (n_components,): shares in all tokens, or of the mixture of all collections
 
 
-def as_collections(model, groups):
-    """`groups` as the collections of documents if all of them are collections of the fit, and None otherwise."""
-    known = getattr(unwrap(model)[0], "collections_", None)
-    if groups is None or known is None:
-        return None
-    return groups if set(as_list(groups, "groups")) <= set(known.tolist()) else None
-
-
-def group_shares(view, groups=None):
+def group_shares(view):
     """Shares of topics in the tokens of groups of documents, or the mixtures of a model that has collections.
 
-    None if there are no groups. The mixtures if `groups` is None, or all labels are among the collections of the fit.
+    None if there are no groups. The mixtures without groups, or if all labels are among the collections of the fit.
     Documents whose label is missing are one group, None. The share of topic k in a group is the ratio
     ``sum_d n_d theta_dk / sum_d n_d``. Its standard error is that of a ratio estimator, with the documents of the group
     as the sample; NaN in a group of one document.
     """
+    groups = view.groups
     mixtures = getattr(view.model, "collection_topic_", None)
     if groups is None:
         if mixtures is None:
@@ -55,14 +48,15 @@ def group_shares(view, groups=None):
     std = mean.copy()
     for j in range(len(distinct)):
         mean[j], std[j] = _ratio(view.doc_topic[index == j], weights[index == j])
-    return GroupShares(distinct, mean, std, "sample")
+    return GroupShares(distinct, mean, std, "sample", view.share)
 
 
 def _of_model(model, labels):
     rows = [model.collections_.tolist().index(label) for label in labels]
     mean = model.collection_topic_[rows]
     std = getattr(model, "collection_topic_std_", None)
-    return GroupShares(labels, mean, np.full_like(mean, np.nan) if std is None else std[rows], "mixture")
+    std = np.full_like(mean, np.nan) if std is None else std[rows]
+    return GroupShares(labels, mean, std, "mixture", model.corpus_topic_)
 
 
 def _ratio(theta, n):

@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 from sklearn.metrics import silhouette_samples
@@ -11,11 +12,13 @@ from sklearn.utils import Bunch
 from sklda._inference.arguments import check_choice, check_int
 from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model
-from sklda.inspection._view import view, view_documents
+from sklda.inspection._parameters import described
+from sklda.inspection._view import view
 
 LINKAGES = ("average", "complete", "single", "weighted")
 
 
+@described
 def topic_hierarchy(
     model: Model,
     *,
@@ -23,14 +26,12 @@ def topic_hierarchy(
     of: Literal["topics", "documents"] = "topics",
     n_clusters: int | None = None,
     linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
+    collections: ArrayLike | None = None,
 ) -> Bunch:
     """Cluster topics, or documents, by the Jensen-Shannon distance of their distributions, with silhouette widths.
 
     Parameters
     ----------
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-        (n_components, n_features) and (n_documents, n_components).
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Only for ``of="documents"``. None: the documents of the fit.
     of : {"topics", "documents"}, default="topics"
@@ -52,11 +53,6 @@ def topic_hierarchy(
         - ``labels`` (n,): the cluster of every topic, numbered from 0 along ``order``
         - ``silhouette`` (n,): silhouette widths from -1 to 1 in these clusters
         - ``cluster_counts`` (m,) and ``mean_silhouette`` (m,): mean widths for other numbers of clusters
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the model is no topic model, or an option is wrong.
 
     Notes
     -----
@@ -82,7 +78,10 @@ def topic_hierarchy(
     """
     check_choice(of, "of", ("topics", "documents"))
     check_choice(linkage_method, "linkage_method", LINKAGES)
-    rows = view(model).topic_word if of == "topics" else view_documents(model, X).whole_documents
+    if of == "topics":
+        rows = view(model).topic_word
+    else:
+        rows = view(model, X, collections=collections, needs="proportions").whole_documents
     n = len(rows)
     if n_clusters is not None and check_int(n_clusters, "n_clusters", 1) > n:
         raise ValueError(f"n_clusters is {n_clusters}; there are only {n} {of}.")

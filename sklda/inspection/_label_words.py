@@ -14,11 +14,12 @@ from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Table, Values
 from sklda._topic_names import label_topics
 from sklda.inspection._axes import Display, plain_text
-from sklda.inspection._ranking import chosen_topics, largest
-from sklda.inspection._tokens import row_of
-from sklda.inspection._view import document_labels, view
+from sklda.inspection._parameters import described
+from sklda.inspection._ranking import largest
+from sklda.inspection._view import lacks, view
 
 
+@described
 def label_words(
     model: Model,
     *,
@@ -41,8 +42,6 @@ def label_words(
         topics. None: all.
     n_words : int, default=10
         Number of words of each label.
-    feature_names : sequence of str of length n_features, default=None
-        Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
     topic_names : sequence of str of length n_labels + n_shared, default=None
         None: the names of the labels.
 
@@ -67,12 +66,12 @@ def label_words(
     >>> [(str(label), str(word)) for label, word in zip(table["label"], table["word"])]
     [('car', 'wheel'), ('fruit', 'apple')]
     """
-    found = _labelled_view(model, None, feature_names, topic_names)
+    found = _labelled_view(model, feature_names=feature_names, topic_names=topic_names)
     counts = found.model._word_topic_counts_.toarray().T
     totals = counts.sum(axis=0)
     rows = []
     n_words = check_int(n_words, "n_words", 1)
-    for k in range(found.n_topics) if labels is None else chosen_topics(labels, found, found.n_topics):
+    for k in found.chosen(labels):
         seen = np.flatnonzero(counts[k])
         gain = counts[k, seen] * (np.log(found.topic_word[k, seen]) - np.log(totals[seen] / totals.sum()))
         rows += [(k, v) for v in seen[largest(gain, min(n_words, len(seen)))]]
@@ -106,15 +105,8 @@ class DocumentLabelsDisplay(Display):
         Proportions of the labels in the document.
     title : str, default=""
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda import LabeledLDA
     >>> from sklda.inspection import DocumentLabelsDisplay
     >>> X = [[3, 1, 0], [0, 1, 3], [2, 1, 2]]
@@ -130,6 +122,7 @@ class DocumentLabelsDisplay(Display):
     title: str = ""
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -139,8 +132,8 @@ class DocumentLabelsDisplay(Display):
         n_labels: int = 5,
         n_words: int = 20,
         feature_names: ArrayLike | None = None,
-        document_names: ArrayLike | None = None,
         topic_names: Values | None = None,
+        document_names: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the words and labels of a document.
@@ -157,18 +150,8 @@ class DocumentLabelsDisplay(Display):
             Number of labels, those with the highest proportions.
         n_words : int, default=20
             Number of words, those with the most tokens that have one of these labels.
-        feature_names : sequence of str of length n_features, default=None
-            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-        document_names : sequence of n_documents str, default=None
-            None: row numbers.
         topic_names : sequence of str of length n_labels + n_shared, default=None
             None: the names of the labels.
-        ax : matplotlib Axes, default=None
-            None: a new figure.
-
-        Returns
-        -------
-        DocumentLabelsDisplay
 
         Raises
         ------
@@ -177,8 +160,9 @@ class DocumentLabelsDisplay(Display):
         ValueError
             If `document` is not a row of X, or has no words.
         """
-        found = _labelled_view(estimator, X, feature_names, topic_names)
-        document = row_of(document, found.counts.shape[0])
+        names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
+        found = _labelled_view(estimator, X, **names, needs="counts")
+        document = found.document(document)
         theta, own = found.doc_topic[document], found.counts[[document]]
         if not own.nnz:
             raise ValueError(f"document {document} has no words to show.")
@@ -192,7 +176,7 @@ class DocumentLabelsDisplay(Display):
             [found.names[k] for k in chosen],
             tokens[shown],
             theta[chosen],
-            f"document {document_labels(document_names, found.counts.shape[0])[document]}",
+            f"document {found.document_names[document]}",
         ).plot(ax=ax)
 
     def _figsize(self):
@@ -211,11 +195,11 @@ class DocumentLabelsDisplay(Display):
         ax.figure.colorbar(image, ax=ax, label="expected tokens with the label")
 
 
-def _labelled_view(model, X, feature_names, topic_names):
+def _labelled_view(model, X=None, **options):
     """The view of a `LabeledLDA`, with names: those of labels without names are their numbers."""
-    found = view(model, X, feature_names, names=topic_names)
+    found = view(model, X, **options)
     if not hasattr(found.model, "label_names_"):
-        raise TypeError(f"{type(found.model).__name__} has no labels: give a fitted LabeledLDA.")
+        raise lacks(found.model, "labels", "give a fitted LabeledLDA")
     if found.names is None:
         labels = found.model.label_names_
         found.names = label_topics(labels, found.n_topics - len(labels))

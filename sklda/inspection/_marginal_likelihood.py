@@ -8,21 +8,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_scalar
 
 from sklda._inference.arguments import check_choice
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import ACCENT, LINE, MUTED, Display, pyplot
-from sklda.inspection._prior_axes import (
-    LABELS,
-    PRIORS,
-    around,
-    check_has_curve,
-    legend_below,
-    log_axis,
-    region_edges,
-    span,
-)
+from sklda.inspection._parameters import described
+from sklda.inspection._prior_axes import LABELS, PRIORS, legend_below, log_axis, read_curve
 
 # Levels of the contours, in nats below the maximum.
 _DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
@@ -62,8 +53,6 @@ class MarginalLikelihoodDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     contours_ : matplotlib QuadContourSet or None
         The contours, with ``kind="contour"``.
     ellipses_ : list of matplotlib Line2D
@@ -98,6 +87,7 @@ class MarginalLikelihoodDisplay(Display):
     occupancy: Values | None = None
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -122,29 +112,18 @@ class MarginalLikelihoodDisplay(Display):
             Number of values of each prior.
         level : float, default=0.95
             Level of the two confidence regions.
-        ax : matplotlib Axes, default=None
-            None: the axes of a new figure.
-
-        Returns
-        -------
-        MarginalLikelihoodDisplay
         """
-        check_has_curve(estimator)
-        check_scalar(n_points, "n_points", int, min_val=2)
-        maximum = (estimator.doc_topic_prior_, estimator.topic_word_prior_)
-        grid = estimator.grid_
-        edges = around(grid) if region is None else region_edges(region)
-        alpha, eta = (span(*each) for each in zip(edges, (n_points,) * 2, maximum, strict=True))
-        value, std = estimator.log_marginal_likelihood(*np.meshgrid(alpha, eta, indexing="ij"), return_std=True)
+        model, maximum, (alpha, eta) = read_curve(estimator, region, n_points)
+        value, std = model.log_marginal_likelihood(*np.meshgrid(alpha, eta, indexing="ij"), return_std=True)
         return cls(
             doc_topic_priors=alpha,
             topic_word_priors=eta,
             log_marginal_likelihood=value,
             maximum=maximum,
             std=std,
-            ellipses=tuple(estimator.confidence_region(level, kind) for kind in ("statistical", "monte_carlo")),
-            grid=grid,
-            occupancy=estimator.occupancy_,
+            ellipses=tuple(model.confidence_region(level, kind) for kind in ("statistical", "monte_carlo")),
+            grid=model.grid_,
+            occupancy=model.occupancy_,
         ).plot(ax, kind=kind)
 
     def plot(

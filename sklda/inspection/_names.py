@@ -8,12 +8,19 @@ from numpy.typing import ArrayLike
 from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model
 from sklda._topic_names import distinct
+from sklda.inspection._parameters import described
 from sklda.inspection._ranking import largest
 from sklda.inspection._view import view
 
 
+@described
 def name_topics(
-    model: Model, *, X: Data | None = None, n_words: int = 3, feature_names: ArrayLike | None = None
+    model: Model,
+    *,
+    X: Data | None = None,
+    n_words: int = 3,
+    feature_names: ArrayLike | None = None,
+    collections: ArrayLike | None = None,
 ) -> list[str]:
     """Suggest a name for every topic: the words that distinguish it most from the corpus.
 
@@ -23,25 +30,16 @@ def name_topics(
 
     Parameters
     ----------
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        See `top_words`.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. They give p(v). None: the shares in the model.
     n_words : int, default=3
         Number of words of a name. Topics with the same words get more.
-    feature_names : sequence of str of length n_features, default=None
-        See `top_words`.
 
     Returns
     -------
     list of n_components str
         Distinct. Words are joined by commas. `GibbsLDA.set_topic_names`, and the argument `topic_names` of tables and
         plots, take the list.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the model is no topic model, or an option is wrong.
 
     References
     ----------
@@ -55,7 +53,8 @@ def name_topics(
     >>> name_topics(topics, n_words=1, feature_names=["the", "cat", "sleeps"])
     ['cat', 'sleeps']
     """
-    return suggested_names(view(model, X, feature_names), check_int(n_words, "n_words", 1))
+    found = view(model, X, feature_names=feature_names, collections=collections)
+    return suggested_names(found, check_int(n_words, "n_words", 1))
 
 
 def suggested_names(found, n_words=3):

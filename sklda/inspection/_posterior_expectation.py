@@ -7,21 +7,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_scalar
 
 from sklda._inference.arguments import check_choice
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import MUTED, Display
-from sklda.inspection._prior_axes import (
-    LABELS,
-    PRIORS,
-    around,
-    check_has_curve,
-    legend_below,
-    log_axis,
-    region_edges,
-    span,
-)
+from sklda.inspection._parameters import described
+from sklda.inspection._prior_axes import LABELS, PRIORS, legend_below, log_axis, read_curve
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -48,8 +39,6 @@ class PosteriorExpectationDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
     bands_ : list of matplotlib PolyCollection
 
@@ -81,6 +70,7 @@ class PosteriorExpectationDisplay(Display):
     maximum: tuple[float, float] | None = None
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -112,23 +102,14 @@ class PosteriorExpectationDisplay(Display):
             Number of values of the prior that varies.
         level : float, default=0.95
             Confidence level of the bands.
-        ax : matplotlib Axes, default=None
-            None: the axes of a new figure.
-
-        Returns
-        -------
-        PosteriorExpectationDisplay
         """
-        check_has_curve(estimator)
-        check_scalar(n_points, "n_points", int, min_val=2)
+        model, maximum, values = read_curve(estimator, region, n_points)
         axis = PRIORS.index(check_choice(along, "along", PRIORS))
-        maximum = (estimator.doc_topic_prior_, estimator.topic_word_prior_)
-        edges = around(estimator.grid_) if region is None else region_edges(region)
-        priors = span(edges[axis], n_points, maximum[axis])
+        priors = values[axis]
         fixed = np.atleast_1d(np.asarray(maximum[1 - axis] if fixed is None else fixed, dtype=np.float64))
         varied, other = np.meshgrid(priors, fixed)
         h = (varied, other) if axis == 0 else (other, varied)
-        value, low, high = estimator.posterior_expectation(name, *h, level=level)
+        value, low, high = model.posterior_expectation(name, *h, level=level)
         return cls(
             name=name, along=along, priors=priors, fixed=fixed, value=value, low=low, high=high, maximum=maximum
         ).plot(ax)

@@ -1,9 +1,10 @@
 """What displays of the priors (alpha, eta) share: checks, values on logarithmic axes, ticks and legends."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_scalar
 
 from sklda._inference.arguments import real_numbers
+from sklda.inspection._view import fitted
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
 LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"topic_word_prior $\eta$"}
@@ -12,17 +13,25 @@ LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"
 _MARGIN = 1.05
 
 
-def check_has_curve(estimator):
-    """Raise an error if an estimator is not fitted, or has no marginal likelihood around its maximum."""
-    check_is_fitted(estimator)
-    if not hasattr(estimator, "log_marginal_likelihood"):
-        raise TypeError(f"{type(estimator).__name__} has no marginal likelihood: give a fitted EmpiricalBayesLDA.")
+def read_curve(estimator, region, n_points):
+    """A fitted model with a marginal likelihood, its maximum (alpha, eta), and the values of each prior to plot.
+
+    These lie in `region`, or around the grid without one, evenly spaced in logarithms; the maximum is one of them if it
+    lies there. A TypeError for other models, a ValueError for a wrong region.
+    """
+    model = fitted(estimator, ["log_marginal_likelihood"], "marginal likelihood", "give a fitted EmpiricalBayesLDA")
+    maximum = (model.doc_topic_prior_, model.topic_word_prior_)
     # Its error names the methods that give one.
-    estimator.log_marginal_likelihood(estimator.doc_topic_prior_, estimator.topic_word_prior_)
+    model.log_marginal_likelihood(*maximum)
+    check_scalar(n_points, "n_points", int, min_val=2)
+    if region is None:
+        edges = [(np.min(values) / _MARGIN, np.max(values) * _MARGIN) for values in model.grid_]
+    else:
+        edges = _checked(region)
+    return model, maximum, [_span(*each, n_points) for each in zip(edges, maximum, strict=True)]
 
 
-def region_edges(region):
-    """((alpha_low, alpha_high), (eta_low, eta_high)) as four checked floats, (2, 2)."""
+def _checked(region):
     edges = real_numbers(region, "region")
     if edges.shape != (2, 2) or not ((edges > 0).all() and (edges[:, 0] < edges[:, 1]).all()):
         raise ValueError(
@@ -31,13 +40,7 @@ def region_edges(region):
     return edges
 
 
-def around(grid):
-    """The edges of the grid, extended by the margin."""
-    return np.array([(np.min(values) / _MARGIN, np.max(values) * _MARGIN) for values in grid])
-
-
-def span(edges, n_points, also):
-    """Values from edge to edge, evenly spaced in logarithms; `also` is one of them if it lies between the edges."""
+def _span(edges, also, n_points):
     values = np.geomspace(*edges, n_points)
     return np.union1d(values, [also]) if edges[0] <= also <= edges[1] else values
 

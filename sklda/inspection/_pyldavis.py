@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike
 
 from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Data, Model
+from sklda.inspection._parameters import described
 from sklda.inspection._view import view
 
 
+@described
 def to_pyldavis(
     X: Data, model: Model, *, feature_names: ArrayLike | None = None, collections: ArrayLike | None = None
 ) -> dict[str, Any]:
@@ -23,13 +25,6 @@ def to_pyldavis(
     ----------
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents.
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-        (n_components, n_features) and (n_documents, n_components).
-    feature_names : sequence of str of length n_features, default=None
-        Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-    collections : sequence of n_documents labels, default=None
-        For new documents and a model with collections.
 
     Returns
     -------
@@ -56,7 +51,7 @@ def to_pyldavis(
     >>> arguments["topic_term_dists"].shape, arguments["sort_topics"]
     ((3, 20), False)
     """
-    found = view(model, X, feature_names, collections=collections)
+    found = view(model, X, feature_names=feature_names, collections=collections)
     if found.counts is None or found.lengths.sum() == 0:
         raise ValueError("pyLDAvis needs documents with words: give X.")
     if found.n_topics < 2:

@@ -10,14 +10,13 @@ METHODS = ("probability", "relevance", "frex")
 DEFAULT_WEIGHT = {"probability": None, "relevance": 0.6, "frex": 0.5}
 
 
-def check_n(n, what):
-    """The number `n` of words or documents of a topic, or an error that says where other arguments belong."""
+def check_n(n, name, names):
+    """The argument `name`, a number of words or documents, or an error that says where other arguments belong."""
     if len(getattr(n, "shape", ())) == 2:
-        raise TypeError(f"n is a matrix, and must be the number of {what}: give documents as X=.")
+        raise TypeError(f"{name} is a matrix, and must be a number: give documents as X=.")
     if hasattr(n, "__len__"):
-        keyword = "feature_names" if what == "words" else "document_names"
-        raise TypeError(f"n is a {type(n).__name__}, and must be the number of {what}: give names as {keyword}=.")
-    return check_int(n, "n", 1)
+        raise TypeError(f"{name} is a {type(n).__name__}, and must be a number: give names as {names}=.")
+    return check_int(n, name, 1)
 
 
 class Ranking:
@@ -79,17 +78,3 @@ def check_weight(by, weight):
     if not 0 <= weight <= 1:
         raise ValueError(f"weight must lie between 0 and 1, got {weight}.")
     return float(weight)
-
-
-def chosen_topics(topics, view, most, sizes=None):
-    """The topics that were asked for by number or name, or the `most` largest ones in falling order."""
-    if topics is None:
-        return np.argsort(-(view.share if sizes is None else sizes), kind="stable")[:most]
-    topics = [topics] if isinstance(topics, str) or not hasattr(topics, "__len__") else list(topics)
-    places = {} if view.names is None else {name: k for k, name in enumerate(view.names)}
-    numbers = [places.get(each, -1) if isinstance(each, str) else each for each in topics]
-    found, n = np.atleast_1d(numbers), view.n_topics
-    if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size or found.min() < 0 or found.max() >= n:
-        names = "" if view.names is None else ", or their names"
-        raise ValueError(f"topics must be numbers from 0 to {n - 1}{names}; got {topics}.")
-    return found

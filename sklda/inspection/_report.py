@@ -11,8 +11,9 @@ from sklda._inference.arguments import check_int
 from sklda._inference.records import Table, clean, records
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._names import suggested_names
+from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
-from sklda.inspection._view import NO_TOPIC, document_labels, view_documents
+from sklda.inspection._view import NO_TOPIC, view
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
 
@@ -27,14 +28,15 @@ class TopicReport(Table):
         return "\n".join("\n".join(_paragraph(row)) for row in self) if self else "TopicReport([])"
 
 
+@described
 def topic_report(
     X: Data,
     model: Model,
     *,
     n_words: int = 10,
+    feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
     document_names: ArrayLike | None = None,
-    feature_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
 ) -> TopicReport:
     """All about the topics of a model, one row for each: words, share, stability, coherence, documents.
@@ -44,18 +46,10 @@ def topic_report(
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents: those of the fit, or others. The coherence of documents that were not in the fit is more honest,
         because the topics are not made from them.
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        See `top_words`.
     n_words : int, default=10
         Number of words of a topic, for the lists, the coherence and the exclusivity.
     topic_names : sequence of str of length n_components, default=None
         None: the names of the model, or else those of `name_topics`.
-    document_names : sequence of n_documents str, default=None
-        None: row numbers.
-    feature_names : sequence of str of length n_features, default=None
-        See `top_words`.
-    collections : sequence of n_documents labels, default=None
-        For new documents and a model with collections.
 
     Returns
     -------
@@ -103,11 +97,9 @@ def topic_report(
        coherence 1.00, exclusivity 1.00, 1.8 documents, such as document 2
     """
     check_int(n_words, "n_words", 1)
-    found = view_documents(model, X, feature_names, collections=collections, names=topic_names)
-    if found.counts is None:
-        raise ValueError("X is None: a report needs documents.")
+    names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
+    found = view(model, X, **names, collections=collections, needs="counts")
     n, topics = min(n_words, found.topic_word.shape[1]), range(found.n_topics)
-    documents = document_labels(document_names, len(found.doc_topic))
     typical = found.doc_topic.argmax(axis=0)
     by_probability, by_frex = (Ranking(found, by) for by in ("probability", "frex"))
     columns = {
@@ -116,7 +108,7 @@ def topic_report(
         "words": [[found.words[v] for v in by_probability.top(k, n)] for k in topics],
         "exclusive_words": [[found.words[v] for v in by_frex.top(k, n)] for k in topics],
         "share": found.share,
-        "share_std": found.of_fit("topic_share_std_"),
+        "share_std": found.share_std,
         "stability": found.stability,
         "prevalence": found.prevalence,
         "found_in": found.found_in,
@@ -127,7 +119,7 @@ def topic_report(
         ),
         "exclusivity": topic_exclusivity(found.topic_word, n_words=n, per_topic=True),
         "effective_documents": effective_documents(found.lengths, found.doc_topic),
-        "document": [documents[d] for d in typical],
+        "document": [found.document_names[d] for d in typical],
         "proportion": found.doc_topic[typical, topics],
     }
     return TopicReport(records({name: column for name, column in columns.items() if column is not None}))

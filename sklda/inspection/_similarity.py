@@ -19,14 +19,13 @@ from sklda.inspection._axes import (
     PURPLE,
     SKY,
     VERMILION,
-    Display,
+    HeatmapDisplay,
     PanelsDisplay,
-    heatmap_size,
     pyplot,
-    style_heatmap,
 )
 from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
-from sklda.inspection._view import topic_label, view
+from sklda.inspection._parameters import described
+from sklda.inspection._view import view
 
 # Width and height of a new figure of the hierarchy, in inches.
 _SIZE = (9.0, 5.0)
@@ -35,7 +34,7 @@ _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#000000", "#b5a800")
 
 
 @dataclass(eq=False, repr=False)
-class TopicSimilarityDisplay(Display):
+class TopicSimilarityDisplay(HeatmapDisplay):
     """Similarity of topics, one minus their Jensen-Shannon distance, as a heatmap ordered by clustering.
 
     Its colours end at the largest similarity of two different topics. `from_estimator` plots a fitted model; the
@@ -51,14 +50,10 @@ class TopicSimilarityDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     image_ : matplotlib AxesImage
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda.inspection import TopicSimilarityDisplay
     >>> topics = [[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.4, 0.5, 0.1]], [[0.3, 0.3, 0.4]]
     >>> TopicSimilarityDisplay.from_estimator(topics).image_.get_array().shape
@@ -70,6 +65,7 @@ class TopicSimilarityDisplay(Display):
     names: Sequence[str]
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -79,43 +75,19 @@ class TopicSimilarityDisplay(Display):
         topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
-        """Plot the similarity of the topics of a fitted model.
-
-        Parameters
-        ----------
-        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
-            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-            (n_components, n_features) and (n_documents, n_components).
-        n_words : int, default=3
-            How many of a topic's most probable words are in its label, if it has no name.
-        feature_names : sequence of str of length n_features, default=None
-            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-        topic_names : sequence of str of length n_components, default=None
-            Names of the topics. None: those of the model, if it has some.
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicSimilarityDisplay
-        """
-        found = view(estimator, None, feature_names, names=topic_names)
+        """Plot the similarity of the topics of a fitted model."""
+        found = view(estimator, feature_names=feature_names, topic_names=topic_names)
         distances = jensen_shannon(found.topic_word)
-        names = [topic_label(found, k, n_words) for k in range(found.n_topics)]
-        return cls(1 - distances, leaf_order(cluster_tree(distances)), names).plot(ax=ax)
-
-    def _figsize(self):
-        return heatmap_size(len(self.order))
+        return cls(1 - distances, leaf_order(cluster_tree(distances)), found.labels(n_words=n_words)).plot(ax=ax)
 
     def _draw(self, ax):
         similarity, order = np.asarray(self.similarity, dtype=np.float64), np.asarray(self.order)
         n = len(order)
         others = similarity[~np.eye(n, dtype=bool)]
         most = others.max() if n > 1 and others.max() > 0 else 1
-        self.image_ = ax.imshow(similarity[np.ix_(order, order)], cmap="cividis", vmin=0, vmax=most)
-        style_heatmap(ax, self.names, order)
+        values = similarity[np.ix_(order, order)]
+        self._show(ax, values, "similarity", extend="max", cmap="cividis", vmin=0, vmax=most)
         ax.set_xlabel("topic")
-        ax.figure.colorbar(self.image_, ax=ax, label="similarity", extend="max", shrink=0.7)
 
 
 @dataclass(eq=False, repr=False)
@@ -135,14 +107,11 @@ class TopicHierarchyDisplay(PanelsDisplay):
     ----------
     axes_ : ndarray of shape (2,) of matplotlib Axes
         Axes of the dendrogram and of the silhouette widths.
-    figure_ : matplotlib Figure
     bars_ : matplotlib BarContainer
         The silhouette widths, along the leaves of the dendrogram.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda.inspection import TopicHierarchyDisplay
     >>> topics = [[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.4, 0.5, 0.1]], [[0.3, 0.3, 0.4]]
     >>> TopicHierarchyDisplay.from_estimator(topics).axes_[0].get_xlabel()
@@ -153,6 +122,7 @@ class TopicHierarchyDisplay(PanelsDisplay):
     names: Sequence[str]
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -168,29 +138,16 @@ class TopicHierarchyDisplay(PanelsDisplay):
 
         Parameters
         ----------
-        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
-            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-            (n_components, n_features) and (n_documents, n_components).
         n_clusters : int, default=None
             See `topic_hierarchy`.
         linkage_method : {"average", "complete", "single", "weighted"}, default="average"
             See `topic_hierarchy`.
-        n_words : int, default=3
-            How many of a topic's most probable words are in its label, if it has no name.
-        feature_names : sequence of str of length n_features, default=None
-            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-        topic_names : sequence of str of length n_components, default=None
-            Names of the topics. None: those of the model, if it has some.
         ax : sequence of two matplotlib Axes, default=None
             Axes of the dendrogram and of the silhouette widths. None: those of a new figure.
-
-        Returns
-        -------
-        TopicHierarchyDisplay
         """
-        found = view(estimator, None, feature_names, names=topic_names)
+        found = view(estimator, feature_names=feature_names, topic_names=topic_names)
         hierarchy = topic_hierarchy(estimator, n_clusters=n_clusters, linkage_method=linkage_method)
-        return cls(hierarchy, [topic_label(found, k, n_words) for k in range(found.n_topics)]).plot(ax=ax)
+        return cls(hierarchy, found.labels(n_words=n_words)).plot(ax=ax)
 
     def _panels(self):
         return 2, "two Axes, for the dendrogram and for the widths"

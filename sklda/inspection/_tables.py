@@ -12,50 +12,37 @@ from sklda._inference.distances import jensen_shannon
 from sklda._inference.records import Table, frame, records
 from sklda._inference.types import Data, Model, Values
 from sklda._topic_names import distinct
+from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking, check_n, largest
-from sklda.inspection._view import document_labels, topic_columns, view, view_documents, with_names
+from sklda.inspection._view import view
 
 
+@described
 def top_words(
     model: Model,
-    n: int = 10,
+    n_words: int = 10,
     *,
     X: Data | None = None,
     by: Literal["probability", "relevance", "frex"] = "probability",
     weight: float | None = None,
     feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
+    collections: ArrayLike | None = None,
 ) -> list[dict[str, Any]]:
     """The top words of every topic.
 
     Parameters
     ----------
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-        (n_components, n_features) and (n_documents, n_components).
-    n : int, default=10
+    n_words : int, default=10
         Number of words of each topic.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. They give the shares of words and topics in the tokens. None: the shares in the model.
-    by : {"probability", "relevance", "frex"}, default="probability"
-        See `topic_table`.
-    weight : float in [0, 1], default=None
-        See `topic_table`.
-    feature_names : sequence of str of length n_features, default=None
-        Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-    topic_names : sequence of str of length n_components, default=None
-        Names of the topics. None: those of the model, if it has some.
 
     Returns
     -------
     list of dict
         For every topic, in the order of the model: ``topic`` (its number), ``name`` if it has one, ``share`` (its part
         of the tokens) and ``words`` (list of str). The list prints as a table in terminals and notebooks.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the model is no topic model, or an option is wrong.
 
     Examples
     --------
@@ -66,36 +53,36 @@ def top_words(
     >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
     >>> lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
     >>> pipeline = make_pipeline(CountVectorizer(), lda).fit(texts)
-    >>> sorted(row["words"][0] for row in top_words(pipeline, n=2))
+    >>> sorted(row["words"][0] for row in top_words(pipeline, n_words=2))
     ['apple', 'wheel']
     """
-    n = check_n(n, "words")
-    found = view(model, X, feature_names, names=topic_names)
+    n_words = check_n(n_words, "n_words", "feature_names")
+    found = view(model, X, feature_names=feature_names, topic_names=topic_names, collections=collections)
     ranking = Ranking(found, by, weight)
     topics = range(found.n_topics)
-    columns = with_names(found, topics) | {
+    columns = found.rows(topics) | {
         "share": found.share.tolist(),
-        "words": [[found.words[v] for v in ranking.top(k, n)] for k in topics],
+        "words": [[found.words[v] for v in ranking.top(k, n_words)] for k in topics],
     }
     return records(columns)
 
 
+@described
 def topic_table(
     model: Model,
     *,
     X: Data | None = None,
     by: Literal["probability", "relevance", "frex"] = "probability",
-    n_words: int = 10,
     weight: float | None = None,
+    n_words: int = 10,
     feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
+    collections: ArrayLike | None = None,
 ) -> Table:
     """The top words of every topic with their probabilities and scores, one row for each word of a topic.
 
     Parameters
     ----------
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        See `top_words`.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. They give p(w), the share of every word in the tokens, and the shares of topics. None, and for words
         that X does not have: the shares in the model.
@@ -108,21 +95,12 @@ def topic_table(
         Number of words of each topic.
     weight : float in [0, 1], default=None
         None: 0.6 for the relevance, as in LDAvis; 0.5 for FREX, as in stm.
-    feature_names : sequence of str of length n_features, default=None
-        See `top_words`.
-    topic_names : sequence of str of length n_components, default=None
-        See `top_words`.
 
     Returns
     -------
     pandas.DataFrame, or list of dict if pandas is not installed
         Columns ``topic``, ``name`` if topics have names, ``rank`` (from 1), ``word``, ``probability``, ``word_share``
         (p(v)) and, for relevance (nats) and FREX, ``score``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the model is no topic model, or an option is wrong.
 
     References
     ----------
@@ -140,12 +118,12 @@ def topic_table(
     ['cat', 'sleeps']
     """
     n_words = check_int(n_words, "n_words", 1)
-    found = view(model, X, feature_names, names=topic_names)
+    found = view(model, X, feature_names=feature_names, topic_names=topic_names, collections=collections)
     ranking = Ranking(found, by, weight)
     top = [ranking.top(k, n_words) for k in range(found.n_topics)]
     topic = np.repeat(np.arange(found.n_topics), [len(row) for row in top])
     word = np.concatenate(top)
-    columns = with_names(found, topic) | {
+    columns = found.rows(topic) | {
         "rank": np.concatenate([np.arange(1, len(row) + 1) for row in top]),
         "word": [found.words[v] for v in word],
         "probability": found.topic_word[topic, word],
@@ -156,31 +134,22 @@ def topic_table(
     return frame(columns)
 
 
+@described
 def top_documents(
     model: Model,
-    n: int = 3,
+    n_documents: int = 3,
     *,
     X: Data | None = None,
+    topic_names: Values | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
-    topic_names: Values | None = None,
 ) -> list[dict[str, Any]]:
     """The documents with the largest proportion of every topic.
 
     Parameters
     ----------
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        See `top_words`.
-    n : int, default=3
+    n_documents : int, default=3
         Number of documents of each topic.
-    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-        Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
-    document_names : sequence of n_documents str, default=None
-        None: row numbers.
-    collections : sequence of n_documents labels, default=None
-        For new documents and a model with collections.
-    topic_names : sequence of str of length n_components, default=None
-        See `top_words`.
 
     Returns
     -------
@@ -189,52 +158,35 @@ def top_documents(
         ``rows`` (list of int) and ``proportions`` (list of float). The list prints as a table in terminals and
         notebooks.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If the model is no topic model, or X or an option is wrong.
-
     Examples
     --------
     >>> from sklda.inspection import top_documents
     >>> topics = [[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1], [0.7, 0.3]]
-    >>> top_documents(topics, n=2, document_names=["a", "b", "c"])[0]["documents"]
+    >>> top_documents(topics, n_documents=2, document_names=["a", "b", "c"])[0]["documents"]
     ['b', 'c']
     """
-    n = check_n(n, "documents")
-    found = view_documents(model, X, collections=collections, names=topic_names)
-    names = document_labels(document_names, len(found.doc_topic))
-    rows = [largest(found.doc_topic[:, k], n) for k in range(found.n_topics)]
-    columns = with_names(found, range(found.n_topics)) | {
-        "documents": [[names[d] for d in top] for top in rows],
+    n_documents = check_n(n_documents, "n_documents", "document_names")
+    names = {"topic_names": topic_names, "document_names": document_names}
+    found = view(model, X, **names, collections=collections, needs="proportions")
+    rows = [largest(found.doc_topic[:, k], n_documents) for k in range(found.n_topics)]
+    columns = found.rows(range(found.n_topics)) | {
+        "documents": [[found.document_names[d] for d in top] for top in rows],
         "rows": [top.tolist() for top in rows],
         "proportions": [found.doc_topic[top, k].tolist() for k, top in enumerate(rows)],
     }
     return records(columns)
 
 
+@described
 def document_table(
     model: Model,
     *,
     X: Data | None = None,
+    topic_names: Values | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
-    topic_names: Values | None = None,
 ) -> Table:
     """The topic proportions of documents, one row for each document.
-
-    Parameters
-    ----------
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        See `top_words`.
-    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-        Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
-    document_names : sequence of n_documents str, default=None
-        None: row numbers.
-    collections : sequence of n_documents labels, default=None
-        For new documents and a model with collections.
-    topic_names : sequence of str of length n_components, default=None
-        See `top_words`.
 
     Returns
     -------
@@ -244,11 +196,6 @@ def document_table(
         have names, these take the place of ``topic_0``, ... and of the numbers in ``main_topic``. A name that another
         column has gets a number: "tokens (2)".
 
-    Raises
-    ------
-    ValueError, TypeError
-        If the model is no topic model, or X or an option is wrong.
-
     Examples
     --------
     >>> from sklda.inspection import document_table
@@ -256,31 +203,26 @@ def document_table(
     >>> [int(k) for k in table["main_topic"]]
     [1, 0]
     """
-    found = view_documents(model, X, collections=collections, names=topic_names)
-    columns = {"document": document_labels(document_names, len(found.doc_topic))}
+    names = {"topic_names": topic_names, "document_names": document_names}
+    found = view(model, X, **names, collections=collections, needs="proportions")
+    columns = {"document": found.document_names}
     if found.counts is not None:
         columns["tokens"] = found.lengths.astype(np.int64) if found.has_counts else found.lengths
     main = found.doc_topic.argmax(axis=1)
-    titles = topic_columns(found, [*columns, "main_topic"])
+    titles = found.titles([*columns, "main_topic"])
     columns["main_topic"] = main if found.names is None else [titles[k] for k in main]
     columns |= dict(zip(titles, found.doc_topic.T, strict=True))
-    std = found.of_fit("doc_topic_std_")
-    if std is not None:
-        columns |= dict(zip(distinct([f"{title}_std" for title in titles], columns), std.T, strict=True))
+    if found.doc_topic_std is not None:
+        titles = distinct([f"{title}_std" for title in titles], columns)
+        columns |= dict(zip(titles, found.doc_topic_std.T, strict=True))
     return frame(columns)
 
 
+@described
 def similarity_table(model: Model, *, topic_names: Values | None = None) -> Table:
     """Similarity of topics: one minus the Jensen-Shannon distance of their distributions over words.
 
     The distance is the square root of the Jensen-Shannon divergence in bits. It lies between 0 and 1.
-
-    Parameters
-    ----------
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        See `top_words`.
-    topic_names : sequence of str of length n_components, default=None
-        See `top_words`.
 
     Returns
     -------
@@ -295,7 +237,7 @@ def similarity_table(model: Model, *, topic_names: Values | None = None) -> Tabl
     >>> [float(value) for value in table["topic_0"]]
     [1.0, 0.0]
     """
-    found = view(model, names=topic_names)
-    columns = with_names(found, np.arange(found.n_topics))
+    found = view(model, topic_names=topic_names)
+    columns = found.rows(np.arange(found.n_topics))
     similarity = 1 - jensen_shannon(found.topic_word)
-    return frame(columns | dict(zip(topic_columns(found, columns), similarity, strict=True)))
+    return frame(columns | dict(zip(found.titles(columns), similarity, strict=True)))

@@ -6,7 +6,7 @@ from itertools import chain, repeat
 import numpy as np
 
 from sklda.inspection._tokens import Tokens, likeliest
-from sklda.inspection._view import View, document_labels
+from sklda.inspection._view import named
 
 # The pattern of CountVectorizer, with words of one letter.
 _PATTERN = r"(?u)\b\w+\b"
@@ -25,7 +25,7 @@ class Texts:
 
     def __init__(self, view, word_index, documents):
         self.view, self.word_index = view, word_index
-        self.texts = None if documents is None else document_labels(documents, len(view.doc_topic), "documents")
+        self.texts = None if documents is None else named(documents, view.n_documents, "documents")
         self.kind, self.notes = None, []
         self.pattern, self.normalise = _tokenizer(view.pipelines)
 
@@ -81,18 +81,7 @@ class Texts:
         view = self.view
         if view.is_training and hasattr(view.model, "topic_assignments_"):
             return Tokens(view), rows
-        collections = None if view.collections is None else [list(view.collections)[d] for d in rows]
-        return Tokens(
-            View(
-                view.model,
-                view.topic_word,
-                view.words,
-                view.counts[rows],
-                view.doc_topic[rows],
-                is_training=False,
-                collections=collections,
-            )
-        ), np.arange(len(rows))
+        return Tokens(view.of_documents(rows)), np.arange(len(rows))
 
     def _bag(self, words, topics, counts):
         """By topic, those with the most tokens first; in a topic, the most frequent words first."""

@@ -5,26 +5,26 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.arguments import check_int
-from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
 from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Table, Values
-from sklda.inspection._view import document_labels, topic_columns, view
+from sklda.inspection._parameters import described
+from sklda.inspection._view import view
 
 # Sweeps before the draw for a new document. `transform` needs fewer, because it begins with CVB0.
 _LEAST_SWEEPS = 30
 
 
+@described
 def token_topics(
     X: Data,
     model: Model,
     *,
     document: int | None = None,
     feature_names: ArrayLike | None = None,
+    topic_names: Values | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
-    topic_names: Values | None = None,
 ) -> Table:
     """Document, word and topic of every token; for one document also the probability of every topic given the rest.
 
@@ -32,19 +32,8 @@ def token_topics(
     ----------
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents, as word counts. The indices of a sparse matrix need not be sorted.
-    model : estimator, pipeline, or pair (topic_word, doc_topic)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-        (n_components, n_features) and (n_documents, n_components).
     document : int, default=None
         Row of X. Only its tokens are returned, with the probabilities of all topics. None: the tokens of all documents.
-    feature_names : sequence of str of length n_features, default=None
-        Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-    document_names : sequence of n_documents str, default=None
-        None: row numbers.
-    collections : sequence of n_documents labels, default=None
-        For new documents and a model with collections.
-    topic_names : sequence of str of length n_components, default=None
-        See `top_words`.
 
     Returns
     -------
@@ -84,20 +73,17 @@ def token_topics(
     >>> [str(word) for word in table["word"]], [int(k) for k in table["topic"]]
     (['the', 'cat', 'cat', 'sleeps'], [0, 0, 0, 0])
     """
-    found = view(model, X, feature_names, collections=collections, names=topic_names)
-    if found.counts is None:
-        raise ValueError("X is None: give the documents.")
-    tokens = Tokens(found)
-    corpus = tokens.corpus
-    names = document_labels(document_names, corpus.n_documents)
+    names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
+    found = view(model, X, **names, collections=collections, needs="counts")
+    tokens, corpus = Tokens(found), found.corpus
     if document is None:
         chosen, probability = slice(None), None
     else:
-        document = row_of(document, corpus.n_documents)
+        document = found.document(document)
         chosen = slice(*corpus.offsets[document : document + 2])
         probability = tokens.conditional(document)
     columns = {
-        "document": [names[d] for d in corpus.token_documents[chosen]],
+        "document": [found.document_names[d] for d in corpus.token_documents[chosen]],
         "word": [found.words[v] for v in corpus.words[chosen]],
         "topic": tokens.topics[chosen],
     }
@@ -105,7 +91,7 @@ def token_topics(
         # The last name is that of topic -1.
         columns["name"] = [[*found.names, ""][k] for k in columns["topic"]]
     if probability is not None:
-        columns |= dict(zip(topic_columns(found, columns), probability.T, strict=True))
+        columns |= dict(zip(found.titles(columns), probability.T, strict=True))
     return frame(columns)
 
 
@@ -117,7 +103,7 @@ class Tokens:
 
     def __init__(self, view):
         self.view = view
-        self.corpus = Corpus.from_counts(view.counts)
+        self.corpus = view.corpus
         model = view.model
         if view.is_training and hasattr(model, "topic_assignments_"):
             self.kind, self.topics = "state", model.topic_assignments_
@@ -133,7 +119,7 @@ class Tokens:
             "seed": model._fold_in_seed_,
             "n_jobs": model.n_jobs,
         }
-        return draw_topics(self.corpus, self.view.topic_word, self._alpha(), **options)
+        return draw_topics(self.corpus, self.view.topic_word, self.view.alpha, **options)
 
     def _likeliest(self):
         topics = np.empty(self.corpus.n_tokens, np.int32)
@@ -143,13 +129,6 @@ class Tokens:
             topics[own] = likeliest(self.view, d, words)[index]
         return topics
 
-    def _alpha(self):
-        """alpha of the documents, (1 or n_documents, n_components)."""
-        model, labels = self.view.model, self.view.collections
-        if labels is not None:
-            return model.document_prior(labels)
-        return model._prior_of_training() if self.view.is_training else model._doc_prior(self.corpus)
-
     def _alpha_of(self, d):
         """alpha of document d, (n_components,); 0 for topics that are not open to it."""
         model = self.view.model
@@ -157,7 +136,7 @@ class Tokens:
             alpha, opened = np.zeros(self.view.n_topics), model.doc_label_[[d]].indices
             alpha[opened] = model._training_prior_[opened]
             return alpha
-        alpha = self._alpha()
+        alpha = self.view.alpha
         return alpha[d if len(alpha) > 1 else 0]
 
     def conditional(self, d):
@@ -202,8 +181,3 @@ def likeliest(view, d, words):
     """The most probable topic of each of `words` in document d given theta and phi; -1 for a word that no topic has."""
     weights = view.doc_topic[d, :, None] * view.topic_word[:, words]
     return np.where(weights.max(axis=0, initial=0) > 0, weights.argmax(axis=0), -1).astype(np.int32)
-
-
-def row_of(document, n_documents):
-    """`document` as a row number, after checks."""
-    return check_int(document, "document", 0, n_documents - 1)

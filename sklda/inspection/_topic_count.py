@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import ACCENT, LINE, PanelsDisplay, pyplot
+from sklda.inspection._parameters import described
+from sklda.inspection._view import fitted
 
 _PALE = "#f3d3c6"
 # The scale of the evidence is linear for this many nats below the best, and logarithmic below that.
@@ -49,7 +50,6 @@ class TopicCountDisplay(PanelsDisplay):
     ----------
     axes_ : ndarray of shape (2,) of matplotlib Axes
         Axes of the posterior and of the evidence.
-    figure_ : matplotlib Figure
     bars_ : matplotlib BarContainer
         The posterior.
     interval_ : tuple of matplotlib artists
@@ -82,6 +82,7 @@ class TopicCountDisplay(PanelsDisplay):
     interval: tuple[int, int] | None = None
 
     @classmethod
+    @described
     def from_estimator(cls, estimator: Model, *, ax: Any = None) -> Self:
         """Plot the posterior of a fitted estimator.
 
@@ -92,25 +93,19 @@ class TopicCountDisplay(PanelsDisplay):
         ax : sequence of two matplotlib Axes, default=None
             Axes of the posterior and of the evidence. None: those of a new figure.
 
-        Returns
-        -------
-        TopicCountDisplay
-
         Raises
         ------
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "topic_counts_"):
-            raise TypeError(f"{type(estimator).__name__} has no topic_counts_: give a fitted TopicCountLDA.")
+        model = fitted(estimator, ["topic_counts_"], "topic_counts_", "give a fitted TopicCountLDA")
         return cls(
-            topic_counts=estimator.topic_counts_,
-            posterior=estimator.topic_count_posterior_,
-            posterior_std=estimator.topic_count_posterior_std_,
-            log_evidence=estimator.log_evidence_,
-            log_evidence_std=estimator.log_evidence_std_,
-            interval=estimator.topic_count_interval_,
+            topic_counts=model.topic_counts_,
+            posterior=model.topic_count_posterior_,
+            posterior_std=model.topic_count_posterior_std_,
+            log_evidence=model.log_evidence_,
+            log_evidence_std=model.log_evidence_std_,
+            interval=model.topic_count_interval_,
         ).plot(ax)
 
     def _panels(self):

@@ -10,6 +10,7 @@ import numpy as np
 
 from sklda._inference.types import Data, Model, Seed
 from sklda.inspection._axes import PanelsDisplay, pyplot
+from sklda.inspection._parameters import described
 from sklda.metrics._topic_counts import compare_topic_counts
 
 _TITLES = {
@@ -37,12 +38,9 @@ class TopicCountComparisonDisplay(PanelsDisplay):
     ----------
     axes_ : ndarray of matplotlib Axes
         One for every measure.
-    figure_ : matplotlib Figure
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda import GibbsLDA
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.inspection import TopicCountComparisonDisplay
@@ -56,6 +54,7 @@ class TopicCountComparisonDisplay(PanelsDisplay):
     comparison: Sequence[dict[str, Any]]
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -73,19 +72,11 @@ class TopicCountComparisonDisplay(PanelsDisplay):
         Parameters
         ----------
         estimator : estimator or pipeline
-            See `compare_topic_counts`, also for the other parameters.
-        X : array-like, sparse matrix, or whatever a pipeline takes
-        n_components : sequence of int
-        cv : int, cross-validation generator or iterable, default=None
-        n_words : int, default=10
-        n_jobs : int, default=None
-        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+            Not fitted.
+        X, n_components, cv, n_words, n_jobs, random_state
+            See `compare_topic_counts`.
         ax : sequence of matplotlib Axes, default=None
             One for every measure. None: those of a new figure.
-
-        Returns
-        -------
-        TopicCountComparisonDisplay
         """
         options = {"cv": cv, "n_words": n_words, "n_jobs": n_jobs, "random_state": random_state}
         return cls(compare_topic_counts(X, estimator, n_components, **options)).plot(ax=ax)

@@ -14,13 +14,13 @@ from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Seed, Table, Values
 from sklda.inspection._axes import Display, distinct_colours, legend_label, plain_text, style_shares
 from sklda.inspection._effects import Effects
-from sklda.inspection._ranking import chosen_topics
-from sklda.inspection._view import topic_label
+from sklda.inspection._parameters import described
 
 # Points of a curve.
 _POINTS = 41
 
 
+@described
 def topic_effects(
     X: Data,
     model: Model,
@@ -31,8 +31,8 @@ def topic_effects(
     transformer: Any = None,
     n_draws: int = 50,
     level: float = 0.95,
-    feature_names: ArrayLike | None = None,
     n_words: int = 3,
+    feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
     random_state: Seed = None,
 ) -> Table:
@@ -66,13 +66,6 @@ def topic_effects(
         Number of draws of theta.
     level : float, default=0.95
         Probability of the intervals.
-    feature_names : sequence of str of length n_features, default=None
-        Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-    n_words : int, default=3
-        Number of words in the name of a topic without one.
-    topic_names : sequence of str of length n_components, default=None
-        Names of the topics. None: those of the model, if it has some.
-    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
 
     Returns
     -------
@@ -126,26 +119,15 @@ def topic_effects(
     >>> [str(term) for term in table["term"]]
     ['intercept', 'x0', 'intercept', 'x0']
     """
-    effects = Effects.of(
-        X,
-        model,
-        covariates,
-        formula,
-        transformer,
-        n_draws,
-        level,
-        feature_names,
-        topic_names,
-        random_state=random_state,
-    )
-    n_topics = effects.view.n_topics
-    shown = np.arange(n_topics) if topics is None else chosen_topics(topics, effects.view, n_topics)
+    names = {"feature_names": feature_names, "topic_names": topic_names}
+    effects = Effects.of(X, model, covariates, formula, transformer, n_draws, level, random_state, **names)
+    shown = effects.view.chosen(topics)
     terms, bases = effects.design.terms, effects.design.bases
     found = [values[:, shown].T.ravel() for values in effects.models.summary(np.eye(len(terms)), effects.level)]
     return frame(
         {
             "topic": np.repeat(shown, len(terms)),
-            "name": [name for k in shown for name in [topic_label(effects.view, k, n_words)] * len(terms)],
+            "name": np.repeat(effects.view.labels(shown, n_words), len(terms)),
             "term": terms * len(shown),
             "base": bases * len(shown),
             **dict(zip(("estimate", "standard_error", "low", "high"), found, strict=True)),
@@ -176,19 +158,12 @@ class TopicEffectsDisplay(Display):
     attenuation : float, default=1.0
         See `topic_effects`.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     See Also
     --------
     topic_effects : The coefficients as a table, and what the intervals do not contain.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> import numpy as np
     >>> from sklda import GibbsLDA
     >>> from sklda.datasets import make_lda_corpus
@@ -208,6 +183,7 @@ class TopicEffectsDisplay(Display):
     attenuation: float = 1.0
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -220,8 +196,8 @@ class TopicEffectsDisplay(Display):
         transformer: Any = None,
         n_draws: int = 50,
         level: float = 0.95,
-        feature_names: ArrayLike | None = None,
         n_words: int = 3,
+        feature_names: ArrayLike | None = None,
         topic_names: Values | None = None,
         random_state: Seed = None,
         ax: Any = None,
@@ -240,33 +216,17 @@ class TopicEffectsDisplay(Display):
             Name of the covariate of the horizontal axis, ``x0`` for the first column of an array. None: the first.
         topics : sequence of int or str, default=None
             Topics to show; None: the five largest.
-        formula, transformer, n_draws, level, feature_names, n_words, topic_names, random_state
+        formula, transformer, n_draws, level
             See `topic_effects`.
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicEffectsDisplay
 
         Raises
         ------
         ValueError, TypeError
             As `topic_effects`; also if there is no covariate of this name.
         """
-        effects = Effects.of(
-            X,
-            estimator,
-            covariates,
-            formula,
-            transformer,
-            n_draws,
-            level,
-            feature_names,
-            topic_names,
-            random_state=random_state,
-        )
-        found, n_documents = effects.view, effects.view.counts.shape[0]
+        names = {"feature_names": feature_names, "topic_names": topic_names}
+        effects = Effects.of(X, estimator, covariates, formula, transformer, n_draws, level, random_state, **names)
+        found, n_documents = effects.view, effects.view.n_documents
         columns = dict(read_columns(covariates, n_documents))
         name = next(iter(columns)) if covariate is None else covariate
         if name not in columns:
@@ -275,14 +235,14 @@ class TopicEffectsDisplay(Display):
         at = (effects.design.matrix(with_value(covariates, name, value), n_documents) for value in values)
         estimate, _, low, high = effects.models.summary(np.array([each.mean(axis=0) for each in at]), effects.level)
         share = np.nanmean(estimate, axis=0)
-        shown = chosen_topics(topics, found, 5, share)
+        shown = found.chosen(topics, 5, share)
         return cls(
             name=name,
             values=values,
             estimate=estimate[:, shown],
             low=low[:, shown],
             high=high[:, shown],
-            topics=[topic_label(found, k, n_words) for k in shown],
+            topics=found.labels(shown, n_words),
             attenuation=effects.attenuation,
         ).plot(ax)
 

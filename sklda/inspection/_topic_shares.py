@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import Display, style_bars
-from sklda.inspection._view import NO_TOPIC, topic_label, view
+from sklda.inspection._parameters import described
+from sklda.inspection._view import NO_TOPIC, view
 
 
 @dataclass(eq=False, repr=False)
@@ -39,14 +40,10 @@ class TopicSharesDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     bars_ : matplotlib BarContainer
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda.inspection import TopicSharesDisplay
     >>> display = TopicSharesDisplay([0.7, 0.3], ["0: cat dog", "1: bank rate"], share_std=[0.02, 0.02])
     >>> display.plot().ax_.get_xlabel()
@@ -61,6 +58,7 @@ class TopicSharesDisplay(Display):
     found_in: Sequence[str] | None = None
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -70,39 +68,26 @@ class TopicSharesDisplay(Display):
         n_words: int = 3,
         feature_names: ArrayLike | None = None,
         topic_names: Values | None = None,
+        collections: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the shares of the topics of a fitted model, the largest first.
 
         Parameters
         ----------
-        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
-            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-            (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents. None: the shares in the model.
         n_topics : int, default=30
             The largest number of topics to show.
-        n_words : int, default=3
-            How many of a topic's most probable words are in its label, if it has no name.
-        feature_names : sequence of str of length n_features, default=None
-            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-        topic_names : sequence of str of length n_components, default=None
-            Names of the topics. None: those of the model, if it has some.
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicSharesDisplay
         """
         check_int(n_topics, "n_topics", 1)
-        found = view(estimator, X, feature_names, names=topic_names)
-        order = np.argsort(-found.share, kind="stable")[:n_topics]
-        std, stability, found_in = found.of_fit("topic_share_std_"), found.stability, found.found_in
+        names = {"feature_names": feature_names, "topic_names": topic_names}
+        found = view(estimator, X, **names, collections=collections)
+        order = found.chosen(None, n_topics)
+        std, stability, found_in = found.share_std, found.stability, found.found_in
         return cls(
             found.share[order],
-            [topic_label(found, k, n_words) for k in order],
+            found.labels(order, n_words),
             None if std is None else np.asarray(std)[order],
             None if stability is None else np.asarray(stability)[order],
             found.deviations,

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
 from sklda.inspection._axes import PanelsDisplay, plain_text, pyplot, style_bars
-from sklda.inspection._ranking import Ranking, chosen_topics
+from sklda.inspection._parameters import described
+from sklda.inspection._ranking import Ranking
 from sklda.inspection._view import view
 
 # Characters of a word that are shown.
@@ -41,12 +42,9 @@ class TopicWordsDisplay(PanelsDisplay):
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
-    figure_ : matplotlib Figure
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from sklda import GibbsLDA
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.inspection import TopicWordsDisplay
@@ -62,51 +60,39 @@ class TopicWordsDisplay(PanelsDisplay):
     label: str = ""
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Model,
         X: Data | None = None,
         *,
-        topics: Sequence[Any] | None = None,
-        n_words: int = 10,
+        topics: Values | None = None,
         by: Literal["probability", "relevance", "frex"] = "probability",
         weight: float | None = None,
+        n_words: int = 10,
         feature_names: ArrayLike | None = None,
         topic_names: Values | None = None,
+        collections: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the topics of any fitted topic model.
 
         Parameters
         ----------
-        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
-            A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-            (n_components, n_features) and (n_documents, n_components).
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents. With these, a line marks the share of each word in the tokens.
         topics : sequence of int or str, default=None
             Topics to show. None: the twelve with the largest shares of the tokens.
         n_words : int, default=10
             Number of words of each topic.
-        by : {"probability", "relevance", "frex"}, default="probability"
-            Order of the words; see `topic_table`.
-        weight : float in [0, 1], default=None
-            See `topic_table`.
-        feature_names : sequence of str of length n_features, default=None
-            Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-        topic_names : sequence of str of length n_components, default=None
-            Names of the topics. None: those of the model, if it has some.
         ax : sequence of matplotlib Axes, default=None
             One for each topic. None: those of a new figure.
-
-        Returns
-        -------
-        TopicWordsDisplay
         """
         n_words = check_int(n_words, "n_words", 1)
-        found = view(estimator, X, feature_names, names=topic_names)
+        names = {"feature_names": feature_names, "topic_names": topic_names}
+        found = view(estimator, X, **names, collections=collections)
         ranking = Ranking(found, by, weight)
-        topics = chosen_topics(topics, found, 12)
+        topics = found.chosen(topics, 12)
         top = [ranking.top(k, n_words) for k in topics]
         return cls(
             [np.array([found.words[v] for v in row]) for row in top],

@@ -1,28 +1,27 @@
-"""The parts of a model that inspection reads: topics, words, shares, and the documents with their proportions."""
+"""What inspection reads of a model: topics, words, shares, documents with their proportions and priors, and names.
 
-from dataclasses import dataclass, field
+`view` makes a `View` of a model in any form, with all checks. Every table and every plot of topics begins with it.
+"""
+
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.arguments import check_int, distributions, real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
 from sklda._inference.warn import warn
-from sklda._topic_names import distinct, topic_names
+from sklda._labels import as_list
+from sklda._topic_names import distinct
+from sklda._topic_names import topic_names as model_topic_names
 from sklda.inspection._axes import plain_text
 from sklda.inspection._ranking import largest
-from sklda.metrics._models import (
-    check_order,
-    feature_names_of,
-    has_covariates,
-    inner_model,
-    topic_proportions,
-    unwrap,
-)
+from sklda.metrics import _models as models
 
 # Of a topic in place of its stability.
 NO_TOPIC = "no words of its own"
@@ -36,39 +35,22 @@ class View:
     model: Any  # the fitted model inside pipelines and searches; None for arrays
     topic_word: np.ndarray  # phi (n_components, n_features); rows sum to one
     words: list  # names of the features; column numbers if `has_names` is False
+    has_names: bool = True
     counts: Any = None  # the documents, csr_array (n_documents, n_features) with sorted indices
     # theta of the documents, (n_documents, n_components). Rows sum to one; those of `ConsensusTopics` may sum to less.
     doc_topic: np.ndarray | None = None
     is_training: bool = False  # whether the documents are those of the fit
     collections: Any = None  # labels of the documents, for a model with collections
-    has_names: bool = True
+    groups: Any = None  # labels of the documents, for any model
     pipelines: list = field(default_factory=list)
     names: list | None = None  # of the topics
+    document_names: list = field(default_factory=list)  # row numbers, ints, if none are given
+
+    # The topics.
 
     @property
     def n_topics(self):
         return len(self.topic_word)
-
-    @cached_property
-    def has_counts(self):
-        """Whether all entries of the documents are whole numbers."""
-        return self.counts is not None and bool((self.counts.data == np.floor(self.counts.data)).all())
-
-    @cached_property
-    def lengths(self):
-        """Number of tokens of the documents (sum of weights, if the entries are no counts)."""
-        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
-
-    @cached_property
-    def word_counts(self):
-        """Number of tokens of the words in the documents; None without documents."""
-        return None if self.counts is None else np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
-
-    @cached_property
-    def whole_documents(self):
-        """theta with rows that sum to one: a further column has what is assigned to no topic, if there is something."""
-        rest = 1 - self.doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
-        return np.hstack([self.doc_topic, np.maximum(rest, 0)]) if (rest > 1e-3).any() else self.doc_topic
 
     @cached_property
     def share(self):
@@ -83,18 +65,12 @@ class View:
             return self.doc_topic.mean(axis=0)
         return self.lengths @ self.doc_topic / self.lengths.sum()
 
-    @cached_property
-    def word_share(self):
-        """p(w): the share of every word in the tokens. Where X has none of a word, its probability in the model.
+    @property
+    def share_std(self):
+        """Standard deviations of the shares, (n_components,); None where they are not known."""
+        return self.of_fit("topic_share_std_")
 
-        Never zero, so that its logarithm is finite.
-        """
-        marginal = np.maximum(self.share @ self.topic_word, np.finfo(np.float64).tiny)
-        if self.counts is None or self.word_counts.sum() == 0:
-            return marginal
-        return np.where(self.word_counts > 0, self.word_counts / self.word_counts.sum(), marginal)
-
-    @cached_property
+    @property
     def deviations(self):
         """What an error bar of a share has: the differences between chains are known only with several of them."""
         return "two standard deviations" + (" within one chain" if self.n_chains == 1 else "")
@@ -105,7 +81,7 @@ class View:
         # Merged topics have chains, but no trace of them.
         return len(getattr(self.model, "log_joint_trace_", getattr(self.model, "_chain_states_", ())))
 
-    @cached_property
+    @property
     def stability(self):
         """How alike every topic is in all chains or fits, (n_components,); None for one fit of one chain.
 
@@ -114,13 +90,13 @@ class View:
         found = getattr(self.model, "topic_stability_", None)
         return getattr(self.model, "similarity_", None) if found is None else found
 
-    @cached_property
+    @property
     def prevalence(self):
         """The part of the chains or fits that have each topic, (n_components,); None for one fit of one chain."""
         found = getattr(self.model, "topic_prevalence_", None)
         return getattr(self.model, "prevalence_", None) if found is None else found
 
-    @cached_property
+    @property
     def found_in(self):
         """In how many chains or fits every topic is found, a list of str; None for one fit of one chain.
 
@@ -132,79 +108,198 @@ class View:
         n, kind = (self.n_chains, "chains") if fits is None else (len(fits), "fits")
         return ["" if np.isnan(part) else f"{round(n * part)} of {n} {kind}" for part in self.prevalence]
 
+    def chosen(self, topics, most=None, sizes=None):
+        """The topics that were asked for by number or name.
+
+        Without any, all in their order, or the `most` largest by `sizes` (default: the shares) in falling order.
+        """
+        if topics is None and most is None:
+            return np.arange(self.n_topics)
+        if topics is None:
+            return np.argsort(-(self.share if sizes is None else sizes), kind="stable")[:most]
+        topics = [topics] if isinstance(topics, str) or not hasattr(topics, "__len__") else list(topics)
+        places = {} if self.names is None else {name: k for k, name in enumerate(self.names)}
+        numbers = [places.get(each, -1) if isinstance(each, str) else each for each in topics]
+        found, n = np.atleast_1d(numbers), self.n_topics
+        if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size or found.min() < 0 or found.max() >= n:
+            names = "" if self.names is None else ", or their names"
+            raise ValueError(f"topics must be numbers from 0 to {n - 1}{names}; got {topics}.")
+        return found
+
+    def labels(self, topics=None, n_words=3):
+        """Topics as plots show them: the number with the name, or else with the most probable words."""
+        n_words = check_int(n_words, "n_words", 1)
+        topics = range(self.n_topics) if topics is None else topics
+        texts = (" ".join(self.top(k, n_words)) if self.names is None else self.names[k] for k in topics)
+        return [plain_text(f"{k}: {text}", 60) for k, text in zip(topics, texts, strict=True)]
+
+    def top(self, k, n):
+        """The n most probable words of a topic."""
+        return [self.words[v] for v in largest(self.topic_word[k], n)]
+
+    def rows(self, topics):
+        """The first columns of a table with a row for each of `topics`: their numbers, and names if they have some."""
+        columns = {"topic": topics}
+        return columns if self.names is None else columns | {"name": [self.names[k] for k in topics]}
+
+    def titles(self, taken=()):
+        """Names of the columns of a table that has one for each topic, none of which is `taken`."""
+        return [f"topic_{k}" for k in range(self.n_topics)] if self.names is None else distinct(self.names, taken)
+
+    # The words.
+
+    @cached_property
+    def word_counts(self):
+        """Number of tokens of the words in the documents; None without documents."""
+        return None if self.counts is None else np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
+
+    @cached_property
+    def word_share(self):
+        """p(w): the share of every word in the tokens. Where X has none of a word, its probability in the model.
+
+        Never zero, so that its logarithm is finite.
+        """
+        marginal = np.maximum(self.share @ self.topic_word, np.finfo(np.float64).tiny)
+        if self.counts is None or self.word_counts.sum() == 0:
+            return marginal
+        return np.where(self.word_counts > 0, self.word_counts / self.word_counts.sum(), marginal)
+
+    # The documents.
+
+    @property
+    def n_documents(self):
+        return len(self.doc_topic)
+
+    @cached_property
+    def has_counts(self):
+        """Whether all entries of the documents are whole numbers."""
+        return self.counts is not None and bool((self.counts.data == np.floor(self.counts.data)).all())
+
+    @cached_property
+    def corpus(self):
+        """The documents as tokens; a ValueError if their entries are no counts."""
+        return Corpus.from_counts(self.counts)
+
+    @cached_property
+    def lengths(self):
+        """Number of tokens of the documents (sum of weights, if the entries are no counts)."""
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
+
+    @cached_property
+    def whole_documents(self):
+        """theta with rows that sum to one: a further column has what is assigned to no topic, if there is something."""
+        rest = 1 - self.doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
+        return np.hstack([self.doc_topic, np.maximum(rest, 0)]) if (rest > 1e-3).any() else self.doc_topic
+
+    @property
+    def doc_topic_std(self):
+        """Posterior standard deviations of theta, as `doc_topic`; None where they are not known."""
+        return self.of_fit("doc_topic_std_")
+
+    @cached_property
+    def alpha(self):
+        """alpha of the documents X under an estimator of this package, (1 or n_documents, n_components)."""
+        if self.collections is not None:
+            return self.model.document_prior(self.collections)
+        return self.model._prior_of_training() if self.is_training else self.model._doc_prior(self.corpus)
+
+    def document(self, d):
+        """`d` as a row number, after checks."""
+        return check_int(d, "document", 0, self.n_documents - 1)
+
+    def of_documents(self, rows):
+        """The view of some rows of X, as documents that are not those of the fit."""
+        labels = None if self.collections is None else [list(self.collections)[d] for d in rows]
+        own = {"counts": self.counts[rows], "doc_topic": self.doc_topic[rows], "collections": labels}
+        names = [self.document_names[d] for d in rows]
+        return replace(self, **own, document_names=names, groups=None, is_training=False)
+
+    # The fit.
+
+    @property
+    def is_of_fit(self):
+        """Whether no other documents are given than those of the fit."""
+        return self.counts is None or self.is_training
+
     def of_fit(self, name):
         """An attribute that describes the documents of the fit; None if it is absent or X has other documents."""
-        return getattr(self.model, name, None) if self.counts is None or self.is_training else None
+        return getattr(self.model, name, None) if self.is_of_fit else None
 
 
-def view(model, X=None, feature_names=None, *, collections=None, names=None):
+def view(
+    model,
+    X=None,
+    *,
+    feature_names=None,
+    topic_names=None,
+    document_names=None,
+    collections=None,
+    groups=None,
+    needs=None,
+):
     """Read a model in any form that the functions of this package take: a `View`.
 
-    Without `feature_names` the words are those of the steps before the model in a pipeline, ``feature_names_in_``, or
-    column numbers. Without `names` the topics have those of the model.
+    Parameters
+    ----------
+    model, X, feature_names, topic_names, document_names, collections
+        As in all functions, see `_parameters`.
+    groups : sequence of n_documents hashable labels, default=None
+        If all are collections of the fit, they are the collections of X, too.
+    needs : {"proportions", "counts"}, default=None
+        What the caller needs besides topics: theta, of X or of the documents that the model keeps, or X itself.
     """
-    found = _view(model, X, feature_names, collections)
-    found.names = topic_names(found.model, found.n_topics, names)
+    models.check_order(X, model)
+    read = _of_arrays if isinstance(model, tuple) else _of_model
+    found = read(model, X, feature_names, collections, groups)
+    found.names = model_topic_names(found.model, found.n_topics, topic_names)
+    if needs == "counts" and X is None:
+        raise ValueError("X is None: give the documents.")
+    if needs is not None and found.doc_topic is None:
+        found.doc_topic = getattr(found.model, "doc_topic_", None)
+        if found.doc_topic is None:
+            raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")
+    if found.doc_topic is not None:
+        found.document_names = named(document_names, found.n_documents)
     return found
 
 
-def _view(model, X, feature_names, collections):
-    check_order(X, model)
-    if isinstance(model, tuple):
-        if collections is not None:
-            raise TypeError("arrays have no collections: do not give any.")
-        return _of_arrays(model, X, feature_names)
-    outer = model
-    model, X = inner_model(model, X, advice=_ADVICE)
+def _of_model(model, X, feature_names, collections, groups):
+    known, pipelines = models.feature_names_of(model), models.unwrap(model)[1]
+    model, documents = models.inner_model(model, X, advice=_ADVICE)
     if collections is not None and not hasattr(model, "collections_"):
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
-    pipelines = unwrap(outer)[1]
+    if groups is not None and hasattr(model, "collections_"):
+        collections = groups if set(as_list(groups, "groups")) <= set(model.collections_.tolist()) else None
+    elif collections is not None and X is None:
+        raise ValueError("collections are those of the documents of X: give X, too.")
     topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")
     hashed = any(isinstance(step, HashingVectorizer) for each in pipelines for _, step in each.steps)
     if hashed and feature_names is None:
         warn("The columns of HashingVectorizer have no words, so words are column numbers. Use CountVectorizer.")
-    words, has_names = _names(feature_names, feature_names_of(outer), topic_word.shape[1])
-    found = View(model, topic_word, words, collections=collections, has_names=has_names, pipelines=pipelines)
+    words, has_names = _words(feature_names, known, topic_word.shape[1])
+    found = View(model, topic_word, words, has_names, collections=collections, groups=groups, pipelines=pipelines)
     if X is None:
         return found
-    found.counts = read_documents(X, topic_word.shape[1], model)
-    found.is_training = _is_training(model, found.counts)
+    found.counts = _read_documents(documents, topic_word.shape[1], f"the {type(model).__name__}")
+    # The documents of the fit have tokens with the same hash.
+    stored = getattr(model, "_fingerprint_", None)
+    found.is_training = stored is not None and found.has_counts and found.corpus.fingerprint == stored
     if found.is_training and getattr(model, "doc_topic_", None) is not None:
         found.doc_topic = model.doc_topic_
-    else:
-        if has_covariates(model):
-            warn(
-                f"X is not the X of the fit, so the documents have the mean covariates of the {type(model).__name__}. "
-                "The pair (model.topic_word_, model.transform(X, covariates=...)) has their own."
-            )
-        known = {} if collections is None else {"collections": collections}
-        found.doc_topic = topic_proportions(model, X, **known)
+        return found
+    if models.has_covariates(model):
+        warn(
+            f"X is not the X of the fit, so the documents have the mean covariates of the {type(model).__name__}. "
+            "The pair (model.topic_word_, model.transform(X, covariates=...)) has their own."
+        )
+    metadata = {} if collections is None else {"collections": collections}
+    found.doc_topic = models.topic_proportions(model, documents, **metadata)
     return found
 
 
-def view_documents(model, X, feature_names=None, *, collections=None, names=None):
-    """`view` for functions that need documents: X, or for arrays at least theta."""
-    found = view(model, X, feature_names, collections=collections, names=names)
-    if found.doc_topic is None and getattr(found.model, "doc_topic_", None) is not None:
-        found.doc_topic = found.model.doc_topic_
-    if found.doc_topic is None:
-        raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")
-    return found
-
-
-def read_documents(X, n_features, model=None):
-    """Documents as csr_array with sorted indices; ValueError if they have negative values or other features."""
-    X = sp.csr_array(check_matrix(X, ensure_non_negative=True, input_name="X"))
-    if X.shape[1] != n_features:
-        name = "topic_word" if model is None else f"the {type(model).__name__}"
-        raise ValueError(f"X has {X.shape[1]} features; {name} has {n_features}.")
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
-def _of_arrays(pair, X, feature_names):
+def _of_arrays(pair, X, feature_names, collections, groups):
+    if collections is not None:
+        raise TypeError("arrays have no collections: do not give any.")
     if len(pair) != 2:
         raise ValueError(f"model is a tuple of {len(pair)}; a model given as arrays is a pair (topic_word, doc_topic).")
     topic_word = distributions(pair[0], "topic_word")
@@ -217,16 +312,27 @@ def _of_arrays(pair, X, feature_names):
     if len(doc_topic) == 0:
         raise ValueError("doc_topic has no document: it needs at least one row.")
     doc_topic = distributions(doc_topic, "doc_topic")
-    words, has_names = _names(feature_names, None, topic_word.shape[1])
-    found = View(None, topic_word, words, doc_topic=doc_topic, has_names=has_names)
+    words, has_names = _words(feature_names, None, topic_word.shape[1])
+    found = View(None, topic_word, words, has_names, doc_topic=doc_topic, groups=groups)
     if X is not None:
-        found.counts = read_documents(X, topic_word.shape[1])
+        found.counts = _read_documents(X, topic_word.shape[1], "topic_word")
         if found.counts.shape[0] != len(doc_topic):
             raise ValueError(f"X has {found.counts.shape[0]} documents; doc_topic has {len(doc_topic)}.")
     return found
 
 
-def _names(feature_names, known, n_features):
+def _read_documents(X, n_features, owner):
+    """Documents as csr_array with sorted indices; ValueError if they have negative values or other features."""
+    X = sp.csr_array(check_matrix(X, ensure_non_negative=True, input_name="X"))
+    if X.shape[1] != n_features:
+        raise ValueError(f"X has {X.shape[1]} features; {owner} has {n_features}.")
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _words(feature_names, known, n_features):
     """Names of the features, given or known, and whether there are any."""
     feature_names = known if feature_names is None else feature_names
     if feature_names is None:
@@ -238,33 +344,8 @@ def _names(feature_names, known, n_features):
     return [str(name) for name in feature_names], True
 
 
-def _is_training(model, counts):
-    """Whether the documents are those of the fit: their tokens have the same hash."""
-    stored = getattr(model, "_fingerprint_", None)
-    if stored is None or (counts.data != np.floor(counts.data)).any():
-        return False
-    return Corpus.from_counts(counts).fingerprint == stored
-
-
-def topic_label(view, k, n_words=3):
-    """The number of a topic, with its name or else its most probable words, as plots show it."""
-    words = [view.words[v] for v in largest(view.topic_word[k], check_int(n_words, "n_words", 1))]
-    return plain_text(f"{k}: {' '.join(words) if view.names is None else view.names[k]}", 60)
-
-
-def with_names(view, topics):
-    """The first columns of a table with a row for each of `topics`: their numbers, and names if they have some."""
-    columns = {"topic": topics}
-    return columns if view.names is None else columns | {"name": [view.names[k] for k in topics]}
-
-
-def topic_columns(view, taken=()):
-    """Names of the columns of a table that has one for each topic, none of which is `taken`."""
-    return [f"topic_{k}" for k in range(view.n_topics)] if view.names is None else distinct(view.names, taken)
-
-
-def document_labels(names, n_documents, what="document_names"):
-    """Names of documents as strings; their row numbers, ints, if `names` is None."""
+def named(names, n_documents, what="document_names"):
+    """Names, or texts, of documents as strings; their row numbers, ints, if `names` is None."""
     if names is None:
         return list(range(n_documents))
     if isinstance(names, (str, bytes)) or not hasattr(names, "__len__") or getattr(names, "ndim", 1) != 1:
@@ -272,3 +353,21 @@ def document_labels(names, n_documents, what="document_names"):
     if len(names) != n_documents:
         raise ValueError(f"{what} has {len(names)} values; there are {n_documents} documents.")
     return [str(name) for name in names]
+
+
+def fitted(estimator, attributes, what, advice):
+    """The fitted model inside pipelines and searches, for plots that read no topics; an error if it lacks one of these.
+
+    See `lacks`.
+    """
+    model = models.unwrap(estimator)[0]
+    check_is_fitted(model)
+    if not all(hasattr(model, name) for name in attributes):
+        raise lacks(model, what, advice)
+    return model
+
+
+def lacks(model, what, advice):
+    """The error for a model of the wrong kind."""
+    name = "the pair of arrays" if model is None else type(model).__name__
+    return TypeError(f"{name} has no {what}: {advice}.")

@@ -47,9 +47,10 @@ def log_evidence(
         eta, per word; None: ``1 / n_components``.
     method : str, default="guided_ais"
         - ``"guided_ais"``: annealed importance sampling. The path adds multiples of the mean counts of a chain to the
-          priors, from large multiples to zero. The estimate is corrected for the numbering of the topics. Up to 5,000
-          tokens ``"ais"`` also runs, with ten times as many temperatures, and the larger mean is kept.
-        - ``"ais"``: annealing from the prior, with an eta that falls from infinity. For a few thousand tokens.
+          priors, from large multiples to zero, and back from this chain. The estimate is corrected for the numbering
+          of the topics.
+        - ``"ais"``: annealing from the prior, with an eta that falls from infinity, and back. For a few thousand
+          tokens.
         - ``"cgs_transition"``: mean of p(z, w) divided by the probability of the sweep that led to z (Chen & Doss 2018,
           equation 4.9). Unbiased for p(w); its logarithm is 400 nats too low on 60,000 tokens of six topics.
         - ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` (Chen & Doss 2018, section 5.1): for comparison,
@@ -57,7 +58,7 @@ def log_evidence(
     n_temperatures : int, default=300
         Sweeps of an annealing run.
     n_runs : int, default=2
-        Estimates from every chain.
+        Runs of every chain, in each direction; for methods that do not anneal, estimates.
     n_chains : int, default=8
         Chains from independent initialisations, which may end in different modes.
     n_inner : int, default=50
@@ -67,7 +68,7 @@ def log_evidence(
         drawn from its full conditional given those before it. ``"anneal"``: sweeps while both priors fall from ten
         times their values. ``"prune"``: twice as many topics, merged down to `n_components`. None: pruned and annealed
         chains in turn, because each kind finds modes that the other misses; annealed ones only, if topics have
-        different priors.
+        different priors. Method ``"ais"`` has its own first states.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
     n_jobs : int, default=None
         Chains that run at the same time. Results do not depend on it.
@@ -75,10 +76,12 @@ def log_evidence(
     Returns
     -------
     value : float
-        In nats, of the tokens as sequences: without multinomial coefficients.
+        In nats, of the tokens as sequences: without multinomial coefficients. Bennett's acceptance ratio combines
+        annealing runs in both directions, whose errors have opposite signs. Of methods that do not anneal it is the log
+        of the mean of all estimates.
     std : float
-        Its standard error, from the spread between runs and between chains and from the downward bias of a mean over
-        few runs. NaN with one run of one chain.
+        Its standard error, from the distance between the two directions and the spread between chains. With one chain
+        it is infinite, because nothing tells how much modes differ; for methods that do not anneal, it is NaN.
 
     Raises
     ------
@@ -89,6 +92,9 @@ def log_evidence(
     References
     ----------
     Neal (2001). Annealed importance sampling. Statistics and Computing 11.
+
+    Bennett (1976). Efficient estimation of free energy differences from Monte Carlo data. Journal of Computational
+    Physics 22.
 
     Chen & Doss (2018). Inference for the number of topics in the latent Dirichlet allocation model via Bayesian mixture
     modelling.
@@ -129,11 +135,8 @@ def log_evidence(
     return estimates.log_evidence(
         corpus,
         priors,
-        method=method,
-        n_temperatures=n_temperatures,
-        n_runs=n_runs,
+        estimates.EvidenceSettings(method, n_temperatures, n_runs, n_inner),
         n_chains=n_chains,
-        n_inner=n_inner,
         init=init,
         seed=random.seed_sequence(random_state),
         n_jobs=n_jobs,

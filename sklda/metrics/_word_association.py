@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklda._inference.priors import check_prior
 from sklda._inference.sampling.seed_words import columns_of
 from sklda._inference.types import Model
-from sklda.metrics._models import refuse_covariates, topic_weights, unwrap
+from sklda.metrics._models import feature_names_of, refuse_covariates, topic_weights, unwrap
 
 
 def word_association(
@@ -30,7 +30,7 @@ def word_association(
         The cue words, as columns or as words.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
         Words of the columns, if a cue is a str: ``get_feature_names_out()`` or ``vocabulary_`` of a vectorizer. None:
-        the names of the features that the model was fitted with.
+        the names that a pipeline's vectorizer gives, or ``feature_names_in_``.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def word_association(
     phi = weights / sums
     if inner is not None:
         alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
-    known = getattr(unwrap(model)[0], "feature_names_in_", None)
+    known = feature_names_of(model)
     names = known if vocabulary is None else vocabulary
     names = None if names is None else columns_of(names, phi.shape[1], known)
     single = isinstance(cue, (str, Integral))

@@ -23,6 +23,7 @@ from sklda import (
 from sklda._inference.corpus import Corpus
 from sklda._inference.evidence.bennett import run_both_ways
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.collapsed import ChainState
 
 BAD_PARAMETERS = [
@@ -139,7 +140,7 @@ def test_alpha_is_reserved_only_for_its_distinct_rows(fit, n_bytes, monkeypatch)
     [
         lambda X: TopicCountLDA(700, 700).fit(X),
         lambda X: metrics.log_evidence(X, 700),
-        lambda X: run_both_ways(Corpus.from_counts(X), Priors.make(1.0, 1.0, 700, 1, len(X)), 9, 1, 0, None, n_start=9),
+        lambda X: run_both_ways(Corpus.from_counts(X), Priors.make(1.0, 1.0, 700, 1, len(X)), 9, 1, 0, None, anneal),
     ],
 )
 def test_guides_of_the_evidence_are_reserved(call, monkeypatch):

@@ -21,7 +21,7 @@ from sklda._inference.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import document_table, token_topics, top_documents, top_words, topic_correlation, topic_hierarchy
 from sklda.inspection._explorer_data import page_data
-from sklda.inspection._view import view_documents
+from sklda.inspection._view import view
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def test_inspection_takes_it(corpus, found):
     np.testing.assert_array_equal(np.stack([table[f"topic_{k}"] for k in range(4)], axis=1), found.doc_topic_)
     np.testing.assert_array_equal(table["topic_1_std"], found.doc_topic_std_[:, 1])
     assert [row["share"] for row in top_words(found)] == found.topic_share_.tolist()
-    data = page_data(view_documents(found, X))
+    data = page_data(view(found, X, needs="proportions"))
     assert data["topics"]["found_in"] == ["4 of 4 fits"] * 4
     assert data["topics"]["stability"] == found.similarity_.tolist()
     assert set(token_topics(X[:5], found)["topic"]) <= {0, 1, 2, 3}

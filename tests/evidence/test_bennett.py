@@ -8,6 +8,7 @@ from sklda._inference.evidence import bennett
 from sklda._inference.evidence.annealing import Guide
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.annealed_start import anneal
 from sklda.datasets import make_lda_corpus
 
 # Standard errors of the mean distance of the two directions. It is at 10 to 15 of these, and at -2 with short guides.
@@ -19,7 +20,7 @@ def distance_score():
     X = make_lda_corpus(50, 30, 3, doc_length=10, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
     corpus, priors, found = Corpus.from_counts(X), Priors.make(0.1, 0.1, 8, 30), []
     for c in range(60):
-        runs = bennett.run_both_ways(corpus, priors, 300, 1, random.seed_sequence(c), NEVER_STOP, n_start=300)
+        runs = bennett.run_both_ways(corpus, priors, 300, 1, random.seed_sequence(c), NEVER_STOP, anneal)
         found.append((runs.backward - runs.forward).item())
     return np.mean(found) / (np.std(found, ddof=1) / np.sqrt(len(found)))
 

@@ -2,21 +2,21 @@
 
 import numpy as np
 import pytest
-from enumeration import DOCS, EXACT, Enumeration, K, V, make_chain, make_corpus
+from enumeration import EXACT, Enumeration, make_chain, make_corpus
 from scipy.special import logsumexp
 
 from sklda._inference import random
-from sklda._inference.evidence.estimates import Target, estimate_evidence
+from sklda._inference.evidence.estimates import EvidenceSettings, forward_runs
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda.metrics import log_evidence
 
 
 def log_weights_of(exact, priors, method):
     """Log weights of 40 runs of one chain under `priors`."""
-    states = [make_chain(exact.corpus, priors, exact.states[5]).state()]
-    target = Target(priors, states, random.seed_sequence(0))
-    (found,) = estimate_evidence(exact.corpus, [target], method=method, temperatures=[0] * 40, n_inner=100)
-    return found.log_weights[0]
+    state = make_chain(exact.corpus, priors, exact.states[5]).state()
+    settings = EvidenceSettings(method, 0, 40, 100)
+    return forward_runs(exact.corpus, priors, state, settings, random.seed_sequence(0), NEVER_STOP)[0]
 
 
 def test_comparators_find_the_evidence_of_a_tiny_corpus():
@@ -37,24 +37,6 @@ def test_comparators_of_other_priors_are_wrong(method):
     other = Priors.make(2.0, 1.0, 2, 4)
     found = log_weights_of(exact, other, method)
     assert abs(found.mean() - logsumexp(exact.log_joint)) > 0.1
-
-
-def test_the_larger_mean_is_kept():
-    exact = Enumeration(DOCS, V, K, 0.4, 0.3)
-    states = [make_chain(exact.corpus, exact.priors, exact.states[i]).state() for i in (3, 60)]
-    target = Target(exact.priors, states, random.seed_sequence(0))
-    options = {"temperatures": [5, 9, 20], "n_inner": 3}
-    means = {}
-    for method, also in [("guided_ais", True), ("guided_ais", False), ("ais", False)]:
-        if method == "ais":
-            options["temperatures"] = [50, 90, 200]
-        (found,) = estimate_evidence(exact.corpus, [target], method=method, also_prior_ais=also, **options)
-        assert found.log_weights.shape == (2, 3)
-        assert len(found.ends) == 6
-        assert found.label_error < 1e-6
-        assert len(found.states) == 2
-        means[method, also] = logsumexp(found.log_weights)
-    assert means["guided_ais", True] == max(means["guided_ais", False], means["ais", False])
 
 
 @pytest.mark.parametrize("method", ["guided_ais", "ais"])

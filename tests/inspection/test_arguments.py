@@ -9,16 +9,20 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import GibbsLDA, inspection, metrics
+from sklda import CompoundLDA, GibbsLDA, inspection, metrics
 from sklda.inspection import (
+    ConvergenceDisplay,
+    TopicCountDisplay,
     TopicWordsDisplay,
     document_table,
+    name_topics,
     to_pyldavis,
     token_topics,
     top_documents,
     top_words,
     topic_table,
 )
+from sklda.inspection._parameters import described
 from sklda.metrics import held_out_log_likelihood, make_coherence_scorer, topic_coherence
 
 matplotlib.use("Agg")
@@ -46,6 +50,61 @@ def test_the_order_of_arguments(function):
         assert parameters["X"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
+COMMON = ["feature_names", "topic_names", "document_names", "collections", "random_state", "ax"]
+
+
+@pytest.mark.parametrize("name", inspection.__all__)
+def test_common_keywords_come_last_in_one_order(name):
+    function = getattr(inspection, name)
+    parameters = inspect.signature(getattr(function, "from_estimator", function)).parameters
+    shared = [each for each in COMMON if each in parameters]
+    assert list(parameters)[len(parameters) - len(shared) :] == shared
+    assert all(parameters[each].default is None for each in shared)
+    assert all(parameters[each].kind is inspect.Parameter.KEYWORD_ONLY for each in shared)
+    assert "feature_names" not in shared or "topic_names" in shared or name in ("name_topics", "to_pyldavis")
+    if "X" in parameters and "feature_names" in shared:
+        # Proportions of new documents depend on their collections, except where all draws are made anew.
+        others = ("groups", "document", "covariates")
+        assert "collections" in shared or any(each in parameters for each in others)
+
+
+@pytest.mark.parametrize("name", inspection.__all__)
+def test_every_argument_is_described_once_in_the_order_of_the_signature(name):
+    function = getattr(inspection, name)
+    function = getattr(function, "from_estimator", function)
+    section = inspect.getdoc(function).split("Parameters\n----------\n")[1].split("\n\n")[0]
+    titles = [line.partition(" : ")[0] for line in section.splitlines() if not line.startswith(" ")]
+    assert ", ".join(titles).split(", ") == list(inspect.signature(function).parameters)
+
+
+def test_a_docstring_is_completed():
+    @described
+    def shown(model, depth=1, *, topic_names=None):
+        """Show.
+
+        Parameters
+        ----------
+        depth : int, default=1
+            How deep.
+
+        Notes
+        -----
+        None.
+        """
+
+    lines = shown.__doc__.splitlines()
+    assert [line for line in lines if " : " in line] == [
+        "model : estimator, pipeline, or pair (topic_word, doc_topic)",
+        "depth : int, default=1",
+        "topic_names : sequence of str of length n_components, default=None",
+    ]
+    underlined = [lines[i - 1] for i, line in enumerate(lines) if line.startswith("---")]
+    assert underlined == ["Parameters", "Returns", "Raises", "Notes"]
+    shown.__doc__ = "Show."
+    with pytest.raises(KeyError, match="depth"):
+        described(shown)
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -68,12 +127,12 @@ def test_exchanged_arguments_are_refused(call):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: top_words(LDA, list("abcdefghijkl")), r"n is a list.* number of words: give names as feature_names="),
-        (lambda: top_words(LDA, np.array(["a"])), r"n is a ndarray.* number of words: give names as feature_names="),
-        (lambda: top_words(LDA, X), r"n is a matrix.* number of words: give documents as X="),
-        (lambda: top_documents(LDA, list("ab")), r"n is a list.* number of documents: give names as document_names="),
-        (lambda: top_documents(LDA, sp.csr_matrix(X)), r"n is a matrix.* number of documents: give documents as X="),
-        (lambda: top_words(LDA, 2.5), r"n must be an int, got 2\.5"),
+        (lambda: top_words(LDA, list("abcdefghijkl")), r"n_words is a list.* a number: give names as feature_names="),
+        (lambda: top_words(LDA, np.array(["a"])), r"n_words is a ndarray.* a number: give names as feature_names="),
+        (lambda: top_words(LDA, X), r"n_words is a matrix.* a number: give documents as X="),
+        (lambda: top_documents(LDA, list("ab")), r"n_documents is a list.* a number: give names as document_names="),
+        (lambda: top_documents(LDA, sp.csr_matrix(X)), r"n_documents is a matrix.* a number: give documents as X="),
+        (lambda: top_words(LDA, 2.5), r"n_words must be an int, got 2\.5"),
     ],
 )
 def test_arguments_in_the_place_of_n(call, message):
@@ -106,4 +165,25 @@ def test_axes_for_every_topic():
     assert list(display.axes_) == list(axes) and all(len(ax.patches) for ax in axes)
     with pytest.raises(ValueError, match="one Axes for each of the 3 topics; got 2"):
         display.plot(axes[:2])
+    plt.close("all")
+
+
+def test_collections_belong_to_documents():
+    labels = np.arange(20) % 2
+    lda = CompoundLDA(3, max_iter=5, random_state=0).fit(X, collections=labels)
+    for function in (top_words, topic_table, name_topics, document_table, top_documents):
+        with pytest.raises(ValueError, match="collections are those of the documents of X: give X, too"):
+            function(lda, collections=labels)
+    # Of new documents they change the proportions, and so the shares.
+    other = X[::-1]
+    alpha = lda.transform(other, collections=labels)
+    shares = [row["share"] for row in top_words(lda, X=other, collections=labels)]
+    np.testing.assert_allclose(shares, other.sum(axis=1) @ alpha / X.sum())
+
+
+def test_plots_of_chains_take_pipelines():
+    shown = ConvergenceDisplay.from_estimator(make_pipeline("passthrough", LDA))
+    np.testing.assert_array_equal(shown.trace, LDA.log_joint_trace_)
+    with pytest.raises(TypeError, match="GibbsLDA has no topic_counts_: give a fitted TopicCountLDA"):
+        TopicCountDisplay.from_estimator(make_pipeline("passthrough", LDA))
     plt.close("all")

@@ -93,7 +93,7 @@ def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, n
     assert found["labels"] == [" ".join(top[k]["words"]) for k in order]
     assert found["current"] == [order[0]] and found["lambda"] == "0.60"
     assert found["words"] == words_at(fitted, docstrings, names, order[0], 0.6)
-    closest = top_documents(fitted, n=10, X=docstrings.data, document_names=docstrings.document_names)
+    closest = top_documents(fitted, n_documents=10, X=docstrings.data, document_names=docstrings.document_names)
     assert found["documents"] == closest[order[0]]["documents"]
     assert found["tokens"] > 10 and found["drawn"] > 10 and found["unnamed"] == 0
     assert found["groups"] == ["numpy", "scipy", "sklearn"]
@@ -145,7 +145,7 @@ def test_clicks_slider_and_search_show_the_right_things(page, fitted, docstrings
     ]
     assert found["topic"][4] == [str(j) for j in order]
     np.testing.assert_allclose(np.array(found["topic"][5], float), similar[order], atol=0.0101)
-    closest = top_documents(fitted, n=10, X=docstrings.data)[2]["rows"]
+    closest = top_documents(fitted, n_documents=10, X=docstrings.data)[2]["rows"]
     assert found["closest"] == closest
     d = closest[3]
     n = int(docstrings.data[d].sum())

@@ -180,7 +180,7 @@ def test_odd_models():
     ("call", "error", "message"),
     [
         (lambda lda: topic_report(lda, X), TypeError, "the two arguments are exchanged"),
-        (lambda lda: topic_report(None, lda), ValueError, "X is None: a report needs documents"),
+        (lambda lda: topic_report(None, lda), ValueError, "X is None: give the documents"),
         (lambda lda: topic_report(X, lda, n_words=0), ValueError, "n_words must be at least 1"),
         (lambda lda: topic_report(X * 0, lda), ValueError, "X has no words"),
         (lambda lda: topic_report(X[:, :3], lda), ValueError, "X has 3 features"),

@@ -80,7 +80,7 @@ def test_equal_words_are_in_the_order_of_the_model():
 
 
 def test_top_documents_and_document_table():
-    table = top_documents((PHI, THETA), n=2, X=X, document_names=["a", "b", "c"])
+    table = top_documents((PHI, THETA), n_documents=2, X=X, document_names=["a", "b", "c"])
     assert [row["documents"] for row in table] == [["a", "c"], ["b", "c"]]
     assert [row["rows"] for row in table] == [[0, 2], [1, 2]] and table[1]["proportions"] == [0.8, 0.4]
     table = document_table((PHI, THETA), X=X)
@@ -203,8 +203,8 @@ def test_a_printed_table_holds_no_markup_and_no_control_characters():
 @pytest.mark.parametrize(
     "call, error, message",
     [
-        (lambda: top_words((PHI, THETA), 0), ValueError, "n must be at least 1, got 0"),
-        (lambda: top_words((PHI, THETA), 2.5), TypeError, "n must be an int"),
+        (lambda: top_words((PHI, THETA), 0), ValueError, "n_words must be at least 1, got 0"),
+        (lambda: top_words((PHI, THETA), 2.5), TypeError, "n_words must be an int"),
         (lambda: top_words(PHI), TypeError, "ndarray has no components_: give a fitted topic model, a pipeline"),
         (lambda: top_words((PHI,)), ValueError, "a model given as arrays is a pair"),
         (lambda: top_words((PHI, THETA[:, :1])), ValueError, "doc_topic has shape"),

@@ -52,6 +52,7 @@ def test_fitted_models():
     assert expected[0] > expected[2]
     pipeline = make_pipeline(CountVectorizer(), CollapsedVariationalLDA(2, random_state=0)).fit(TEXTS)
     found = word_association(pipeline, "engine", vocabulary=pipeline[0].vocabulary_)
+    assert (found == word_association(pipeline, "engine")).all()
     assert found[[2, 5]].min() > found[[0, 1]].max() or found[5] > found[0]
 
 

@@ -13,15 +13,15 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.evidence import annealing
 from sklda._inference.evidence.bennett import Runs
+from sklda._inference.evidence.combining import CountEvidence, EvidenceTable
+from sklda._inference.evidence.estimates import EvidenceSettings
 from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.topic_count import scan
 from sklda._inference.topic_count.cost import Budget, BudgetSpent
 from sklda._inference.topic_count.count_prior import CountPrior
 from sklda._inference.topic_count.curve import Curves, corners, too_low
-from sklda._inference.topic_count.evidence_by_count import CountEvidence, EvidenceTable
 from sklda._inference.topic_count.posterior import Posterior
 from sklda._inference.topic_count.prior_rules import PriorRule
-from sklda._inference.topic_count.runs import EvidenceSettings
 from sklda.datasets import make_lda_corpus
 
 PRIORS = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1}

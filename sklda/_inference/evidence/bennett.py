@@ -15,7 +15,6 @@ from sklda._inference.evidence.annealing import (
     reverse_prior_run,
 )
 from sklda._inference.held_out.averages import bennett
-from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.collapsed import ChainState
 
 
@@ -34,21 +33,21 @@ class Runs:
         return max(float(bennett(self.forward, self.backward)), self.forward.mean())
 
 
-def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, *, n_start, start=anneal):
+def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, start):
     """Annealing runs of `n_sweeps` sweeps of a new chain, in both directions; `Runs`.
 
-    By a guide: the guide is that of a chain that `start`, which is `anneal` or `prune`, has made in `n_start` sweeps,
-    over as many sweeps as a run has. Backward runs begin at the state of this chain. A guide of fewer sweeps is
-    narrower than the part of the posterior that a run can reach. With 20 sweeps on 500 tokens, backward runs were below
-    forward ones, and both 1.5 nats too low. From the prior of z, as in `prior_run`, if `n_start` is None: a backward
-    run begins where the forward run has ended.
+    By a guide: ``start(corpus, priors, seed, stop)`` makes the chain, and the guide has its counts over as many sweeps
+    as a run has. Backward runs begin at the state of this chain. A guide of fewer sweeps is narrower than the part of
+    the posterior that a run can reach. With 20 sweeps on 500 tokens, backward runs were below forward ones, and both
+    1.5 nats too low. From the prior of z, as in `prior_run`, if `start` is None: a backward run begins where the
+    forward run has ended.
     """
-    if n_start is None:
+    if start is None:
         source, state = priors, None
         forth, back = prior_run, reverse_prior_run
     else:
         reserved = reserve_guide(corpus, priors.n_components)
-        chain = start(corpus, priors, random.child(seed, 0), stop, n_start)
+        chain = start(corpus, priors, random.child(seed, 0), stop)
         del reserved
         source, state = Guide.from_chain(chain, n_sweeps, stop), chain.state()
         forth, back = guided_run, reverse_guided_run
@@ -62,5 +61,5 @@ def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, *, n_start, star
 
 
 def sweeps_both_ways(n_sweeps, n_runs, n_start):
-    """Sweeps over the corpus in `run_both_ways`."""
+    """Sweeps over the corpus in `run_both_ways`, `n_start` of them before the guide; None: there is no guide."""
     return n_runs * (2 * n_sweeps + 1) + (0 if n_start is None else n_start + n_sweeps)

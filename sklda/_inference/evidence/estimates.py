@@ -1,146 +1,132 @@
-"""Estimates of log p(w | K, alpha, eta) by any method, from several chains and in several runs from each."""
+"""Estimates of log p(w | K, alpha, eta) by any method, from several chains."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from scipy.special import logsumexp
 
 from sklda._inference import random
-from sklda._inference.evidence.annealing import Guide, guided_run, prior_run, reserve_guide
+from sklda._inference.evidence.annealing import Guide, guided_run, prior_run
+from sklda._inference.evidence.bennett import Runs, run_both_ways, sweeps_both_ways
 from sklda._inference.evidence.cgs_transition import cgs_transition
 from sklda._inference.evidence.chib import inverse_by_chib
-from sklda._inference.evidence.combining import combine_chains
+from sklda._inference.evidence.combining import CountEvidence, EvidenceTable
 from sklda._inference.evidence.harmonic_mean import harmonic_mean
-from sklda._inference.held_out.averages import log_mean
+from sklda._inference.held_out.averages import log_mean, log_mean_exp
 from sklda._inference.parallel import in_parallel
-from sklda._inference.priors import Priors
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.initialisation import initialise_chains
+from sklda._inference.sampling.initialisation import check_exchangeable, initialise_chain
 
 METHODS = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
 ANNEALED = METHODS[:2]
 # Methods whose estimates of p(w) are unbiased.
 UNBIASED = METHODS[:3]
 
-# With at most this many tokens, annealing from the prior is run as well as the guided one. With more, its path crosses
-# a phase transition, and its estimates are thousands of nats too low.
-SMALL_CORPUS = 5000
-# Temperatures of that annealing, relative to those of the guided one.
-_PRIOR_AIS_FACTOR = 10
 # Sweeps of a chain between its initialisation and its first use.
 _SETTLING_SWEEPS = 50
 
 
-@dataclass(frozen=True, eq=False)
-class Target:
-    """A model whose evidence is to be estimated."""
+@dataclass(frozen=True)
+class EvidenceSettings:
+    """How the evidence of one number of topics is estimated.
 
-    priors: Priors
-    states: list  # of the chains, near modes of the posterior
-    seed: np.random.SeedSequence
-
-
-@dataclass(frozen=True, eq=False)
-class Estimates:
-    """Estimates of the evidence of one `Target`."""
-
-    log_weights: np.ndarray  # estimates of log p(w), (n_chains, n_runs)
-    ends: list  # states at the ends of the runs, chain by chain
-    label_error: float  # the largest error of a sum over topic labels, in nats
-    states: list  # of the chains after the estimates
-
-
-def log_evidence(corpus, priors, *, method, n_temperatures, n_runs, n_chains, n_inner, init, seed, n_jobs=None):
-    """log p(w | priors) and its standard error, from chains that are initialised here.
-
-    The error contains the downward bias and the error of the sum over topic labels. `sklda.metrics.log_evidence`
-    describes the options.
+    Attributes
+    ----------
+    method : str
+        One of `METHODS`.
+    n_sweeps : int
+        Length of an annealing run; of the first ones, where later ones may be longer.
+    n_runs : int
+        Runs of a chain, in each direction.
+    n_inner : int
+        Sweeps of one estimate, for methods that do not anneal.
     """
+
+    method: str
+    n_sweeps: int
+    n_runs: int
+    n_inner: int
+
+    @property
+    def annealed(self):
+        """Whether the runs are annealed, and more precise if they are longer."""
+        return self.method in ANNEALED
+
+    def sweeps_of_runs(self, n_sweeps, n_start):
+        """Sweeps of a new chain, `n_start` before its first use, and of its runs of this length."""
+        if self.annealed:
+            return sweeps_both_ways(n_sweeps, self.n_runs, None if self.method == "ais" else n_start)
+        return n_start + self.n_runs * self.n_inner
+
+    def sweeps_of_estimate(self):
+        """Sweeps of the runs in one direction from a known state, with their guide."""
+        if not self.annealed:
+            return self.n_runs * self.n_inner
+        return self.n_runs * (self.n_sweeps + 1) + (self.n_sweeps if self.method == "guided_ais" else 0)
+
+
+def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None):
+    """log p(w | priors) and its standard error, which contains the error of the sum over topic labels.
+
+    `sklda.metrics.log_evidence` describes the options. Methods that do not anneal have the log of the mean over chains,
+    as published.
+    """
+    if init == "prune":
+        check_exchangeable(priors, "init='prune' merges topics")
     # Annealed and pruned chains find different modes; pruning needs topics that can be merged.
     kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
-    inits = [kinds[c % len(kinds)] for c in range(n_chains)]
-    kind, seeds = chain_class("collapsed", corpus, priors), [random.child(seed, 0, c) for c in range(n_chains)]
-    reserved = reserve_guide(corpus, priors.n_components) if method == "guided_ais" else None
-    chains = initialise_chains(corpus, priors, seeds, inits, n_jobs, kind)
-    for chain in chains:
-        for _ in range(_SETTLING_SWEEPS):
-            chain.sweep()
-    del reserved
-    target = Target(priors, [chain.state() for chain in chains], random.child(seed, 1))
-    options = {"method": method, "temperatures": [n_temperatures] * n_runs, "n_inner": n_inner, "n_jobs": n_jobs}
-    (found,) = estimate_evidence(corpus, [target], **options)
-    value, std, bias = combine_chains(found.log_weights)
-    return value, float((std**2 + bias**2 + found.label_error**2) ** 0.5)
-
-
-def estimate_evidence(corpus, targets, *, method, temperatures, n_inner, also_prior_ais=True, n_jobs=None):
-    """Estimates of the evidence of several targets, an `Estimates` for each; all chains run in parallel.
-
-    `temperatures` has the temperatures of each run of a chain; for methods that do not anneal only the number of runs
-    is used, and a run has `n_inner` sweeps. With `also_prior_ais`, for up to 5,000 tokens annealing from the prior is
-    run as well as the guided one, in ten times as many temperatures, and the larger mean is kept. Estimates are exactly
-    unbiased only without it.
-    """
-    methods = {method: temperatures}
-    if also_prior_ais and uses_both(corpus, method):
-        methods["ais"] = [_PRIOR_AIS_FACTOR * n for n in temperatures]
     tasks = [
-        (corpus, target.priors, state, each, lengths, n_inner, random.child(target.seed, METHODS.index(each), c))
-        for target in targets
-        for each, lengths in methods.items()
-        for c, state in enumerate(target.states)
+        (corpus, priors, settings, settings.n_sweeps, partial(_start, kinds[c % len(kinds)]), random.child(seed, c))
+        for c in range(n_chains)
     ]
-    parts = iter(in_parallel(runs_of_chain, tasks, n_jobs))
-    return [_larger([_gather([next(parts) for _ in target.states]) for _ in methods]) for target in targets]
+    found = in_parallel(runs_of_chain, tasks, n_jobs)
+    if not settings.annealed:
+        value, std = log_mean_exp(np.concatenate([runs.forward for runs in found]))
+        return float(value), float(std)
+    table = EvidenceTable.of({priors.n_components: CountEvidence(priors, settings.n_sweeps, found)})
+    return float(table.value[0]), float(np.hypot(table.std, table.common)[0])
 
 
-def uses_both(corpus, method):
-    """Whether `estimate_evidence` anneals from the prior as well as by the guide, by default."""
-    return method == "guided_ais" and corpus.n_tokens <= SMALL_CORPUS
+def _start(init, corpus, priors, seed, stop):
+    chain = initialise_chain(init, corpus, priors, seed, chain_class("collapsed", corpus, priors), stop)
+    for _ in range(_SETTLING_SWEEPS):
+        chain.sweep(stop)
+    return chain
 
 
-def _gather(chains):
-    """One `Estimates` from those of single chains."""
-    return Estimates(
-        np.concatenate([chain.log_weights for chain in chains]),
-        [end for chain in chains for end in chain.ends],
-        max(chain.label_error for chain in chains),
-        [state for chain in chains for state in chain.states],
-    )
+def runs_of_chain(corpus, priors, settings, n_sweeps, start, seed, stop):
+    """`Runs` of a new chain, of this length; methods that do not anneal have one value, in both directions.
 
-
-def _larger(found):
-    """The `Estimates` with the largest mean, but with the chains' states of the first.
-
-    By Markov's inequality no mean is likely to be far above p(w), but it may be far below: the larger one is closer.
+    ``start(corpus, priors, seed, stop)`` makes the chain. Annealing from the prior has none.
     """
-    best = max(found, key=lambda each: logsumexp(each.log_weights))
-    return Estimates(best.log_weights, best.ends, best.label_error, found[0].states)
+    if settings.annealed:
+        start = start if settings.method == "guided_ais" else None
+        return run_both_ways(corpus, priors, n_sweeps, settings.n_runs, seed, stop, start)
+    state = start(corpus, priors, random.child(seed, 0), stop).state()
+    log_weights, ends = forward_runs(corpus, priors, state, settings, random.child(seed, 1), stop)
+    value = np.array([log_mean(log_weights)])
+    return Runs(value, value, ends[-1])
 
 
-def runs_of_chain(corpus, priors, state, method, temperatures, n_inner, seed, stop):
-    """The `Estimates` of one chain, see `estimate_evidence`."""
+def forward_runs(corpus, priors, state, settings, seed, stop):
+    """Estimates of log p(w) by runs in one direction from a state of z, (n_runs,), and the states in which they end."""
     # The other methods need sweeps in the order of `log_transition`.
-    kind = chain_class("collapsed", corpus, priors) if method in ANNEALED else GibbsChain
+    kind = chain_class("collapsed", corpus, priors) if settings.annealed else GibbsChain
     chain = kind(corpus, priors, state)
-    seeds = [random.child(seed, r) for r in range(len(temperatures))]
-    if method in ANNEALED:
-        guided = method == "guided_ais"
-        # A guide of fewer sweeps is narrower than what a run can reach: weights are lower, by more with more topics.
-        n_guide = max(temperatures)
-        source, anneal = (Guide.from_chain(chain, n_guide, stop), guided_run) if guided else (priors, prior_run)
-        runs = [anneal(corpus, source, n, own, stop) for n, own in zip(temperatures, seeds, strict=True)]
-        log_weights, ends = [run.log_weight for run in runs], [run.state for run in runs]
-        label_error = max(run.label_error for run in runs)
-    else:
-        # With the chain's own stream, a second call would give the same estimates.
-        chain.stream = random.stream(seed)
-        log_weights, ends, label_error = [], [], 0.0
-        for own in seeds:
-            log_weights.append(_along_chain(chain, method, n_inner, own, stop))
-            ends.append(chain.state().compact(priors.n_components))
-    return Estimates(np.array([log_weights]), ends, label_error, [chain.state().compact(priors.n_components)])
+    seeds = [random.child(seed, r) for r in range(settings.n_runs)]
+    if settings.annealed:
+        guided, n_sweeps = settings.method == "guided_ais", settings.n_sweeps
+        source, anneal = (Guide.from_chain(chain, n_sweeps, stop), guided_run) if guided else (priors, prior_run)
+        runs = [anneal(corpus, source, n_sweeps, own, stop) for own in seeds]
+        return np.array([run.log_weight for run in runs]), [run.state for run in runs]
+    # With the chain's own stream, a second call would give the same estimates.
+    chain.stream = random.stream(seed)
+    log_weights, ends = [], []
+    for own in seeds:
+        log_weights.append(_along_chain(chain, settings.method, settings.n_inner, own, stop))
+        ends.append(chain.state().compact(priors.n_components))
+    return np.array(log_weights), ends
 
 
 def _along_chain(chain, method, n_inner, seed, stop):

@@ -16,11 +16,12 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
+from sklda._inference.evidence.bennett import sweeps_both_ways
 from sklda._inference.hyperparameters.chain_pool import EM_SWEEPS, LEARNING, learning
 from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.settings import MOST_SEARCHED
 from sklda._inference.hyperparameters.skeleton import no_topics
-from sklda._inference.modes.mode_evidence import can_tell_modes_apart, mode_evidence, sweeps_of_evidence
+from sklda._inference.modes.mode_evidence import can_tell_modes_apart, mode_evidence
 from sklda._inference.modes.search import counted_search
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
@@ -35,9 +36,9 @@ from sklda._inference.warn import warn
 _MOST_CHANGED = 1 / 3
 # Largest number of sweeps of a search. On C-2, with 6,000 three of three ended 12 nats below the best mode.
 _SEARCH_SWEEPS = 10_000
-# A mode is weighed by this many runs of this many temperatures.
-_RUNS, _TEMPERATURES = 3, 400
-_WEIGHING = sweeps_of_evidence(_TEMPERATURES, _RUNS)
+# A mode is weighed by this many runs of this many temperatures in each direction.
+_RUNS, _TEMPERATURES = 2, 300
+_WEIGHING = sweeps_both_ways(_TEMPERATURES, _RUNS, 0)
 # Draws are of clearly different modes if they differ in this many times the tokens of two draws of a chain. On C-1
 # and C-5 it is 0.9 to 1.1 within a mode, 2.2 to 5 between modes; C-2 has modes that differ less.
 _APART = 1.5

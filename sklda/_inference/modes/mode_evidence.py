@@ -1,14 +1,17 @@
-"""The evidence of modes of the topic assignments, by guided annealing from a chain in each mode."""
+"""The evidence of modes of the topic assignments, by guided annealing in both directions from a chain in each mode."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.evidence.estimates import Target, estimate_evidence
+from sklda._inference.evidence.bennett import run_both_ways
+from sklda._inference.evidence.combining import CountEvidence
+from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
 
-# In nats, as an order of magnitude: annealing is not run if its downward bias may be larger.
+# In nats, as an order of magnitude: annealing is not run if half the distance of the two directions may be larger.
 _LARGEST_BIAS = 100
 
 
@@ -19,10 +22,9 @@ class ModeEvidence:
     Attributes
     ----------
     value : ndarray of shape (n_chains,)
-        Means over runs of the logarithms of their weights, nats. They are too low, by about the same for all modes. The
-        logarithm of the mean weight would be less biased, but single lucky runs dominate it.
+        By the runs in both directions, in nats.
     std : float
-        Standard error of a value, pooled over the chains; NaN with one run each.
+        Standard error of a value by its runs, pooled over the chains.
     """
 
     value: np.ndarray
@@ -30,26 +32,24 @@ class ModeEvidence:
 
 
 def can_tell_modes_apart(corpus, n_components, n_temperatures):
-    """Whether annealing is precise enough: its downward bias is a few times K (D + V) / temperatures nats."""
+    """Whether annealing is precise: half the distance of its directions is a few K (D + V) / temperatures nats."""
     return n_components * (corpus.n_documents + corpus.n_features) < _LARGEST_BIAS * n_temperatures
 
 
-def sweeps_of_evidence(n_temperatures, n_runs):
-    """Sweeps of `mode_evidence` for each chain: a guide, and the runs."""
-    return n_temperatures + n_runs * (n_temperatures + 1)
-
-
 def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
-    """The evidence of the modes of chains, by `n_runs` runs of guided annealing from each chain.
+    """The evidence of the modes of chains, by `n_runs` runs of guided annealing in each direction from each chain.
 
     Returns
     -------
     ModeEvidence
     """
-    corpus = chains[0].corpus
-    states = [ChainState(chain.topics, random.stream(random.child(seed, 0, c))) for c, chain in enumerate(chains)]
-    targets = [Target(priors, states, random.child(seed, 1))]
-    options = {"method": "guided_ais", "temperatures": [n_temperatures] * n_runs, "n_inner": 0, "also_prior_ais": False}
-    (found,) = estimate_evidence(corpus, targets, **options, n_jobs=n_jobs)
-    std = float(np.sqrt(found.log_weights.var(axis=1, ddof=1).mean() / n_runs)) if n_runs > 1 else np.nan
-    return ModeEvidence(found.log_weights.mean(axis=1), std)
+    tasks = [(chain, priors, n_temperatures, n_runs, random.child(seed, c)) for c, chain in enumerate(chains)]
+    known = CountEvidence(priors, n_temperatures, in_parallel(_runs_of_mode, tasks, n_jobs))
+    return ModeEvidence(known.values, float(np.sqrt(known.run_variance)))
+
+
+def _runs_of_mode(chain, priors, n_temperatures, n_runs, seed, stop):
+    def start(corpus, priors, seed, stop):
+        return chain_class("collapsed", corpus, priors)(corpus, priors, ChainState(chain.topics, random.stream(seed)))
+
+    return run_both_ways(chain.corpus, priors, n_temperatures, n_runs, seed, stop, start)

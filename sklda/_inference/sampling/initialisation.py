@@ -54,7 +54,7 @@ def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain
     if any(isinstance(init, str) and init == "prune" for init in inits):
         check_exchangeable(priors, "init='prune' merges topics")
     tasks = [(init, corpus, priors, seed, kind) for init, seed in zip(inits, seeds, strict=True)]
-    return in_parallel(_initialise, tasks, n_jobs)
+    return in_parallel(initialise_chain, tasks, n_jobs)
 
 
 def check_exchangeable(priors, reason):
@@ -67,7 +67,8 @@ def check_exchangeable(priors, reason):
         )
 
 
-def _initialise(init, corpus, priors, seed, kind, stop):
+def initialise_chain(init, corpus, priors, seed, kind, stop):
+    """One chain, as in `initialise_chains`."""
     if not isinstance(init, str):
         rng = np.random.default_rng(random.child(seed, 0))
         topics = init if isinstance(init, np.ndarray) else _drawn_topics(corpus, *init, rng, stop)

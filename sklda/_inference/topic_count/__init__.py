@@ -1,7 +1,7 @@
 """The posterior p(T | w) over the number of topics T.
 
 - ``count_prior``: p(T), and the range of T. ``prior_rules``: alpha and eta at each T, given or learnt.
-- ``runs``: new chains at one T, and their annealing runs. ``evidence_by_count``: log p(w | T) by these, with its error.
+- ``runs``: new chains at one T, and their annealing runs.
 - ``curve``: bounds and draws of log p(w | T) between runs. ``scan``: where the next runs are made. ``cost``: a budget.
 - ``pmmh``: pseudo-marginal Metropolis-Hastings over T.
 - ``posterior``: what both methods find, and draws from it.

@@ -5,8 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-# A value is much worse than another one if it is below it by as many standard errors, and as many nats.
-MUCH_WORSE = 5.0
+from sklda._inference.evidence.combining import MUCH_WORSE
 
 
 @dataclass(frozen=True, eq=False)

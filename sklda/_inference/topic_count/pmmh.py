@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import softmax
 
 from sklda._inference import journal, random
-from sklda._inference.evidence import estimates
-from sklda._inference.evidence.combining import combine_chains
+from sklda._inference.evidence.estimates import METHODS, forward_runs
+from sklda._inference.held_out.averages import log_mean, log_mean_exp
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS
 from sklda._inference.topic_count.count_prior import LARGEST
@@ -65,7 +65,7 @@ class Trace:
     def log_evidence_at(self, T):
         """log of the mean of all estimates made for T, accepted or not, and its standard error; NaN without any."""
         found = self.proposed_log_evidence[self.proposed == T]
-        return combine_chains(found[:, None])[:2] if len(found) else (np.nan, np.nan)
+        return log_mean_exp(found) if len(found) else (np.nan, np.nan)
 
 
 class PMMH:
@@ -159,18 +159,11 @@ class PMMH:
 
     def _estimate(self, T, i):
         """log of unbiased estimate number i of p(w | T), and the last state of z. Every i has its own streams."""
-        n_runs = self.settings.n_runs
-        (found,) = estimates.estimate_evidence(
-            self.corpus,
-            [estimates.Target(self.priors[T], self.states[T], random.child(self.seed, 1, i))],
-            method=self.settings.method,
-            temperatures=[self.settings.n_sweeps] * n_runs,
-            n_inner=self.settings.n_inner,
-            also_prior_ais=False,
-            n_jobs=self.n_jobs,
-        )
-        chosen = self.rng.choice(n_runs, p=softmax(found.log_weights[0]))
-        return combine_chains(found.log_weights).value, found.ends[chosen]
+        seed = random.child(self.seed, 1, i, METHODS.index(self.settings.method), 0)
+        task = self.corpus, self.priors[T], self.states[T][0], self.settings, seed
+        ((log_weights, ends),) = in_parallel(forward_runs, [task], self.n_jobs)
+        chosen = self.rng.choice(len(ends), p=softmax(log_weights))
+        return float(log_mean(log_weights)), ends[chosen]
 
     def _result(self, ends, unfinished):
         """`Posterior` by the trace; `ends` are the accepted states by number of topics."""

@@ -5,11 +5,11 @@ from scipy.special import softmax
 
 from sklda._inference import journal, random
 from sklda._inference.evidence.annealing import reserve_guide
+from sklda._inference.evidence.combining import LITTLE, MUCH_WORSE, CountEvidence, EvidenceTable
 from sklda._inference.parallel import in_parallel
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._inference.topic_count.count_prior import LARGEST
-from sklda._inference.topic_count.curve import MUCH_WORSE, Curves, too_low
-from sklda._inference.topic_count.evidence_by_count import LITTLE, CountEvidence, EvidenceTable
+from sklda._inference.topic_count.curve import Curves, too_low
 from sklda._inference.topic_count.posterior import (
     ESTIMATE,
     LAST_SWEEPS,
@@ -18,7 +18,7 @@ from sklda._inference.topic_count.posterior import (
     credible_interval,
     standard_errors,
 )
-from sklda._inference.topic_count.runs import learn_chain, run_chain
+from sklda._inference.topic_count.runs import learn_chain, run_chain, start_sweeps
 
 # The first runs take at most this share of all sweeps, in addition to the chains before them.
 _FIRST_SHARE = 1 / 15
@@ -225,8 +225,8 @@ class Scan:
         """Sweeps of a round with runs of these lengths by number of topics."""
         learning = self.rule.learning_sweeps
         return self.n_chains * sum(
-            self.settings.sweeps_of_chain(n)
-            + bool(learning and T not in self.rules) * (self.settings.start(n) + learning)
+            self.settings.sweeps_of_runs(n, start_sweeps(self.settings, n))
+            + bool(learning and T not in self.rules) * (start_sweeps(self.settings, n) + learning)
             for T, n in lengths.items()
         )
 
@@ -268,7 +268,7 @@ class Scan:
             return
         chains = [(T, c) for T in lengths for c in range(self.n_chains)]
         tasks = [
-            (self.corpus, starts[T], T, self.settings.start(lengths[T]), random.child(seeds[T], 0, c))
+            (self.corpus, starts[T], T, start_sweeps(self.settings, lengths[T]), random.child(seeds[T], 0, c))
             for T, c in chains
         ]
         found = in_parallel(learn_chain, tasks, self.n_jobs)
