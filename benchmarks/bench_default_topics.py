@@ -292,7 +292,7 @@ def costs(X, n_topics, seed, parameters):
     timer.watch(kind, "keep_draw", "keeping draws")
     timer.watch(Learner, "after_sweep", "learning")
     timer.watch(Learner, "end", "learning")
-    timer.watch(ChainResults, "attributes", "estimates")
+    timer.watch(ChainResults, "estimate", "estimates")
     timer.watch(BaseLDA, "fit", "fit")
     with threadpool_limits(1):
         GibbsLDA(n_topics, random_state=seed, **parameters).fit(X)

@@ -8,15 +8,15 @@ this list, and from the modules in the first line. No module imports itself by w
     sklda            estimators          _base  _gibbs  _empirical_bayes  _topic_count  _compound  _labeled
                                           _collapsed_variational  _covariate
                      of several fits     _consensus  _consensus_fits
-                     their fits          _fitting  _chain_results  _dask
-                     their errors        _hints
+                     their fits          _fitting  _chain_results  _dask  _assignments
+                     their parameters    _parameters  _hints
                      their progress      _callbacks  callbacks
                      their saved states  _persistence  _checkpoints
                      their topics        _topic_names  _merging
                      metadata            _metadata
                      collections         _labels  _compound_results
                      covariates          _design
-                     labels              _label_classifier  _label_targets
+                     labels              _label_classifier  _label_targets  _label_results
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
                      of K                _evidence  _topic_counts

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import reprlib
 from abc import ABC, abstractmethod
 from copy import copy
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Bunch, check_scalar
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
 from sklda._checkpoints import CheckpointMixin
-from sklda._fitting import all_or_nothing
+from sklda._fitting import all_or_nothing, fit_chains
 from sklda._hints import HintsMixin
 from sklda._inference import random
 from sklda._inference.arguments import check_components, check_weights
@@ -29,12 +27,14 @@ from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
 from sklda._inference.priors import check_prior
 from sklda._inference.types import Counts, Seed
+from sklda._parameters import ParametersMixin
 from sklda._persistence import SavedMixin
 from sklda._topic_names import TopicNamesMixin
 
 
 class BaseLDA(
     HintsMixin,
+    ParametersMixin,
     CheckpointMixin,
     SavedMixin,
     TopicNamesMixin,
@@ -43,17 +43,10 @@ class BaseLDA(
     BaseEstimator,
     ABC,
 ):
-    """Base class of the estimators. Subclasses define `_fit`."""
+    """Base class of the estimators. Those with chains define `_plan`, see `fit_chains`; others define `_fit`."""
 
-    _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
-        "topic_word_prior": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
-        "fold_in_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [None, Integral],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
-    }
+    # Parameters that must not change before a warm start.
+    _continued: tuple[str, ...] = ()
 
     @all_or_nothing
     @with_callbacks
@@ -98,26 +91,12 @@ class BaseLDA(
         vars(self).update(fitted)
         return self
 
-    @abstractmethod
-    def _fit(self, corpus, data):
-        """Fit the model and return the fitted attributes as a dict. `data` has X and y for callbacks."""
+    # Takes the corpus, X and y for callbacks, and metadata; returns the fitted attributes as a dict.
+    _fit = fit_chains
 
-    def _check_same_corpus(self, corpus):
-        """Raise a ValueError if the previous fit had another corpus."""
-        if corpus.fingerprint != self._fingerprint_:
-            raise ValueError(
-                "warm_start=True continues the previous fit, but this X is different from the X of that fit. "
-                "Fit with warm_start=False, or clone the estimator, to begin again."
-            )
-
-    def _check_same_parameters(self, before, way="warm_start=True", instead="Fit with warm_start=False"):
-        """Raise a ValueError if a parameter differs from its value in `before`, a dict by name."""
-        for name, value in before.items():
-            if not np.array_equal(getattr(self, name), value):
-                raise ValueError(
-                    f"{way} continues a fit with {name}={reprlib.repr(value)}, but {name} is now "
-                    f"{reprlib.repr(getattr(self, name))}. {instead} to begin again."
-                )
+    def _attributes(self, known, results):
+        """Fitted attributes of this kind of estimator, beside those that are known and those of all results."""
+        return {}
 
     @classmethod
     def _read(cls, X):

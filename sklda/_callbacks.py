@@ -1,8 +1,6 @@
 """Progress of a fit: printed lines, and the callbacks of scikit-learn 1.9 and later."""
 
 import time
-from collections.abc import Callable
-from typing import Any
 
 from sklda._inference import journal
 from sklda._inference.types import Method
@@ -46,11 +44,6 @@ except ImportError:
 def with_callbacks(method: Method) -> Method:
     """Decorator: callbacks learn of the beginning and of the end of a fit."""
     return _with_callbacks(method)
-
-
-def described(known: dict[str, Any], describe: Callable[[Any], dict[str, Any]], result: Any) -> dict[str, Any]:
-    """Fitted attributes: the known ones and those of `result`. In a partial it can be sent to other processes."""
-    return known | describe(result)
 
 
 class Progress:

@@ -1,18 +1,17 @@
 """Fitted attributes from chains: means over draws, uncertainty, all chains, diagnostics."""
 
+import copy
 from dataclasses import replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
 from sklda._inference.consensus import has_own_words, stability_and_prevalence
-from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import diagnose, std_of_proportions
 from sklda._inference.parallel import in_parallel
-from sklda._inference.sampling.collapsed import ChainState, compact_topics
+from sklda._inference.sampling.collapsed import compact_topics
 from sklda._inference.sampling.draws import (
     at_draws,
     doc_topic_std,
@@ -20,7 +19,6 @@ from sklda._inference.sampling.draws import (
     sample_parameters,
     variance_around_mean,
 )
-from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.sampling.prior_learning import MUCH_MISSING, missing_information
@@ -35,97 +33,37 @@ _LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
 _TOPICS_EACH = 12
 
 
-class ChainAttributes:
-    """Fitted attributes that are computed on access, so that a fit needs no memory for them."""
-
-    best_chain_: int
-    n_draws_: int
-    topic_word_: np.ndarray
-    doc_topic_: np.ndarray
-    _corpus_: Corpus
-    _chain_states_: list[ChainState]
-    _chain_draws_: list[KeptDraws]
-    _chain_records_: list[dict[str, Any]]
-    _chain_means_: list[Any]
-
-    _needed = dict.fromkeys(("topic_stability_", "topic_prevalence_"), "compares chains, so it needs n_chains > 1")
-
-    @cached_property
-    def doc_topic_std_(self) -> np.ndarray:
-        """Posterior standard deviations of the topic proportions, (n_documents, n_components) float32."""
-        return doc_topic_std(self._corpus_, self._chain_draws_[self.best_chain_].last(self.n_draws_))
-
-    @property
-    def chains_(self) -> list[Bunch]:
-        """The results of every chain, a list of Bunch."""
-        return [
-            Bunch(
-                topic_assignments=state.topics.copy(),
-                topic_word=(self.topic_word_ if c == self.best_chain_ else own.topic_word).astype(np.float32),
-                doc_topic=(self.doc_topic_ if c == self.best_chain_ else own.doc_topic).astype(np.float32),
-                **self._chain_records_[c],
-            )
-            for c, (state, own) in enumerate(zip(self._chain_states_, self._chain_means_, strict=True))
-        ]
-
-    def _sample_posterior(self, n_samples, seed):
-        draws = self._chain_draws_[self.best_chain_].last(self.n_draws_)
-        chains = at_draws(self._corpus_, draws, n_samples)
-        return sample_parameters(chains, n_samples, np.random.default_rng(seed))
-
-    def _continued_chain(self, seed):
-        """A chain that goes on from the last draw of the kept one at its priors, with other random numbers."""
-        chain = next(at_draws(self._corpus_, self._chain_draws_[self.best_chain_].last(1), 1))
-        chain.restart_stream(seed)
-        return chain
-
-    def _draw_doc_topic(self, n_draws, seed):
-        """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain."""
-        if not hasattr(self, "_chain_draws_"):
-            yield from super()._draw_doc_topic(n_draws, seed)
-            return
-        rng, n_chains, chains = np.random.default_rng(seed), len(self._chain_draws_), []
-        for c, (draws, record) in enumerate(zip(self._chain_draws_, self._chain_records_, strict=True)):
-            n_own = n_draws // n_chains + (c < n_draws % n_chains)
-            chains.append((at_draws(self._corpus_, draws.last(record["n_draws"]), n_own), record["matched"]))
-        for i in range(n_draws):
-            own, order = chains[i % n_chains]
-            chain = next(own)
-            yield draw_doc_topic(chain, rng)[:, order]
-
-
-class ChainResults:
-    """The results of one or several chains on one corpus.
-
-    The chains themselves are not kept, because they need memory for sweeps.
+class RunResults:
+    """What the runs of chains of any kind have in common: their traces, and which of them is kept.
 
     Parameters
     ----------
-    estimator : BaseLDA
-        Its parameters `point_estimate` and `n_jobs` are used. ``estimator._prior_attributes(draws)`` returns the
-        attributes of the priors of a chain, a dict, from its `KeptDraws`.
-    chains : list of GibbsChain
-        With a trace and at least one draw.
+    chains : list
+        Chains or their states, with traces.
+    n_burn_in : int
+        Number of sweeps of the longest burn-in.
 
     Attributes
     ----------
+    traces : dict of {str: ndarray of shape (n_chains, n_sweeps)}
     best : int
         Index of the chain that is kept.
+    n_burn_in : int
+        That of the parameters, but at least one sweep of every chain follows.
     """
 
-    def __init__(self, estimator, chains):
-        self.estimator = estimator
-        self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
-        self.states = [_compact(each) for each in chains]
-        self.draws = [each.kept_draws() for each in chains]
-        self.best = best_chain(self.states)
-        self.traces = traces_of(self.states) | more_traces_of(self.states)
-        self.n_burn_in = min(max(each.n_burn_in for each in chains), min(len(each.trace) for each in chains) - 1)
-        self.diagnostics = diagnose(self.traces, self.n_burn_in)
+    def __init__(self, chains, n_burn_in):
+        self.traces, self.best = traces_of(chains), best_chain(chains)
+        self.n_burn_in = min(n_burn_in, min(len(each.trace) for each in chains) - 1)
+
+    @cached_property
+    def diagnostics(self):
+        return diagnose(self.traces, self.n_burn_in)
 
     def warn_of_disagreement(self):
         """Warn if R-hat is large for a quantity that does not depend on the names of topics."""
-        if len(self.states) < 2 or min(len(state.trace) for state in self.states) < self.n_burn_in + _FEWEST_SWEEPS:
+        log_joint = self.traces["log_joint"]
+        if len(log_joint) < 2 or (~np.isnan(log_joint)).sum(axis=1).min() < self.n_burn_in + _FEWEST_SWEEPS:
             return
         r_hat = {name: found.r_hat for name, found in self.diagnostics.items() if found.r_hat > _LARGE_R_HAT}
         if r_hat:
@@ -136,6 +74,59 @@ class ChainResults:
                 "topics that all chains have.",
                 ConvergenceWarning,
             )
+
+    def estimate(self, method, n_jobs):
+        """Compute the means. This takes the time of some sweeps, so it comes after the warnings."""
+
+    def attributes(self):
+        """Fitted attributes of the traces, a dict; empty without traces, as for merged topics."""
+        if not self.traces:
+            return {}
+        return {
+            "log_joint_trace_": self.traces["log_joint"],
+            "traces_": self.traces,
+            "diagnostics_": self.diagnostics,
+            "n_iter_": self.traces["log_joint"].shape[1],
+            "n_burn_in_": self.n_burn_in,
+            "best_chain_": self.best,
+        }
+
+
+class ChainResults(RunResults):
+    """The results of one or several Gibbs chains on one corpus. A fitted estimator has them as ``_results_``.
+
+    The chains themselves are not kept, because they need memory for sweeps.
+
+    Parameters
+    ----------
+    chains : list of GibbsChain
+        With a trace and at least one draw.
+    record : callable
+        Takes a chain and its `KeptDraws`; returns the fitted attributes that every chain has for itself, a dict.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    states : list of ChainState
+    draws : list of KeptDraws
+    records : list of dict
+        What `record` has returned.
+    means : list of PosteriorMeans
+        Of every chain. Those of the fitted estimator have no topics and proportions of the chain that is kept, because
+        ``components_`` and ``doc_topic_`` have them.
+    orders : list of ndarray of shape (n_components,)
+        The topics of every chain that belong to those of the kept chain.
+    stability : dict
+        The fitted attributes that compare chains; empty with one chain.
+    """
+
+    def __init__(self, chains, record):
+        self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
+        self.states = [_compact(each) for each in chains]
+        self.draws = [each.kept_draws() for each in chains]
+        self.records = [record(chain, draws) for chain, draws in zip(chains, self.draws, strict=True)]
+        super().__init__(self.states, max(each.n_burn_in for each in self.states))
+        self.traces |= more_traces_of(self.states)
 
     def warn_of_weak_priors(self):
         """Warn if Gibbs-EM comes to the maximum so slowly that the learnt alpha is not near it."""
@@ -149,87 +140,156 @@ class ChainResults:
                 ConvergenceWarning,
             )
 
-    @cached_property
-    def means(self):
-        """Posterior means of every chain, a list of PosteriorMeans."""
-        method = self.estimator.point_estimate
+    def estimate(self, method, n_jobs):
         tasks = []
         for state, draws in zip(self.states, self.draws, strict=True):
             most = most_draws(method, state.n_sweeps, draws.priors.n_components)
             tasks.append((self.corpus, draws if most is None else draws.last(most), method))
-        return in_parallel(posterior_means, tasks, self.estimator.n_jobs, always_in_threads=False)
+        self.means = in_parallel(posterior_means, tasks, n_jobs, always_in_threads=False)
+        self.compare(match_and_nearest)
 
-    @cached_property
-    def matches(self):
-        """For each other chain, the order of its topics that fits the kept chain, and the nearest distances."""
+    def compare(self, match):
+        """Match the topics of other chains to those of the kept one, and measure how near they are.
+
+        ``match(kept, other, counts)`` returns the order of the topics of a chain that fits the kept one, and for each
+        kept topic the distance of the nearest topic among those that have words of their own, `counts`.
+        """
+        self.orders = [np.arange(each.priors.n_components) for each in self.draws]
+        self.stability = {}
         if len(self.means) == 1:
-            return {}
-        topics, kept = self._topics, self._kept
-        others = [c for c in range(len(topics)) if c != self.best]
-        return {c: match_and_nearest(topics[self.best], topics[c], kept[c]) for c in others}
-
-    @cached_property
-    def _topics(self):
-        """Topics of every chain as distributions over words."""
-        return [_normalised(each.components) for each in self.means]
-
-    @cached_property
-    def _kept(self):
-        """Which topics of every chain have words of their own."""
-        return [
+            return
+        topics = [_normalised(each.components) for each in self.means]
+        own_words = [
             has_own_words(each.components, draws.priors.topic_word())
             for each, draws in zip(self.means, self.draws, strict=True)
         ]
+        nearest = []
+        for c, other in enumerate(topics):
+            if c != self.best:
+                self.orders[c], distances = match(topics[self.best], other, own_words[c])
+                nearest.append(distances)
+        self.stability = stability_and_prevalence(np.array(nearest), own_words[self.best])
 
-    def orders(self):
-        """The topics of every chain that belong to those of the kept chain, a list of arrays."""
-        same = np.arange(self.draws[0].priors.n_components)
-        return [self.matches[c][0] if c in self.matches else same for c in range(len(self.means))]
+    def in_order(self, name, before=(...,)):
+        """An entry of the record of every chain, with its topics in the order of the kept chain.
+
+        `before` are the indices before that of the topics.
+        """
+        return [own[name][(*before, order)] for own, order in zip(self.records, self.orders, strict=True)]
 
     def attributes(self):
         """The fitted attributes, a dict."""
-        state, kept = self.states[self.best], self.means[self.best]
-        records = [self.estimator._prior_attributes(draws) for draws in self.draws]
+        kept = self.means[self.best]
+        shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders, strict=True)]
         found = {
             "components_": kept.components,
             "doc_topic_": kept.doc_topic,
             "n_draws_": len(kept.topic_shares),
-            **records[self.best],
-            "topic_assignments_": state.topics.astype(np.int32),
-            "log_joint_trace_": self.traces["log_joint"],
-            "traces_": self.traces,
-            "diagnostics_": self.diagnostics,
-            "n_iter_": self.traces["log_joint"].shape[1],
-            "n_burn_in_": self.n_burn_in,
-            "best_chain_": self.best,
+            **self.records[self.best],
+            **super().attributes(),
+            **share_attributes(shares[self.best], shares),
+            **self.stability,
+            "topic_assignments_": self.states[self.best].topics.astype(np.int32),
             "sampler_": self.sampler,
-            "_corpus_": self.corpus,
             "_fingerprint_": self.corpus.fingerprint,
-            "_chain_states_": self.states,
-            "_chain_draws_": self.draws,
-            "_chain_records_": [
-                {
-                    **{name.removesuffix("_"): value for name, value in record.items()},
-                    "n_draws": len(each.topic_shares),
-                    "matched": order,
-                }
-                for record, each, order in zip(records, self.means, self.orders(), strict=True)
-            ],
-            # Of the chain that was kept, `components_` and `doc_topic_` have them.
-            "_chain_means_": [
-                None
-                if c == self.best
-                else Bunch(topic_word=self._topics[c].astype(np.float32), doc_topic=each.doc_topic.astype(np.float32))
-                for c, each in enumerate(self.means)
-            ],
+            "_results_": self._stored(),
         }
-        shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders(), strict=True)]
-        found["topic_share_"] = shares[self.best].mean(axis=0)
-        found["topic_share_std_"] = std_of_proportions(variance_around_mean(shares))
-        if self.matches:
-            nearest = np.array([distances for _, distances in self.matches.values()])
-            found |= stability_and_prevalence(nearest, self._kept[self.best])
+        if "prior_trace_" in found:
+            found["prior_trace_"] = padded([each["prior_trace_"] for each in self.records])
         return found
+
+    def _stored(self):
+        """A copy without what the fitted estimator has anyway."""
+        stored = copy.copy(self)
+        stored.means = list(self.means)
+        stored.means[self.best] = replace(self.means[self.best], components=None, doc_topic=None)
+        for name in ("traces", "diagnostics", "stability"):
+            vars(stored).pop(name, None)
+        return stored
+
+    @property
+    def snapshots(self):
+        """Those of the chain that is kept, as in `ChainState`."""
+        return self.states[self.best].snapshots
+
+    @property
+    def continues(self):
+        """Whether sweeps can go on from the last draw. Those of merged topics would be sweeps of another model."""
+        return bool(self.states[self.best].trace)
+
+    def doc_topic_std(self):
+        return doc_topic_std(self.corpus, self._averaged(self.best))
+
+    def chains(self, topic_word, doc_topic):
+        """A list of Bunch. The arguments are those of the chain that is kept."""
+        found = []
+        for c, (state, means) in enumerate(zip(self.states, self.means, strict=True)):
+            kept = c == self.best
+            found.append(
+                Bunch(
+                    topic_assignments=state.topics.copy(),
+                    topic_word=(topic_word if kept else _normalised(means.components)).astype(np.float32),
+                    doc_topic=(doc_topic if kept else means.doc_topic).astype(np.float32),
+                    **{name.removesuffix("_"): value for name, value in self.records[c].items()},
+                    n_draws=len(means.topic_shares),
+                    matched=self.orders[c],
+                )
+            )
+        return found
+
+    def sample(self, n_samples, seed):
+        """theta and phi of `n_samples` draws."""
+        chains = at_draws(self.corpus, self._averaged(self.best), n_samples)
+        return sample_parameters(chains, n_samples, np.random.default_rng(seed))
+
+    def continued_chain(self, seed):
+        """A chain that goes on from the last draw of the kept one at its priors, with other random numbers."""
+        chain = next(at_draws(self.corpus, self.draws[self.best].last(1), 1))
+        chain.restart_stream(seed)
+        return chain
+
+    def draw_doc_topic(self, n_draws, seed):
+        """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain."""
+        rng, n_chains, chains = np.random.default_rng(seed), len(self.states), []
+        for c, order in enumerate(self.orders):
+            n_own = n_draws // n_chains + (c < n_draws % n_chains)
+            chains.append((at_draws(self.corpus, self._averaged(c), n_own), order))
+        for i in range(n_draws):
+            own, order = chains[i % n_chains]
+            yield draw_doc_topic(next(own), rng)[:, order]
+
+    def _averaged(self, c):
+        """The draws of a chain that its means have."""
+        return self.draws[c].last(len(self.means[c].topic_shares))
+
+
+class ChainAttributes:
+    """Fitted attributes that are computed on access, so that a fit needs no memory for them."""
+
+    topic_word_: np.ndarray
+    doc_topic_: np.ndarray
+    _results_: ChainResults
+
+    _needed = dict.fromkeys(("topic_stability_", "topic_prevalence_"), "compares chains, so it needs n_chains > 1")
+
+    @cached_property
+    def doc_topic_std_(self) -> np.ndarray:
+        """Posterior standard deviations of the topic proportions, (n_documents, n_components) float32."""
+        return self._results_.doc_topic_std()
+
+    @property
+    def chains_(self) -> list[Bunch]:
+        """The results of every chain, a list of Bunch."""
+        return self._results_.chains(self.topic_word_, self.doc_topic_)
+
+    def _sample_posterior(self, n_samples, seed):
+        return self._results_.sample(n_samples, seed)
+
+    def _draw_doc_topic(self, n_draws, seed):
+        return self._results_.draw_doc_topic(n_draws, seed)
+
+    def _chain_results(self, known, chains):
+        return ChainResults(chains, partial(self._record, known))
 
 
 def most_draws(method, n_sweeps, n_components):
@@ -237,10 +297,23 @@ def most_draws(method, n_sweeps, n_components):
     return max(n_sweeps * _TOPICS_EACH // n_components, 1) if method == "cgs_p" else None
 
 
+def padded(paths):
+    """(alpha, eta) in every sweep of each chain, (n_chains, n_sweeps, 2); NaN after the end of shorter chains."""
+    found = np.full((len(paths), max(map(len, paths)), 2), np.nan)
+    for row, path in zip(found, paths, strict=True):
+        row[: len(path)] = path
+    return found
+
+
 def total_variance(means, variances):
     """Variance over chains: the mean of their variances, and the variance of their means if there are several."""
     between = np.var(means, axis=0, ddof=1) if len(means) > 1 else 0.0
     return np.mean(variances, axis=0) + between
+
+
+def share_attributes(kept, chains):
+    """Shares of the topics, from draws of them in the kept chain and in all chains, (n_draws, n_components) each."""
+    return {"topic_share_": kept.mean(axis=0), "topic_share_std_": std_of_proportions(variance_around_mean(chains))}
 
 
 def _compact(chain):

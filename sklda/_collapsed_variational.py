@@ -15,20 +15,21 @@ from sklearn.utils.validation import validate_data
 
 from sklda._base import BaseLDA
 from sklda._callbacks import Progress
-from sklda._fitting import all_or_nothing, prior_attributes
+from sklda._fitting import all_or_nothing, check_same_parameters, prior_attributes
 from sklda._inference import random
 from sklda._inference.arguments import check_weights
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import with_team
 from sklda._inference.priors import SMALLEST, Priors
 from sklda._inference.sampling.parameters import draw_dirichlets
-from sklda._inference.sampling.prior_learning import KINDS, PriorLearning, kind_of_learning, prior_settings
+from sklda._inference.sampling.prior_learning import PriorLearning, kind_of_learning, prior_settings
 from sklda._inference.types import Counts, Seed
 from sklda._inference.variational.batch import Batch
 from sklda._inference.variational.fixed_topics import infer, perplexity
 from sklda._inference.variational.passes import OnlinePasses, make_passes, proportions, topics
 from sklda._inference.variational.prior_learning import VariationalLearner
 from sklda._inference.variational.stream import Stream, initial_counts
+from sklda._parameters import POSITIVE
 
 
 class CollapsedVariationalLDA(BaseLDA):
@@ -155,18 +156,15 @@ class CollapsedVariationalLDA(BaseLDA):
         ("doc_topic_", "bound_", "perplexity_trace_", "n_iter_"), "belongs to the documents of fit, not to partial_fit"
     )
     _parameter_constraints = {
-        **{name: value for name, value in BaseLDA._parameter_constraints.items() if name != "fold_in_iter"},
-        "learn_priors": [StrOptions(set(KINDS)), "boolean"],
         "learning_method": [StrOptions({"batch", "online"})],
         "learning_decay": [Interval(Real, 0, 1, closed="both")],
         "learning_offset": [Interval(Real, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [POSITIVE],
         "evaluate_every": [Integral],
         "total_samples": [Interval(Real, 0, None, closed="neither")],
         "perp_tol": [Interval(Real, 0, None, closed="left")],
         "mean_change_tol": [Interval(Real, 0, None, closed="left")],
-        "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_doc_update_iter": [POSITIVE],
     }
 
     def __init__(
@@ -318,7 +316,8 @@ class CollapsedVariationalLDA(BaseLDA):
             )
         kind = kind_of_learning(self.learn_priors)
         before = {name: value for name, value in self._given_.items() if name != "learn_priors" or value != kind}
-        self._check_same_parameters(before, "partial_fit", "Clone the estimator")
+        now = {name: getattr(self, name) for name in before}
+        check_same_parameters(now, before, "partial_fit", "Clone the estimator")
         position = dict(self._position_)
         priors = Priors.make(self.doc_topic_prior_, self.topic_word_prior_, self.n_components, corpus.n_features)
         # Counts of a corpus of another size become those of `total_samples` documents.

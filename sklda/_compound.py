@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -12,18 +11,18 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._base import BaseLDA
-from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
 from sklda._compound_results import (
     NEEDED,
-    ascent_attributes,
-    hdp_attributes,
-    mixture_attributes,
+    AscentResults,
+    check_same_collections,
+    compound_attributes,
     mixtures_of,
+    record_of_mixtures,
     warn_of_truncation,
     warn_of_unsettled_count,
 )
+from sklda._fitting import Plan, eta_attribute
 from sklda._inference import random
 from sklda._inference.compound import driver
 from sklda._inference.compound.concentrations import Concentrations
@@ -31,29 +30,15 @@ from sklda._inference.compound.hdp_chain import show_in_common
 from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import CompoundHyperparameters, document_prior
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.parameters import draw_dirichlets
-from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
-from sklda._inference.sampling.prior_learning import KINDS, kind_of_learning
+from sklda._inference.sampling.prior_learning import kind_of_learning
 from sklda._inference.sampling.run_chains import Schedule
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda._labels import encode, warn_of_many_collections
 from sklda._metadata import COLLECTIONS, MetadataLDA
+from sklda._parameters import POSITIVE
 
-# Parameters that must not change before a warm start, because the averages of a chain depend on them.
-_SETTINGS = (
-    "n_components",
-    "collection_topic_prior",
-    "doc_concentration",
-    "topic_word_prior",
-    "topic_concentration",
-    "collection_concentration",
-    "method",
-    "learn_priors",
-    "burn_in",
-    "n_chains",
-)
 # Chains of the HDP by default. With three, intervals contain the number of topics in use a little less often.
 _HDP_CHAINS = 4
 
@@ -188,7 +173,8 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
     n_draws_ : int
         Number of draws that were averaged.
     chains_ : list of sklearn.utils.Bunch
-        Results of every chain, with ``doc_concentration``.
+        Results of every chain, with ``doc_concentration`` and the chain's own ``collection_topic``,
+        ``collection_topic_std`` and ``collection_topic_draws``.
     topic_stability_ : ndarray of shape (n_components,)
         How close each topic is to the nearest topics of the other chains, from 0 to 1. NaN for a topic without
         words of its own, see `GibbsLDA`. Only with several chains.
@@ -259,31 +245,18 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
     """
 
     _metadata = COLLECTIONS
-    _needed = {
-        **ChainAttributes._needed,
-        "prior_trace_": "needs learn_priors, and a prior that is None",
-        "acceptance_rate_": "needs method='langevin'",
-        **NEEDED,
-        **dict.fromkeys(
-            ("doc_topic_std_", "topic_share_std_", "n_draws_", "chains_", "traces_", "diagnostics_", "n_burn_in_"),
-            "needs draws, and method='variational' makes none",
-        ),
-    }
+    _continued = (
+        *("n_components", "collection_topic_prior", "doc_concentration", "topic_word_prior", "topic_concentration"),
+        *("collection_concentration", "method", "learn_priors", "burn_in", "n_chains"),
+    )
+    _needed = ChainAttributes._needed | NEEDED
     _parameter_constraints = {
-        **{k: v for k, v in BaseLDA._parameter_constraints.items() if k != "doc_topic_prior"},
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple, StrOptions({"hdp"})],
         "doc_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
         "topic_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
         "collection_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
         "method": [StrOptions(set(METHODS))],
-        "learn_priors": [StrOptions(set(KINDS)), "boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "burn_in": [None, Interval(Integral, 0, None, closed="left")],
-        "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
-        "n_chains": [Interval(Integral, 1, None, closed="left"), None],
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "draw_every": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
+        "n_chains": [POSITIVE, None],
     }
 
     def __init__(
@@ -329,7 +302,7 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit(self, corpus, data, collections):
+    def _plan(self, corpus, data, former, collections):
         if collections is None and data["y"] is not None:
             warn(
                 "CompoundLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y)."
@@ -341,82 +314,58 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
             )
         labels, collections = encode(collections, corpus)
         warn_of_many_collections(labels, collections)
-        continues = self.warm_start and hasattr(self, "_chain_states_")
-        if continues:
-            self._check_unchanged(corpus, labels, collections)
-        concentrations = Concentrations.of(
-            self.collection_topic_prior,
-            self.topic_word_prior,
-            len(labels),
-            topic_concentration=self.topic_concentration,
-            collection_concentration=self.collection_concentration,
-            doc_concentration=self.doc_concentration,
-        )
-        hyperparameters = CompoundHyperparameters.make(
-            self.n_components,
-            self.collection_topic_prior,
-            self.doc_concentration,
-            self.topic_word_prior,
-            kind_of_learning(self.learn_priors),
-            corpus.n_tokens,
-            concentrations,
-        )
-        model = Model.make(
-            collections,
-            len(labels),
-            self.method,
-            hyperparameters,
-            max_iter=self.max_iter,
-            burn_in=self.burn_in,
-            earlier=(self._model_, self._chain_states_) if continues else None,
-        )
+        if former is not None:
+            check_same_collections(self, labels, collections)
+        names = "topic_concentration", "collection_concentration", "doc_concentration"
+        drawn = {name: getattr(self, name) for name in names}
+        concentrations = Concentrations.of(self.collection_topic_prior, self.topic_word_prior, len(labels), **drawn)
+        given = self.n_components, self.collection_topic_prior, self.doc_concentration, self.topic_word_prior
+        kind = kind_of_learning(self.learn_priors)
+        hyperparameters = CompoundHyperparameters.make(*given, kind, corpus.n_tokens, concentrations)
+        run = {"max_iter": self.max_iter, "burn_in": self.burn_in}
+        run["earlier"] = None if former is None else (self._model_, former.states)
+        model = Model.make(collections, len(labels), self.method, hyperparameters, **run)
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
         n_chains = self.n_chains or (_HDP_CHAINS if concentrations else 1)
         # An ascent and its state have the proportions; alpha has a row for each collection, twice while it changes.
         n_rows = 2 * n_chains * corpus.n_documents if self.method == "variational" else (n_chains + 1) * len(labels)
-        kept = n_chains, self.n_draws, n_rows
-        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
-        if continues:
-            chains, fold_in_seed = driver.continued(corpus, priors, model, self._chain_states_), self._fold_in_seed_
-        else:
-            seed = random.seed_sequence(self.random_state)
-            chains = driver.initialise(corpus, priors, model, hyperparameters, n_chains, random.child(seed, 0))
-            fold_in_seed = random.key(random.child(seed, 1))
-        eta = hyperparameters.eta
-        attributes = {
-            "_fold_in_seed_": fold_in_seed,
-            "_settings_": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
-            "collections_": labels,
-            "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(eta),
+
+        def begin(seed):
+            if former is not None:
+                return driver.continued(corpus, priors, model, former.states)
+            return driver.initialise(corpus, priors, model, hyperparameters, n_chains, random.child(seed, 0))
+
+        warnings = () if self.method == "variational" else (ChainResults.warn_of_disagreement,)
+        if concentrations:
+            warnings += partial(warn_of_truncation, n_components=self.n_components), warn_of_unsettled_count
+        return Plan(
+            {"collections_": labels, "topic_word_prior_": eta_attribute(hyperparameters.eta), "_model_": model},
+            self.n_jobs,
+            begin,
+            Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in),
+            n_chains,
+            self.max_iter,
+            reserve=partial(reserve_memory, corpus, self.n_components, 0, np.float32, n_chains, self.n_draws, n_rows),
+            sweep=driver.run,
+            warnings=warnings,
+        )
+
+    def _chain_results(self, known, chains):
+        if self.method == "variational":
+            return AscentResults(chains)
+        if known["_model_"].concentrations:
+            show_in_common(chains)
+        return super()._chain_results(known, chains)
+
+    def _record(self, known, chain, draws):
+        return record_of_mixtures(chain) | {
+            # gamma of the HDP has one value for each draw.
+            "doc_concentration_": float(np.mean(draws.gamma)),
+            "topic_word_prior_": eta_attribute(self.topic_word_prior, draws.priors),
         }
 
-        fitted = partial(described, attributes, self._fitted_attributes)
-
-        progress = Progress(self, data, fitted, len(chains), self.max_iter)
-        schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)
-        chains = driver.run(chains, self.max_iter, schedule, n_jobs=self.n_jobs, listener=progress)
-        del reserved
-        progress.end(chains)
-        if self.method == "variational":
-            return fitted(chains)
-        results = self._results(chains)
-        results.warn_of_disagreement()
-        if concentrations:
-            warn_of_truncation(chains, self.n_components)
-            warn_of_unsettled_count(results)
-        return attributes | self._fitted_attributes(chains, results)
-
-    def _results(self, chains):
-        if chains[0].model.concentrations:
-            show_in_common(chains)
-        return ChainResults(self, chains)
-
-    def _sample_posterior(self, n_samples, seed):
-        if self._model_.method != "variational":
-            return super()._sample_posterior(n_samples, seed)
-        state = self._chain_states_[self.best_chain_]
-        parameters = state.doc_topic, state.topic_word_parameter
-        return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
+    def _attributes(self, known, results):
+        return compound_attributes(known, results, self.n_components)
 
     def document_prior(self, collections: ArrayLike) -> np.ndarray:
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
@@ -444,47 +393,3 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
 
     def _known_groups(self):
         return np.eye(len(self.collections_))[self._model_.collections]
-
-    def _check_unchanged(self, corpus, labels, collections):
-        """Refuse to continue if X, the collections or the parameters are not those of the previous fit."""
-        self._check_same_corpus(corpus)
-        for d, (j, before) in enumerate(zip(collections, self._model_.collections, strict=True)):
-            now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (self.collections_, before)))
-            if now != then:
-                raise ValueError(
-                    f"warm_start=True continues the previous fit, in which collections[{d}] was {then!r}, but now it "
-                    f"is {now!r}. Fit with warm_start=False to begin again."
-                )
-        self._check_same_parameters(self._settings_)
-
-    def _prior_attributes(self, draws):
-        # gamma of the HDP has one value for each draw.
-        gamma, eta = float(np.mean(draws.gamma)), self.topic_word_prior
-        eta = np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0])
-        return {"doc_concentration_": gamma, "topic_word_prior_": eta}
-
-    def _fitted_attributes(self, chains, results=None):
-        """Attributes that describe the chains as they are now."""
-        if self.method == "variational":
-            found = ascent_attributes(chains)
-            chain = chains[found["best_chain_"]]
-            found["collection_topic_"], found["collection_topic_std_"] = chain.mixtures()
-        else:
-            results = self._results(chains) if results is None else results
-            chain = chains[results.best]
-            found = results.attributes() | mixture_attributes(chains, results)
-        model, mean = chain.model, found["collection_topic_"]
-        weights = np.bincount(model.collections[chain.corpus.lengths > 0], minlength=len(mean))
-        found["corpus_topic_"] = weights @ mean / weights.sum()
-        found |= {
-            "collection_topic_prior_": chain.alpha_mean(),
-            "_model_": model,
-        }
-        if model.concentrations:
-            found |= hdp_attributes(chains)
-        found["doc_topic_prior_"] = document_prior(found["doc_concentration_"], found["corpus_topic_"])
-        if model.changes_priors:
-            found["prior_trace_"] = driver.prior_trace(chains)
-        if self.method == "langevin":
-            found["acceptance_rate_"] = chain.acceptance_rate()
-        return found

@@ -3,9 +3,12 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda._chain_results import total_variance
+from sklda._chain_results import padded, total_variance
+from sklda._inference import random
 from sklda._inference.compound.hdp_chain import RECORDED
+from sklda._inference.compound.priors import document_prior
 from sklda._inference.diagnostics import std_of_proportions
+from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
 from sklda._inference.warn import warn
 from sklda._labels import as_list, listed
@@ -15,7 +18,15 @@ from sklda._labels import as_list, listed
 _LARGE_R_HAT, _FEWEST_SWEEPS = 1.5, 50
 # Tail probabilities of credible intervals.
 _TAILS = 0.025, 0.975
-NEEDED = dict.fromkeys(
+NEEDED = {
+    "prior_trace_": "needs learn_priors, and a prior that is None",
+    "acceptance_rate_": "needs method='langevin'",
+    "collection_concentration_": "needs collection_topic_prior='hdp' and several collections",
+    **dict.fromkeys(
+        ("doc_topic_std_", "topic_share_std_", "n_draws_", "chains_", "traces_", "diagnostics_", "n_burn_in_"),
+        "needs draws, and method='variational' makes none",
+    ),
+} | dict.fromkeys(
     (
         "topic_count_draws_",
         "topic_count_mean_",
@@ -27,21 +38,53 @@ NEEDED = dict.fromkeys(
         "concentration_draws_",
     ),
     "needs collection_topic_prior='hdp'",
-) | {"collection_concentration_": "needs collection_topic_prior='hdp' and several collections"}
+)
 
 
-def mixture_attributes(chains, results):
+def record_of_mixtures(chain):
+    """Attributes that a chain has for itself, a dict."""
+    mean, std = chain.mixtures()
+    record = {
+        "collection_topic_": mean,
+        "collection_topic_std_": std,
+        "collection_topic_draws_": np.reshape(chain.shown_mixture_draws(), (-1, *mean.shape)),
+        "collection_topic_prior_": chain.alpha_mean(),
+    }
+    if chain.model.changes_priors:
+        record["prior_trace_"] = np.reshape(chain.prior_trace, (-1, 2))
+    return record | ({"acceptance_rate_": chain.acceptance_rate()} if chain.model.method == "langevin" else {})
+
+
+def compound_attributes(known, results, n_components):
+    """The fitted attributes of `CompoundLDA` that come from its mixtures, a dict."""
+    model, found = known["_model_"], {} if isinstance(results, AscentResults) else mixture_attributes(results)
+    if model.concentrations:
+        found |= hdp_attributes(results, n_components)
+    mean, gamma = ((known | found)[name] for name in ("collection_topic_", "doc_concentration_"))
+    weights = np.bincount(model.collections[results.corpus.lengths > 0], minlength=len(mean))
+    found["corpus_topic_"] = weights @ mean / weights.sum()
+    found["doc_topic_prior_"] = document_prior(gamma, found["corpus_topic_"])
+    return found
+
+
+def check_same_collections(fitted, labels, collections):
+    """Refuse a warm start if the collections of the documents are not those of the previous fit."""
+    for d, (j, before) in enumerate(zip(collections, fitted._model_.collections, strict=True)):
+        now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (fitted.collections_, before)))
+        if now != then:
+            raise ValueError(
+                f"warm_start=True continues the previous fit, in which collections[{d}] was {then!r}, but now it "
+                f"is {now!r}. Fit with warm_start=False to begin again."
+            )
+
+
+def mixture_attributes(results):
     """Means, standard deviations and draws of the mixtures, with the topics of all chains in the same order."""
-    ordered = [
-        ([each[:, order] for each in chain.mixtures()], [pi[:, order] for pi in chain.shown_mixture_draws()])
-        for chain, order in zip(chains, results.orders(), strict=True)
-    ]
-    means, stds = zip(*(moments for moments, _ in ordered), strict=True)
-    draws = [pi for _, each in ordered for pi in each]
+    means, stds, draws = (results.in_order(f"collection_topic_{name}") for name in ("", "std_", "draws_"))
     return {
         "collection_topic_": means[results.best],
         "collection_topic_std_": std_of_proportions(total_variance(means, np.square(stds))),
-        "collection_topic_draws_": np.array(draws).reshape(-1, *means[0].shape),
+        "collection_topic_draws_": np.concatenate(draws),
     }
 
 
@@ -60,27 +103,63 @@ def mixtures_of(fitted, collections):
     return mixtures[[index[label] for label in labels]]
 
 
-def ascent_attributes(ascents):
-    """Topics and topic proportions of the best variational ascent."""
-    traces = log_joint_traces(ascents)
-    found = {"log_joint_trace_": traces, "n_iter_": traces.shape[1], "best_chain_": best_chain(ascents)}
-    best = ascents[found["best_chain_"]]
-    theta = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
-    found |= {
-        "components_": best.topic_word_parameter.copy(),
-        "doc_topic_": theta,
-        "topic_share_": best.corpus.lengths @ theta / best.corpus.n_tokens,
-        "doc_concentration_": best.gamma,
-        "_chain_states_": [each.state() for each in ascents],
-        "_fingerprint_": best.corpus.fingerprint,
-    }
-    return found if best.eta is None else found | {"topic_word_prior_": best.eta}
+class AscentResults:
+    """The results of variational ascents, in the form of `ChainResults`."""
+
+    continues = False
+
+    def __init__(self, ascents):
+        self.corpus, self.states = ascents[0].corpus, [each.state() for each in ascents]
+        self.best, self.mixtures = best_chain(self.states), [each.mixtures() for each in ascents]
+
+    def estimate(self, method, n_jobs):
+        """The state of an ascent has its means."""
+
+    def attributes(self):
+        best, traces = self.states[self.best], log_joint_traces(self.states)
+        theta = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
+        mean, std = self.mixtures[self.best]
+        found = {
+            "log_joint_trace_": traces,
+            "n_iter_": traces.shape[1],
+            "best_chain_": self.best,
+            "components_": best.topic_word_parameter.copy(),
+            "doc_topic_": theta,
+            "topic_share_": self.corpus.lengths @ theta / self.corpus.n_tokens,
+            "doc_concentration_": best.gamma,
+            "collection_topic_": mean,
+            "collection_topic_std_": std,
+            "collection_topic_prior_": best.alpha,
+            "_fingerprint_": self.corpus.fingerprint,
+            "_results_": self,
+        }
+        if best.eta is not None:
+            found["topic_word_prior_"] = best.eta
+        if best.prior_trace:
+            found["prior_trace_"] = padded([np.reshape(each.prior_trace, (-1, 2)) for each in self.states])
+        return found
+
+    def sample(self, n_samples, seed):
+        state = self.states[self.best]
+        parameters = state.doc_topic, state.topic_word_parameter
+        return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
+
+    def draw_doc_topic(self, n_draws, seed):
+        for i in range(n_draws):
+            yield self.sample(1, random.child(seed, i))[0][0]
 
 
-def hdp_attributes(chains):
+def _recorded(results, name):
+    """A quantity after every sweep of the draws of each chain; after the last one if there are no such sweeps."""
+    return [
+        trace[: state.n_sweeps][-max(state.n_sweeps - state.n_burn_in, 1) :]
+        for trace, state in zip(results.traces[name], results.states, strict=True)
+    ]
+
+
+def hdp_attributes(results, n_components):
     """From the sweeps after the burn-in of all chains, a dict."""
-    several = chains[0].model.n_collections > 1
-    draws = {name: np.concatenate([chain.recorded(name) for chain in chains]) for name in RECORDED}
+    draws = {name: np.concatenate(_recorded(results, name)) for name in RECORDED if name in results.traces}
     found = {}
     for name in ("topic_count", "large_topic_count"):
         counts = draws.pop(name).astype(int)
@@ -90,15 +169,14 @@ def hdp_attributes(chains):
             f"{name}_mean_": float(counts.mean()),
             f"{name}_interval_": (int(low), int(high)),
         }
-    if not several:
-        del draws["collection_concentration"]
-    found["collection_topic_prior_"] = float(draws["topic_concentration"].mean()) / chains[0].n_topics
+    found["collection_topic_prior_"] = float(draws["topic_concentration"].mean()) / n_components
     return found | {f"{name}_": float(each.mean()) for name, each in draws.items()} | {"concentration_draws_": draws}
 
 
-def warn_of_truncation(chains, n_components):
+def warn_of_truncation(results, n_components):
     """Warn if the draws use more than half of the topics that the model has."""
-    most = max(int(np.quantile(chain.recorded("topic_count"), _TAILS[1], method="inverted_cdf")) for chain in chains)
+    counts = _recorded(results, "topic_count")
+    most = max(int(np.quantile(each, _TAILS[1], method="inverted_cdf")) for each in counts)
     if most > n_components / 2:
         warn(
             f"The draws use up to {most} of the n_components={n_components} topics, so the truncation matters: new "

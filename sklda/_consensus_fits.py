@@ -78,8 +78,9 @@ def share_corpus(estimators):
     """Let the fits of the same documents have one corpus."""
     corpora = {}
     for each in estimators:
-        if "_corpus_" in vars(each):
-            each._corpus_ = corpora.setdefault(each._corpus_.fingerprint, each._corpus_)
+        results = vars(each).get("_results_")
+        if hasattr(results, "corpus"):
+            results.corpus = corpora.setdefault(results.corpus.fingerprint, results.corpus)
 
 
 def metadata_of_transform(estimator, metadata):

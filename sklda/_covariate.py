@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import copy
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._base import BaseLDA
-from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults, total_variance
 from sklda._design import Design, n_rows
+from sklda._fitting import Plan, eta_attribute
 from sklda._inference import random
 from sklda._inference.covariates.chain import CovariateChain
 from sklda._inference.covariates.model import Model, check_size, distinct_rows, prior_of, standardise
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.draws import variance_of_draws
-from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
-from sklda._inference.sampling.prior_learning import KINDS, LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
-from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
+from sklda._inference.sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
+from sklda._inference.sampling.run_chains import Schedule, burn_in_of
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
 from sklda._metadata import COVARIATES, MetadataLDA
 
 # Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
 _SIGMA = (1e-6, 1e3)
-# Parameters that must not change before a warm start, because the draws of a chain depend on them.
-_SETTINGS = ("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors", "burn_in")
 
 
 class CovariateLDA(ChainAttributes, MetadataLDA):
@@ -131,7 +126,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     n_draws_ : int
         Number of draws that were averaged.
     chains_ : list of sklearn.utils.Bunch
-        Results of every chain, see `GibbsLDA`; also ``coef`` and ``intercept``.
+        Results of every chain, see `GibbsLDA`; also ``coef``, ``intercept``, their draws, and ``coef_scale``.
     topic_stability_ : ndarray of shape (n_components,)
         How close each topic is to the nearest topics of the other chains, from 0 to 1. NaN for a topic without
         words of its own, see `GibbsLDA`. Only with several chains.
@@ -194,17 +189,12 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     """
 
     _metadata = COVARIATES
+    _continued = (
+        *("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors"),
+        *("burn_in", "n_chains"),
+    )
     _parameter_constraints = {
-        **BaseLDA._parameter_constraints,
         "coef_scale": [None, Interval(Real, 0, None, closed="neither")],
-        "learn_priors": [StrOptions(set(KINDS)), "boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "burn_in": [None, Interval(Integral, 0, None, closed="left")],
-        "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "draw_every": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
     }
 
     def __init__(
@@ -244,62 +234,46 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit(self, corpus, data, covariates):
+    def _plan(self, corpus, data, former, covariates):
         design = None if covariates is None else Design(covariates, corpus.n_documents)
         columns = np.zeros((corpus.n_documents, 0))
         if design is not None:
             check_size(design, self.n_components)
             columns = design.matrix(covariates, corpus.n_documents)
-        mean, std, standardised = standardise(columns, [] if design is None else design.terms)
-        continues = self.warm_start and hasattr(self, "_chain_states_")
-        if continues:
-            self._check_unchanged(corpus, design, columns)
-        model, priors, first_eta = self._settings(corpus, standardised, continues)
-        # alpha has a row for each distinct row of the covariates; twice while it changes.
-        kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
-        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, *kept)
-        if design is None:
-            self._warn_of_no_covariates(data["y"])
-        if continues:
-            chains = [CovariateChain(corpus, priors, state, model) for state in self._chain_states_]
-            fold_in_seed = self._fold_in_seed_
-        else:
-            seed = random.seed_sequence(self.random_state)
-            chains = [
-                CovariateChain.initialise(corpus, priors, random.child(seed, 0, c), model, first_eta)
-                for c in range(self.n_chains)
-            ]
-            fold_in_seed = random.key(random.child(seed, 1))
+        terms = [] if design is None else design.terms
+        mean, std, standardised = standardise(columns, terms)
+        if former is not None:
+            self._check_same_covariates(terms, columns)
+        model, priors, first_eta = self._settings(corpus, standardised, former)
+
+        def begin(seed):
+            if design is None:
+                give = "Give them with fit(X, covariates=...)."
+                if data["y"] is not None:
+                    give = "It does not use y: call fit(X, covariates=y)."
+                warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
+            if former is not None:
+                return [CovariateChain(corpus, priors, state, model) for state in former.states]
+            seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
+            return [CovariateChain.initialise(corpus, priors, each, model, first_eta) for each in seeds]
+
         known = {
-            "_fold_in_seed_": fold_in_seed,
-            "_settings_": copy.deepcopy({name: getattr(self, name) for name in _SETTINGS}),
             "_design_": design,
             "_columns_": columns,
-            "covariate_names_": np.array([] if design is None else design.terms, dtype=object),
+            "_model_": model,
+            "covariate_names_": np.array(terms, dtype=object),
             "covariate_mean_": mean,
             "covariate_std_": std,
         }
-        fitted = partial(described, known, partial(_attributes, self, mean, std))
-        progress = Progress(self, data, fitted, len(chains), self.max_iter, model.annealing.n_sweeps)
         schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)
-        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)
-        del reserved
-        progress.end(chains)
-        results = ChainResults(self, chains)
-        results.warn_of_disagreement()
-        return known | _attributes(self, mean, std, chains, results)
+        # alpha has a row for each distinct row of the covariates; twice while it changes.
+        kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
+        reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, *kept)
+        run = self.n_chains, self.max_iter, model.annealing
+        warnings = (ChainResults.warn_of_disagreement,)
+        return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
 
-    def _warn_of_no_covariates(self, y):
-        warn(
-            "CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. "
-            + (
-                "Give them with fit(X, covariates=...)."
-                if y is None
-                else "It does not use y: call fit(X, covariates=y)."
-            )
-        )
-
-    def _settings(self, corpus, standardised, continues):
+    def _settings(self, corpus, standardised, former):
         """The model, eta as `Priors`, and the first value of an eta that is learnt."""
         K, sigma = self.n_components, self.coef_scale
         if self.learn_priors == "symmetric":
@@ -317,9 +291,9 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         alpha = first if self.doc_topic_prior is None else self.doc_topic_prior
         centre = np.log(check_prior(alpha, "doc_topic_prior", {"one per topic": (K,)}) * np.ones(K))
         learns = learns and self.topic_word_prior is None
-        if continues:
+        if former is not None:
             annealing, burn_in = self._model_.annealing, self._model_.burn_in
-            burn_in_of(burn_in, self.max_iter + min(state.n_sweeps for state in self._chain_states_))
+            burn_in_of(burn_in, self.max_iter + min(state.n_sweeps for state in former.states))
         else:
             annealing = Annealing.within(self.max_iter, self.burn_in)
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
@@ -327,23 +301,40 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         model = Model(rows, index, centre, sigma, learns, burn_in, annealing)
         return model, priors, float(first) if learns else None
 
-    def _check_unchanged(self, corpus, design, columns):
-        """Refuse to continue if X, the covariates or the parameters are not those of the previous fit."""
-        self._check_same_corpus(corpus)
-        terms = [] if design is None else design.terms
+    def _check_same_covariates(self, terms, columns):
+        """Refuse to continue if the covariates are not those of the previous fit."""
         if terms != self.covariate_names_.tolist() or not np.array_equal(columns, self._columns_):
             raise ValueError(
                 "warm_start=True continues the previous fit, but these covariates are different from those of that "
                 "fit. Fit with warm_start=False to begin again."
             )
-        self._check_same_parameters({**self._settings_, "n_chains": len(self._chain_states_)})
 
-    def _prior_attributes(self, draws):
-        eta = self.topic_word_prior
+    def _record(self, known, chain, draws):
+        std = known["covariate_std_"]
+        # In the units of the covariates.
+        coef = draws.path[:, :, 1:] / np.where(std > 0, std, 1.0)
+        intercept = draws.path[:, :, 0] - coef @ known["covariate_mean_"]
         return {
             "doc_topic_prior_": np.exp(draws.path[:, :, 0].mean(axis=0)),
-            "topic_word_prior_": np.array(eta, dtype=np.float64) if np.ndim(eta) else float(draws.priors.word[0]),
+            "topic_word_prior_": eta_attribute(self.topic_word_prior, draws.priors),
+            "coef_": coef.mean(axis=0),
+            "intercept_": intercept.mean(axis=0),
+            "coef_draws_": coef,
+            "intercept_draws_": intercept,
+            "coef_scale_": chain.sigma_mean() if chain.model.sigma is None else float(chain.model.sigma),
         }
+
+    def _attributes(self, known, results):
+        found = {}
+        for name in ("coef", "intercept"):
+            draws = results.in_order(f"{name}_draws_", (slice(None),))
+            means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]
+            found |= {
+                f"{name}_": means[results.best],
+                f"{name}_std_": np.sqrt(total_variance(means, variances)),
+                f"{name}_draws_": np.concatenate(draws),
+            }
+        return found
 
     def document_prior(self, covariates: Any) -> np.ndarray:
         """The Dirichlet parameter of theta of documents, ``exp(intercept_ + x @ coef_.T)``.
@@ -374,32 +365,3 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
 
     def _known_groups(self):
         return self._columns_
-
-
-def _attributes(estimator, mean, std, chains, results=None):
-    """Attributes that describe the chains as they are now."""
-    results = ChainResults(estimator, chains) if results is None else results
-    found = results.attributes()
-    in_units = [_in_units(draws.path, mean, std) for draws in results.draws]
-    for record, (coef, intercept) in zip(found["_chain_records_"], in_units, strict=True):
-        record |= {"coef": coef.mean(axis=0), "intercept": intercept.mean(axis=0)}
-    pooled = [
-        [each[:, order] for each, order in zip(of_chains, results.orders(), strict=True)]
-        for of_chains in zip(*in_units, strict=True)
-    ]
-    for name, draws in zip(("coef", "intercept"), pooled, strict=True):
-        means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]
-        found |= {
-            f"{name}_": means[results.best],
-            f"{name}_std_": np.sqrt(total_variance(means, variances)),
-            f"{name}_draws_": np.concatenate(draws),
-        }
-    chain = chains[results.best]
-    sigma = chain.sigma_mean() if chain.model.sigma is None else float(chain.model.sigma)
-    return found | {"coef_scale_": sigma, "_model_": chain.model}
-
-
-def _in_units(path, mean, std):
-    """Coefficients and intercepts of draws of lambda, for covariates that are not standardised."""
-    coef = path[:, :, 1:] / np.where(std > 0, std, 1.0)
-    return coef, path[:, :, 0] - coef @ mean

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress, described
-from sklda._chain_results import ChainAttributes, ChainResults
+from sklda._chain_results import ChainAttributes
+from sklda._fitting import Plan
 from sklda._inference import random
 from sklda._inference.arguments import real_numbers
 from sklda._inference.hyperparameters.chain_pool import ChainPool, with_a_record
@@ -28,10 +28,10 @@ from sklda._inference.hyperparameters.settings import (
     run_lengths,
 )
 from sklda._inference.priors import LARGEST, SMALLEST, Priors
-from sklda._inference.sampling.point_estimates import METHODS as POINT_ESTIMATES
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.types import Seed
 from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of
+from sklda._parameters import POSITIVE
 
 
 class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
@@ -205,18 +205,15 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     """
 
     _parameter_constraints = {
-        **BaseLDA._parameter_constraints,
         "method": [StrOptions({*METHODS, *EM_METHODS})],
-        "n_tuning": [None, Interval(Integral, 1, None, closed="left")],
-        "max_iter": [None, Interval(Integral, 1, None, closed="left")],
+        "n_tuning": [None, POSITIVE],
+        "max_iter": [None, POSITIVE],
         "tol": [Interval(Real, 0, None, closed="left")],
         "grid_shape": ["array-like"],
         "region": [None, "array-like"],
         "functionals": [None, Mapping],
         "tempering": [None, StrOptions({"paper"}), dict],
-        "n_chains": [Interval(Integral, 1, None, closed="left"), None],
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "point_estimate": [StrOptions(set(POINT_ESTIMATES))],
+        "n_chains": [POSITIVE, None],
     }
 
     def __init__(
@@ -260,7 +257,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit(self, corpus, data):
+    def _plan(self, corpus, data, former):
         per_topic = self._checked_per_topic()
         given = (1.0 / self.n_components if h is None else h for h in (self.doc_topic_prior, self.topic_word_prior))
         priors = Priors.make(*given, self.n_components, corpus.n_features)
@@ -268,7 +265,6 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         region = self._checked_region()
         given = self.n_tuning, self.max_iter, self.n_chains
         n_tuning, max_iter, n_chains = run_lengths(self.method, corpus.n_tokens, *given)
-        reserved = reserve_memory(corpus, self.n_components, 0, np.float32, n_chains, self.n_draws)
         settings = Settings(
             n_tuning=n_tuning,
             max_iter=max_iter,
@@ -280,23 +276,20 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             tempering=Tempering.make(self.tempering),
             functionals=tuple(functionals.values()),
         )
-        seed = random.seed_sequence(self.random_state)
-        attributes = {"_fold_in_seed_": random.key(random.child(seed, 1))}
 
-        fitted = partial(described, attributes, self._fitted_attributes)
+        def run(plan, seed, progress):
+            options = {"n_chains": n_chains, "n_jobs": self.n_jobs, "listener": progress if progress.listens else None}
+            pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options, say=progress.say)
+            if self.method in EM_METHODS:
+                expectation_maximisation(pool, self.method, per_topic)
+                plan.known["method_"] = self.method
+            else:
+                plan.known |= attributes_of(estimate(pool, self.method)) | {"_functional_names_": tuple(functionals)}
+            return pool.chains
 
-        progress = Progress(self, data, fitted, n_chains, settings.most_sweeps(self.method))
-        options = {"n_chains": n_chains, "n_jobs": self.n_jobs, "listener": progress if progress.listens else None}
-        options["say"] = progress.say
-        pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options)
-        if self.method in EM_METHODS:
-            expectation_maximisation(pool, self.method, per_topic)
-            found = {"method_": self.method}
-        else:
-            found = attributes_of(estimate(pool, self.method)) | {"_functional_names_": tuple(functionals)}
-        del reserved
-        progress.end(pool.chains)
-        return fitted(pool.chains) | found
+        reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, n_chains, self.n_draws)
+        n_sweeps = settings.most_sweeps(self.method)
+        return Plan({}, self.n_jobs, n_chains=n_chains, n_sweeps=n_sweeps, reserve=reserve, run=run)
 
     def _checked_per_topic(self):
         """Whether an alpha is learnt for every topic; refuse other arrays."""
@@ -338,18 +331,14 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             raise ValueError(f"grid_shape must be two whole numbers, both at least 2, got {self.grid_shape!r}.")
         return tuple(shape.tolist())
 
-    def _fitted_attributes(self, chains):
-        """Attributes that describe the chains as they are now."""
-        paths = [np.reshape(chain.prior_path, (-1, 2)) for chain in map(with_a_record, chains)]
-        trace = np.full((len(chains), max(map(len, paths)), 2), np.nan)
-        for row, path in zip(trace, paths, strict=True):
-            row[: len(path)] = path
-        return ChainResults(self, [with_a_record(chain) for chain in chains]).attributes() | {"prior_trace_": trace}
+    def _chain_results(self, known, chains):
+        return super()._chain_results(known, [with_a_record(chain) for chain in chains])
 
-    def _prior_attributes(self, draws):
+    def _record(self, known, chain, draws):
         """alpha, a float unless topics have different ones, and eta."""
         alpha = draws.priors.doc[0]
         return {
             "doc_topic_prior_": alpha.copy() if np.ndim(self.doc_topic_prior) else float(alpha[0]),
             "topic_word_prior_": float(draws.priors.word[0]),
+            "prior_trace_": np.reshape(chain.prior_path, (-1, 2)),
         }

@@ -1,12 +1,23 @@
-"""What the fits of estimators have in common: all or nothing, and the attributes of learnt priors."""
+"""What the fits of estimators have in common: all or nothing, the run of a plan, and what a warm start needs."""
 
-from functools import wraps
+import copy
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, wraps
 from inspect import signature
+from typing import Any
 
 import numpy as np
 
+from sklda._callbacks import Progress
+from sklda._inference import random
+from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import no_interrupt_lost
 from sklda._inference.priors import SMALLEST
+from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
+from sklda._inference.sampling.prior_learning import kind_of_learning
+from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.types import Method
 
 
@@ -33,6 +44,137 @@ def all_or_nothing(fit: Method) -> Method:
     return no_interrupt_lost(guarded)
 
 
+def sweep_chains(plan, seed, progress):
+    """The chains of a plan after their sweeps."""
+    # Without a schedule, it is the listener that lets a chain record its sweeps.
+    listener = progress if progress.listens or plan.schedule is None else None
+    chains = plan.begin(seed)
+    return plan.sweep(chains, plan.n_sweeps, n_jobs=plan.n_jobs, listener=listener, schedule=plan.schedule)
+
+
+@dataclass(eq=False)
+class Plan:
+    """What an estimator makes of its parameters and data: a fit that `fit_chains` can do.
+
+    Attributes
+    ----------
+    known : dict
+        Fitted attributes that do not depend on the chains. `run` may add some.
+    n_jobs : int or None
+    begin : callable
+        Takes the seed of the fit, and returns the chains: new ones, or those of a warm start, for which it is None.
+    schedule : Schedule or None
+        The work between sweeps.
+    n_chains : int or None
+        None: `run` reports stages rather than sweeps.
+    n_sweeps : int or None
+        Of each chain.
+    annealing : Annealing
+        The first of these sweeps.
+    reserve : callable
+        Reserves the memory of the results. It is held while the chains run.
+    sweep : callable
+        `run_chains`, or a function with its arguments.
+    run : callable
+        `sweep_chains`, or a function with its arguments.
+    warnings : tuple of callable
+        They take the results before the means.
+    """
+
+    known: dict[str, Any]
+    n_jobs: int | None
+    begin: Callable[..., Any] | None = None
+    schedule: Schedule | None = None
+    n_chains: int | None = None
+    n_sweeps: int | None = None
+    annealing: Annealing = NOT_ANNEALED
+    reserve: Callable[[], Any] = list
+    sweep: Callable[..., Any] = run_chains
+    run: Callable[..., Any] = sweep_chains
+    warnings: tuple[Callable[[Any], None], ...] = ()
+
+
+def fit_chains(estimator, corpus, data, **metadata):
+    """The fitted attributes of an estimator, a dict.
+
+    ``estimator._plan(corpus, data, former, **metadata)`` returns a `Plan`; `former` are the results that a warm start
+    continues, or None. ``estimator._chain_results(known, chains)`` returns the results of chains, and
+    ``estimator._attributes(known, results)`` the fitted attributes that other estimators do not have.
+    """
+    former = _former_results(estimator, corpus)
+    plan = estimator._plan(corpus, data, former, **metadata)
+    reserved = plan.reserve()
+    known, seed = plan.known, None
+    if former is None:
+        seed = random.seed_sequence(estimator.random_state)
+        known["_fold_in_seed_"] = random.key(random.child(seed, 1))
+    else:
+        known["_fold_in_seed_"] = estimator._fold_in_seed_
+    if estimator._continued:
+        known["_settings_"] = copy.deepcopy(_settings(estimator))
+    n_annealed = plan.annealing.n_sweeps
+    progress = Progress(estimator, data, partial(described, estimator, known), plan.n_chains, plan.n_sweeps, n_annealed)
+    chains = plan.run(plan, seed, progress)
+    del reserved
+    progress.end(chains)
+    results = estimator._chain_results(known, chains)
+    del chains  # They have arrays for sweeps.
+    for warn in plan.warnings:
+        warn(results)
+    return _with_means(estimator, known, results)
+
+
+def described(estimator, known, chains):
+    """Fitted attributes: the known ones, and those of the chains as they are now."""
+    return _with_means(estimator, known, estimator._chain_results(known, chains))
+
+
+def _with_means(estimator, known, results):
+    results.estimate(estimator.point_estimate, estimator.n_jobs)
+    found = known | results.attributes()
+    return found | estimator._attributes(found, results)
+
+
+def _former_results(estimator, corpus):
+    """The results that a warm start continues, or None. Refuse other data and parameters."""
+    own = vars(estimator)
+    if not getattr(estimator, "warm_start", False) or "components_" not in own:
+        return None
+    if not isinstance(corpus, Corpus):
+        raise ValueError(
+            "warm_start=True cannot continue a fit if X is a Dask array on a cluster, because the workers do not keep "
+            "the chain. Fit with warm_start=False."
+        )
+    if "_results_" not in own:
+        raise ValueError(
+            "warm_start=True cannot continue the previous fit: it was on a Dask cluster, and the workers do not keep "
+            "its chain. Fit with warm_start=False to begin again."
+        )
+    if corpus.fingerprint != estimator._fingerprint_:
+        raise ValueError(
+            "warm_start=True continues the previous fit, but this X is different from the X of that fit. "
+            "Fit with warm_start=False, or clone the estimator, to begin again."
+        )
+    check_same_parameters(_settings(estimator), estimator._settings_)
+    return estimator._results_
+
+
+def _settings(estimator):
+    """The parameters that must not change before a warm start, because the draws of a chain depend on them."""
+    values = {name: getattr(estimator, name) for name in estimator._continued}
+    return values | {"learn_priors": kind_of_learning(estimator.learn_priors)}
+
+
+def check_same_parameters(now, before, way="warm_start=True", instead="Fit with warm_start=False"):
+    """Raise a ValueError if a parameter differs from its value before; both are dicts by name."""
+    for name, value in before.items():
+        if not np.array_equal(now[name], value):
+            raise ValueError(
+                f"{way} continues a fit with {name}={reprlib.repr(value)}, but {name} is now "
+                f"{reprlib.repr(now[name])}. {instead} to begin again."
+            )
+
+
 def prior_attributes(estimator, priors, learnt="symmetric"):
     """alpha, a float if all topics have the same; eta as given, or a float if it was learnt.
 
@@ -44,8 +186,15 @@ def prior_attributes(estimator, priors, learnt="symmetric"):
         # Rounding to single precision may have left the allowed range.
         eta = np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)
     else:
-        eta = np.array(eta, dtype=np.float64) if np.ndim(eta) else float(priors.word[0])
+        eta = eta_attribute(eta, priors)
     return {
         "doc_topic_prior_": priors.doc[0].copy() if as_array else float(priors.doc[0, 0]),
         "topic_word_prior_": eta,
     }
+
+
+def eta_attribute(eta, priors=None):
+    """eta as a fitted attribute: a copy of an array that was given, or the number that chains with `priors` have."""
+    if np.ndim(eta):
+        return np.array(eta, dtype=np.float64)
+    return float(eta if priors is None else priors.word[0])

@@ -5,35 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, Literal, Self
+from numbers import Real
+from typing import Literal
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from sklda._assignments import AssignmentsMixin
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress, described
 from sklda._chain_results import ChainAttributes, ChainResults
-from sklda._dask import client_of_cluster, fit_on_cluster, refuse_warm_start, with_features
-from sklda._fitting import prior_attributes
+from sklda._dask import DROPPED, ClusterResults, check_possible, client_of_cluster, start_on_cluster, with_features
+from sklda._fitting import Plan, prior_attributes
 from sklda._inference import random
 from sklda._inference.cluster.actors import ClusterCorpus
+from sklda._inference.cluster.chain import ClusterChain
 from sklda._inference.dask_arrays import is_dask
 from sklda._inference.modes.initialisation import INITS, initialise_chains, start_of
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
-from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.partitioned import TOKENS_PER_WORKER
-from sklda._inference.sampling.point_estimates import METHODS, check_assignments, reserve_memory
-from sklda._inference.sampling.prior_learning import KINDS, continued_priors, kind_of_learning, prior_settings
-from sklda._inference.sampling.run_chains import Schedule, burn_in_of, run_chains
+from sklda._inference.sampling.point_estimates import reserve_memory
+from sklda._inference.sampling.prior_learning import continued_priors, kind_of_learning, prior_settings
+from sklda._inference.sampling.run_chains import Schedule, burn_in_of
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
-from sklda._inference.types import Counts, Model, Seed, Topics
+from sklda._inference.types import Model, Seed
+from sklda._parameters import POSITIVE
 
 
-class GibbsLDA(ChainAttributes, BaseLDA):
+class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
 
     Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the burn-in and
@@ -237,28 +238,20 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     ((4, 2), [True, True, False, False])
     """
 
+    _continued = ("n_components", "n_chains", "learn_priors")
     _needed = {
         **ChainAttributes._needed,
         "snapshots_": "needs snapshot_every",
         "snapshot_sweeps_": "needs snapshot_every",
     }
     _parameter_constraints = {
-        **BaseLDA._parameter_constraints,
-        "learn_priors": [StrOptions(set(KINDS)), "boolean"],
         "seed_words": [None, dict],
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
         "vocabulary": [None, dict, "array-like"],
         "sampler": [StrOptions(set(SAMPLERS))],
         "init": [StrOptions(set(INITS)), HasMethods("transform"), "array-like"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "burn_in": [None, Interval(Integral, 0, None, closed="left")],
         "tol": [None, Interval(Real, 0, None, closed="left")],
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "draw_every": [Interval(Integral, 1, None, closed="left")],
-        "point_estimate": [StrOptions(set(METHODS))],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "snapshot_every": [None, Interval(Integral, 1, None, closed="left")],
+        "snapshot_every": [None, POSITIVE],
     }
 
     def __init__(
@@ -310,100 +303,46 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    @classmethod
-    def from_assignments(
-        cls, X: Counts, topic_assignments: Topics, *, n_components: int | None = None, **parameters: Any
-    ) -> Self:
-        """A fitted estimator from topic assignments, as any Gibbs sampler for LDA draws them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        topic_assignments : array-like of int, shape (n_tokens,), or sequence of n_documents such arrays
-            The topic of every token, document by document. The tokens of a document are in ascending order of word ids;
-            a word of count c has c tokens. Topics are numbered from 0. `sklda.datasets.read_mallet_state` and
-            `sklda.datasets.count_tokens` return them in this order.
-        n_components : int, default=None
-            Number of topics. None: the largest topic in `topic_assignments` plus one.
-        **parameters
-            Other parameters of the estimator. With `learn_priors`, priors that are None have their most likely values
-            given the topic assignments.
-
-        Returns
-        -------
-        GibbsLDA
-            As after `fit`, without a sweep. With ``warm_start=True``, `fit` continues from the topic assignments.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `fit` and `sklda.point_estimates`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklda import GibbsLDA
-        >>> X = np.array([[2, 1, 0], [0, 1, 2]])
-        >>> lda = GibbsLDA.from_assignments(X, [0, 0, 0, 1, 1, 1], doc_topic_prior=0.5, topic_word_prior=0.5)
-        >>> print(lda.doc_topic_.round(2))
-        [[0.77 0.23]
-         [0.23 0.77]]
-        """
-        lda = cls(1 if n_components is None else n_components, **parameters)
-        lda._validate_params()
-        corpus = lda._corpus(X, reset=True)
-        topics, lda.n_components = check_assignments(topic_assignments, corpus, n_components)
-        priors, learning = lda._prior_settings(corpus)
-        seed = random.seed_sequence(lda.random_state)
-        state = ChainState(topics, random.stream(random.child(seed, 0)))
-        chain = chain_class(lda.sampler, corpus, priors)(corpus, priors, state)
-        if learning is not None:
-            learning.begin(chain).learn_from_present_draw(chain)
-        chain.record()
-        chain.keep_draw(1)
-        known = {"_fold_in_seed_": random.key(random.child(seed, 1)), "_learning_": learning and astuple(learning)}
-        lda.__dict__.update(described(known, lda._chain_attributes, [chain]), n_iter_=0)
-        return lda
-
-    def _fit(self, corpus, data):
-        if isinstance(corpus, ClusterCorpus):
-            return fit_on_cluster(self, corpus, data)
-        n_before = max((state.n_sweeps for state in self._chain_states_), default=0) if self._continues() else 0
-        burn_in_of(self.burn_in, n_before + self.max_iter)
+    def _plan(self, corpus, data, former):
+        on_cluster = isinstance(corpus, ClusterCorpus)
+        if on_cluster:
+            check_possible(self)
+        burn_in_of(self.burn_in, self.max_iter + (max(each.n_sweeps for each in former.states) if former else 0))
         n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
         priors, learning = self._prior_settings(corpus)
-        reserved = reserve_memory(corpus, self.n_components, n_snapshots, np.float32, self.n_chains, self.n_draws)
-        if self._continues():
-            chains, fold_in_seed = self._resume(corpus, priors, learning), self._fold_in_seed_
-            annealing = NOT_ANNEALED
+        known, warnings = {"_learning_": learning and astuple(learning)}, (ChainResults.warn_of_disagreement,)
+        if on_cluster:
+            known |= {"_learning_": None, "_dropped_": DROPPED}
+            (begin, annealing), reserve = start_on_cluster(self, corpus, priors), list
         else:
-            seed = random.seed_sequence(self.random_state)
-            seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
-            kind = chain_class(self.sampler, corpus, priors)
-            init, annealing = start_of(self.init, data["X"], corpus, self.n_components, self.max_iter, self.burn_in)
-            chains = initialise_chains(corpus, priors, seeds, self.n_chains * [init], self.n_jobs, kind)
-            fold_in_seed = random.key(random.child(seed, 1))
-
-        known = {"_fold_in_seed_": fold_in_seed, "_learning_": learning and astuple(learning)}
-        fitted = partial(described, known, self._chain_attributes)
-        if n_snapshots and self.verbose:
-            size = len(chains) * n_snapshots * 4 * self.n_components * corpus.n_features
-            print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
-        if self.verbose and len(chains) == 1 and effective_n_jobs(self.n_jobs) > 1:
-            self._advise(corpus)
-        progress = Progress(self, data, fitted, len(chains), self.max_iter, annealing.n_sweeps)
+            annealing, begin = self._start(corpus, priors, learning, data, former)
+            kept = n_snapshots, np.float32, self.n_chains, self.n_draws
+            reserve = partial(reserve_memory, corpus, self.n_components, *kept)
+            if self.verbose:
+                self._advise(corpus, n_snapshots)
+            if learning is not None and learning.alpha is None:
+                warnings = (*warnings, ChainResults.warn_of_weak_priors)
         kept = self.n_draws, self.draw_every, self.snapshot_every
         schedule = Schedule(*kept, self.tol, learning, annealing, self.burn_in)
-        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress, schedule=schedule)
-        del reserved
-        progress.end(chains)
-        results = ChainResults(self, chains)
-        del chains  # They have arrays for sweeps.
-        results.warn_of_disagreement()
-        if learning is not None and learning.alpha is None:
-            results.warn_of_weak_priors()
-        return known | self._attributes(results)
+        run = self.n_chains, self.max_iter, annealing
+        return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
+
+    def _start(self, corpus, priors, learning, data, former):
+        """The annealed sweeps, and a function that makes the chains from the seed."""
+        kind = chain_class(self.sampler, corpus, priors)
+        if former is None:
+            init, annealing = start_of(self.init, data["X"], corpus, self.n_components, self.max_iter, self.burn_in)
+            inits = self.n_chains * [init]
+            return annealing, lambda seed: initialise_chains(
+                corpus, priors, [random.child(seed, 0, c) for c in range(len(inits))], inits, self.n_jobs, kind
+            )
+        before = [draws.priors for draws in former.draws]
+        own = continued_priors(priors, learning, before, self._learning_)
+        return NOT_ANNEALED, lambda seed: [
+            # Draws at other priors are not averaged with those to come.
+            kind(corpus, new, state if new.equal(known) else replace(state, draws=()))
+            for new, known, state in zip(own, before, former.states, strict=True)
+        ]
 
     @classmethod
     def _read(cls, X):
@@ -415,56 +354,38 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             return super()._training_corpus(X)
         return self._with_tokens(with_features(self, self._read(X)))
 
-    def _advise(self, corpus):
-        if self.sampler == "collapsed" and corpus.n_tokens >= 2 * TOKENS_PER_WORKER:
+    def _advise(self, corpus, n_snapshots):
+        if n_snapshots:
+            size = self.n_chains * n_snapshots * 4 * self.n_components * corpus.n_features
+            print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
+        large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER
+        if self.n_chains == 1 and effective_n_jobs(self.n_jobs) > 1 and self.sampler == "collapsed" and large:
             print(f'[{type(self).__name__}] one chain uses one core here; sampler="partitioned" uses several')
 
-    def _continues(self):
-        """Whether `fit` continues the chains of the previous fit."""
-        if self.warm_start:
-            refuse_warm_start(self)
-        return self.warm_start and hasattr(self, "_chain_states_")
+    def _chain_results(self, known, chains):
+        on_cluster = isinstance(chains[0], ClusterChain)
+        return (ClusterResults if on_cluster else ChainResults)(chains, partial(self._record, known))
 
-    def _chain_attributes(self, chains):
-        return self._attributes(ChainResults(self, chains))
-
-    def _attributes(self, results):
-        """Fitted attributes from the results of chains."""
-        found = results.attributes() | {"_learnt_kind_": kind_of_learning(self.learn_priors)}
-        if self.snapshot_every is not None:
-            snapshots = results.states[results.best].snapshots
-            shape = (-1, self.n_components, results.corpus.n_features)
-            found["snapshots_"] = np.array([phi for _, phi in snapshots], dtype=np.float32).reshape(shape)
-            found["snapshot_sweeps_"] = np.array([sweep for sweep, _ in snapshots], dtype=int)
-        return found
+    def _attributes(self, known, results):
+        if self.snapshot_every is None:
+            return {}
+        shape = -1, *known["components_"].shape
+        return {
+            "snapshots_": np.array([phi for _, phi in results.snapshots], dtype=np.float32).reshape(shape),
+            "snapshot_sweeps_": np.array([sweep for sweep, _ in results.snapshots], dtype=int),
+        }
 
     def _prior_settings(self, corpus):
         """The initial priors, and how they are learnt (None: they are not)."""
-        names = self.vocabulary if self.vocabulary is not None else getattr(self, "feature_names_in_", None)
         added = None
         if self.seed_words is not None:
             known = getattr(self, "feature_names_in_", None)
+            names = known if self.vocabulary is None else self.vocabulary
             names = None if names is None else columns_of(names, corpus.n_features, known)
             added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
             added = added if added.nnz else None
         given = self.doc_topic_prior, self.topic_word_prior
         return prior_settings(kind_of_learning(self.learn_priors), *given, added, self.n_components, corpus)
 
-    def _prior_attributes(self, draws):
+    def _record(self, known, chain, draws):
         return prior_attributes(self, draws.priors, kind_of_learning(self.learn_priors))
-
-    def _resume(self, corpus, priors, learning):
-        """Chains that continue from the states of the previous fit."""
-        self._check_same_corpus(corpus)
-        before = {"n_components": len(self.components_), "n_chains": len(self._chain_states_)}
-        if kind_of_learning(self.learn_priors) != self._learnt_kind_:
-            before["learn_priors"] = self._learnt_kind_
-        self._check_same_parameters(before)
-        kind = chain_class(self.sampler, corpus, priors)
-        before = [draws.priors for draws in self._chain_draws_]
-        own = continued_priors(priors, learning, before, self._learning_)
-        return [
-            # Draws at other priors are not averaged with those to come.
-            kind(corpus, new, state if new.equal(known) else replace(state, draws=()))
-            for new, known, state in zip(own, before, self._chain_states_, strict=True)
-        ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Integral, Real
 from typing import Literal
 
@@ -15,23 +14,21 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from sklda._base import BaseLDA
-from sklda._callbacks import Progress, described
+from sklda._fitting import Plan, eta_attribute, sweep_chains
 from sklda._gibbs import GibbsLDA
 from sklda._inference import random
-from sklda._inference.diagnostics import diagnose, std_of_proportions
-from sklda._inference.labels.chain import LabelChain, Plan
+from sklda._inference.labels.chain import LabelChain
+from sklda._inference.labels.chain import Plan as DrawPlan
 from sklda._inference.labels.dependency import SAMPLERS
-from sklda._inference.labels.fitting import LabelMeans, sample_parameters
 from sklda._inference.labels.label_topics import label_prior
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
 from sklda._inference.priors import LARGEST, SMALLEST
-from sklda._inference.sampling.draws import variance_around_mean
-from sklda._inference.sampling.point_estimates import METHODS
-from sklda._inference.sampling.run_chains import best_chain, burn_in_of, run_chains, traces_of
+from sklda._inference.sampling.run_chains import burn_in_of
 from sklda._inference.types import Model, Seed
 from sklda._label_classifier import RANKING_SCORES, LabelClassifier
+from sklda._label_results import LabelResults
 from sklda._label_targets import read_targets
+from sklda._parameters import POSITIVE
 from sklda._topic_names import label_attributes
 
 _LABEL_PRIORS = ("uniform", "frequency", "dependency")
@@ -200,28 +197,20 @@ class LabeledLDA(LabelClassifier):
     """
 
     _parameter_constraints = {
-        **BaseLDA._parameter_constraints,
         "topic_word_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "n_shared": [Interval(Integral, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "burn_in": [None, Interval(Integral, 0, None, closed="left")],
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "draw_every": [Interval(Integral, 1, None, closed="left")],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
-        "point_estimate": [StrOptions(set(METHODS))],
         "label_prior": [StrOptions(set(_LABEL_PRIORS))],
         "label_weight": [Interval(Real, 0, LARGEST, closed="both")],
         "even_weight": [Interval(Real, 0, LARGEST, closed="both")],
-        "n_label_topics": [Interval(Integral, 1, None, closed="left")],
+        "n_label_topics": [POSITIVE],
         "dependency_sampler": [StrOptions(set(SAMPLERS))],
         "ranking_score": [StrOptions(set(RANKING_SCORES))],
         "label_count": [
             StrOptions(set(_LABEL_COUNTS)),
-            Interval(Integral, 1, None, closed="left"),
+            POSITIVE,
             HasMethods(["fit", "predict"]),
         ],
     }
-    del _parameter_constraints["n_components"]
 
     def __init__(
         self,
@@ -268,7 +257,7 @@ class LabeledLDA(LabelClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit(self, corpus, data):
+    def _plan(self, corpus, data, former):
         targets = read_targets(data["y"], corpus.n_documents)
         if self.label_weight + self.even_weight == 0:
             raise ValueError("label_weight and even_weight are both 0: one of them must be positive.")
@@ -284,47 +273,41 @@ class LabeledLDA(LabelClassifier):
         opened = OpenTopics.make(corpus, labels, self.n_shared)
         alpha = 50 / n_labels if self.doc_topic_prior is None else self.doc_topic_prior
         priors = LabelPriors.make(alpha, self.topic_word_prior, opened)
-        seed = random.seed_sequence(self.random_state)
-        burn_in = burn_in_of(self.burn_in, self.max_iter)
         # The last draws, of which there are at most `n_draws`.
-        first_draw = max(burn_in, self.max_iter - self.n_draws * self.draw_every)
-        plan = Plan(first_draw, self.draw_every, self.point_estimate)
-        chains = [
-            LabelChain.initialise(corpus, opened, priors, plan, random.child(seed, 0, c)) for c in range(self.n_chains)
-        ]
+        first_draw = max(burn_in_of(self.burn_in, self.max_iter), self.max_iter - self.n_draws * self.draw_every)
+        draws = DrawPlan(first_draw, self.draw_every, self.point_estimate)
+        numbers = np.diff(labels.indptr)[is_labelled]
+
+        def begin(seed):
+            seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
+            return [LabelChain.initialise(corpus, opened, priors, draws, each) for each in seeds]
+
+        def run(plan, seed, progress):
+            chains = sweep_chains(plan, seed, progress)
+            plan.known |= self._dependency_attributes(labels[is_labelled], numbers, random.child(seed, 2))
+            plan.known |= self._label_count_attributes(corpus, is_labelled, numbers, targets.is_multilabel)
+            return chains
+
         known = {
             "classes_": targets.classes,
             "label_names_": targets.names,
             "multilabel_": targets.is_multilabel,
             "label_frequency_": np.bincount(labels.indices, minlength=n_labels) / is_labelled.sum(),
             "n_unlabeled_": int((~is_labelled).sum()),
-            "topic_word_prior_": _copied(self.topic_word_prior),
-            "n_burn_in_": burn_in,
+            "topic_word_prior_": eta_attribute(self.topic_word_prior),
             "_sparse_labels_": targets.is_sparse,
-            "_fold_in_seed_": random.key(random.child(seed, 1)),
-            "_fingerprint_": corpus.fingerprint,
+            "_numbers_of_labels_": (int(numbers.min()), float(numbers.mean()), int(numbers.max())),
+            **label_attributes(targets, self.n_shared),
         }
-        known |= label_attributes(targets, self.n_shared)
-        numbers = np.diff(labels.indptr)[is_labelled]
-        known["_numbers_of_labels_"] = int(numbers.min()), float(numbers.mean()), int(numbers.max())
+        return Plan(known, self.n_jobs, begin, n_chains=self.n_chains, n_sweeps=self.max_iter, run=run)
 
-        fitted = partial(described, known, partial(self._chain_attributes, known["label_frequency_"]))
+    def _chain_results(self, known, chains):
+        return LabelResults(chains, len(known["classes_"]), burn_in_of(self.burn_in, self.max_iter))
 
-        progress = Progress(self, data, fitted, len(chains), self.max_iter)
-        chains = run_chains(chains, self.max_iter, n_jobs=self.n_jobs, listener=progress)
-        known |= self._dependency_attributes(labels[is_labelled], numbers, random.child(seed, 2))
-        known |= self._label_count_attributes(corpus, is_labelled, numbers, targets.is_multilabel)
-        progress.end(chains)
-        return fitted(chains)
-
-    def _chain_attributes(self, frequency, chains):
-        """Fitted attributes from chains."""
+    def _attributes(self, known, results):
+        frequency = known["label_frequency_"]
         n_labels = len(frequency)
-        means, traces = LabelMeans.of(chains, n_labels), traces_of(chains)
-        best = best_chain(chains)
-        chain = chains[best]
-        counts = chain.open_topics.pair_matrix(means.pair_counts)
-        totals = np.asarray(counts.sum(axis=0)).ravel()
+        totals = np.asarray(known["_word_topic_counts_"].sum(axis=0)).ravel()
         shared_odds = totals[n_labels:] / max(totals[:n_labels].sum(), 1)
         weights = self.label_weight, self.even_weight
         even = label_prior(frequency, (0, sum(weights)), shared_odds)
@@ -334,22 +317,6 @@ class LabeledLDA(LabelClassifier):
         return {
             "doc_topic_prior_": np.clip(prior, SMALLEST, LARGEST),
             "_base_prior_": np.clip(base, SMALLEST, LARGEST),
-            "_training_prior_": chain.priors.doc.copy(),
-            "_word_topic_counts_": counts,
-            "doc_label_": means.theta(chain),
-            "_doc_label_std_": means.theta_std(chain),
-            "topic_share_": totals / totals.sum(),
-            "topic_share_std_": std_of_proportions(variance_around_mean([means.shares])),
-            "n_draws_": len(means.shares),
-            "topic_assignments_": chain.topics(),
-            "log_joint_trace_": traces["log_joint"],
-            "traces_": traces,
-            "diagnostics_": diagnose(
-                traces, min(burn_in_of(self.burn_in, self.max_iter), traces["log_joint"].shape[1] - 1)
-            ),
-            "n_iter_": traces["log_joint"].shape[1],
-            "best_chain_": best,
-            "_kept_chain_": chain.__reduce__(),
         }
 
     def _dependency_attributes(self, labels, numbers, seed):
@@ -395,18 +362,12 @@ class LabeledLDA(LabelClassifier):
     @property
     def doc_topic_std_(self) -> np.ndarray:
         """Posterior standard deviations of the proportions given the labels, (n_documents, n_labels + n_shared)."""
-        return self._doc_label_std_.toarray()
+        return self._results_.doc_label_std.toarray()
 
     def _prior_of_training(self):
         alpha = self.doc_label_.copy()
-        alpha.data = self._training_prior_[alpha.indices]
+        alpha.data = self._results_.alpha[alpha.indices]
         return alpha.toarray()
 
     def _sample_posterior(self, n_samples, seed):
-        kind, arguments = self._kept_chain_
-        return sample_parameters(kind(*arguments), self.topic_word_prior_, n_samples, seed)
-
-
-def _copied(prior):
-    """A prior as an attribute: a float, or a copy of an array."""
-    return np.array(prior, dtype=np.float64) if np.ndim(prior) else float(prior)
+        return self._results_.sample(self.topic_word_prior_, n_samples, seed)

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from sklda._chain_results import ChainResults
 from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
 from sklda._consensus import ConsensusTopics
@@ -20,12 +21,11 @@ from sklda._consensus_fits import mean_and_std, summed, topics_of
 from sklda._covariate import CovariateLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
-from sklda._inference.consensus import consensus_of, has_own_words, stability_and_prevalence
-from sklda._inference.corpus import count_tokens
+from sklda._inference.consensus import consensus_of
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, compact_topics
-from sklda._inference.sampling.draws import variance_around_mean, variance_of_draws
+from sklda._inference.sampling.draws import variance_of_draws
 from sklda._inference.sampling.matching import nearest_distances
 from sklda._inference.types import Model
 from sklda._labeled import LabeledLDA
@@ -123,8 +123,9 @@ def _check_same_topics(model):
     """Raise a ValueError if the topics of a fit were replaced by more or fewer."""
     K = model._n_features_out
     known = {name: np.shape(vars(model)[name])[-1:] for name in ("doc_topic_", "topic_share_") if name in vars(model)}
-    if hasattr(model, "_chain_draws_"):
-        known["topic_assignments_"] = (model._chain_draws_[model.best_chain_].priors.n_components,)
+    results = vars(model).get("_results_")
+    if isinstance(results, ChainResults):
+        known["topic_assignments_"] = (results.draws[results.best].priors.n_components,)
     for name, n in known.items():
         if n != (K,):
             raise ValueError(f"components_ has {K} topics, but {name} has {n[0] if n else 'no'} topics: fit again.")
@@ -172,6 +173,22 @@ class _Sums:
     def topics(self, z):
         """Assignments, in the smallest type."""
         return compact_topics(self.place[z], self.n_merged)
+
+    def draws(self, draws):
+        """`KeptDraws` of a chain."""
+        merged = replace(draws, priors=self.priors(draws.priors), topics=[self.topics(z) for z in draws.topics])
+        return replace(merged, mixtures=self.columns(draws.mixtures)) if hasattr(draws, "mixtures") else merged
+
+    def record(self, record, n_features):
+        """What a chain has for itself, as far as it has a meaning for merged topics."""
+        merged = {name: record[name] for name in ("doc_concentration_",) if name in record}
+        if "doc_topic_prior_" in record:
+            merged["doc_topic_prior_"] = self.alpha(record["doc_topic_prior_"])
+        return merged | {"topic_word_prior_": self.eta(np.asarray(record["topic_word_prior_"]), n_features)}
+
+    def means(self, means):
+        """`PosteriorMeans` of a chain."""
+        return type(means)(self.rows(means.components), self.columns(means.doc_topic), self.columns(means.topic_shares))
 
 
 def _new_topics(model, groups):
@@ -235,7 +252,7 @@ def _merged_gibbs(model, sums):
         **given
         | {
             "n_components": sums.n_merged,
-            "n_chains": len(model._chain_states_),
+            "n_chains": len(model._results_.states),
             "learn_priors": False,
             "doc_topic_prior": alpha,
             "topic_word_prior": eta,
@@ -243,80 +260,54 @@ def _merged_gibbs(model, sums):
             "snapshot_every": None,
         }
     )
-    vars(merged).update(_of_input(model), **_of_chains(model, sums), _learning_=None, _learnt_kind_=False)
+    settings = {name: getattr(merged, name) for name in GibbsLDA._continued}
+    vars(merged).update(_of_input(model), **_of_chains(model, sums), _learning_=None, _settings_=settings)
     merged.__dict__ |= {"doc_topic_prior_": alpha.copy(), "topic_word_prior_": eta.copy()}
     return merged
 
 
 def _of_input(model):
     """Attributes that do not depend on the topics."""
-    names = "n_features_in_", "feature_names_in_", "_fold_in_seed_", "_fingerprint_", "n_iter_"
+    names = (
+        "n_features_in_",
+        "feature_names_in_",
+        "_fold_in_seed_",
+        "_fingerprint_",
+        "n_iter_",
+        "n_burn_in_",
+        "best_chain_",
+    )
     return {name: vars(model)[name] for name in names if name in vars(model)}
 
 
 def _of_chains(model, sums):
     """Attributes of merged topics in all chains of a model."""
-    best, records = model.best_chain_, model._chain_records_
-    places = []
-    for record in records:
-        place = np.empty_like(sums.place)
-        place[record["matched"]] = sums.place
-        places.append(place)
-    own = [_Chain(model, sums, c, place) for c, place in enumerate(places)]
-    found = {
-        "components_": sums.rows(model.components_),
-        "doc_topic_": sums.columns(model.doc_topic_),
-        "topic_share_": sums.columns(model.topic_share_),
-        "topic_assignments_": sums.place[model.topic_assignments_].astype(np.int32),
-        **{name: getattr(model, name) for name in ("n_draws_", "n_burn_in_", "best_chain_", "sampler_", "_corpus_")},
-        "_chain_states_": [each.state for each in own],
-        "_chain_draws_": [each.draws for each in own],
-        "_chain_records_": [each.record for each in own],
-        "_chain_means_": [None if c == best else each.means for c, each in enumerate(own)],
-    }
-    found["topic_share_std_"] = std_of_proportions(variance_around_mean([each.shares for each in own]))
-    if len(own) > 1:
-        topics = found["components_"] / found["components_"].sum(axis=1, keepdims=True, dtype=np.float64)
-        others = [each for c, each in enumerate(own) if c != best]
-        nearest = np.array([nearest_distances(topics, each.means.topic_word, each.kept) for each in others])
-        kept = has_own_words(found["components_"], own[best].draws.priors.topic_word())
-        found |= stability_and_prevalence(nearest, kept)
-    return found
+    merged = copy.copy(model._results_)
+    merged.means = list(merged.means)
+    merged.means[merged.best] = replace(
+        merged.means[merged.best], components=model.components_, doc_topic=model.doc_topic_
+    )
+    chains = zip(merged.orders, merged.states, merged.draws, merged.records, merged.means, strict=True)
+    own = [_of_chain(sums, model.n_features_in_, *each) for each in chains]
+    merged.states, merged.draws, merged.records, merged.means = map(list, zip(*own, strict=True))
+    # Merged topics have the order of the kept chain.
+    same = np.arange(sums.n_merged)
+    merged.compare(lambda kept, other, has_words: (same, nearest_distances(kept, other, has_words)))
+    merged.traces = {}
+    return merged.attributes()
 
 
-class _Chain:
-    """The results of one chain. Its topics that match those of a group are merged."""
-
-    def __init__(self, model, sums, c, place):
-        own, K = _Sums(place), sums.n_merged
-        state, draws, record = model._chain_states_[c], model._chain_draws_[c], model._chain_records_[c]
-        self.state = ChainState(own.topics(state.topics), state.stream)
-        topics = [own.topics(z) for z in draws.topics]
-        self.draws = replace(draws, priors=own.priors(draws.priors), topics=topics)
-        if hasattr(draws, "mixtures"):
-            self.draws = replace(self.draws, mixtures=own.columns(draws.mixtures))
-        last = topics[-record["n_draws"] :]
-        counts = np.array([count_tokens(z, K) for z in last])
-        self.shares = counts / model._corpus_.n_tokens
-        self.record = record | {"matched": np.arange(K)}
-        if "doc_topic_prior" in record:
-            self.record["doc_topic_prior"] = own.alpha(record["doc_topic_prior"])
-        if "topic_word_prior" in record:
-            self.record["topic_word_prior"] = own.eta(np.asarray(record["topic_word_prior"]), model.n_features_in_)
-        self.means = self._means(model._chain_means_[c], own, draws, record)
-        if self.means is not None:
-            weights = counts.mean(axis=0) + self.draws.priors.totals
-            self.kept = has_own_words(self.means.topic_word * weights[:, None], self.draws.priors.topic_word())
-
-    def _means(self, means, own, draws, record):
-        """Topics and proportions of a chain that was not kept."""
-        if means is None:
-            return None
-        sizes = np.mean([count_tokens(z, len(own.place)) for z in draws.topics[-record["n_draws"] :]], axis=0)
-        weights = sizes + draws.priors.totals
-        topics = own.rows(means.topic_word * weights[:, None])
-        topics /= topics.sum(axis=1, keepdims=True)
-        return type(means)(topic_word=topics.astype(np.float32), doc_topic=own.columns(means.doc_topic))
+def _of_chain(sums, n_features, order, state, draws, record, means):
+    """The same of one chain, whose topics have the numbers `order`."""
+    place = np.empty_like(sums.place)
+    place[order] = sums.place
+    own = _Sums(place)
+    return (
+        ChainState(own.topics(state.topics), state.stream),
+        own.draws(draws),
+        own.record(record, n_features),
+        own.means(means),
+    )
 
 
 def _copied(model, names):
@@ -338,16 +329,17 @@ def _merged_compound(model, sums):
         if hasattr(model, name):
             found[name] = sums.columns(getattr(model, name))
     if model._model_.method == "variational":
-        state = model._chain_states_[model.best_chain_]
-        state = replace(
-            state,
-            doc_topic=sums.columns(state.doc_topic),
-            topic_word_parameter=sums.rows(state.topic_word_parameter),
-        )
+        results = copy.copy(model._results_)
+        state = results.states[results.best]
+        changed = {
+            "doc_topic": sums.columns(state.doc_topic),
+            "topic_word_parameter": sums.rows(state.topic_word_parameter),
+        }
+        results.best, results.states = 0, [replace(state, **changed)]
         found |= {"components_": sums.rows(model.components_), "doc_topic_": sums.columns(model.doc_topic_)}
-        found |= {"topic_share_": sums.columns(model.topic_share_), "best_chain_": 0, "_chain_states_": [state]}
+        found |= {"topic_share_": sums.columns(model.topic_share_), "best_chain_": 0, "_results_": results}
     else:
-        found |= _of_chains(model, sums)
+        found = _of_chains(model, sums) | found
         if len(found["collection_topic_draws_"]) > 1:
             found["collection_topic_std_"] = std_of_proportions(variance_of_draws(found["collection_topic_draws_"]))
     merged.__dict__.update(found)

@@ -5,7 +5,7 @@ from importlib.metadata import version
 from sklda._inference.dask_arrays import is_dask
 
 # The form of saved states. Raise both numbers when fitted attributes change so that earlier states cannot answer.
-_FORMAT = _OLDEST = 2
+_FORMAT = _OLDEST = 3
 # Why a saved estimator does not have some attributes.
 _ON_WORKERS = "was a Dask array when the estimator was saved; save its values with `to_zarr` or `compute`"
 

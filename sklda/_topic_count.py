@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -13,12 +14,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
 from sklda._chain_results import ChainAttributes, ChainResults
-from sklda._fitting import prior_attributes
+from sklda._fitting import Plan, prior_attributes
 from sklda._inference import journal, random
 from sklda._inference.evidence.estimates import METHODS, UNBIASED, EvidenceSettings
-from sklda._inference.sampling import point_estimates
+from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
 from sklda._inference.topic_count.pmmh import PMMH
 from sklda._inference.topic_count.posterior import LAST_SWEEPS, sample_models
@@ -26,6 +26,7 @@ from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.scan import Scan
 from sklda._inference.types import Seed
 from sklda._inference.warn import warn
+from sklda._parameters import POSITIVE
 from sklda.metrics._evidence import COMPARATOR
 
 # Runs of an estimate of ``method="pmmh"``.
@@ -196,21 +197,18 @@ sampler_
     """
 
     _parameter_constraints = {
-        **{name: value for name, value in BaseLDA._parameter_constraints.items() if name != "n_components"},
-        "min_components": [Interval(Integral, 1, None, closed="left")],
-        "max_components": [None, Interval(Integral, 1, None, closed="left")],
+        "min_components": [POSITIVE],
+        "max_components": [None, POSITIVE],
         "topic_count_prior": [None, "array-like", HasMethods("pmf")],
         "method": [StrOptions({"scan", "pmmh"})],
         "evidence": [StrOptions(set(METHODS))],
         "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither")],
-        "learn_priors": [StrOptions({"asymmetric", "symmetric"}), "boolean"],
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
-        "n_runs": [None, Interval(Integral, 1, None, closed="left")],
+        "n_runs": [None, POSITIVE],
         "n_chains": [Interval(Integral, 2, None, closed="left")],
         "n_inner": [Interval(Integral, 2, None, closed="left")],
-        "max_sweeps": [None, Interval(Integral, 1, None, closed="left")],
-        "n_proposals": [Interval(Integral, 1, None, closed="left")],
-        "point_estimate": [StrOptions(set(point_estimates.METHODS))],
+        "max_sweeps": [None, POSITIVE],
+        "n_proposals": [POSITIVE],
     }
 
     def __init__(
@@ -256,60 +254,57 @@ sampler_
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit(self, corpus, data):
+    def _plan(self, corpus, data, former):
         prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
         rule = self._prior_rule(corpus)
-        self._check_evidence()
-        # Those of the fewest topics: more are possible, and do not have to be fitted.
-        kept = 0, np.float32, self.n_chains, LAST_SWEEPS // 10
-        reserved = point_estimates.reserve_memory(corpus, min(prior.up_to(LARGEST)), *kept)
-        seed = random.seed_sequence(self.random_state)
-        progress = Progress(self, data, fitted_attributes=dict)
-        common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
-        announce = progress.say if self.verbose else None
+        if self.evidence not in UNBIASED:
+            if self.method == "pmmh":
+                raise ValueError(
+                    f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
+                    f"give one of {', '.join(map(repr, UNBIASED))}."
+                )
+            warn(f"evidence={COMPARATOR.format(self.evidence)}")
         n_runs = self.n_runs or (1 if self.method == "scan" else _PMMH_RUNS)
         settings = EvidenceSettings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
-        if self.method == "scan":
-            options = {"n_chains": self.n_chains, "max_sweeps": self.max_sweeps, "announce": announce}
-            posterior, attributes = Scan(corpus, rule, prior, settings, **options, **common).run(), {}
-        else:
-            pmmh = PMMH(corpus, rule, prior, settings, n_proposals=self.n_proposals, **common)
-            posterior, attributes = pmmh.run(), self._pmmh_attributes(pmmh)
-        chains = self._last_chains(corpus, posterior)
-        del reserved
-        self._warn(posterior, prior)
-        results = ChainResults(self, chains)
-        results.warn_of_disagreement()
-        attributes |= results.attributes() | self._posterior_attributes(posterior)
-        attributes |= {
-            "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
-            "_fold_in_seed_": random.key(random.child(seed, 1)),
-            "_draws_": posterior.draws,
-        }
-        progress.end(attributes)
-        return attributes
 
-    def _last_chains(self, corpus, posterior):
-        """The chains at the mode after their last sweeps; after one sweep if Ctrl-C ends these."""
-        try:
-            return posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
-        except KeyboardInterrupt:
-            journal.end_early()
-            return posterior.chains(corpus, 1, self.n_jobs)
+        def run(plan, seed, progress):
+            common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
+            if self.method == "scan":
+                common["announce"] = progress.say if self.verbose else None
+                options = {"n_chains": self.n_chains, "max_sweeps": self.max_sweeps}
+                posterior = Scan(corpus, rule, prior, settings, **options, **common).run()
+            else:
+                pmmh = PMMH(corpus, rule, prior, settings, n_proposals=self.n_proposals, **common)
+                posterior = pmmh.run()
+                plan.known |= self._pmmh_attributes(pmmh)
+            try:
+                chains = posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
+            except KeyboardInterrupt:
+                # The estimates so far are kept. Topics need one sweep.
+                journal.end_early()
+                chains = posterior.chains(corpus, 1, self.n_jobs)
+            self._warn(posterior, prior)
+            plan.known |= {
+                "topic_counts_": posterior.counts,
+                "topic_count_posterior_": posterior.probability,
+                "topic_count_posterior_std_": posterior.std,
+                "topic_count_interval_": posterior.interval,
+                "n_components_": posterior.mode,
+                "log_evidence_": posterior.log_evidence,
+                "log_evidence_std_": posterior.log_evidence_std,
+                "evidence_trace_": posterior.estimates,
+                "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
+                "_draws_": posterior.draws,
+            }
+            return chains
 
-    def _prior_attributes(self, draws):
+        # Those of the fewest topics: more are possible, and do not have to be fitted.
+        kept = min(prior.up_to(LARGEST)), 0, np.float32, self.n_chains, LAST_SWEEPS // 10
+        plan = {"reserve": partial(reserve_memory, corpus, *kept), "warnings": (ChainResults.warn_of_disagreement,)}
+        return Plan({}, self.n_jobs, run=run, **plan)
+
+    def _record(self, known, chain, draws):
         return prior_attributes(self, draws.priors)
-
-    def _check_evidence(self):
-        """Warn of estimators that are not unbiased; refuse them with pmmh."""
-        if self.evidence in UNBIASED:
-            return
-        if self.method == "pmmh":
-            raise ValueError(
-                f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
-                f"give one of {', '.join(map(repr, UNBIASED))}."
-            )
-        warn(f"evidence={COMPARATOR.format(self.evidence)}")
 
     def _prior_rule(self, corpus):
         if self.learn_priors == "asymmetric":
@@ -327,18 +322,6 @@ sampler_
         # Checks shapes and ranges before anything is sampled.
         rule(self.min_components)
         return rule
-
-    def _posterior_attributes(self, posterior):
-        return {
-            "topic_counts_": posterior.counts,
-            "topic_count_posterior_": posterior.probability,
-            "topic_count_posterior_std_": posterior.std,
-            "topic_count_interval_": posterior.interval,
-            "n_components_": posterior.mode,
-            "log_evidence_": posterior.log_evidence,
-            "log_evidence_std_": posterior.log_evidence_std,
-            "evidence_trace_": posterior.estimates,
-        }
 
     def _pmmh_attributes(self, pmmh):
         trace = pmmh.trace
@@ -409,7 +392,7 @@ sampler_
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        corpus, draws = self._corpus_, self._draws_
+        corpus, draws = self._results_.corpus, self._draws_
         probability = np.array([self.topic_count_posterior_[self.topic_counts_ == T].sum() for T in draws])
         seed = random.seed_sequence(random_state)
         counts, z, theta, phi = sample_models(corpus, draws, probability, n_samples, seed)

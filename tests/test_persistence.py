@@ -69,7 +69,7 @@ def test_a_fit_with_callbacks_survives():
     np.testing.assert_array_equal(through_skops(lda).components_, lda.components_)
 
 
-@pytest.mark.parametrize("form", [1, 3])
+@pytest.mark.parametrize("form", [1, 4])
 @pytest.mark.parametrize("name", sorted(FITTED))
 def test_a_state_that_this_version_cannot_load(name, form, monkeypatch):
     monkeypatch.setattr("sklda._persistence._FORMAT", form)

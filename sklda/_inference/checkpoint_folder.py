@@ -29,7 +29,7 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 # The form of the files. Raise it if saved objects change.
-FORMAT = 2
+FORMAT = 3
 # How a header begins, and how long its first line can be.
 _FIRST, _LONGEST = b'{"format": ', 10_000
 # Names of the files, and of files that are not complete.

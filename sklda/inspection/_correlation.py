@@ -127,9 +127,9 @@ def _correlation(found, n_samples, random_state):
     if n_samples is not None:
         check_int(n_samples, "n_samples", _FEWEST_DRAWS)
     seed = random.seed_sequence(random_state)
-    # Merged topics have chains without traces. To sweep them would be to fit another model.
-    if found.is_of_fit and hasattr(found.model, "_chain_draws_") and hasattr(found.model, "log_joint_trace_"):
-        return _of_chain(found.model._continued_chain(random.child(seed, 0)), n_samples or _CHAIN_DRAWS, seed)
+    results = getattr(found.model, "_results_", None)
+    if found.is_of_fit and getattr(results, "continues", False):
+        return _of_chain(results.continued_chain(random.child(seed, 0)), n_samples or _CHAIN_DRAWS, seed)
     used = slice(None) if found.counts is None else np.flatnonzero(found.lengths)
     sample = found.of_fit("_sample_posterior")
     if sample is None or not getattr(found.model, "_has_posterior", True):

@@ -79,7 +79,8 @@ class View:
     def n_chains(self):
         """Number of chains of the fit; 0 if there are none."""
         # Merged topics have chains, but no trace of them.
-        return len(getattr(self.model, "log_joint_trace_", getattr(self.model, "_chain_states_", ())))
+        states = getattr(getattr(self.model, "_results_", None), "states", ())
+        return len(getattr(self.model, "log_joint_trace_", states))
 
     @property
     def stability(self):

@@ -125,7 +125,7 @@ def theta(rng, alpha=0.5, fitted_alpha=0.5, sampler="collapsed"):
     given = {"doc_topic_prior": fitted_alpha, "topic_word_prior": ANCHORS, "sampler": sampler}
     lda = GibbsLDA(K, **given, **CHAIN, random_state=seed_of(rng)).fit(X)
     drawn = lda.sample_posterior(N_DRAWS, seed_of(rng))
-    share, tokens = z.sum(axis=0) / z.sum(), lda._chain_draws_[0].topics
+    share, tokens = z.sum(axis=0) / z.sum(), lda._results_.draws[0].topics
     shares = np.array([count_tokens(each, K) for each in tokens]) / z.sum()
     ranked = of_documents(X, (true, phi), (drawn.doc_topic, drawn.topic_word))
     ranked["theta of a topic"] = true[0, 0], drawn.doc_topic[:, 0, 0]
@@ -203,7 +203,7 @@ def mixtures(rng, fitted_gamma=2.0):
     lda = CompoundLDA(K, **given, **CHAIN, random_state=seed_of(rng)).fit(X, collections=collections)
     drawn, chain = lda.sample_posterior(N_DRAWS, seed_of(rng)), lda.collection_topic_draws_[-N_DRAWS:]
     ranked = {
-        "alpha": (alpha, lda._chain_states_[0].alphas[-CHAIN["draw_every"] * N_DRAWS :: CHAIN["draw_every"]]),
+        "alpha": (alpha, lda._results_.states[0].alphas[-CHAIN["draw_every"] * N_DRAWS :: CHAIN["draw_every"]]),
         "similarity of two mixtures": (pi[0] @ pi[1], (chain[:, 0] * chain[:, 1]).sum(axis=1)),
         "largest part of a mixture": (pi[0].max(), chain[:, 0].max(axis=1)),
         "a part of a mixture": (pi[0, 0], chain[:, 0, 0]),

@@ -129,7 +129,7 @@ def test_what_a_warm_start_may_not_change(corpus, labels, same):
         ("n_chains", 1),
         ("method", "langevin"),
         ("burn_in", 3),
-        ("learn_priors", True),
+        ("learn_priors", False),
         ("doc_concentration", 2.0),
         ("collection_topic_prior", (1.0, 1.0)),
         ("topic_word_prior", np.full(40, 0.1)),
@@ -143,13 +143,21 @@ def test_what_a_warm_start_may_not_change(corpus, labels, same):
     assert lda.fit(corpus.data, collections=labels).n_iter_ == 20
 
 
+def test_a_warm_start_may_spell_how_priors_are_learnt_in_another_way(corpus, labels):
+    lda = make(max_iter=6, warm_start=True, learn_priors="asymmetric").fit(corpus.data, collections=labels)
+    assert lda.set_params(learn_priors=True).fit(corpus.data, collections=labels).n_iter_ == 12
+
+
 def test_draws_of_the_mixtures(corpus, labels):
     lda = make(draw_every=5, burn_in=10).fit(corpus.data, collections=labels)
     assert lda.collection_topic_draws_.shape == (10, 3, 3)
     dense = make(draw_every=1, burn_in=10).fit(corpus.data, collections=labels)
     np.testing.assert_allclose(dense.collection_topic_draws_.mean(axis=0), dense.collection_topic_, rtol=1e-10)
-    np.testing.assert_allclose(dense.collection_topic_draws_.std(axis=0), dense.collection_topic_std_, rtol=1e-6)
+    np.testing.assert_allclose(
+        dense.collection_topic_draws_.std(axis=0, ddof=1), dense.collection_topic_std_, rtol=1e-6
+    )
     np.testing.assert_array_equal(lda.collection_topic_draws_, dense.collection_topic_draws_[4::5])
+    np.testing.assert_array_equal(dense.chains_[0].collection_topic_draws, dense.collection_topic_draws_)
 
 
 @pytest.mark.parametrize("method", KINDS[:2])

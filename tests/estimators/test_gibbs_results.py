@@ -80,16 +80,16 @@ def test_given_priors_stay(X, sampler, given):
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_warm_start_keeps_learnt_priors_to_the_last_bit(X, sampler, parameters, same):
     lda = fit(X, sampler=sampler, warm_start=True, n_chains=2, max_iter=30, **parameters)
-    before = [draws.priors for draws in lda._chain_draws_]
-    assert [len(state.draws) for state in lda._chain_states_] == [1, 1]
+    before = [draws.priors for draws in lda._results_.draws]
+    assert [len(state.draws) for state in lda._results_.states] == [1, 1]
     lda.fit(X)
-    for old, new in zip(before, [draws.priors for draws in lda._chain_draws_], strict=True):
+    for old, new in zip(before, [draws.priors for draws in lda._results_.draws], strict=True):
         assert same(old, new)
     assert lda.n_iter_ == 60
     assert lda.log_joint_trace_.shape == (2, 60)
     # 12 annealed sweeps and half of the others.
-    assert [state.n_burn_in for state in lda._chain_states_] == [21, 21]
-    assert [len(state.draws) for state in lda._chain_states_] == [4, 4]
+    assert [state.n_burn_in for state in lda._results_.states] == [21, 21]
+    assert [len(state.draws) for state in lda._results_.states] == [4, 4]
     assert lda.n_burn_in_ == 21
 
 
@@ -124,7 +124,7 @@ def test_number_of_draws(X):
         (10, 3, 100, 1),
     ):
         lda = fit(X, max_iter=max_iter, n_draws=n_draws, draw_every=draw_every)
-        (state,) = lda._chain_states_
+        (state,) = lda._results_.states
         assert len(state.draws) == found
         np.testing.assert_array_equal(state.draws[-1][1], lda.topic_assignments_)
         assert 1 <= lda.n_draws_ <= found
@@ -132,7 +132,7 @@ def test_number_of_draws(X):
 
 def test_averages_are_those_of_the_draws(X):
     lda = fit(X, n_draws=4, draw_every=5)
-    ones = [GibbsLDA.from_assignments(X, z, n_components=4, **_priors(lda)) for _, z in lda._chain_states_[0].draws]
+    ones = [GibbsLDA.from_assignments(X, z, n_components=4, **_priors(lda)) for _, z in lda._results_.states[0].draws]
     assert lda.n_draws_ == 4
     for name in ("components_", "doc_topic_"):
         np.testing.assert_allclose(getattr(lda, name), np.mean([getattr(one, name) for one in ones], axis=0), rtol=1e-5)
@@ -181,7 +181,7 @@ def test_tol_continues_while_the_log_joint_rises(X):
 
 def test_chains_that_end_at_different_sweeps(X):
     lda = fit(X, max_iter=300, n_chains=4, tol=2e-3, n_draws=3)
-    ends = [len(state.trace) for state in lda._chain_states_]
+    ends = [len(state.trace) for state in lda._results_.states]
     assert len(set(ends)) > 1
     assert lda.n_iter_ == max(ends)
     for trace in lda.traces_.values():
@@ -254,12 +254,19 @@ def test_chains_in_different_modes_get_a_warning(easy):
     priors = {"doc_topic_prior": 1e-9, "topic_word_prior": 1e-9}
     starts = [GibbsLDA.from_assignments(easy, each, n_components=4, **priors) for each in (z, 0 * z)]
     lda = fit(easy, n_chains=2, max_iter=2, warm_start=True, **priors)
-    lda._chain_states_ = [start._chain_states_[0] for start in starts]
+    lda._results_.states = [start._results_.states[0] for start in starts]
     with pytest.warns(ConvergenceWarning, match="The chains disagree: R-hat is .* for squared_shares"):
         lda.set_params(max_iter=120).fit(easy)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit(easy, n_chains=2, init=z, max_iter=120, doc_topic_prior=0.1, topic_word_prior=0.1)
+
+
+def test_topics_of_the_kept_chain_are_stored_once(X):
+    lda = fit(X, n_chains=2, max_iter=20)
+    stored = [each.components is not None for each in lda._results_.means]
+    assert stored == [c != lda.best_chain_ for c in range(2)]
+    assert not {"traces", "diagnostics"} & vars(lda._results_).keys()
 
 
 def test_an_interrupt_in_the_averages_changes_nothing(X, monkeypatch):

@@ -59,6 +59,9 @@ def test_what_a_fit_offers(corpus, collections):
     np.testing.assert_allclose(lda.collection_topic_.sum(axis=1), 1)
     np.testing.assert_allclose(lda.collection_topic_draws_.sum(axis=2), 1)
     assert (lda.collection_topic_std_ > 0).all()
+    for own in lda.chains_:
+        rest = own.collection_topic_draws[:, :, -1]
+        np.testing.assert_allclose(own.collection_topic_std[:, -1], rest.std(axis=0, ddof=1))
     samples = lda.sample_posterior(3, random_state=0)
     assert samples.doc_topic.shape == (3, 60, K)
     np.testing.assert_allclose(samples.doc_topic.sum(axis=2), 1, rtol=1e-5)

@@ -183,7 +183,7 @@ def test_from_assignments_is_a_fitted_estimator(corpus, same):
         assert trace.shape == (1, 30)
     assert lda.n_burn_in_ == 15
     # Draws are after sweeps 20 and 30.
-    assert len(lda._chain_states_[0].draws) == 2
+    assert len(lda._results_.states[0].draws) == 2
 
 
 @pytest.mark.parametrize("K, D", [(300, 100), (1, 100)])

@@ -80,7 +80,7 @@ def test_a_stopped_start_is_no_start(problem, init, monkeypatch):
         if looks > {"sequential": 1, "anneal": 2}.get(init, 9):
             continue
         with pytest.raises(Stopped):
-            initialisation._initialise(init, corpus, priors, np.random.SeedSequence(0), GibbsChain, stop)
+            initialisation.initialise_chain(init, corpus, priors, np.random.SeedSequence(0), GibbsChain, stop)
 
 
 def test_an_error_in_one_chain_that_prunes(in_a_process):

@@ -115,7 +115,7 @@ def test_no_fit_has_a_row_of_alpha_for_every_document(kind, monkeypatch):
     lda = kind(K, max_iter=20, random_state=0).fit(data.data, **given)
     assert shapes <= {(1, K), (2, K)}
     assert (2, K) in shapes
-    assert lda._chain_draws_[0].mean_priors().doc.shape == (2, K)
+    assert lda._results_.draws[0].mean_priors().doc.shape == (2, K)
 
 
 @pytest.mark.parametrize("kind", ["compound", "covariates"])

@@ -90,7 +90,7 @@ def test_the_first_sweeps_have_larger_priors_and_the_others_those_of_the_model(c
     lda = GibbsLDA(3, max_iter=50, learn_priors=learn, random_state=0, **PRIORS[name]).fit(counts)
     n = Annealing.within(50).n_sweeps
     # The last annealed sweep has a factor of one, and the first M-step follows it.
-    first, last = seen.during[n - 1], lda._chain_draws_[0].priors
+    first, last = seen.during[n - 1], lda._results_.draws[0].priors
     assert len(seen.during) == lda.n_iter_ == 50
     found = factors(seen.during, first)
     expected = np.geomspace(1 if name == "very large" else 20, 1, n)
@@ -125,7 +125,7 @@ def test_the_budget_binds_with_few_sweeps(counts, max_iter, n_components, monkey
     assert lda.n_burn_in_ < max_iter
     assert np.isfinite(lda.log_joint_trace_).all()
     # Nothing is learnt in fewer than 20 sweeps.
-    learnt = lda._chain_draws_[0].priors.doc[0, 0] != 1 / n_components
+    learnt = lda._results_.draws[0].priors.doc[0, 0] != 1 / n_components
     assert not learnt or max_iter >= 20 or n_components == 1
 
 
@@ -138,16 +138,16 @@ def test_annealed_sweeps_are_a_share_of_all_but_no_more_than_a_constant_number()
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_warm_start_never_anneals(counts, sampler, monkeypatch):
     lda = GibbsLDA(3, sampler=sampler, max_iter=40, warm_start=True, n_chains=2, random_state=0).fit(counts)
-    seen = Sweeps(kind_of(sampler, lda._corpus_, lda._chain_draws_[0].priors), monkeypatch)
+    seen = Sweeps(kind_of(sampler, lda._results_.corpus, lda._results_.draws[0].priors), monkeypatch)
     lda.fit(counts)
     assert len(seen.during) == 80
-    kept = [draws.priors for draws in lda._chain_draws_]
+    kept = [draws.priors for draws in lda._results_.draws]
     assert all(any(each is own for own in kept) for each in seen.during)
     # A chain at given assignments is not annealed either.
     lda = GibbsLDA.from_assignments(counts, lda.topic_assignments_, n_components=3, sampler=sampler, max_iter=10)
     seen.during.clear()
     lda.set_params(warm_start=True).fit(counts)
-    np.testing.assert_allclose(factors(seen.during, lda._chain_draws_[0].priors), 1)
+    np.testing.assert_allclose(factors(seen.during, lda._results_.draws[0].priors), 1)
 
 
 def test_the_burn_in_of_a_continued_fit_has_the_annealed_sweeps(counts):

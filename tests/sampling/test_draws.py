@@ -124,12 +124,12 @@ def test_topics_without_tokens_and_documents_without_words():
 def test_averaging_stops_where_topics_switch_names():
     b = make_lda_corpus(60, 40, 4, random_state=0)
     lda = GibbsLDA(4, max_iter=60, n_draws=8, draw_every=2, random_state=0).fit(b.data)
-    (kept,) = lda._chain_draws_
+    (kept,) = lda._results_.draws
     assert lda.n_draws_ == len(kept) == 8
     draws = list(kept.topics)
     draws[:5] = [np.array([1, 0, 2, 3], np.uint8)[z] for z in draws[:5]]
-    found = posterior_means(lda._corpus_, KeptDraws(kept.priors, draws), "cgs_p", lambda: None)
-    last = posterior_means(lda._corpus_, KeptDraws(kept.priors, draws[5:]), "cgs_p", lambda: None)
+    found = posterior_means(lda._results_.corpus, KeptDraws(kept.priors, draws), "cgs_p", lambda: None)
+    last = posterior_means(lda._results_.corpus, KeptDraws(kept.priors, draws[5:]), "cgs_p", lambda: None)
     assert len(found.topic_shares) == 3
     for name, value in vars(last).items():
         np.testing.assert_array_equal(getattr(found, name), value)
@@ -200,7 +200,7 @@ def test_moments_of_samples(gibbs):
 @pytest.mark.parametrize("n_samples", [1, 3, 10, 25])
 def test_samples_use_draws_at_equal_distances(gibbs, n_samples):
     """Any number of samples comes from all draws alike."""
-    chains = gibbs._chain_states_[0].draws
+    chains = gibbs._results_.states[0].draws
     draws = gibbs.sample_posterior(n_samples, random_state=0)
     assert draws.doc_topic.shape[0] == n_samples
     assert len(chains) == gibbs.n_draws_ == 10

@@ -312,4 +312,4 @@ def test_a_corpus_that_says_little_about_alpha_has_a_warning(kind):
 
 def test_one_topic_has_no_information_about_alpha():
     lda = GibbsLDA(1, max_iter=200, n_draws=40, draw_every=1, random_state=0).fit([[2, 1], [1, 3]])
-    assert np.isnan(missing_information(lda._corpus_, lda._chain_draws_[0]))
+    assert np.isnan(missing_information(lda._results_.corpus, lda._results_.draws[0]))

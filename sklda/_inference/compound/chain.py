@@ -162,10 +162,12 @@ class CompoundChain(GibbsChain):
 
     def mixtures(self):
         """Posterior mean and standard deviation of pi, over the sweeps after the burn-in; the present draw before."""
-        if not self.n_averaged:
+        n = self.n_averaged
+        if not n:
             return self.pi, np.zeros_like(self.log_pi)
-        mean, square = self.moments / self.n_averaged
-        return mean / mean.sum(axis=1, keepdims=True), np.sqrt(np.maximum(square - mean**2, 0))
+        mean, square = self.moments / n
+        variance = np.maximum(square - mean**2, 0) * n / max(n - 1, 1)
+        return mean / mean.sum(axis=1, keepdims=True), np.sqrt(variance)
 
     def alpha_mean(self):
         """Mean of alpha after the burn-in, if it is drawn; otherwise alpha."""

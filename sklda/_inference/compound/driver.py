@@ -1,7 +1,5 @@
 """Chains or variational ascents of a fit of compound LDA: initialise, continue and run."""
 
-import numpy as np
-
 from sklda._inference import random
 from sklda._inference.compound.chain import CompoundChain
 from sklda._inference.compound.hdp_chain import HDPChain
@@ -31,16 +29,8 @@ def continued(corpus, priors, model, states):
     return [_kind(model)(corpus, priors, state, model) for state in states]
 
 
-def run(chains, n_iter, schedule, *, n_jobs=None, listener=None):
+def run(chains, n_iter, *, n_jobs=None, listener=None, schedule=None):
     """`n_iter` sweeps of each chain, or ascents until they have converged but no longer than that."""
     if isinstance(chains[0], VariationalAscent):
         return maximise_bounds(chains, n_iter, n_jobs=n_jobs, listener=listener)
     return run_chains(chains, n_iter, n_jobs=n_jobs, listener=listener, schedule=schedule)
-
-
-def prior_trace(chains):
-    """gamma and the mean of eta in every sweep, (n_chains, sweeps of the longest, 2); NaN after the end of a chain."""
-    trace = np.full((len(chains), max(len(chain.prior_trace) for chain in chains), 2), np.nan)
-    for row, chain in zip(trace, chains, strict=True):
-        row[: len(chain.prior_trace)] = chain.prior_trace
-    return trace

@@ -23,6 +23,7 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors, padded
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain, compact_topics
 from sklda._inference.sampling.count_rows import CountRows
+from sklda._inference.sampling.draws import variance_of_draws
 from sklda._kernels import LANES
 
 # The share of tokens that the large topics hold together.
@@ -249,11 +250,6 @@ class HDPChain(CompoundChain):
         else:
             self.priors = dataclasses.replace(self.priors, doc=document_prior(self.gamma, self.pi))
 
-    def recorded(self, name):
-        """A quantity of `RECORDED` after every sweep of the draws; after the last one if there are no such sweeps."""
-        values = np.array(self.records)[:, RECORDED.index(name)]
-        return values[-max(self.n_averaged, 1) :]
-
     def last_shown(self):
         """The smallest `n_shown` of the draws: up to the last topic of a draw, and one for the others, if any."""
         last = max(int(z.max(initial=0)) for z in super().kept_draws().topics)
@@ -274,7 +270,8 @@ class HDPChain(CompoundChain):
         mean, std = super().mixtures()
         shown = self._shown(std)
         if self.n_shown is not None and self.n_shown < mean.shape[1]:
-            shown[:, -1] = np.std([self._shown(pi)[:, -1] for _, pi in self.mixture_draws] or [[0.0]], axis=0)
+            rest = [self._shown(pi)[:, -1] for _, pi in self.mixture_draws] or [[0.0]]
+            shown[:, -1] = np.sqrt(variance_of_draws(rest))
         return self._shown(mean), shown
 
     def shown_mixture_draws(self):

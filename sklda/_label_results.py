@@ -1,0 +1,55 @@
+"""The results of chains of labelled LDA: means over draws and chains."""
+
+import copy
+
+import numpy as np
+
+from sklda._chain_results import RunResults, share_attributes
+from sklda._inference.labels.fitting import LabelMeans, sample_parameters
+
+
+class LabelResults(RunResults):
+    """The results of `LabelChain`s, in the form of `ChainResults`.
+
+    Parameters
+    ----------
+    chains : list of LabelChain
+    n_labels, n_burn_in : int
+    """
+
+    continues = False
+
+    def __init__(self, chains, n_labels, n_burn_in):
+        super().__init__(chains, n_burn_in)
+        self.chains, self.n_labels = chains, n_labels
+
+    def attributes(self):
+        """The fitted attributes, a dict."""
+        chain, means = self.chains[self.best], LabelMeans.of(self.chains, self.n_labels)
+        counts = chain.open_topics.pair_matrix(means.pair_counts)
+        totals = np.asarray(counts.sum(axis=0)).ravel()
+        return {
+            **super().attributes(),
+            **share_attributes(means.shares, [means.shares]),
+            # The mean of expected counts has less noise than that of the shares of draws.
+            "topic_share_": totals / totals.sum(),
+            "doc_label_": means.theta(chain),
+            "n_draws_": len(means.shares),
+            "topic_assignments_": chain.topics(),
+            "_word_topic_counts_": counts,
+            "_fingerprint_": chain.corpus.fingerprint,
+            "_results_": self._stored(chain, means.theta_std(chain)),
+        }
+
+    def _stored(self, chain, doc_label_std):
+        """A copy without what the fitted estimator has anyway, and without chains."""
+        stored = copy.copy(self)
+        for name in ("chains", "traces", "diagnostics"):
+            vars(stored).pop(name, None)
+        stored.alpha, stored.doc_label_std, stored.kept = chain.priors.doc.copy(), doc_label_std, chain.__reduce__()
+        return stored
+
+    def sample(self, eta, n_samples, seed):
+        """theta and phi of `n_samples` draws."""
+        kind, arguments = self.kept
+        return sample_parameters(kind(*arguments), eta, n_samples, seed)
