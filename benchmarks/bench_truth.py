@@ -18,6 +18,14 @@ from joblib import Parallel, delayed
 from report import say, table
 from threadpoolctl import threadpool_limits
 from truth_correlations import topic_correlations, topic_correlations_table
+from truth_words import (
+    check_of_the_model,
+    check_of_the_model_table,
+    log_ratios,
+    log_ratios_table,
+    planted_topics,
+    planted_topics_table,
+)
 
 from sklda import CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA
 from sklda._inference.sampling.matching import match_topics as matching
@@ -357,6 +365,9 @@ PARTS = {
     "empty_topics": (empty_topics, empty_topics_table),
     "found_again": (found_again, found_again_table),
     "topic_correlation": (topic_correlations, topic_correlations_table),
+    "check_of_the_model": (check_of_the_model, check_of_the_model_table),
+    "planted_topics": (planted_topics, planted_topics_table),
+    "log_ratios": (log_ratios, log_ratios_table),
 }
 
 

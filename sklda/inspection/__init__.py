@@ -8,6 +8,7 @@ from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
 from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
+from sklda.inspection._group_words import group_words
 from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
@@ -18,6 +19,7 @@ from sklda.inspection._report import topic_report
 from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityDisplay
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
 from sklda.inspection._tokens import token_topics
+from sklda.inspection._topic_check import topic_check
 from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
@@ -41,6 +43,7 @@ __all__ = [
     "TopicSimilarityDisplay",
     "TopicWordsDisplay",
     "document_table",
+    "group_words",
     "label_words",
     "name_topics",
     "similarity_table",
@@ -49,6 +52,7 @@ __all__ = [
     "token_topics",
     "top_documents",
     "top_words",
+    "topic_check",
     "topic_correlation",
     "topic_effects",
     "topic_hierarchy",

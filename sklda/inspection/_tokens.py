@@ -139,10 +139,10 @@ class Tokens:
             raise lacks(model, "posterior draws of the topics of tokens", _NO_DRAWS)
         if self.kind == "fold_in":
             return [self._draw(random.key(random.child(seed, i))) for i in range(n_draws)]
-        chains = getattr(model, "_chain_draws_", None)
-        if chains is None:
+        results = getattr(model, "_results_", None)
+        if not hasattr(results, "draws"):
             return [self.topics]
-        return list(chains[model.best_chain_].last(min(n_draws, model.n_draws_)).topics)
+        return list(results.draws[results.best].last(min(n_draws, model.n_draws_)).topics)
 
     def _likeliest(self):
         topics = np.empty(self.corpus.n_tokens, np.int32)

@@ -15,8 +15,8 @@ from sklda.inspection._parameters import described
 from sklda.inspection._tokens import Tokens
 from sklda.inspection._view import view
 
-# Replicates of each draw. Those of all draws give one standard deviation, with an error of some six per cent.
-_REPLICATES = 10
+# Replicates of all draws together. The error of their standard deviation is six per cent.
+_REPLICATES = 150
 
 
 @described
@@ -125,7 +125,7 @@ def topic_check(
     kinds = [TopicTokens.with_words_permuted, TopicTokens.with_documents_permuted][: 1 + (groups is not None)]
     rng = np.random.default_rng(random.child(seed, 1))
     n_tokens, observed = np.zeros((2, len(draws), len(chosen)))
-    replicates = np.zeros((len(kinds), len(chosen), len(draws), _REPLICATES))
+    replicates = np.zeros((len(kinds), len(chosen), len(draws), max(-(-_REPLICATES // len(draws)), 2)))
     for i, z in enumerate(draws):
         order = np.argsort(z, kind="stable")
         ends = np.searchsorted(z[order], np.arange(found.n_topics + 1))
@@ -134,7 +134,7 @@ def topic_check(
             own = TopicTokens(found.corpus.words[at], documents[at], group_of[at])
             n_tokens[i, j], observed[i, j] = own.n, own.information()
             for values, replicate in zip(replicates[:, j, i], kinds, strict=True):
-                values[:] = [replicate(own, rng) for _ in range(_REPLICATES)]
+                values[:] = [replicate(own, rng) for _ in values]
     columns = {
         "topic": chosen,
         "name": found.labels(chosen, n_words),
