@@ -4,6 +4,7 @@ Tables are data frames if pandas is installed. matplotlib and arviz-base are imp
 """
 
 from sklda.inspection._collections import CollectionTopicsDisplay
+from sklda.inspection._contrast import TopicContrastDisplay, contrast_topics
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
 from sklda.inspection._documents import TopicDocumentsDisplay
@@ -32,6 +33,7 @@ __all__ = [
     "DocumentLabelsDisplay",
     "MarginalLikelihoodDisplay",
     "PosteriorExpectationDisplay",
+    "TopicContrastDisplay",
     "TopicCorrelationDisplay",
     "TopicCountComparisonDisplay",
     "TopicCountDisplay",
@@ -42,6 +44,7 @@ __all__ = [
     "TopicSharesDisplay",
     "TopicSimilarityDisplay",
     "TopicWordsDisplay",
+    "contrast_topics",
     "document_table",
     "group_words",
     "label_words",

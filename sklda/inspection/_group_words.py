@@ -124,20 +124,17 @@ def group_words(
     found = view(model, X, **names, collections=collections, needs="counts")
     chosen = found.chosen(topics)
     sample = GroupSample.of(found, groups, n_sweeps, level, random_state)
-    rows = []
+    parts = []
     for k in chosen:
-        own_counts = sample.counts.of(k)
-        for g in range(len(sample.labels)):
-            own = sample.words_of(own_counts, g, n_words, least_tokens)
-            rows += [(k, g, *each) for each in zip(*own, strict=True)]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * (2 + len(_COLUMNS))
-    k, g, v = (np.array(column, dtype=np.int64) for column in columns[:3])
-    first = found.rows(k) | {"group": [sample.labels[each] for each in g], "word": [found.words[each] for each in v]}
-    return frame(first | {name: np.array(each, dtype=np.float64) for name, each in zip(_COLUMNS[1:], columns[3:], strict=True)})
-
-
-# What `GroupSample.words_of` returns.
-_COLUMNS = ("word", "log_ratio", "std", "z", "low", "high", "share", "share_of_others", "tokens")
+        own = sample.counts.of(k)
+        for g, label in enumerate(sample.labels):
+            columns = sample.words_of(own, g, n_words, least_tokens)
+            n = len(columns["word"])
+            parts.append({"topic": np.full(n, k), "group": [label] * n} | columns)
+    whole = {name: np.concatenate([each[name] for each in parts]) for name in parts[0] if name != "group"}
+    words = [found.words[v] for v in whole.pop("word")]
+    labels = [label for each in parts for label in each["group"]]
+    return frame(found.rows(whole.pop("topic")) | {"group": labels, "word": words} | whole)
 
 
 @dataclass
@@ -165,15 +162,24 @@ class GroupSample:
         counts = sample_group_counts(found.corpus, topics, index, alpha, n_sweeps, random.child(seed, 1))
         return cls(labels, counts, level, np.random.default_rng(random.child(seed, 2)))
 
-    def words_of(self, topic, group, n_words, least_tokens):
-        """Columns of the words that a group uses more in a topic, a `TopicGroups`; see `_COLUMNS`."""
+    def words_of(self, topic, group, n_words, least_tokens, sign=1):
+        """Words that a group uses more (less, if `sign` is -1) in a topic, a `TopicGroups`: columns, a dict."""
         mean, std = topic.log_ratios(group)
         counts, others = topic.tokens(group)
-        tokens = counts + others
-        z = np.where(tokens >= least_tokens, mean / std, -np.inf)
-        words = largest(z, n_words)
-        words = words[z[words] > 0]
+        z = mean / std
+        scores = np.where(counts + others >= least_tokens, sign * z, -np.inf)
+        words = largest(scores, n_words)
+        words = words[scores[words] > 0]
         tails = (1 - self.level) / 2, (1 + self.level) / 2
         low, high = topic.quantiles(group, words, tails, _SAMPLES, self.rng)
-        shares = [each[words] / max(each.sum(), 1) for each in (counts, others)]
-        return words, mean[words], std[words], z[words], low, high, *shares, tokens[words]
+        return {
+            "word": words,
+            "log_ratio": mean[words],
+            "std": std[words],
+            "z": z[words],
+            "low": low,
+            "high": high,
+            "share": counts[words] / max(counts.sum(), 1),
+            "share_of_others": others[words] / max(others.sum(), 1),
+            "tokens": (counts + others)[words],
+        }
