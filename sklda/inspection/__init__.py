@@ -7,6 +7,7 @@ from sklda.inspection._collections import CollectionTopicsDisplay
 from sklda.inspection._contrast import TopicContrastDisplay, contrast_topics
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
+from sklda.inspection._document_topics import DocumentTopicsDisplay
 from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
 from sklda.inspection._group_words import group_words
@@ -16,6 +17,7 @@ from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
 from sklda.inspection._names import name_topics
 from sklda.inspection._posterior_expectation import PosteriorExpectationDisplay
 from sklda.inspection._pyldavis import to_pyldavis
+from sklda.inspection._quality import TopicQualityDisplay
 from sklda.inspection._report import topic_report
 from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityDisplay
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
@@ -31,6 +33,7 @@ __all__ = [
     "CollectionTopicsDisplay",
     "ConvergenceDisplay",
     "DocumentLabelsDisplay",
+    "DocumentTopicsDisplay",
     "MarginalLikelihoodDisplay",
     "PosteriorExpectationDisplay",
     "TopicContrastDisplay",
@@ -41,6 +44,7 @@ __all__ = [
     "TopicEffectsDisplay",
     "TopicExplorer",
     "TopicHierarchyDisplay",
+    "TopicQualityDisplay",
     "TopicSharesDisplay",
     "TopicSimilarityDisplay",
     "TopicWordsDisplay",
