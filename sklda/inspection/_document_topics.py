@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,8 +18,9 @@ from sklda.inspection._ranking import largest
 from sklda.inspection._texts import Texts
 from sklda.inspection._view import view
 
-# Characters of a line. In points: the font, its width for each character, and the distance of lines.
-_WIDTH, _FONT, _ADVANCE, _LINE = 80, 9, 9 * 0.602, 15
+# Characters of a line. In points: the font, the distance of characters, which is larger than their width because
+# screens round it up, and the distance of lines.
+_WIDTH, _FONT, _ADVANCE, _LINE = 80, 9, 9 * 0.64, 15
 
 
 @dataclass(eq=False, repr=False)
@@ -77,7 +79,7 @@ class DocumentTopicsDisplay(Display):
         text : str, default=None
             A text of the document, or a part of it. None: its words by topic.
         n_topics : int, default=5
-            Number of topics with a colour, those with the most tokens in the document; at most 7.
+            Number of topics with a colour, those of the most words of the passage; at most 7.
         n_characters : int, default=1200
             Where the passage is cut.
 
@@ -103,16 +105,15 @@ class DocumentTopicsDisplay(Display):
         values = pieces["bag" if text is None else "text"]
         triples = [tuple(values[i : i + 3]) for i in range(0, len(values), 3)]
         if text is None:
-            parts = [(_repeated(found.words[v], n), k) for v, k, n in triples]
-            weights = np.bincount([k + 1 for _, k, _ in triples], [n for *_, n in triples], found.n_topics + 1)[1:]
-            parts = [each for part in parts for each in (part, (" ", -1))]
+            parts = [each for v, k, n in triples for each in ((_repeated(found.words[v], n), k), (" ", -1))]
         else:
             parts = [each for before, word, k in triples for each in ((before, -1), (word, k))]
-            weights = np.bincount([k + 1 for *_, k in triples], minlength=found.n_topics + 1)[1:]
+        parts = _cut(parts, n_characters)
+        weights = np.bincount([k + 1 for _, k in parts], minlength=found.n_topics + 1)[1:]
         shown = largest(weights, n_topics)
         shown = shown[weights[shown] > 0]
         place = {int(k): i for i, k in enumerate(shown)}
-        parts = _cut([(piece, place.get(int(k), -1)) for piece, k in parts], n_characters)
+        parts = [(piece, place.get(int(k), -1)) for piece, k in parts]
         return cls(parts, found.labels(shown, n_words), f"document {found.document_names[document]}").plot(ax=ax)
 
     def _figsize(self):
@@ -126,8 +127,9 @@ class DocumentTopicsDisplay(Display):
         for i, line in enumerate(lines):
             begin = 0
             for piece, topic in line:
-                if piece.strip():
-                    self._write(ax, begin, i, piece, topic)
+                # Word by word, so that widths that are rounded do not add up.
+                for word in re.finditer(r"\S+", piece):
+                    self._write(ax, begin + word.start(), i, word.group(), topic)
                 begin += len(piece)
         for i, name in enumerate(self.topics):
             self._write(ax, 0, len(lines) + 0.7 + i, "  ", i)
@@ -136,10 +138,10 @@ class DocumentTopicsDisplay(Display):
     def _write(self, ax, column, line, text, topic):
         """Write at a place that does not depend on the size of the axes."""
         box = None if topic < 0 else {"facecolor": TOPIC_COLOURS[topic], "alpha": 0.45, "edgecolor": "none", "pad": 1}
-        where = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "top", "annotation_clip": False}
+        where = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "baseline", "annotation_clip": False}
         font = {"family": "DejaVu Sans Mono", "fontsize": _FONT, "parse_math": False}
         shown = "".join(c if c.isprintable() else "?" for c in text)
-        ax.annotate(shown, (0, 1), (column * _ADVANCE, -line * _LINE - 2), bbox=box, **where, **font)
+        ax.annotate(shown, (0, 1), (column * _ADVANCE, -(line + 0.8) * _LINE), bbox=box, **where, **font)
 
 
 def _repeated(word, n):
