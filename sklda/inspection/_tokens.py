@@ -15,8 +15,8 @@ from sklda.inspection._view import lacks, view
 # Sweeps before the draw for a new document. `transform` needs fewer, because it begins with CVB0.
 _LEAST_SWEEPS = 30
 _NO_DRAWS = (
-    "the most probable topic of a token depends on its word, so words and groups would seem to depend on each other; "
-    "give a fitted estimator of this package, such as GibbsLDA.from_assignments makes of the state of another sampler"
+    "the most probable topics would make words depend on documents, so give a fitted estimator of this package; "
+    "GibbsLDA.from_assignments makes one of the topics of tokens of another sampler"
 )
 
 
@@ -120,9 +120,9 @@ class Tokens:
     def _draw(self, seed=None):
         model = self.view.model
         options = {
-            "n_sweeps": max(model.fold_in_iter, _LEAST_SWEEPS),
+            "n_sweeps": max(getattr(model, "fold_in_iter", 0), _LEAST_SWEEPS),
             "seed": model._fold_in_seed_ if seed is None else seed,
-            "n_jobs": model.n_jobs,
+            "n_jobs": getattr(model, "n_jobs", None),
         }
         return draw_topics(self.corpus, self.view.topic_word, self.view.alpha, **options)
 
@@ -135,9 +135,9 @@ class Tokens:
             If the model has no draws.
         """
         model = self.view.model
-        if self.kind == "likeliest":
+        if not hasattr(model, "_doc_prior"):
             raise lacks(model, "posterior draws of the topics of tokens", _NO_DRAWS)
-        if self.kind == "fold_in":
+        if self.kind != "state":
             return [self._draw(random.key(random.child(seed, i))) for i in range(n_draws)]
         results = getattr(model, "_results_", None)
         if not hasattr(results, "draws"):

@@ -88,7 +88,7 @@ def topic_check(
     ``z_documents`` does not count such repeats as a difference of groups, and ``z`` does.
 
     **How well it is calibrated.** In corpora drawn from the model, z of a single draw is standard normal. Its mean over
-    draws has a smaller standard deviation, about .7 with groups and 1.0 with documents as groups. So z is conservative
+    draws has a smaller one, about .8 with groups and .95 with documents as groups. So z is conservative
     with groups: a value of 3 is rarer than a normal one. With ``n_draws=1`` it is exact, and has more noise.
 
     The permutation of groups takes documents as exchangeable. If groups have documents of very different lengths,
