@@ -95,30 +95,39 @@ class TopicGroups:
     def log_ratios(self, group):
         """Posterior mean and standard deviation of the log ratio of the probabilities of all words, in nats."""
         means, variances = [], []
-        for own, rest, centre in self._gammas(group):
-            means.append(digamma(own) - digamma(rest) - centre)
-            variances.append(polygamma(1, own) + polygamma(1, rest))
+        for (own, n_own), (rest, n_rest) in self._parameters(group):
+            means.append(digamma(own) - digamma(n_own) - digamma(rest) + digamma(n_rest))
+            variances.append(polygamma(1, own) - polygamma(1, n_own) + polygamma(1, rest) - polygamma(1, n_rest))
         return np.mean(means, axis=0), np.sqrt(np.mean(variances, axis=0) + np.var(means, axis=0))
 
     def quantiles(self, group, words, probabilities, n_samples, rng):
-        """Quantiles of the log ratios of some words, (n_probabilities, n_words): of a mixture of ratios of gammas."""
+        """Quantiles of the log ratios of some words, (n_probabilities, n_words): of a mixture over the draws."""
         samples, shape = [], (-(-n_samples // len(self.counts)), len(words))
-        for own, rest, centre in self._gammas(group, words):
-            # A gamma of a small shape a can be zero in double precision, and log G(a + 1) + log(U) / a cannot.
-            logs = [
-                np.log(rng.standard_gamma(a + 1, shape)) - rng.standard_exponential(shape) / a for a in (own, rest)
-            ]
-            samples.append(logs[0] - logs[1] - centre)
+        for both in self._parameters(group, words):
+            own, rest = (_log_beta(a, n - a, shape, rng) for a, n in both)
+            samples.append(own - rest)
         return np.quantile(np.concatenate(samples), probabilities, axis=0)
 
-    def _gammas(self, group, words=slice(None)):
-        """For every draw, the parameters of words in the group and in all others, and the log ratio of their sums."""
+    def _parameters(self, group, words=slice(None)):
+        """For every draw, Dirichlet parameters of words and their sum, in the group and in all others."""
         for counts, strengths in zip(self.counts, self.strengths, strict=True):
             pooled, size = counts.sum(axis=0, dtype=np.float64), counts[group].sum(dtype=np.float64)
             part = (size + _ADDED) / (pooled.sum() + 2 * _ADDED)
-            prior = strengths[group] / (2 * part * (1 - part)) * _shares(pooled)[words]
-            own = counts[group, words]
-            yield part * prior + own, (1 - part) * prior + (pooled[words] - own), np.log(part) - np.log1p(-part)
+            priors = strengths[group] / (2 * (1 - part)), strengths[group] / (2 * part)
+            shares, own = _shares(pooled)[words], counts[group, words]
+            yield (
+                (priors[0] * shares + own, priors[0] + size),
+                (priors[1] * shares + (pooled[words] - own), priors[1] + pooled.sum() - size),
+            )
+
+
+def _log_beta(a, b, shape, rng):
+    """Logarithms of draws from beta distributions.
+
+    A gamma of a small shape a can be zero in double precision, and log G(a + 1) + log(U) / a cannot.
+    """
+    x, y = (np.log(rng.standard_gamma(c + 1, shape)) - rng.standard_exponential(shape) / c for c in (a, b))
+    return x - np.logaddexp(x, y)
 
 
 def _shares(pooled):

@@ -139,9 +139,11 @@ class DocumentTopicsDisplay(Display):
         """Write at a place that does not depend on the size of the axes."""
         box = None if topic < 0 else {"facecolor": TOPIC_COLOURS[topic], "alpha": 0.45, "edgecolor": "none", "pad": 1}
         where = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "baseline", "annotation_clip": False}
-        font = {"family": "DejaVu Sans Mono", "fontsize": _FONT, "parse_math": False}
+        font = {"family": ["DejaVu Sans Mono", "DejaVu Sans"], "fontsize": _FONT, "parse_math": False}
         shown = "".join(c if c.isprintable() else "?" for c in text)
-        ax.annotate(shown, (0, 1), (column * _ADVANCE, -(line + 0.8) * _LINE), bbox=box, **where, **font)
+        written = ax.annotate(shown, (0, 1), (column * _ADVANCE, -(line + 0.8) * _LINE), bbox=box, **where, **font)
+        # The layout would make room for it at the cost of the axes.
+        written.set_in_layout(False)
 
 
 def _repeated(word, n):

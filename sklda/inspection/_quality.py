@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
-from sklda.inspection._axes import Display
+from sklda.inspection._axes import Display, pyplot
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
 from sklda.metrics import topic_coherence, topic_exclusivity
@@ -102,7 +102,7 @@ class TopicQualityDisplay(Display):
         if self.prevalence is not None:
             # A topic without words of its own is grey.
             shown = np.ma.masked_invalid(np.asarray(self.prevalence, dtype=np.float64))
-            colours = {"c": shown, "cmap": "viridis", "vmin": 0, "vmax": 1, "plotnonfinite": True}
+            colours = {"c": shown, "cmap": pyplot().get_cmap("viridis").with_extremes(bad="0.7"), "vmin": 0, "vmax": 1, "plotnonfinite": True}
         sizes = _LARGEST * share / (share.max(initial=0) or 1)
         self.points_ = ax.scatter(self.coherence, self.exclusivity, sizes, alpha=0.6, **colours)
         numbers = [name.partition(":")[0] for name in self.names]
@@ -111,7 +111,6 @@ class TopicQualityDisplay(Display):
         ax.set(xlabel="coherence", ylabel="exclusivity")
         ax.spines[["top", "right"]].set_visible(False)
         if self.prevalence is not None:
-            self.points_.cmap.set_bad("0.7")
             part = "part of the chains or fits that have the topic"
             ax.figure.colorbar(self.points_, ax=ax, label=part, location="bottom", shrink=0.5, aspect=40)
         if len(self.names) <= _MOST_LABELS:

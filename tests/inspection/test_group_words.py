@@ -82,7 +82,6 @@ def test_moments_and_quantiles_are_those_of_two_dirichlet_distributions():
         for n, other in zip(counts[0], (1 - part, part), strict=True)
     )
     true = np.log(p) - np.log(q)
-    # The sums of both gammas are taken as known, which adds less than a hundredth of a nat.
     np.testing.assert_allclose(mean, true.mean(axis=0), atol=0.02)
     np.testing.assert_allclose(std, true.std(axis=0), rtol=0.02)
     found = own.quantiles(0, np.arange(4), (0.025, 0.5, 0.975), 200_000, rng)
