@@ -1,4 +1,4 @@
-"""The parts of `bench_truth` on words of topics: the check of topics, and log ratios of words in groups of documents."""
+"""The parts of `bench_truth` on words of topics: the check of topics, and log ratios of words in groups."""
 
 import warnings
 
@@ -84,7 +84,10 @@ def draw_groups(seed, K, n_features=500, n_documents=600, length=80, share=0.5, 
     phi = np.maximum(rng.dirichlet(np.full(n_features, 0.05), K), 1e-12)
     strengths = np.broadcast_to(strengths, K)
     own = np.array(
-        [[row if np.isinf(a) else rng.gamma(a * row) + 1e-300 for a, row in zip(strengths, phi)] for _ in range(2)]
+        [
+            [row if np.isinf(a) else rng.gamma(a * row) + 1e-300 for a, row in zip(strengths, phi, strict=True)]
+            for _ in range(2)
+        ]
     )
     own /= own.sum(axis=-1, keepdims=True)
     groups = (rng.random(n_documents) < share).astype(int)

@@ -87,6 +87,13 @@ MUTATIONS = {
         "test_ratios_are_unbiased": ITSELF,
         "test_curves_are_unbiased_at_every_snapshot": ITSELF,
     },
+    "inspection/test_group_words.py": {
+        "test_intervals_contain_the_truth": "test_a_prior_of_equal_groups_is_found",
+    },
+    "inspection/test_topic_check.py": {
+        "test_replicates_have_their_exact_means": ITSELF,
+        "test_z_is_standard_normal_for_topics_of_the_model": "test_topics_that_depend_on_documents_are_found",
+    },
     "inspection/test_correlation.py": {
         "test_correlations_of_a_dirichlet_are_neutral": ITSELF,
         "test_the_pull_of_the_prior_is_undone": ITSELF,

@@ -54,7 +54,7 @@ def contrast_topics(
         - ``word``
         - ``probability`` and ``probability_in_other``: of the word in `topic` and in `other_topic`
         - ``log_ratio``: of these, in nats; infinite if a probability is zero
-        - ``divergence``: part of the word in the divergence, in bits. All words together have the divergence, at most 1.
+        - ``divergence``: part of the word in the divergence, in bits. All words together have the divergence.
 
     Raises
     ------
@@ -229,7 +229,8 @@ class TopicContrastDisplay(Display):
         if groups is None:
             found = _TwoTopics.of(estimator, topic, other_topic, other_estimator, **names)
             v = np.concatenate([found.words_of(side, n_words) for side in (0, 1)])
-            return cls([found.words[each] for each in v], *found.probabilities[:, v], found.names).plot(ax=ax)
+            left, right = found.probabilities[:, v]
+            return cls([found.words[each] for each in v], left, right, found.names).plot(ax=ax)
         if other_estimator is not None:
             raise ValueError("other_estimator is for other_topic: do not give it with groups.")
         found = view(estimator, X, **names, collections=collections, needs="counts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -176,8 +177,6 @@ def _lines(parts):
             end = end if space < 0 else space
         own = numbers[begin : min(end, len(text))]
         cuts = [0, *(np.flatnonzero(np.diff(own)) + 1).tolist(), len(own)]
-        lines.append(
-            [(text[begin + a : begin + b], parts[own[a]][1]) for a, b in zip(cuts, cuts[1:], strict=False)]
-        )
+        lines.append([(text[begin + a : begin + b], parts[own[a]][1]) for a, b in itertools.pairwise(cuts)])
         begin = end + (text[end : end + 1] == " ")
     return lines

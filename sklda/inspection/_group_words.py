@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from sklda._inference import random
 from sklda._inference.arguments import check_int, check_level
-from sklda._inference.group_words import sample_group_counts
 from sklda._inference.records import frame
+from sklda._inference.sampling.group_words import sample_group_counts
 from sklda._inference.types import Data, Model, Seed, Table, Values
 from sklda.inspection._groups import group_index
 from sklda.inspection._parameters import described
@@ -93,9 +93,9 @@ def group_words(
     Notes
     -----
     The sampler of the fit does not know the groups. It gives a token a topic whose words it has in all groups, so
-    groups come out more alike than they are: plain counts of its draws have intervals that contain the truth in 73 to
+    groups come out more alike than they are. Plain counts of its draws have intervals that contain the truth in 73 to
     88 % of cases. So this function makes further sweeps, which begin at the last draw. In these, each group has its own
-    distribution over words for every topic, with the prior of the log ratios, and alpha of its documents is that of the
+    distribution over words for every topic, with the prior of the log ratios. The alpha of documents is that of the
     model. The intervals contain the uncertainty of the topics of tokens, within one mode.
 
     In simulations, intervals of 95 % contain the truth in 92 to 94 % of words with at least 100 tokens in the topic, and

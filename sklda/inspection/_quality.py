@@ -102,7 +102,13 @@ class TopicQualityDisplay(Display):
         if self.prevalence is not None:
             # A topic without words of its own is grey.
             shown = np.ma.masked_invalid(np.asarray(self.prevalence, dtype=np.float64))
-            colours = {"c": shown, "cmap": pyplot().get_cmap("viridis").with_extremes(bad="0.7"), "vmin": 0, "vmax": 1, "plotnonfinite": True}
+            colours = {
+                "c": shown,
+                "cmap": pyplot().get_cmap("viridis").with_extremes(bad="0.7"),
+                "vmin": 0,
+                "vmax": 1,
+                "plotnonfinite": True,
+            }
         sizes = _LARGEST * share / (share.max(initial=0) or 1)
         self.points_ = ax.scatter(self.coherence, self.exclusivity, sizes, alpha=0.6, **colours)
         numbers = [name.partition(":")[0] for name in self.names]

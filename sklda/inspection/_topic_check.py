@@ -137,13 +137,13 @@ def topic_check(
                 values[:] = [replicate(own, rng) for _ in values]
     columns = {
         "topic": chosen,
-        "name": found.labels(chosen, n_words),
+        "name": np.array(found.labels(chosen, n_words), dtype=object),
         "tokens": n_tokens.mean(axis=0),
         "information": observed.mean(axis=0),
     }
     for values, ending in zip(replicates, ("", "_documents"), strict=False):
-        own = np.array([deviation(observed[:, j], each) for j, each in enumerate(values)])
-        columns |= dict(zip((f"excess{ending}", f"z{ending}", f"z{ending}_std"), own.T, strict=True))
-    worst = np.argsort(-np.nan_to_num(columns["excess" if groups is None else "z_documents"], nan=-np.inf), kind="stable")
-    columns["name"] = np.array(columns["name"], dtype=object)
+        found_of = np.array([deviation(observed[:, j], each) for j, each in enumerate(values)])
+        columns |= dict(zip((f"excess{ending}", f"z{ending}", f"z{ending}_std"), found_of.T, strict=True))
+    by = columns["excess" if groups is None else "z_documents"]
+    worst = np.argsort(-np.nan_to_num(by, nan=-np.inf), kind="stable")
     return frame({name: column[worst] for name, column in columns.items()})

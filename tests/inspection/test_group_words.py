@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sklda import GibbsLDA, LabeledLDA
-from sklda._inference import group_words as inner
 from sklda._inference.corpus import Corpus
-from sklda._inference.group_words import TopicGroups, prior_strength, sample_group_counts
+from sklda._inference.sampling import group_words as inner
+from sklda._inference.sampling.group_words import TopicGroups, prior_strength, sample_group_counts
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import group_words
 
@@ -120,7 +120,7 @@ def test_the_table():
 
 
 def test_new_documents_an_empty_group_and_labels():
-    X, topics, groups, _ = draw_groups(2, n_documents=60)
+    X, _, groups, _ = draw_groups(2, n_documents=60)
     lda = GibbsLDA(3, max_iter=30, random_state=0).fit(X[:30])
     assert len(group_words(X, lda, groups, n_sweeps=6, least_tokens=2, random_state=0))
     X[:5] = 0

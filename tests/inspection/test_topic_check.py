@@ -41,13 +41,10 @@ def test_replicates_have_their_exact_means():
             for p in itertools.permutations(range(4))
         ],
     ]
-    drawn = [[replicate(rng) for _ in range(n)] for replicate in (tokens.with_words_permuted, tokens.with_documents_permuted)]
-    p = np.array(
-        [
-            [chi2.sf((np.mean(a) - np.mean(b)) ** 2 / (np.var(b) / n), 1) for b in exact]
-            for a in drawn
-        ]
-    )
+    drawn = [
+        [replicate(rng) for _ in range(n)] for replicate in (tokens.with_words_permuted, tokens.with_documents_permuted)
+    ]
+    p = np.array([[chi2.sf((np.mean(a) - np.mean(b)) ** 2 / (np.var(b) / n), 1) for b in exact] for a in drawn])
     # Each kind of replicates has its own mean, and not that of the other.
     assert np.diag(p).min() > ALARM
     assert p[0, 1] < ALARM and p[1, 0] < ALARM
@@ -120,7 +117,11 @@ def test_repeated_words_are_no_difference_of_groups():
 
 def test_the_table():
     corpus = make_lda_corpus(40, 30, 3, **SIZES, random_state=0)
-    lda = GibbsLDA(3, max_iter=100, n_draws=5, draw_every=5, random_state=0).fit(corpus.data).set_topic_names(["a", "b", "c"])
+    lda = (
+        GibbsLDA(3, max_iter=100, n_draws=5, draw_every=5, random_state=0)
+        .fit(corpus.data)
+        .set_topic_names(["a", "b", "c"])
+    )
     groups = ["x", None, "y", float("nan")] * 10
     table = topic_check(corpus.data, lda, groups=groups, topics=["b"], n_draws=3, random_state=0)
     assert table["topic"].tolist() == [1] and table["name"].tolist() == ["1: b"]
@@ -148,7 +149,7 @@ def test_what_is_refused():
     X, lda = corpus.data, model_of(corpus)
     with pytest.raises(TypeError, match="pair of arrays has no posterior draws"):
         topic_check(X, (corpus.topic_word, corpus.doc_topic))
-    with pytest.raises(TypeError, match="LatentDirichletAllocation has no posterior draws .*from_assignments"):
+    with pytest.raises(TypeError, match=r"LatentDirichletAllocation has no posterior draws .*from_assignments"):
         topic_check(X, LatentDirichletAllocation(2).fit(X))
     with pytest.raises(ValueError, match="groups has 3 labels; there are 20"):
         topic_check(X, lda, groups=[0, 1, 2])

@@ -139,8 +139,8 @@ def _shares(pooled):
 def sample_group_counts(corpus, topics, group_of, alpha, n_sweeps, seed):
     """Gibbs sweeps in which every group has its own distribution over words for each topic.
 
-    Given the other groups, the words of topic k in group g have the prior ``Dir(strength_gk / (2 r_gk) * phi0_k)``,
-    where phi0 are the shares of words in all groups and r_gk is the share of the others in the tokens of the topic.
+    Given the other groups, the words of topic k in group g have the prior ``Dir(strength_gk / (2 r_gk) * phi0_k)``.
+    Here phi0 are the shares of words in all groups, and r_gk is the share of the others in the tokens of the topic.
     Strengths and shares are computed from the counts after every sweep. The counts of a chain that does not know the
     groups would not do, because it makes them more alike than they are.
 
