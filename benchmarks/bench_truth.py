@@ -18,6 +18,14 @@ from threadpoolctl import threadpool_limits
 from truth_correlations import topic_correlations, topic_correlations_table
 from truth_effects import cluster_effects, effects_table, group_effects, mode_effects, rare_category
 from truth_hdp import hdp, hdp_one_topic, hdp_table, new_hdp
+from truth_words import (
+    check_of_the_model,
+    check_of_the_model_table,
+    log_ratios,
+    log_ratios_table,
+    planted_topics,
+    planted_topics_table,
+)
 
 import sklda
 from sklda import ConsensusTopics, GibbsLDA, TopicCountLDA
@@ -318,6 +326,9 @@ PARTS = {
     "rare_category": (rare_category, effects_table("intervals of coefficients of a category")),
     "mode_effects": (mode_effects, effects_table("intervals of effects of a number")),
     "topic_correlation": (topic_correlations, topic_correlations_table),
+    "check_of_the_model": (check_of_the_model, check_of_the_model_table),
+    "planted_topics": (planted_topics, planted_topics_table),
+    "log_ratios": (log_ratios, log_ratios_table),
 }
 
 
