@@ -79,7 +79,7 @@ instructions:
 # The kernels with bounds checks stand beside the others: the same environment, another folder.
 $(VENV)/checked: $(VENV)/installed-test
 	rm -rf $@
-	$(BIN)/python -m pip install --quiet --no-deps --target $@ -Csetup-args=-Dkernel_checks=true .
+	$(BIN)/python -m pip install --quiet --no-deps --target $@ -Csetup-args=-Dkernel_checks=true -Csetup-args=-Doptimization=1 .
 	touch $@
 
 test-checked: $(VENV)/checked
@@ -92,7 +92,7 @@ fuzz: $(VENV)/installed-test
 # libstdc++, whose exceptions AddressSanitizer must know. Leaks are not looked for, since CPython frees little at exit.
 # Python takes every object from malloc, so that the bounds of all of them are checked; where there is too little memory,
 # malloc fails as it does elsewhere.
-SANITIZERS := -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Ddebug=true -Doptimization=1
+SANITIZERS := -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Ddebug=false -Dc_args=-g1 -Doptimization=1
 LIBRARIES := libasan.so libubsan.so libstdc++.so
 SANITIZED = PYTHONPATH=$(abspath $(VENV)/sanitized) PYTHONMALLOC=malloc \
 	LD_PRELOAD="$(foreach each,$(LIBRARIES),$(shell $(CC) -print-file-name=$(each)))" \

@@ -50,7 +50,7 @@ def seconds(checkout, name, corpus, seed):
     parts = {"corpus": CORPORA[corpus], "name": name, "topics": topics, "seed": seed, "given": ESTIMATORS[name]}
     run = [sys.executable, "-c", PROGRAM.format(**parts)]
     environment = {**os.environ, "PYTHONPATH": os.path.abspath(checkout)}
-    return float(subprocess.run(run, env=environment, check=True, capture_output=True, text=True).stdout)
+    return float(subprocess.run(run, cwd=checkout, env=environment, check=True, capture_output=True, text=True).stdout)
 
 
 def main():

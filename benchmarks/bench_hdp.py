@@ -1,4 +1,4 @@
-"""The hierarchical Dirichlet process: time of a sweep, recovery of the number of topics, and other ways to a number.
+"""The hierarchical Dirichlet process: time of a sweep, and other ways to a number of topics.
 
     python benchmarks/bench_hdp.py                           with the bundled corpus
     python benchmarks/bench_hdp.py --ldac corpus.ldac.gz --json figures.json
@@ -22,15 +22,16 @@ from threadpoolctl import threadpool_limits
 from sklda import CompoundLDA, TopicCountLDA
 from sklda._inference import random
 from sklda._inference.compound.concentrations import Concentration, Concentrations
-from sklda._inference.compound.hdp_chain import HDPChain
+from sklda._inference.compound.driver import chain_with_mixtures
 from sklda._inference.compound.model import Model
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.choice import chain_class
+from sklda._inference.sampling.steps import advance
 from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.metrics import held_out_log_likelihood
 
-PARTS = ("sweep", "recovery", "compare")
+PARTS = ("sweep", "compare")
 
 
 # --- seconds per sweep ------------------------------------------------------------------------------------------------
@@ -49,20 +50,20 @@ def sweep(X, options):
         given = Concentrations(Concentration(3.0), Concentration(3.0), Concentration(3.0))
         model = Model(np.zeros(corpus.n_documents, np.int64), 1, concentrations=given)
         chains = {"LDA": kind.initialise_randomly(corpus, priors, seed)}
-        chains["HDP"] = HDPChain.initialise(corpus, priors, seed, model, None, None)
+        chains["HDP"] = chain_with_mixtures(corpus, priors, seed, model, None, None)
         for chain in chains.values():
             for _ in range(options.warm_up):
-                chain.sweep()
+                advance(chain, chain.steps)
         seconds = {name: [] for name in chains}
         for _ in range(options.repeats):
             for name, chain in chains.items():
                 with stopwatch() as taken:
-                    chain.sweep()
+                    advance(chain, chain.steps)
                     chain.log_joint()
                 seconds[name].append(taken["cpu"])
         medians = {name: float(np.median(each)) for name, each in seconds.items()}
         hdp = chains["HDP"]
-        entry = {"K": K, "in_use": int(hdp.used.sum()), "swept": len(hdp._swept_topics()), "sampler": kind.sampler}
+        entry = {"K": K, "in_use": int((hdp.topic_totals > 0).sum()), "swept": len(hdp.swept), "sampler": kind.sampler}
         found.append(entry | {"seconds": medians})
         rows.append([str(K), str(entry["in_use"]), str(entry["swept"]), kind.sampler,
                      *(f"{medians[name]:.4f}" for name in ("LDA", "HDP"))])  # fmt: skip
@@ -72,58 +73,6 @@ def sweep(X, options):
         rows,
     )
     return found
-
-
-# --- recovery ---------------------------------------------------------------------------------------------------------
-
-
-def draw_hdp(rng, a, gamma, eta, n_documents, n_features, length, K=2000):
-    """Counts and topics of an HDP, with the weak limit at a large K."""
-    pi = np.exp(random.log_dirichlet(rng, np.full((1, K), a / K)))[0]
-    theta = np.exp(random.log_dirichlet(rng, np.maximum(gamma * pi, 1e-12)[None].repeat(n_documents, axis=0)))
-    X, used = np.zeros((n_documents, n_features), np.int64), np.zeros(K, np.int64)
-    phi = {}
-    for d, row in enumerate(theta):
-        n = rng.multinomial(length, row / row.sum())
-        used += n
-        for k in np.flatnonzero(n):
-            if k not in phi:
-                phi[k] = rng.dirichlet(np.full(n_features, eta))
-            X[d] += rng.multinomial(n[k], phi[k])
-    return X, used
-
-
-def recovery(X, options):
-    """Corpora of an HDP whose concentrations come from their priors: how often the intervals contain the truth."""
-    rows, inside = [], []
-    for seed in range(options.runs):
-        rng = np.random.default_rng(seed)
-        a, gamma = rng.gamma(2.0) / 0.5, rng.gamma(2.0) / 1.0
-        counts, used = draw_hdp(rng, a, gamma, 0.1, 200, 200, 60)
-        lda = CompoundLDA(
-            200, collection_topic_prior="hdp", topic_concentration=(2.0, 0.5), doc_concentration=(2.0, 1.0),
-            topic_word_prior=0.1, max_iter=options.sweeps, random_state=seed,
-        )  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            lda.fit(counts)
-        held = np.cumsum(np.sort(used)[::-1])
-        truth = {
-            "topic_count": int((used > 0).sum()),
-            "large_topic_count": int(np.searchsorted(held, 0.99 * held[-1])) + 1,
-            "topic_concentration": a,
-            "doc_concentration": gamma,
-        }
-        intervals = {name: getattr(lda, f"{name}_interval_") for name in ("topic_count", "large_topic_count")}
-        for name in ("topic_concentration", "doc_concentration"):
-            intervals[name] = tuple(np.quantile(lda.concentration_draws_[name], [0.025, 0.975]).tolist())
-        inside.append([low <= truth[name] <= high for name, (low, high) in intervals.items()])
-        rows.append([f"{truth[name]:.3g} in ({low:.3g}, {high:.3g})" for name, (low, high) in intervals.items()])
-        say(*rows[-1])
-    table("true values, and intervals of 95 %", list(truth), rows)
-    share = dict(zip(truth, np.mean(inside, axis=0).tolist(), strict=True))
-    say("share of the intervals that contain the truth:", share)
-    return share
 
 
 # --- other ways to a number -------------------------------------------------------------------------------------------
@@ -216,7 +165,6 @@ def main():
     parser.add_argument("--eta", nargs="+", type=float, default=[0.5, 0.1])
     parser.add_argument("--documents", type=int, default=4000)
     parser.add_argument("--sweeps", type=int, default=500)
-    parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--warm-up", type=int, default=200)
     parser.add_argument("--topic-count", action="store_true", help="also fit TopicCountLDA, which takes minutes")

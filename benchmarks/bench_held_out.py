@@ -1,8 +1,8 @@
-"""Held-out likelihood: error and cost of every method, tokens per second, and learned compared with perturbed topics.
+"""Held-out likelihood: error and cost of every method, and tokens per second.
 
     python benchmarks/bench_held_out.py                      all parts, with the bundled corpus
     python benchmarks/bench_held_out.py --ldac corpus.ldac.gz --json figures.json
-    python benchmarks/bench_held_out.py --parts perturbed --temperatures 100 10000
+    python benchmarks/bench_held_out.py --parts rate --topics 20
 
 Models are fits of GibbsLDA with alpha = 0.1 and eta = 0.01. A fifth of the documents is held out. Costs are CPU seconds
 of the process, on one thread. Errors are standard deviations over independent repeats with the same model.
@@ -15,16 +15,15 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from bench_sampler import gibbs
-from peers import ALPHA, ETA, describe, read_ldac, stopwatch
+from peers import ALPHA, describe, read_ldac, split, stopwatch
 from report import say, table
 from threadpoolctl import threadpool_limits
 
-from sklda import point_estimates
 from sklda._inference.held_out.averages import log_mean_exp
 from sklda.datasets import load_docstrings
-from sklda.metrics import compare_topic_models, held_out_log_likelihood
+from sklda.metrics import held_out_log_likelihood
 
-PARTS = ("errors", "rate", "perturbed")
+PARTS = ("errors", "rate")
 MALLET_RATE = 7e6  # token-updates per second of its left-to-right, from its documentation
 
 # Options of each method for a budget of b updates per token, for documents of n tokens.
@@ -49,13 +48,6 @@ def updates(options, n):
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
-
-
-def split(X, groups, seed, share=0.2):
-    """Training documents, held-out documents, and the groups of the held-out ones."""
-    order = np.random.default_rng(seed).permutation(X.shape[0])
-    test, train = np.split(order, [int(share * X.shape[0])])
-    return X[train], X[test], groups[test]
 
 
 def tokens_of(X, rows):
@@ -171,74 +163,6 @@ def show_rates(title, figures):
     table(f"{title}: token-updates per CPU second, one thread", ["method", "million", "range"], rows)
 
 
-# --- learned topics and perturbed topics ------------------------------------------------------------------------------
-
-
-def pair_of_models(X, n_topics, options):
-    """Topics of a fit, and of the same assignments with a share of them drawn uniformly; both from the counts."""
-    learned = gibbs(n_topics, max_iter=options.fit_iter, random_state=options.seed).fit(X).topic_assignments_
-    rng = np.random.default_rng(options.seed)
-    perturbed = learned.copy()
-    redrawn = rng.random(len(learned)) < options.redrawn
-    perturbed[redrawn] = rng.integers(n_topics, size=redrawn.sum())
-    priors = {"n_components": n_topics, "doc_topic_prior": ALPHA, "topic_word_prior": ETA, "method": "cgs"}
-    return [(point_estimates(X, z, **priors).topic_word, ALPHA) for z in (learned, perturbed)]
-
-
-def log_ratios(X, pair, n_temperatures, n_runs, seed):
-    """log p(w | learned) - log p(w | perturbed) by every method, and CPU seconds; all runs have as many sweeps."""
-    mean_length = X.sum() / X.shape[0]
-    sequential = max(1, round(2 * n_runs * n_temperatures / mean_length))
-    single = {
-        "left_to_right": {"method": "left_to_right", "n_runs": sequential},
-        "ais": {"method": "ais", "n_temperatures": n_temperatures, "n_runs": n_runs},
-    }
-    ratios, seconds = {}, {}
-    for name, given in single.items():
-        with stopwatch() as taken:
-            values = [held_out_log_likelihood(X, m, **given, random_state=seed + i) for i, m in enumerate(pair)]
-        ratios[name], seconds[name] = values[0] - values[1], taken["cpu"]
-    for path in ("geometric", "convex", "difference"):
-        with stopwatch() as taken:
-            given = {"path": path, "n_temperatures": n_temperatures, "n_runs": n_runs, "random_state": seed}
-            result = compare_topic_models(X, *pair, **given)
-        if path == "difference":
-            ratios["guided difference"], seconds["guided difference"] = result.log_ratio, taken["cpu"]
-        else:
-            for name, values in ((path, result.forward), (f"{path}, reverse", result.reverse)):
-                ratios[f"ratio-AIS {name}"], seconds[f"ratio-AIS {name}"] = values, taken["cpu"] / 2
-    return ratios, seconds
-
-
-def perturbed(X, pair, options):
-    figures = {}
-    for n_temperatures in options.temperatures:
-        turns = [log_ratios(X, pair, n_temperatures, options.runs, options.seed + 1000 * i) for i in range(2)]
-        (first, seconds), (second, _) = turns
-        own = figures[n_temperatures] = {}
-        for name in first:
-            both = np.array([first[name], second[name]])
-            own[name] = {
-                "share": (both > 0).mean(axis=1).tolist(),
-                "mean": both.mean(axis=1).tolist(),
-                "sd": float(np.sqrt(np.mean(np.diff(both, axis=0) ** 2) / 2)),
-                "agree": float(np.mean((first[name] > 0) == (second[name] > 0))),
-                "seconds": seconds[name],
-            }
-    return figures
-
-
-def show_perturbed(title, figures):
-    header = "method", "learned wins", "again", "same winner", "mean ratio", "again", "sd", "CPU s"
-    for n_temperatures, methods in figures.items():
-        rows = []
-        for name, row in methods.items():
-            shares = [f"{share:.1%}" for share in (*row["share"], row["agree"])]
-            means = [f"{mean:+.2f}" for mean in row["mean"]]
-            rows.append([name, *shares, *means, f"{row['sd']:.3f}", f"{row['seconds']:.1f}"])
-        table(f"{title}, {n_temperatures} temperatures: learned and perturbed topics, nats per document", header, rows)
-
-
 # --- command line -----------------------------------------------------------------------------------------------------
 
 
@@ -254,10 +178,6 @@ def parse():
     add("--documents", type=int, default=24, help="documents of each length (default: 24)")
     add("--repeats", type=int, default=8, help="estimates per document and budget (default: 8)")
     add("--particles", type=int, default=1000, help="particles of the long particle filter (default: 1000)")
-    add("--temperatures", nargs="+", type=int, default=[100, 1000], help="for perturbed (default: 100 1000)")
-    add("--perturbed-topics", type=int, default=50, help="K for perturbed (default: 50)")
-    add("--runs", type=int, default=2, help="runs of each method for perturbed (default: 2)")
-    add("--redrawn", type=float, default=0.05, help="share of the assignments drawn again (default: 0.05)")
     add("--fit-iter", type=int, default=300, help="sweeps of each fit (default: 300)")
     add("--json", type=Path, metavar="FILE", help="write all figures to FILE")
     add("--seed", type=int, default=0, help="seed of all random numbers (default: 0)")
@@ -287,11 +207,6 @@ def main():
             if "rate" in options.parts:
                 figures = record["rate"][title] = rates(test, model, options)
                 show_rates(title, figures)
-        if "perturbed" in options.parts:
-            pair = pair_of_models(train, options.perturbed_topics, options)
-            title = f"{corpus}, K = {options.perturbed_topics}"
-            figures = record["perturbed"][title] = perturbed(test, pair, options)
-            show_perturbed(title, figures)
         if options.json:
             options.json.write_text(json.dumps(record, indent=1))
 

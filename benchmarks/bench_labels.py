@@ -2,7 +2,7 @@
 
     python benchmarks/bench_labels.py                                               with the bundled corpus
     python benchmarks/bench_labels.py --parts models --train yahoo_train --test yahoo_test --eta 0.01
-    python benchmarks/bench_labels.py --parts estimates models logistic speed --train bibtex --peers
+    python benchmarks/bench_labels.py --parts models logistic speed --train bibtex --peers
 
 ``--train`` and ``--test`` are folders with ``corpus.ldac.gz`` (a document a line: ``n_distinct id:count ...``) and
 ``labels.csv.gz`` (a column ``category`` with labels joined by ``|``). Without ``--test`` a fifth of the training
@@ -30,13 +30,12 @@ from threadpoolctl import threadpool_limits
 from sklda import LabeledLDA
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.labels.chain import LabelChain, Plan
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
 from sklda._inference.labels.selection import top_labels
 from sklda.datasets import load_docstrings
 
-PARTS = ("models", "estimates", "logistic", "speed")
+PARTS = ("models", "logistic", "speed")
 MODELS = {
     "Labeled LDA": {"label_prior": "uniform"},
     "Prior-LDA": {"label_prior": "frequency"},
@@ -168,40 +167,6 @@ def models(corpora, options):
             found.append({"model": name, "score": score, **measures, "f1": f1, "seconds": taken["cpu"]})
     table("ranking scores", ["model", "ranking_score", *measures, "CPU s"], ranks)
     table("sets of labels, label_count='meta'", ["model", "ranking_score", "micro-F1", "macro-F1", "example-F1"], sets)
-    return found
-
-
-def estimates(corpora, options, runs=((1, 1), (5, 30))):
-    """Tables 6 to 8 of Papanikolaou et al. in kind: phi and theta by CGS and by CGS_p.
-
-    runs has pairs: the number of chains, and the number of draws of each.
-    """
-    X, Y, Xt, Yt = corpora
-    numbers, corpus = Counter(X, Y)(Xt), Corpus.from_counts(Xt)
-    found = []
-    for n_chains, n_draws in runs:
-        for phi_by in ("cgs", "cgs_p"):
-            plan = {
-                "n_chains": n_chains,
-                "max_iter": 50 + 5 * n_draws,
-                "burn_in": 50,
-                "n_draws": n_draws,
-                "draw_every": 5,
-            }
-            plan["point_estimate"] = phi_by
-            lda = LabeledLDA(topic_word_prior=options.eta, random_state=0, **plan).fit(X, Y)
-            alpha = lda.doc_topic_prior_[None]
-            for theta_by in ("cgs", "cgs_p", "unnormalized"):
-                sweeps = {"n_sweeps": 50 + (1 if n_draws == 1 else 5 * n_draws), "n_burn_in": 50}
-                counts = [
-                    fold_in(corpus, lda.topic_word_, alpha, seed=c, estimate=theta_by, **sweeps)
-                    for c in range(n_chains)
-                ]
-                scores = np.mean(counts, axis=0) + (0 if theta_by == "unnormalized" else alpha)
-                f1 = set_measures(top_labels(scores, numbers), Yt)
-                found.append({"runs": f"{n_chains} x {n_draws}", "phi": phi_by, "theta": theta_by, "f1": f1})
-    rows = [[each["runs"], each["phi"], each["theta"], *shown(each["f1"])] for each in found]
-    table("phi and theta by CGS and CGS_p", ["runs", "phi", "theta", "micro-F1", "macro-F1", "example-F1"], rows)
     return found
 
 

@@ -2,25 +2,25 @@
 
     python benchmarks/bench_mixing.py                          all parts, about half an hour on two idle cores
     python benchmarks/bench_mixing.py --parts threads joint --topics 100 500
+    python benchmarks/bench_mixing.py --parts threads --samplers collapsed partitioned --corpus 100000 100000 --settle 1
     python benchmarks/bench_mixing.py --parts mixing --sweeps 4000
 
 The parts are
 
-- `threads`: seconds per sweep with one and with two threads;
+- `threads`: seconds of a sweep with one and with two threads, and relative to one thread of the collapsed sampler;
 - `joint`: the joint log-likelihood as a function of wall seconds on two cores, compared with tomotopy with two workers;
-- `mixing`: effective draws of functionals that do not depend on the order of topics;
-- `cluster`: two worker processes of a Dask cluster compared with two threads.
+- `mixing`: effective draws of functionals that do not depend on the order of topics.
 
-Wall seconds are comparable on an idle machine only. The script needs the extra `benchmark`, and `distributed` for
-`cluster`.
+`bench_cluster.py` measures one chain on a Dask cluster. Wall seconds are comparable on an idle machine only. The script
+needs the extra `benchmark`.
 """
 
 import argparse
 import json
 import platform
 from pathlib import Path
+from threading import Thread
 
-import joblib
 import numpy as np
 from joint_curves import time_of
 from peers import ALPHA, ETA, Tomotopy, describe, log_joint, stopwatch, synthetic
@@ -28,12 +28,13 @@ from report import say, table
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.hyperparameters.convergence import effective_draws
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.datasets import load_docstrings
 
-PARTS = ("threads", "joint", "mixing", "cluster")
+PARTS = ("threads", "joint", "mixing")
 IN_BLOCKS = [name for name in SAMPLERS if name != "collapsed"]
 
 
@@ -53,46 +54,52 @@ def chain_of(sampler, begin):
     return chain_class(sampler, corpus, priors)(corpus, priors, state)
 
 
-def sweeps(chain, n_sweeps, stop, after_each=lambda: None):
+def sweeps(chain, n_sweeps, stop):
     for _ in range(n_sweeps):
         chain.sweep(stop)
-        after_each()
-
-
-def timed(chain, n_sweeps, stop):
-    """CPU and wall seconds of the sweeps after the first one."""
-    chain.sweep(stop)
-    with stopwatch() as clock:
-        sweeps(chain, n_sweeps, stop)
-    return clock
 
 
 # --- one thread and two threads ---------------------------------------------------------------------------------------
 
 
+def together(chains, stop):
+    """One sweep of every chain at the same time, each in a thread of its own: what the cores are worth."""
+    threads = [Thread(target=chain.sweep, args=(stop,)) for chain in chains]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def threads(X, n_topics, options):
-    """Seconds per sweep and log joint of every sampler; numbers of threads take turns."""
+    """Seconds of a sweep of every sampler with one and two threads, and of two collapsed chains at the same time."""
     begin = start(X, n_topics, options.seed, options.settle)
-    taken = {}
-    for sampler in SAMPLERS:
-        chains = {n: chain_of(sampler, begin) for n in ((1,) if sampler == "collapsed" else (1, 2))}
-        for n, chain in chains.items():
-            chain.sweep()
-            taken[f"{sampler}, {n}"] = {"wall": [], "cpu": []}
-        for _ in range(options.repeats):
-            for n, chain in chains.items():
-                with stopwatch() as clock:
-                    chain.with_workers(n, lambda stop, chain=chain: sweeps(chain, options.turn, stop, chain.log_joint))
-                for kind, seconds in clock.items():
-                    taken[f"{sampler}, {n}"][kind].append(seconds / options.turn)
-    rows = []
+    cases, chains = {}, {name: chain_of(name, begin) for name in options.samplers}
+    for name, chain in chains.items():
+        for n in (1,) if name == "collapsed" else (1, 2):
+            cases[f"{name}, {n}"] = lambda chain=chain, n=n: chain.with_workers(n, chain.sweep)
+    pair = [chain_of("collapsed", begin) for _ in range(2)]
+    cases["collapsed, two chains"] = lambda: together(pair, NEVER_STOP)
+    taken = {name: {"wall": [], "cpu": []} for name in cases}
+    for repeat in range(options.repeats + 1):
+        for name, sweep in cases.items():
+            with stopwatch() as clock:
+                for _ in range(options.turn):
+                    sweep()
+            for kind, seconds in clock.items() if repeat else ():
+                taken[name][kind].append(seconds / options.turn)
+    rows, one = [], np.array(taken["collapsed, 1"]["wall"]) if "collapsed, 1" in taken else np.nan
     for name, clocks in taken.items():
+        n_chains = 2 if name.endswith("chains") else 1
         wall, cpu = np.median(clocks["wall"]), np.median(clocks["cpu"])
-        alone = np.median(taken[name[:-1] + "1"]["wall"])
-        rows.append([name, f"{wall:.3f}", f"{cpu:.3f}", f"{begin[0].n_tokens / wall / 1e6:.1f}", f"{alone / wall:.2f}"])
+        alone = np.median(taken.get(name[:-1] + "1", clocks)["wall"])
+        worth = np.median(n_chains * one / np.array(clocks["wall"]))
+        cells = f"{wall:.3f}", f"{cpu:.3f}", f"{n_chains * begin[0].n_tokens / wall / 1e6:.1f}", f"{alone / wall:.2f}"
+        accepted = getattr(chains.get(name.split(",")[0]), "acceptance_rate", np.nan)
+        rows.append([name, *cells, f"{worth:.2f}", f"{accepted:.3f}"])
     table(
-        f"K = {n_topics}: one sweep and its log joint, after {options.settle} collapsed sweeps",
-        ["sampler, threads", "wall s", "CPU s", "M tokens / s", "ratio to one thread"],
+        f"K = {n_topics}, V = {X.shape[1]}: one sweep, after {options.settle} collapsed sweeps",
+        ["sampler, threads", "wall s", "CPU s", "M tokens / s", "to one thread", "to collapsed", "accepted"],
         rows,
     )
     return taken
@@ -196,33 +203,6 @@ def mixing(X, n_topics, options):
     return found
 
 
-# --- a cluster --------------------------------------------------------------------------------------------------------
-
-
-def cluster(X, n_topics, options):
-    """Seconds per sweep with two worker processes of a Dask cluster on this machine, and with two threads."""
-    import distributed
-
-    begin = start(X, n_topics, options.seed, options.settle)
-    corpus, width = begin[0], begin[1].topic.shape[1]
-    moved = {"tokens": 12 * corpus.n_tokens + 8 * corpus.n_documents, "phi, to each": (4 * width + 8) * X.shape[1]}
-    taken, rows = {}, []
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers,
-        distributed.Client(workers),
-    ):
-        for sampler in IN_BLOCKS:
-            for backend in ("threading", "dask"):
-                chain = chain_of(sampler, begin)
-                with joblib.parallel_config(backend=backend):
-                    clock = chain.with_workers(2, lambda stop, chain=chain: timed(chain, options.turn, stop))
-                taken[f"{sampler}, {backend}"] = clock["wall"] / options.turn
-                rows.append([f"{sampler}, {backend}", f"{clock['wall'] / options.turn:.2f}"])
-    sizes = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in moved.items())
-    table(f"K = {n_topics}: seconds per sweep; each transfers {sizes}", ["sampler, backend", "wall s"], rows)
-    return taken | moved
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
@@ -231,7 +211,9 @@ def main():
     parser.add_argument("--documents", type=int, help="number of docstrings in `mixing` (default: all)")
     parser.add_argument("--repeats", type=int, default=5, help="turns of each sampler in `threads`")
     parser.add_argument("--turn", type=int, default=3, help="sweeps of a turn, or between two points of a curve")
-    parser.add_argument("--settle", type=int, default=60, help="collapsed sweeps before `threads` and `cluster`")
+    parser.add_argument("--settle", type=int, default=60, help="collapsed sweeps before `threads`")
+    parser.add_argument("--samplers", nargs="+", choices=SAMPLERS, default=list(SAMPLERS), help="of `threads`")
+    parser.add_argument("--corpus", type=int, nargs=2, default=[20_000, 19_084], help="documents and words, simulated")
     parser.add_argument("--seconds", type=float, default=40.0, help="wall seconds of each curve in `joint`")
     parser.add_argument("--burn-in", type=int, default=2000, help="collapsed sweeps before `mixing`")
     parser.add_argument("--sweeps", type=int, default=4000, help="sweeps of each sampler in `mixing`")
@@ -241,7 +223,7 @@ def main():
     say(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
     figures = {}
     if set(options.parts) - {"mixing"}:
-        X = synthetic()
+        X = synthetic(*options.corpus)
         say(f"synthetic corpus: {describe(X)}")
         for part in options.parts:
             for n_topics in options.topics if part != "mixing" else []:

@@ -3,7 +3,7 @@
     python benchmarks/bench_sampler.py                       all parts, with the synthetic and the bundled corpus
     python benchmarks/bench_sampler.py --ldac corpus.ldac.gz --json figures.json
     python benchmarks/bench_sampler.py --parts rate --topics 100 500 --repeats 7
-    python benchmarks/bench_sampler.py --parts joint --joint-topics 100 500 --seconds 60 --plot curves.png
+    python benchmarks/bench_sampler.py --parts joint --joint-topics 100 500 --seconds 60 --json curves.json
     python benchmarks/bench_sampler.py --parts joint --no-synthetic --ldac corpus.ldac.gz --same-seconds --seconds 3
     python benchmarks/bench_sampler.py --parts joint --mallet mallet.jar mallet-deps.jar
 
@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from joint_curves import draw_curves, joint_curves, show_joint
+from joint_curves import joint_curves, show_joint
 from peers import ALPHA, ETA, PEERS, describe, peak_memory, read_ldac, stopwatch, synthetic
 from report import say, table
 from scipy.special import psi
@@ -33,6 +33,9 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sklda import GibbsLDA
+from sklda._inference.corpus import Corpus
+from sklda._inference.held_out.document_completion import split_tokens
+from sklda._inference.variational.fixed_topics import perplexity
 from sklda.datasets import load_docstrings, make_lda_corpus
 
 PARTS = ("rate", "fits", "joint", "memory", "transform", "scaling")
@@ -233,24 +236,9 @@ def show_scaling(figures):
 # --- transform --------------------------------------------------------------------------------------------------------
 
 
-def halves(X, rng):
+def halves(X, seed):
     """Split the tokens of every document randomly into two matrices of counts."""
-    documents, words = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)).repeat(X.data), np.repeat(X.indices, X.data)
-    order = np.lexsort((rng.random(len(words)), documents))
-    place = np.arange(len(words)) - np.searchsorted(documents, np.arange(X.shape[0]))[documents]
-    seen = np.empty(len(words), bool)
-    seen[order] = place % 2 == 0
-    return [sp.csr_matrix((np.ones(s.sum(), int), (documents[s], words[s])), shape=X.shape) for s in (seen, ~seen)]
-
-
-def perplexity(theta, topic_word, hidden):
-    """exp(-mean of log p(w) over hidden tokens), with p(w) = sum_k theta_dk phi_kw."""
-    hidden = hidden.tocoo()
-    total, step = 0.0, 2**16
-    for i in range(0, hidden.nnz, step):
-        rows, columns = hidden.row[i : i + step], hidden.col[i : i + step]
-        total += hidden.data[i : i + step] @ np.log(np.einsum("ik,ki->i", theta[rows], topic_word[:, columns]))
-    return float(np.exp(-total / hidden.data.sum()))
+    return [part.to_counts() for part in split_tokens(Corpus.from_counts(X), seed)]
 
 
 def transforms(X, n_topics, options):
@@ -270,13 +258,15 @@ def transforms(X, n_topics, options):
     figures = {name: {"documents_per_cpu_second": [], "perplexity": []} for name in models}
     test = test[: options.transform_documents]
     for _ in range(options.repeats):
-        seen, hidden = halves(test, rng)
+        seen, hidden = halves(test, int(rng.integers(2**32)))
         for name, model in models.items():
             with stopwatch() as taken:
                 model.transform(test)
             figures[name]["documents_per_cpu_second"].append(test.shape[0] / taken["cpu"])
             topic_word = model.components_ / model.components_.sum(axis=1, keepdims=True)
-            figures[name]["perplexity"].append(perplexity(model.transform(seen), topic_word, hidden))
+            figures[name]["perplexity"].append(
+                perplexity(Corpus.from_counts(hidden), model.transform(seen), topic_word)
+            )
     return figures
 
 
@@ -308,7 +298,6 @@ def parse():
     add("--fit-topics", nargs="+", type=int, choices=list(FIT_SWEEPS), default=list(FIT_SWEEPS), help="K of whole fits")
     add("--joint-topics", nargs="+", type=int, default=[100], help="K of the curves (default: 100)")
     add("--same-seconds", action="store_true", help="same seconds for all corpora (default: by number of tokens)")
-    add("--plot", type=Path, metavar="FILE", help="plot the curves to FILE; corpus and K are added to its name")
     add("--mallet", nargs="+", metavar="JAR", help="jars of MALLET, to include it in the curves")
     add("--ldac", nargs="+", type=Path, default=[], metavar="PATH", help="more corpora, .ldac or .ldac.gz")
     add("--no-synthetic", action="store_true", help="without the corpus of 3 million tokens")
@@ -384,9 +373,6 @@ def main():
                 summary = show_joint(corpus, n_topics, seconds, curves)
                 what = f"{corpus}, K={n_topics}"
                 record["joint"][what] = {"seconds": seconds, "curves": curves, "summary": summary}
-                if options.plot:
-                    name = f"{options.plot.stem}-{corpus.split('/')[0]}-{n_topics}{options.plot.suffix}"
-                    draw_curves(curves, what, options.plot.with_name(name))
         if "memory" in options.parts and large:
             for n_topics in (100, 1000):
                 figures = record["memory"][f"{corpus}, K={n_topics}"] = memory(X, n_topics, options)

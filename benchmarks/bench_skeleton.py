@@ -3,11 +3,11 @@
     python benchmarks/bench_skeleton.py                                 simulated corpora, in minutes
     python benchmarks/bench_skeleton.py --ldac 3:c1.ldac.gz 2:c4.ldac.gz --seeds 2
     python benchmarks/bench_skeleton.py --only skeleton._STEPS
-    python benchmarks/bench_skeleton.py --coverage 100        the 95 % statistical region on simulated corpora
+    python benchmarks/bench_skeleton.py --part seeds --seeds 8 --ldac 3:c1.ldac.gz
 
 Each row has means over seeds: alpha and eta, the stated errors of their logarithms, and CPU seconds on one thread. It
-also has the largest distance of a seed from the mean of the defaults, in units of its own error. Corpora are given as
-K:PATH.
+also has the largest distance of a seed from the mean of the defaults, in units of its own error. Part ``seeds``: one
+row for each seed, and whether the spread over seeds agrees with the stated errors. Corpora are given as K:PATH.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from peers import read_ldac, stopwatch
 from report import say, scaled, table
+from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -92,16 +93,18 @@ def study(title, X, K, options):
     table(title, ("constant", "alpha, eta", "stated errors", "errors from the default", "CPU s", "warnings"), rows)
 
 
-def coverage(n_corpora):
-    """How many regions of 95 % contain the priors that generated the corpora."""
-    truth, inside = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}, 0
-    with warnings.catch_warnings(), stopwatch() as taken:
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for seed in range(n_corpora):
-            X = make_lda_corpus(60, 20, 2, doc_length=30, **truth, random_state=seed).data
-            region = EmpiricalBayesLDA(2, random_state=seed).fit(X).confidence_region(0.95, "statistical")
-            inside += region.contains(**truth)
-    say(f"{inside} of {n_corpora} regions contain the true priors; {taken['cpu'] / n_corpora:.2f} CPU s for a fit")
+def seeds(title, X, K, options):
+    """Estimates of several seeds; a chi-square compares their spread, weighted by precision, with the stated errors."""
+    h, errors, seconds, warned = fits(X, K, options)
+    away = (h - (h / errors**2).sum(axis=0) / (1 / errors**2).sum(axis=0)) / errors
+    rows = []
+    for i, own in enumerate(np.exp(h)):
+        pairs = (f"{each[0]:.4g}, {each[1]:.4g}" for each in (own, errors[i], away[i]))
+        rows.append([str(i), *pairs, f"{seconds[i]:.1f}", str(warned[i])])
+    freedom = len(h) - 1
+    spread = "; ".join(f"{q:.1f} on {freedom}, p = {chi2.sf(q, freedom):.2f}" for q in (away**2).sum(axis=0))
+    header = ("seed", "alpha, eta", "stated errors", "errors from the mean", "CPU s", "warnings")
+    table(f"{title}; chi-squares {spread}", header, rows)
 
 
 def main():
@@ -110,19 +113,17 @@ def main():
     add("--ldac", nargs="+", default=[], metavar="K:PATH", help="corpora, .ldac or .ldac.gz")
     add("--only", nargs="+", default=[], metavar="MODULE.NAME", help="constants (default: all)")
     add("--seeds", type=int, default=2, help="seeds for each value (default: 2)")
-    add("--coverage", type=int, default=0, metavar="N", help="only fit N simulated corpora with known priors")
+    add("--part", choices=["study", "seeds"], default="study")
     options = parser.parse_args()
-    if options.coverage:
-        coverage(options.coverage)
-        return
+    run = globals()[options.part]
     for given in options.ldac:
         K, _, path = given.partition(":")
-        study(Path(path).parent.name, read_ldac(path), int(K), options)
+        run(Path(path).parent.name, read_ldac(path), int(K), options)
     if not options.ldac:
         X = make_lda_corpus(60, 60, 3, doc_length=50, doc_topic_prior=0.1, topic_word_prior=0.2, random_state=0).data
-        study("60 documents of 50 words, V = 60, K = 3", X, 3, options)
+        run("60 documents of 50 words, V = 60, K = 3", X, 3, options)
         X = make_lda_corpus(40, 30, 2, doc_length=25, doc_topic_prior=0.3, topic_word_prior=0.3, random_state=0).data
-        study("40 documents of 25 words, V = 30, K = 2", X, 2, options)
+        run("40 documents of 25 words, V = 30, K = 2", X, 2, options)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """TopicCountLDA: corpora with a known number of topics, a diffuse posterior, real corpora, and its constants.
 
     python benchmarks/bench_topic_count.py --part small
-    python benchmarks/bench_topic_count.py --part paper --features 3000
     python benchmarks/bench_topic_count.py --part diffuse --seeds 10
     python benchmarks/bench_topic_count.py --part real --seeds 2 --data whales.ldac.gz rec.ldac.gz
     python benchmarks/bench_topic_count.py --part held_out --data whales.ldac.gz
@@ -93,7 +92,7 @@ def nats(value):
     return f"{value:,.1f}"
 
 
-# --- T = 6, and T = 20 of the paper -----------------------------------------------------------------------------------
+# --- T = 6 ------------------------------------------------------------------------------------------------------------
 
 
 def small(options):
@@ -111,25 +110,6 @@ def small(options):
         rows.append([str(lda.topic_counts_[i]), *map(nats, (*own, *reference, own[0] - reference[0]))])
     table("log evidence", ["T", "scan", "error", "long runs", "error", "difference"], rows)
     return {"seconds": taken, "mode": lda.n_components_, "rows": rows}
-
-
-def paper(options):
-    """Section 5 of the paper: twenty topics, 600,000 tokens."""
-    given = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}
-    X = make_lda_corpus(2000, options.features, 20, doc_length=300, **given, random_state=0).data
-    say(describe(X))
-    found = []
-    for seed in range(options.seed, options.seed + options.seeds):
-        lda, taken = fitted(f"seed {seed}", X, **given, n_jobs=options.jobs, random_state=seed)
-        columns = lda.topic_counts_, lda.log_evidence_, lda.log_evidence_std_, lda.topic_count_posterior_
-        rows = [
-            [str(T), nats(value), nats(std), f"{p:.3f}"]
-            for T, value, std, p in zip(*columns, strict=True)
-            if np.isfinite(value)
-        ]
-        table("log evidence", ["T", "scan", "error", "p(T | w)"], rows)
-        found.append({"seconds": taken, "mode": lda.n_components_, "rows": rows})
-    return found
 
 
 # --- a diffuse posterior ----------------------------------------------------------------------------------------------
@@ -235,18 +215,7 @@ def constants(options):
 
 
 # The constants of the rule that says where runs are made.
-RULE = [
-    (scan, "_FIRST_SHARE"),
-    (scan, "_LARGEST_ERROR"),
-    (scan, "_LARGEST_SHARE"),
-    (scan, "_FEW_TOPICS"),
-    (scan, "_FIRST"),
-    (scan, "_STEP"),
-    (scan, "_NOTHING"),
-    (scan, "_MOST_ROUNDS"),
-    (scan, "_DRAWS"),
-    (combining, "MUCH_WORSE"),
-]
+RULE = [(module, name) for module, name in CONSTANTS if module is scan or name == "MUCH_WORSE"]
 
 
 def rule(options):
@@ -290,10 +259,9 @@ def _known_scan(corpus, true, noise):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = ("small", "paper", "diffuse", "real", "held_out", "constants", "rule")
+    parts = ("small", "diffuse", "real", "held_out", "constants", "rule")
     parser.add_argument("--part", choices=parts, default="small")
     parser.add_argument("--data", type=Path, nargs="*", default=[], help="corpora with one document per line")
-    parser.add_argument("--features", type=int, default=100, help="number of words for --part paper")
     parser.add_argument("--alpha", type=float, default=0.11, help="alpha for --part held_out")
     parser.add_argument("--eta", type=float, default=0.41, help="eta for --part held_out")
     parser.add_argument("--counts", nargs="+", type=int, default=[5, 7, 28, 50], help="T for --part held_out")

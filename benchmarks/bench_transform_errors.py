@@ -38,7 +38,7 @@ def errors(X, n_topics, options):
     order = rng.permutation(X.shape[0])
     n_test = X.shape[0] // 5
     lda = gibbs(n_topics, max_iter=options.fit_iter, random_state=options.seed).fit(X[order[n_test:]])
-    documents = halves(X[order[: min(n_test, options.documents)]], rng)[0]
+    documents = halves(X[order[: min(n_test, options.documents)]], options.seed)[0]
     peer = variational(n_topics, max_iter=1, random_state=options.seed).fit(documents[:10])
     peer.components_ = lda.components_
     peer.exp_dirichlet_component_ = np.exp(psi(lda.components_) - psi(lda.components_.sum(axis=1, keepdims=True)))

@@ -8,20 +8,29 @@ table of all seeds. Errors are in the unit of their quantity, times are CPU seco
 
 import argparse
 import json
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from bench_hdp import draw_hdp
 from joblib import Parallel, delayed
-from report import say, table
+from report import fitted, say, table
 from threadpoolctl import threadpool_limits
 from truth_correlations import topic_correlations, topic_correlations_table
+from truth_effects import cluster_effects, effects_table, group_effects, mode_effects, rare_category
+from truth_hdp import hdp, hdp_one_topic, hdp_table, new_hdp
+from truth_words import (
+    check_of_the_model,
+    check_of_the_model_table,
+    log_ratios,
+    log_ratios_table,
+    planted_topics,
+    planted_topics_table,
+)
 
-from sklda import CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA
+import sklda
+from sklda import ConsensusTopics, GibbsLDA, TopicCountLDA
 from sklda._inference.sampling.matching import match_topics as matching
-from sklda.datasets import load_docstrings, make_lda_corpus
+from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import compare_topic_counts, match_topics
 
 # --- TopicCountLDA ----------------------------------------------------------------------------------------------------
@@ -173,95 +182,49 @@ def learnt_priors_table(found):
     table("learnt priors by the truth", ["learn_priors", "sum of alpha", "eta", "with a warning"], rows)
 
 
-# --- the hierarchical Dirichlet process -------------------------------------------------------------------------------
-
-# Documents, words, tokens of a document, eta.
-HDP_SHAPES = (
-    (60, 50, 50, 0.1),
-    (100, 200, 40, 0.05),
-    (150, 100, 30, 0.2),
-    (200, 400, 20, 0.05),
-    (80, 300, 80, 0.1),
-    (300, 150, 25, 0.3),
-    (400, 100, 20, 0.1),
-    (60, 400, 100, 0.05),
-    (120, 250, 60, 0.2),
-    (250, 200, 30, 0.1),
-)
+# --- standard deviations of proportions and mixtures, regions of priors -----------------------------------------------
 
 
-# Drawn at random after the defaults were chosen.
-NEW_HDP_SHAPES = ((147, 482, 29, 0.4), (291, 106, 82, 0.07), (348, 308, 31, 0.25), (113, 407, 40, 0.15))
+def proportions(seed, options):
+    """z-scores of true proportions and mixtures, if no topic is far from the true one; else of another mode."""
+    K, found = 4, {}
+    for estimator in ("GibbsLDA", "CompoundLDA", "EmpiricalBayesLDA"):
+        sizes, given = {"doc_length": 60, "topic_word_prior": 0.05, "random_state": seed}, {}
+        if estimator == "CompoundLDA":
+            truth = make_compound_lda_corpus([60, 40, 20], 120, K, doc_concentration=1.0, **sizes)
+            given = {"collections": truth.collections}
+        else:
+            truth = make_lda_corpus(120, 120, K, doc_topic_prior=0.25, **sizes)
+        lda = getattr(sklda, estimator)(K, **{"n_chains": 2} | options.parameters, random_state=seed)
+        lda, _ = fitted(lda, truth.data, **given)
+        order, distances = matching(truth.topic_word, lda.topic_word_)
+        mode = "" if distances.max() < 0.3 else ", another mode"
+        for name in ("doc_topic", "collection_topic") if given else ("doc_topic",):
+            mean, std = (getattr(lda, f"{name}{end}")[:, order] for end in ("_", "_std_"))
+            found[f"{estimator}, {name}{mode}"] = ((mean - getattr(truth, name)) / std).tolist()
+    return found
 
 
-def hdp(seed, options, entropy=43, shapes=HDP_SHAPES):
-    """A corpus of the model, with a and gamma from their default priors, and the intervals by defaults."""
-    rng, shape = np.random.default_rng([entropy, seed]), shapes[seed % len(shapes)]
-    n_documents, n_features, length, eta = shape
-    a, gamma = rng.gamma(1.0) / 0.1, rng.gamma(1.0)
-    X, used = draw_hdp(rng, a, gamma, eta, n_documents, n_features, length)
-    found = _hdp_found(X, np.sort(used)[::-1], seed, options)
-    return {"shape": str(shape), "eta": eta, "a": a, "gamma": gamma, **found}
+def proportions_table(found):
+    names = sorted({name for each in found for name in each})
+    rows = [coverage([each for each in found if name in each], [name])[0] for name in names]
+    counts = [str(sum(name in each for each in found)) for name in names]
+    header = ["estimate +- 1.96 std", "coverage", "RMS z", "corpora"]
+    table("proportions and mixtures", header, [[*row, count] for row, count in zip(rows, counts, strict=True)])
 
 
-def new_hdp(seed, options):
-    """As `hdp`, with shapes that had no part in the choice of defaults."""
-    return hdp(seed, options, 45, NEW_HDP_SHAPES)
+def regions(seed, options):
+    """Whether the 95 % statistical region of EmpiricalBayesLDA contains the priors that made the corpus."""
+    truth = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}
+    X = make_lda_corpus(60, 20, 2, doc_length=30, **truth, random_state=seed).data
+    lda, seconds = fitted(sklda.EmpiricalBayesLDA(2, **options.parameters, random_state=seed), X)
+    return {"inside": bool(lda.confidence_region(0.95, "statistical").contains(**truth)), "seconds": seconds}
 
 
-def hdp_one_topic(seed, options):
-    """A corpus with one topic, of 60 to 400 documents."""
-    rng = np.random.default_rng([44, seed])
-    n_documents, n_features, length = (int(rng.integers(*ends)) for ends in ((60, 401), (50, 401), (20, 61)))
-    eta = float(rng.choice([0.1, 0.3, 1.0]))
-    sizes = {"doc_length": length, "topic_word_prior": eta}
-    X = make_lda_corpus(n_documents, n_features, 1, **sizes, random_state=seed).data
-    return {"shape": "one topic", "eta": eta, **_hdp_found(X, np.array([X.sum()]), seed, options)}
-
-
-def _hdp_found(X, sizes, seed, options):
-    given = {"n_components": 200, "collection_topic_prior": "hdp"} | options.parameters
-    lda, seconds = fitted(CompoundLDA(**given, random_state=seed), X)
-    large = int(np.searchsorted(np.cumsum(sizes.ravel()), 0.99 * sizes.sum())) + 1
-    return {
-        "tokens": int(X.sum()),
-        "true": int((sizes > 0).sum()),
-        "interval": lda.topic_count_interval_,
-        "mean": lda.topic_count_mean_,
-        "large": large,
-        "large_interval": lda.large_topic_count_interval_,
-        "large_mean": lda.large_topic_count_mean_,
-        "eta_found": float(lda.topic_word_prior_),
-        "r_hat": max(lda.diagnostics_[name].r_hat for name in ("topic_count", "log_joint")),
-        "concentrations": {
-            name: np.quantile(each, [0.025, 0.975]).tolist() for name, each in lda.concentration_draws_.items()
-        },
-        "seconds": seconds,
-    }
-
-
-def hdp_table(found):
-    def inside_share(name, own):
-        inside = [low <= each[name] <= high for each in own for low, high in [each[_INTERVALS[name]]]]
-        return f"{np.mean(inside):.2f}"
-
-    def error(mean, name, own):
-        return f"{np.mean([each[mean] - each[name] for each in own]):+.1f}"
-
-    rows = []
-    for shape in [*sorted({each["shape"] for each in found}), None]:
-        own = [each for each in found if shape in (None, each["shape"])]
-        ratio = np.exp(np.mean([np.log(each["eta_found"] / each["eta"]) for each in own]))
-        words = "all" if shape is None else shape
-        median = f"{np.median([each['true'] for each in own]):.0f}"
-        rows.append([words, str(len(own)), median, inside_share("true", own), error("mean", "true", own),
-                     inside_share("large", own), error("large_mean", "large", own), f"{ratio:.2f}",
-                     f"{np.median([each['seconds'] for each in own]):.1f}"])  # fmt: skip
-    header = ["shape", "corpora", "topics", "inside", "error", "99 %", "error", "eta : true", "median CPU s"]
-    table("intervals of 95 % for the number of topics in use", header, rows)
-
-
-_INTERVALS = {"true": "interval", "large": "large_interval"}
+def regions_table(found):
+    inside, seconds = (np.mean([each[name] for each in found]) for name in ("inside", "seconds"))
+    rows = [[str(len(found)), f"{inside:.2f}", f"{seconds:.2f}"]]
+    table("regions of 95 % of alpha and eta", ["corpora", "inside", "CPU s"], rows)
 
 
 # --- topics that are none ---------------------------------------------------------------------------------------------
@@ -349,6 +312,8 @@ def found_again_table(found):
 PARTS = {
     "topic_count": (topic_count, topic_count_table),
     "shares": (shares, shares_table),
+    "proportions": (proportions, proportions_table),
+    "regions": (regions, regions_table),
     "word_quantiles": (word_quantiles, word_quantiles_table),
     "learnt_priors": (learnt_priors, learnt_priors_table),
     "hdp": (hdp, hdp_table),
@@ -356,17 +321,15 @@ PARTS = {
     "hdp_one_topic": (hdp_one_topic, hdp_table),
     "empty_topics": (empty_topics, empty_topics_table),
     "found_again": (found_again, found_again_table),
+    "cluster_effects": (cluster_effects, effects_table("intervals of no effect of a property of sources")),
+    "group_effects": (group_effects, effects_table("intervals of no difference of a group")),
+    "rare_category": (rare_category, effects_table("intervals of coefficients of a category")),
+    "mode_effects": (mode_effects, effects_table("intervals of effects of a number")),
     "topic_correlation": (topic_correlations, topic_correlations_table),
+    "check_of_the_model": (check_of_the_model, check_of_the_model_table),
+    "planted_topics": (planted_topics, planted_topics_table),
+    "log_ratios": (log_ratios, log_ratios_table),
 }
-
-
-def fitted(estimator, X, **data):
-    """The estimator fitted without its warnings, and CPU seconds."""
-    begin = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        estimator.fit(X, **data)
-    return estimator, time.process_time() - begin
 
 
 def one(part, seed, options):

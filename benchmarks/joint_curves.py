@@ -48,24 +48,6 @@ def mallet_curve(X, n_topics, seconds, seed, jars):
     return points
 
 
-def draw_curves(curves, title, file):
-    """Plot the log joint per token over CPU seconds, with one line for each seed."""
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import LogLocator, NullLocator
-
-    fig, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    for i, (name, runs) in enumerate(curves.items()):
-        for r, points in enumerate(runs):
-            # The first point is the initial state.
-            times, levels = np.transpose(points[1:])
-            ax.plot(times, levels, color=f"C{i}", lw=1.2, label=None if r else name)
-    ax.set(xlabel="CPU seconds, one thread", ylabel="log p(w, z) per token, nats", title=title, xscale="log")
-    ax.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}", minor_locator=NullLocator())
-    ax.legend(frameon=False)
-    fig.savefig(file, dpi=150)
-    plt.close(fig)
-
-
 def at_time(points, seconds):
     return float(np.interp(seconds, *np.transpose(points)))
 

@@ -51,6 +51,28 @@ def _occurring(X):
     return X
 
 
+def split(X, groups, seed, share=0.2):
+    """Training documents, held-out documents, and the groups of the held-out ones."""
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    test, train = np.split(order, [int(share * X.shape[0])])
+    return X[train], X[test], groups[test]
+
+
+def word_lists(X):
+    """The documents as lists of words; the words are the column numbers."""
+    rows = (slice(*X.indptr[row : row + 2]) for row in range(X.shape[0]))
+    return [np.repeat(X.indices[own], X.data[own]).astype(str).tolist() for own in rows]
+
+
+def in_columns(topic_word, words, n_features):
+    """Topics with their words in the order of the columns; every column must be among the words."""
+    columns = np.array(words, np.int64)
+    assert np.array_equal(np.sort(columns), np.arange(n_features))
+    ordered = np.empty((len(topic_word), n_features))
+    ordered[:, columns] = topic_word
+    return ordered
+
+
 def describe(X):
     """One line of text about the corpus."""
     frequencies = np.sort(np.asarray(X.sum(axis=0)).ravel())[::-1]
@@ -112,9 +134,8 @@ class Tomotopy:
         self.model = tomotopy.LDAModel(k=n_topics, alpha=ALPHA, eta=ETA, min_cf=0, min_df=0, rm_top=0, seed=seed)
         self.model.optim_interval = 0
         self.model.burn_in = 0
-        for row in range(X.shape[0]):
-            own = slice(X.indptr[row], X.indptr[row + 1])
-            self.model.add_doc(np.repeat(X.indices[own], X.data[own]).astype(str).tolist())
+        for words in word_lists(X):
+            self.model.add_doc(words)
         self.model.train(0, workers=1)
         assert self.model.num_words == X.sum() and len(self.model.used_vocabs) == X.shape[1]
         assert np.allclose(self.model.alpha, ALPHA) and np.isclose(self.model.eta, ETA)
@@ -189,9 +210,8 @@ class Mallet:
         self.n_topics, self.seed = n_topics, seed
         text, self.corpus = Path(self.folder.name) / "text", Path(self.folder.name) / "corpus"
         with text.open("w") as file:
-            for row in range(X.shape[0]):
-                own = slice(X.indptr[row], X.indptr[row + 1])
-                print(row, "none", *np.repeat(X.indices[own], X.data[own]), file=file)
+            for row, words in enumerate(word_lists(X)):
+                print(row, "none", *words, file=file)
         self._run(
             "cc.mallet.classify.tui.Csv2Vectors",
             *["--input", text, "--output", self.corpus, "--keep-sequence", "--token-regex", r"\S+"],
@@ -236,8 +256,7 @@ class Topica:
 
     def __init__(self, X, n_topics, seed):
         self.n_topics, self.seed = n_topics, seed
-        ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-        self.texts = [np.repeat(X.indices[a:b], X.data[a:b]).astype(str).tolist() for a, b in ends]
+        self.texts = word_lists(X)
 
     def turns(self, n_sweeps, repeats, settle):
         """CPU and wall seconds of `repeats` times `n_sweeps` sweeps, after `settle` sweeps."""

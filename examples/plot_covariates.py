@@ -17,8 +17,8 @@ number.
 #
 # Covariates are an array, a data frame or a dict of columns. Texts become
 # categories. Each is compared with its first level, here ``numpy``. The
-# chains end in different modes, and a warning can say so. The intervals
-# below contain these differences.
+# chains end in different modes, and a warning can say so. A chain that does
+# not have a topic does not count in the intervals below.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -57,14 +57,26 @@ for name, own, std in zip(
 # ----------------------
 #
 # A linear model of the proportion of each topic, with the uncertainty of
-# the proportions. For categories, the display has points with 95 %
-# intervals.
+# the proportions. Functions of one module resemble each other, so they are
+# no independent cases of a package: the modules are clusters. ``df`` is
+# about their number, and ``found_in`` the number of chains that have the
+# topic. For categories, the display has points with 95 % intervals.
 
-table = topic_effects(X, lda, covariates, topics=[0], random_state=0)
-print(table[["term", "base", "estimate", "low", "high"]].round(3))
+names = docstrings.document_names
+modules = [".".join(name.split(".")[:2]) for name in names]
+table = topic_effects(
+    X, lda, covariates, clusters=modules, topics=[0], random_state=0
+)
+columns = ["term", "estimate", "low", "high", "p_value", "df", "found_in"]
+print(table[columns].round(3))
 
 TopicEffectsDisplay.from_estimator(
-    lda, X, covariates, feature_names=words, random_state=0
+    lda,
+    X,
+    covariates,
+    clusters=modules,
+    feature_names=words,
+    random_state=0,
 )
 plt.show()
 
@@ -76,6 +88,7 @@ TopicEffectsDisplay.from_estimator(
     lda,
     X,
     log_length,
+    clusters=modules,
     transformer=SplineTransformer(4, knots="quantile", include_bias=False),
     feature_names=words,
     random_state=0,

@@ -15,7 +15,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      their topics        _topic_names  _merging
                      metadata            _metadata
                      collections         _labels  _compound_results
-                     covariates          _design
+                     covariates          _design  _formulas
                      labels              _label_classifier  _label_targets  _label_results
                      m(alpha, eta)       _marginal_likelihood
       metrics        of documents        _held_out  _predictive  _comparison  _learning_curve  _leave_one_out
@@ -27,7 +27,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      in common           _parameters  _axes  _prior_axes
                      tables              _tables  _report  _tokens  _hierarchy  _fit_tree  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
-                     covariates          _effects  _topic_effects
+                     covariates          _effects  _topic_effects  _topic_effects_display
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
                                          _collections  _convergence  _topic_count  _topic_counts  _topic_flows
                                          _marginal_likelihood  _posterior_expectation
@@ -40,13 +40,14 @@ this list, and from the modules in the first line. No module imports itself by w
                      annotations         types
                      tables              records
                      convergence         diagnostics
-                     of topics           distances  consensus_tree  consensus  composition
+                     of topics           distances  consensus_tree  consensus  composition  word_information
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
-                                         partially_collapsed
-                     in common           threaded  blocked  count_rows  log_joint  choice  run_chains
+                                         partially_collapsed  some_topics
+                     in common           threaded  blocked  count_rows  log_joint  choice  run_chains  steps
                      first states        initialisation  annealed_start
                      priors              prior_learning  prior_path  seed_words
                      theta and phi       point_estimates  parameters  kept_draws  draws  matching
+                     phi of groups       group_words
         cluster      a chain on Dask     chain  actors  shard  shard_chain  tree
         variational  CVB0                batch  passes  stream  fixed_topics
                      in common           word_blocks  prior_learning
@@ -62,13 +63,13 @@ this list, and from the modules in the first line. No module imports itself by w
         hyperparameters  m(alpha, eta)   empirical_bayes  settings  chain_pool  skeleton  modes
                      its surface     marginal_likelihood  mixtures  batch_means  maximum  ellipse  convergence
                      on a grid       serial_tempering  observations  tempered_stages
-                     by EM           expectation_maximisation  em_chain  variational_em
+                     by EM           expectation_maximisation  prior_steps  variational_em
         topic_count  p(T | w)            scan  curve  cost  pmmh  posterior
                      its models          runs  count_prior  prior_rules
-        compound     collections         model  chain  augmented_gibbs  mmala  tail_counts  priors  driver
-                     the HDP             hdp_chain  merge_pass  concentrations
+        compound     collections         model  mixtures  augmented_gibbs  mmala  tail_counts  priors  driver
+                     the HDP             hdp  merge_pass  concentrations
                      a lower bound       variational  variational_mixtures
-        covariates   in the prior        model  chain  regression
+        covariates   in the prior        model  coefficients  regression
         labels       labels              open_topics  chain  fitting  label_topics
                      their prediction    dependency  selection
     ---------------------------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class AssignmentsMixin:
         state = ChainState(topics, random.stream(random.child(seed, 0)))
         chain = chain_class(lda.sampler, corpus, priors)(corpus, priors, state)
         if learning is not None:
-            learning.begin(chain).learn_from_present_draw(chain)
+            learning.set(chain, learning.maximum([learning.statistics(chain)], learning.present(chain)))
         chain.record()
         chain.keep_draw(1)
         kind = kind_of_learning(lda.learn_priors)

@@ -210,8 +210,11 @@ class BaseLDA(
         self._validate_params()
         corpus = self._corpus(X, reset=False)
         alpha = self._doc_prior(corpus, **metadata)
-        theta = alpha + self._expected_counts(corpus, alpha)
-        return theta / theta.sum(axis=1, keepdims=True) if normalize else theta
+        theta = self._expected_counts(corpus, alpha)
+        theta += alpha
+        if normalize:
+            theta /= theta.sum(axis=1, keepdims=True)
+        return theta
 
     def _expected_counts(self, corpus, alpha):
         """Expected topic counts of documents given the topics, (n_documents, n_components)."""
@@ -270,6 +273,10 @@ class BaseLDA(
         """Iterate over draws of theta of the training documents."""
         for i in range(n_draws):
             yield self._sample_posterior(1, random.child(seed, i))[0][0]
+
+    def _has_topics(self):
+        """Which topics every chain of `_draw_doc_topic` has, (n_chains, n_components)."""
+        return np.ones((1, len(self.components_)), bool)
 
     def _known_groups(self):
         """The columns of a linear model of the proportions that the prior of theta knows, or None."""

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
-from sklda._inference.consensus import has_own_words, stability_and_prevalence
+from sklda._inference.consensus import SAME_TOPIC, has_own_words, stability_and_prevalence
 from sklda._inference.diagnostics import diagnose, std_of_proportions
+from sklda._inference.distances import jensen_shannon_pairs
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.collapsed import compact_topics
 from sklda._inference.sampling.draws import (
@@ -22,7 +23,7 @@ from sklda._inference.sampling.draws import (
 from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.sampling.prior_learning import MUCH_MISSING, missing_information
-from sklda._inference.sampling.run_chains import best_chain, more_traces_of, traces_of
+from sklda._inference.sampling.run_chains import best_chain, traces_of
 from sklda._inference.warn import warn
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
@@ -126,7 +127,6 @@ class ChainResults(RunResults):
         self.draws = [each.kept_draws() for each in chains]
         self.records = [record(chain, draws) for chain, draws in zip(chains, self.draws, strict=True)]
         super().__init__(self.states, max(each.n_burn_in for each in self.states))
-        self.traces |= more_traces_of(self.states)
 
     def warn_of_weak_priors(self):
         """Warn if Gibbs-EM comes to the maximum so slowly that the learnt alpha is not near it."""
@@ -248,15 +248,31 @@ class ChainResults(RunResults):
         chain.restart_stream(seed)
         return chain
 
-    def draw_doc_topic(self, n_draws, seed):
-        """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain."""
+    def draw_doc_topic(self, n_draws, seed, topic_word):
+        """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain.
+
+        A draw has NaN for topics that its chain does not have. `topic_word` is that of the kept chain.
+        """
         rng, n_chains, chains = np.random.default_rng(seed), len(self.states), []
+        has_topics = self.has_topics(topic_word)
         for c, order in enumerate(self.orders):
             n_own = n_draws // n_chains + (c < n_draws % n_chains)
             chains.append((at_draws(self.corpus, self._averaged(c), n_own), order))
         for i in range(n_draws):
             own, order = chains[i % n_chains]
-            yield draw_doc_topic(next(own), rng)[:, order]
+            yield np.where(has_topics[i % n_chains], draw_doc_topic(next(own), rng)[:, order], np.nan)
+
+    def has_topics(self, topic_word):
+        """Which topics every chain has, (n_chains, n_components): those whose match is as near as `SAME_TOPIC`.
+
+        The argument is that of the kept chain, which has all.
+        """
+        found = np.ones((len(self.states), len(topic_word)), bool)
+        for c, (means, order) in enumerate(zip(self.means, self.orders, strict=True)):
+            if c != self.best:
+                own = _normalised(means.components)[order]
+                found[c] = jensen_shannon_pairs(topic_word, own) <= SAME_TOPIC
+        return found
 
     def _averaged(self, c):
         """The draws of a chain that its means have."""
@@ -286,7 +302,10 @@ class ChainAttributes:
         return self._results_.sample(n_samples, seed)
 
     def _draw_doc_topic(self, n_draws, seed):
-        return self._results_.draw_doc_topic(n_draws, seed)
+        return self._results_.draw_doc_topic(n_draws, seed, self.topic_word_)
+
+    def _has_topics(self):
+        return self._results_.has_topics(self.topic_word_)
 
     def _chain_results(self, known, chains):
         return ChainResults(chains, partial(self._record, known))
@@ -320,8 +339,8 @@ def _compact(chain):
     """The state of a chain, whose topics are the last draw itself if they are equal."""
     state = chain.state()
     topics = compact_topics(state.topics, chain.priors.n_components)
-    if state.draws and np.array_equal(state.draws[-1][1], topics):
-        topics = state.draws[-1][1]
+    if state.draws and np.array_equal(state.draws[-1].topics, topics):
+        topics = state.draws[-1].topics
     return replace(state, topics=topics)
 
 

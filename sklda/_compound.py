@@ -26,7 +26,7 @@ from sklda._fitting import Plan, eta_attribute
 from sklda._inference import random
 from sklda._inference.compound import driver
 from sklda._inference.compound.concentrations import Concentrations
-from sklda._inference.compound.hdp_chain import show_in_common
+from sklda._inference.compound.hdp import show_in_common
 from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import CompoundHyperparameters, document_prior
 from sklda._inference.priors import Priors
@@ -342,7 +342,7 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
             {"collections_": labels, "topic_word_prior_": eta_attribute(hyperparameters.eta), "_model_": model},
             self.n_jobs,
             begin,
-            Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in),
+            Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in),
             n_chains,
             self.max_iter,
             reserve=partial(reserve_memory, corpus, self.n_components, 0, np.float32, n_chains, self.n_draws, n_rows),
@@ -358,9 +358,10 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         return super()._chain_results(known, chains)
 
     def _record(self, known, chain, draws):
+        # gamma of the HDP has one value for each draw.
+        gamma = draws.added("gamma")
         return record_of_mixtures(chain) | {
-            # gamma of the HDP has one value for each draw.
-            "doc_concentration_": float(np.mean(draws.gamma)),
+            "doc_concentration_": float(gamma[0] if (gamma == gamma[0]).all() else gamma.mean()),
             "topic_word_prior_": eta_attribute(self.topic_word_prior, draws.priors),
         }
 

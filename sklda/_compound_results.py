@@ -5,7 +5,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._chain_results import padded, total_variance
 from sklda._inference import random
-from sklda._inference.compound.hdp_chain import RECORDED
+from sklda._inference.compound.hdp import RECORDED, shown_draws, shown_mixtures
+from sklda._inference.compound.mixtures import Mixtures
 from sklda._inference.compound.priors import document_prior
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.sampling.parameters import draw_dirichlets
@@ -43,16 +44,16 @@ NEEDED = {
 
 def record_of_mixtures(chain):
     """Attributes that a chain has for itself, a dict."""
-    mean, std = chain.mixtures()
+    step, (mean, std) = chain.step(Mixtures), shown_mixtures(chain)
     record = {
         "collection_topic_": mean,
         "collection_topic_std_": std,
-        "collection_topic_draws_": np.reshape(chain.shown_mixture_draws(), (-1, *mean.shape)),
-        "collection_topic_prior_": chain.alpha_mean(),
+        "collection_topic_draws_": np.reshape(shown_draws(chain), (-1, *mean.shape)),
+        "collection_topic_prior_": step.alpha_mean(),
     }
-    if chain.model.changes_priors:
-        record["prior_trace_"] = np.reshape(chain.prior_trace, (-1, 2))
-    return record | ({"acceptance_rate_": chain.acceptance_rate()} if chain.model.method == "langevin" else {})
+    if step.model.changes_priors:
+        record["prior_trace_"] = np.reshape(step.prior_trace, (-1, 2))
+    return record | ({"acceptance_rate_": step.acceptance_rate()} if step.model.method == "langevin" else {})
 
 
 def compound_attributes(known, results, n_components):
@@ -144,7 +145,11 @@ class AscentResults:
         parameters = state.doc_topic, state.topic_word_parameter
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
 
-    def draw_doc_topic(self, n_draws, seed):
+    def has_topics(self, topic_word):
+        """The approximation has all topics, as one chain."""
+        return np.ones((1, len(topic_word)), bool)
+
+    def draw_doc_topic(self, n_draws, seed, topic_word):
         for i in range(n_draws):
             yield self.sample(1, random.child(seed, i))[0][0]
 

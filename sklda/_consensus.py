@@ -229,21 +229,21 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         metadata = self._routed("fit", metadata).fit
         tasks = tasks_of(estimator, data, np.flatnonzero(lengths), metadata, *plan)
         n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
-        check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths))
+        check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths), self.resample)
         fits = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(fitted)(*task) for task in tasks)
         estimators = with_shared_memory(fits)
         topics = [topics_of(each) for each in estimators]
         theta = [training_proportions(each, data, metadata, self.resample is None) for each in estimators]
-        shares = [lengths @ each / lengths.sum() for each in theta]
+        shares = [lengths @ np.asarray(each, dtype=np.float64) / lengths.sum() for each in theta]
         found = find_consensus(topics, shares, self.min_prevalence)
         warn_of_poor_fits(topics, found, self.min_prevalence)
-        attributes = found.attributes() | hierarchy_of(found.tree, self.n_fits)
-        attributes |= {"estimators_": estimators, "_topic_shares_": shares}
-        mean, std = mean_and_std([summed(each, found.members, f) for f, each in enumerate(theta)])
-        by_fit = [summed(each[None], found.members, f)[0] for f, each in enumerate(shares)]
-        attributes |= {"doc_topic_": mean, "doc_topic_std_": std}
-        attributes |= {"_fingerprint_": fingerprint(counts), "_resampled_": self.resample}
-        attributes["topic_share_"], attributes["topic_share_std_"] = mean_and_std(by_fit)
+        known = {"estimators_": estimators, "_topic_shares_": shares, "_resampled_": self.resample}
+        attributes = found.attributes() | known | hierarchy_of(found.tree, self.n_fits)
+        mean, std = mean_and_std(lambda f: summed(np.asarray(theta[f], float), found.members, f), self.n_fits)
+        attributes |= {"doc_topic_": mean, "doc_topic_std_": std, "_fingerprint_": fingerprint(counts)}
+        attributes["topic_share_"], attributes["topic_share_std_"] = mean_and_std(
+            lambda f: summed(shares[f][None], found.members, f)[0], self.n_fits
+        )
         for name in [name for name in vars(self) if name.endswith("_") and name not in _KEPT]:
             delattr(self, name)
         self.__dict__.update(attributes)
@@ -280,7 +280,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         counts = self._counts(X, reset=False)
         data = X if hasattr(X, "iloc") else counts
         theta = (topic_proportions(each, data, **metadata) for each in self.estimators_)
-        return np.mean([summed(each, self.members_, f) for f, each in enumerate(theta)], axis=0)
+        return sum(summed(each, self.members_, f) for f, each in enumerate(theta)) / len(self.estimators_)
 
     def score(self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None, **metadata: Any) -> float:
         """The number of topics that are found again, times the part of documents that they make up.

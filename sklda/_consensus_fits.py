@@ -62,16 +62,18 @@ def fitted(estimator, X, metadata):
     return estimator.fit(X, **metadata)
 
 
-def check_memory_of_fits(estimator, n_fits, n_tokens, n_documents):
+def check_memory_of_fits(estimator, n_fits, n_tokens, n_documents, resample):
     """Refuse fits that are certainly too large for the memory.
 
-    Each keeps the topics of all its tokens in its draws, and the proportions of all documents.
+    Each keeps the topics of all its tokens in its draws, and the proportions of all documents, in double precision if
+    it has a sample of the documents.
     """
     params = estimator.get_params(deep=False)
     n_components, n_draws = params.get("n_components"), params.get("n_draws")
-    # One byte at least for the topics of every draw; single precision.
+    # One byte at least for the topics of every draw; single precision, or double after `transform`.
     n_bytes = 0 if n_draws is None else n_tokens * n_draws
-    n_bytes += 4 * n_documents * n_components if isinstance(n_components, Integral) else 0
+    size = 4 if resample is None else 8
+    n_bytes += size * n_documents * n_components if isinstance(n_components, Integral) else 0
     needs = f"{n_fits} fits of {n_tokens:.0f} tokens in {n_documents} documents keep at least"
     check_memory(n_fits * n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
 
@@ -106,7 +108,7 @@ def training_proportions(estimator, X, metadata, is_whole):
     """theta of all documents by one of the fits. `is_whole` says whether it has all documents."""
     known = getattr(estimator, "doc_topic_", None) if is_whole else None
     if known is not None:
-        return np.asarray(known, dtype=np.float64)
+        return np.asarray(known)
     return topic_proportions(estimator, X, **metadata_of_transform(estimator, metadata))
 
 
@@ -172,8 +174,11 @@ def summed(theta, members, fit):
     return found
 
 
-def mean_and_std(by_fit):
-    return np.mean(by_fit, axis=0), std_of_proportions(np.var(by_fit, axis=0, ddof=1))
+def mean_and_std(quantity, n_fits):
+    """Mean and standard deviation of ``quantity(f)`` over fits, without a list of the arrays of all fits."""
+    mean = sum(map(quantity, range(n_fits))) / n_fits
+    variance = sum((quantity(f) - mean) ** 2 for f in range(n_fits)) / (n_fits - 1)
+    return mean, std_of_proportions(variance)
 
 
 def draws_from_fits(estimators, members, shares, n_samples, seed):

@@ -8,15 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._chain_results import ChainAttributes, ChainResults, total_variance
-from sklda._design import Design, n_rows
+from sklda._design import n_rows
 from sklda._fitting import Plan, eta_attribute
+from sklda._formulas import design_without_intercept
 from sklda._inference import random
-from sklda._inference.covariates.chain import CovariateChain
-from sklda._inference.covariates.model import Model, check_size, distinct_rows, prior_of, standardise
+from sklda._inference.covariates.coefficients import Coefficients, chain_with_coefficients, continued
+from sklda._inference.covariates.model import Columns, Model, check_size, distinct_rows, prior_of
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.draws import variance_of_draws
@@ -43,10 +44,18 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     ----------
     n_components : int, default=10
         Number of topics, K.
+    formula : str, default=None
+        The terms, such as ``"source * bs(year, df=4)"``, for the package formulaic. `covariates` is then a data frame
+        or a dict of columns that it takes. Splines have the basis of the fit in new documents. An intercept is left
+        out, because the model has one.
+    transformer : transformer of scikit-learn, default=None
+        It makes the columns from `covariates`, for example ``SplineTransformer(include_bias=False)``. A clone is
+        fitted.
     coef_scale : float, default=None
-        sigma, the prior standard deviation of all coefficients but the intercepts, for covariates divided by their
-        standard deviations; between 1e-6 and 1e3. A smaller value shrinks effects more. None: it is drawn in every
-        step, with a half-Cauchy prior of scale 1.
+        sigma, the prior standard deviation of all coefficients but the intercepts; between 1e-6 and 1e3. It is that of
+        a number divided by its standard deviation, and of half of the difference between the two values of a category's
+        column. A smaller value shrinks effects more. None: it is drawn in every step, with a half-Cauchy prior of
+        scale 1.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         The prior median of alpha at the mean covariates. The logarithm of this alpha has the prior standard deviation
         2. None: ``1 / n_components``.
@@ -158,7 +167,8 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
     UserWarning
-        If a category has more than 10 levels, most of which one document has, or if there are no covariates.
+        If a category has more than 10 levels, most of which one document has, if a term is a combination of others, or
+        if there are no covariates.
 
     See Also
     --------
@@ -194,6 +204,8 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         *("burn_in", "n_chains"),
     )
     _parameter_constraints = {
+        "formula": [None, str],
+        "transformer": [None, HasMethods(["fit", "transform"])],
         "coef_scale": [None, Interval(Real, 0, None, closed="neither")],
     }
 
@@ -201,6 +213,8 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         self,
         n_components: int = 10,
         *,
+        formula: str | None = None,
+        transformer: Any = None,
         coef_scale: float | None = None,
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
@@ -218,6 +232,8 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         random_state: Seed = None,
     ) -> None:
         self.n_components = n_components
+        self.formula = formula
+        self.transformer = transformer
         self.coef_scale = coef_scale
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
@@ -235,16 +251,16 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         self.random_state = random_state
 
     def _plan(self, corpus, data, former, covariates):
-        design = None if covariates is None else Design(covariates, corpus.n_documents)
+        design = design_without_intercept(covariates, corpus.n_documents, self.formula, self.transformer)
         columns = np.zeros((corpus.n_documents, 0))
         if design is not None:
             check_size(design, self.n_components)
             columns = design.matrix(covariates, corpus.n_documents)
         terms = [] if design is None else design.terms
-        mean, std, standardised = standardise(columns, terms)
+        made = Columns.of(columns, terms)
         if former is not None:
             self._check_same_covariates(terms, columns)
-        model, priors, first_eta = self._settings(corpus, standardised, former)
+        model, priors = self._settings(corpus, made.standardised, former)
 
         def begin(seed):
             if design is None:
@@ -253,19 +269,20 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
                     give = "It does not use y: call fit(X, covariates=y)."
                 warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
             if former is not None:
-                return [CovariateChain(corpus, priors, state, model) for state in former.states]
+                return continued(corpus, priors, model, former.states)
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
-            return [CovariateChain.initialise(corpus, priors, each, model, first_eta) for each in seeds]
+            return [chain_with_coefficients(corpus, priors, each, model) for each in seeds]
 
         known = {
             "_design_": design,
             "_columns_": columns,
             "_model_": model,
             "covariate_names_": np.array(terms, dtype=object),
-            "covariate_mean_": mean,
-            "covariate_std_": std,
+            "covariate_mean_": made.mean,
+            "covariate_std_": made.std,
+            "_scale_": made.scale,
         }
-        schedule = Schedule(self.n_draws, self.draw_every, burn_in=model.burn_in)
+        schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
         # alpha has a row for each distinct row of the covariates; twice while it changes.
         kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
         reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, *kept)
@@ -274,7 +291,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
 
     def _settings(self, corpus, standardised, former):
-        """The model, eta as `Priors`, and the first value of an eta that is learnt."""
+        """The model, and eta as `Priors`."""
         K, sigma = self.n_components, self.coef_scale
         if self.learn_priors == "symmetric":
             raise ValueError(
@@ -299,7 +316,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
         rows, index = distinct_rows(standardised)
         model = Model(rows, index, centre, sigma, learns, burn_in, annealing)
-        return model, priors, float(first) if learns else None
+        return model, priors
 
     def _check_same_covariates(self, terms, columns):
         """Refuse to continue if the covariates are not those of the previous fit."""
@@ -310,18 +327,19 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             )
 
     def _record(self, known, chain, draws):
-        std = known["covariate_std_"]
+        step = chain.step(Coefficients)
+        path = step.draws()
         # In the units of the covariates.
-        coef = draws.path[:, :, 1:] / np.where(std > 0, std, 1.0)
-        intercept = draws.path[:, :, 0] - coef @ known["covariate_mean_"]
+        coef = path[:, :, 1:] / known["_scale_"]
+        intercept = path[:, :, 0] - coef @ known["covariate_mean_"]
         return {
-            "doc_topic_prior_": np.exp(draws.path[:, :, 0].mean(axis=0)),
+            "doc_topic_prior_": np.exp(path[:, :, 0].mean(axis=0)),
             "topic_word_prior_": eta_attribute(self.topic_word_prior, draws.priors),
             "coef_": coef.mean(axis=0),
             "intercept_": intercept.mean(axis=0),
             "coef_draws_": coef,
             "intercept_draws_": intercept,
-            "coef_scale_": chain.sigma_mean() if chain.model.sigma is None else float(chain.model.sigma),
+            "coef_scale_": step.sigma_mean() if step.model.sigma is None else float(step.model.sigma),
         }
 
     def _attributes(self, known, results):

@@ -1,4 +1,4 @@
-"""Covariates of documents: the columns of a linear predictor, from arrays, data frames and formulas."""
+"""Covariates of documents: their columns in arrays, data frames and dicts."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -7,19 +7,15 @@ from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from sklda._inference.arguments import check_memory, check_no_mask, real_numbers
 from sklda._inference.warn import warn
 from sklda._labels import as_list, in_order, is_missing, listed
 
-INTERCEPT = "intercept"
 # Texts with more values than this, most of which one document has, get a warning: they may be numbers.
 _MANY_LEVELS = 10
 # Values that are no categories, because they lie on a scale.
 _NO_CATEGORIES = date, timedelta, np.datetime64, np.timedelta64, complex
-# Values of a number at which the columns of a transformer are looked at.
-_TRIED = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +89,11 @@ class Design:
         """The base of the category of every term; an empty text for numbers."""
         return ["" if each.levels is None else str(each.levels[0]) for each in self.covariates for _ in each.terms]
 
+    def widest(self):
+        """The covariate with most terms, and their number."""
+        found = max(self.covariates, key=lambda each: len(each.terms))
+        return repr(found.name), len(found.terms)
+
     def matrix(self, covariates, n_documents):
         """The columns of documents, (n_documents, n_terms). A data frame must have the names of the fit."""
         columns, names = read_columns(covariates, n_documents), [each.name for each in self.covariates]
@@ -116,103 +117,6 @@ class Design:
         ).astype(np.float64)
 
 
-class WithIntercept:
-    """The columns of a `Design` after one of ones."""
-
-    def __init__(self, covariates, n_documents):
-        self.design = Design(covariates, n_documents)
-        self.terms, self.bases = [INTERCEPT, *self.design.terms], ["", *self.design.bases]
-
-    def matrix(self, covariates, n_documents):
-        return np.column_stack([np.ones(n_documents), self.design.matrix(covariates, n_documents)])
-
-    def has_steps(self, covariates, name, values):
-        """Whether the columns of a number are defined at the values of the documents only."""
-        return False
-
-
-class TransformedDesign:
-    """The columns of a transformer of scikit-learn, after one of ones."""
-
-    def __init__(self, transformer, covariates, n_documents):
-        if not hasattr(transformer, "fit") or not hasattr(transformer, "transform"):
-            raise TypeError(f"transformer must have fit and transform, got {transformer!r}.")
-        self.transformer = clone(transformer).fit(_as_matrix(covariates))
-        width = self.matrix(covariates, n_documents).shape[1] - 1
-        try:
-            names = [str(name) for name in self.transformer.get_feature_names_out()]
-        except (AttributeError, ValueError):
-            names = [f"x{j}" for j in range(width)]
-        self.terms, self.bases = [INTERCEPT, *names], [""] * (width + 1)
-
-    def matrix(self, covariates, n_documents):
-        found = self.transformer.transform(_as_matrix(covariates))
-        found = real_numbers(found.toarray() if sp.issparse(found) else found, "the columns of the transformer")
-        if found.ndim != 2 or not np.isfinite(found).all():
-            raise ValueError("the transformer must return a matrix of finite numbers.")
-        check_rows(len(found), n_documents)
-        return np.column_stack([np.ones(n_documents), found])
-
-    def has_steps(self, covariates, name, values):
-        """Whether the columns of a number are defined at the values of the documents only: they are zeros and ones."""
-        at = (self.matrix(with_value(covariates, name, value), n_rows(covariates)) for value in values[:_TRIED])
-        first = next(at)
-        changing, steps = np.zeros(first.shape[1], bool), np.isin(first, (0, 1)).all(axis=0)
-        for each in at:
-            changing |= (each != first).any(axis=0)
-            steps &= np.isin(each, (0, 1)).all(axis=0)
-        return bool(changing.any() and steps[changing].all())
-
-
-class FormulaDesign:
-    """The columns of a formula, by the package formulaic."""
-
-    def __init__(self, formula, covariates, n_documents):
-        try:
-            from formulaic import ModelMatrix, model_matrix
-            from formulaic.errors import FormulaicError
-        except ImportError as error:
-            raise ImportError("a formula needs formulaic: pip install formulaic.") from error
-        if not isinstance(formula, str):
-            raise TypeError(f"formula must be a str such as 'year + source', got {formula!r}.")
-        try:
-            found = model_matrix(formula, _as_frame(covariates))
-        except FormulaicError as error:
-            raise ValueError(f"formula = {formula!r} cannot be used: {error}") from error
-        if not isinstance(found, ModelMatrix):
-            raise ValueError(f"formula = {formula!r} has several parts: give the terms only, such as 'year + source'.")
-        if not len(found.columns):
-            raise ValueError(f"formula = {formula!r} has no term: give at least one, such as 'year'.")
-        self.spec = found.model_spec
-        self.terms = [INTERCEPT if name == "Intercept" else str(name) for name in found.columns]
-        self.bases = [""] * len(self.terms)
-        # Rows with missing values would be left out.
-        check_rows(len(found), n_documents)
-
-    def matrix(self, covariates, n_documents):
-        found = real_numbers(self.spec.get_model_matrix(_as_frame(covariates)), "the columns of the formula")
-        check_rows(len(found), n_documents)
-        return found
-
-    def has_steps(self, covariates, name, values):
-        """Whether the columns of a number are defined at the values of the documents only: the formula has C(name)."""
-        kinds = {expression: kind.value for expression, (kind, _) in self.spec.encoder_state.items()}
-        return any(
-            kinds.get(str(factor)) == "categorical" and name in map(str, variables)
-            for factor, variables in self.spec.factor_variables.items()
-        )
-
-
-def _as_frame(covariates):
-    """A dict of columns as the data frame that formulaic takes."""
-    if not isinstance(covariates, dict):
-        return covariates
-    # formulaic needs it.
-    from pandas import DataFrame
-
-    return DataFrame(covariates)
-
-
 def read_columns(covariates, n_documents):
     """The columns of covariates, a list of (name, values).
 
@@ -227,7 +131,7 @@ def read_columns(covariates, n_documents):
     elif _is_series(covariates):
         columns = [(_series_name(covariates) or "x0", covariates)]
     else:
-        values = _as_matrix(covariates)
+        values = as_matrix(covariates)
         columns = [(f"x{j}", values[:, j]) for j in range(values.shape[1])]
         check_rows(len(values), n_documents)
     columns = [(name, values.toarray() if sp.issparse(values) else values) for name, values in columns]
@@ -257,7 +161,7 @@ def n_rows(covariates):
     """Number of documents that covariates belong to."""
     if _has_names(covariates):
         return len(covariates) if hasattr(covariates, "columns") else max(map(_length, covariates.values()), default=0)
-    return len(_as_matrix(covariates))
+    return len(as_matrix(covariates))
 
 
 def _length(values):
@@ -281,7 +185,7 @@ def with_value(covariates, name, value):
         return changed
     if _is_series(covariates):
         return {name: _repeated(value, len(covariates))}
-    values = _as_matrix(covariates)
+    values = as_matrix(covariates)
     is_number = isinstance(value, Real) and values.dtype.kind in "biuf"
     values = values.astype(np.float64 if is_number else object)
     values[:, int(name[1:])] = _repeated(value, len(values))
@@ -308,7 +212,7 @@ def _has_names(covariates):
     return isinstance(covariates, dict) or (hasattr(covariates, "columns") and hasattr(covariates, "__getitem__"))
 
 
-def _as_matrix(covariates):
+def as_matrix(covariates):
     """An array with two dimensions, whose values keep their types; data frames are returned as they are."""
     check_no_mask(covariates, "covariates")
     if sp.issparse(covariates):
@@ -337,7 +241,7 @@ def covariate_of(name, values):
     categories = getattr(dtype, "categories", None)
     # Those of polars may have no order.
     if hasattr(categories, "__len__"):
-        _check_present(name, values)
+        check_present(name, values)
         used = set(as_list(values, name))
         return Covariate(name, tuple(level for level in as_list(list(categories), name) if level in used))
     if _is_number(values):
@@ -351,7 +255,7 @@ def covariate_of(name, values):
             f"covariate {name!r} has values of type {kinds[0]}: give a real number, such as the year, or a text for "
             "categories."
         )
-    _check_present(name, labels)
+    check_present(name, labels)
     levels = tuple(in_order(labels))
     if len(levels) > _MANY_LEVELS and 2 * len(levels) > len(labels):
         warn(
@@ -361,7 +265,8 @@ def covariate_of(name, values):
     return Covariate(name, levels)
 
 
-def _check_present(name, values):
+def check_present(name, values):
+    """Refuse a covariate, or what `name` says, with a missing value."""
     for d, value in enumerate(values):
         if is_missing(value):
             raise ValueError(f"covariate {name!r} of document {d} is missing ({value!r}): each document needs a value.")
@@ -381,7 +286,7 @@ def _is_number(values):
 def _numbers(values, name):
     """A column of finite numbers."""
     shown = np.asarray(values)
-    _check_present(name, shown if shown.dtype.kind == "O" else ())
+    check_present(name, shown if shown.dtype.kind == "O" else ())
     numbers = real_numbers(shown, f"covariate {name!r}")
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):

@@ -19,6 +19,7 @@ from sklda._inference.arguments import real_numbers
 from sklda._inference.hyperparameters.chain_pool import ChainPool, with_a_record
 from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.expectation_maximisation import expectation_maximisation
+from sklda._inference.hyperparameters.prior_steps import trace_of
 from sklda._inference.hyperparameters.settings import (
     EM_METHODS,
     METHODS,
@@ -64,7 +65,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         begin with a short skeleton, which places the grid. ``"gibbs_em"`` and ``"variational_em"`` give no m(h), and
         no theory ensures that they find the maximum.
     n_tuning : int, default=None
-        Sweeps of each chain at the maximum at the end, and to tune serial tempering. At most a quarter of `max_iter`.
+        Sweeps of each chain at the maximum at the end, and to tune serial tempering. At most a quarter of `max_iter`,
+        except with the EM methods, whose `max_iter` does not count them.
         None: 67,000 divided by the square root of the number of tokens, between 40 and 200.
     max_iter : int, default=None
         Largest number of sweeps of each chain, the last ones included. Those of searches and weighing count too,
@@ -340,5 +342,5 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         return {
             "doc_topic_prior_": alpha.copy() if np.ndim(self.doc_topic_prior) else float(alpha[0]),
             "topic_word_prior_": float(draws.priors.word[0]),
-            "prior_trace_": np.reshape(chain.prior_path, (-1, 2)),
+            "prior_trace_": np.reshape(trace_of(chain).path, (-1, 2)),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from typing import Any
+from typing import Any, Self
 
 # Names in other libraries, by the parameters that they may mean here: the first one that an estimator has.
 _MEANT = {
@@ -96,6 +96,30 @@ class HintsMixin:
         super().__init_subclass__(**kwargs)
         if "__init__" in vars(cls):
             cls.__init__ = _with_hints(cls.__init__)  # type: ignore[method-assign]
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name; ``estimator__name`` is a parameter of an estimator inside.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            If the estimator has no such parameter. The message names the right one.
+        """
+        known = list(self.get_params(deep=False))
+        for name in params:
+            if name.partition("__")[0] not in known:
+                # scikit-learn raises a ValueError too.
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}: {_advice(name, known)}.")
+        return super().set_params(**params)  # type: ignore[misc, no-any-return]
 
     def __getattr__(self, name: str) -> Any:
         """Raise an AttributeError that says what a missing attribute needs."""

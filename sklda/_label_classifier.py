@@ -99,8 +99,10 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
 
     def _proportions(self, X, normalize):
         counts, prior, _ = self._fold_in(X, "cgs_p")
-        theta = counts + prior
-        return theta / theta.sum(axis=1, keepdims=True) if normalize else theta
+        counts += prior
+        if normalize:
+            counts /= counts.sum(axis=1, keepdims=True)
+        return counts
 
     def _fold_in(self, X, estimate):
         """Estimates of the topic counts of documents, their alpha, and their lengths."""

@@ -176,8 +176,12 @@ class _Sums:
 
     def draws(self, draws):
         """`KeptDraws` of a chain."""
-        merged = replace(draws, priors=self.priors(draws.priors), topics=[self.topics(z) for z in draws.topics])
-        return replace(merged, mixtures=self.columns(draws.mixtures)) if hasattr(draws, "mixtures") else merged
+        merged = [draw._replace(topics=self.topics(draw.topics), added=self._added(draw.added)) for draw in draws.draws]
+        return replace(draws, priors=self.priors(draws.priors), draws=merged)
+
+    def _added(self, added):
+        """What steps have added to a draw."""
+        return added | ({"mixtures": self.columns(added["mixtures"])} if "mixtures" in added else {})
 
     def record(self, record, n_features):
         """What a chain has for itself, as far as it has a meaning for merged topics."""
@@ -368,8 +372,8 @@ def _merged_consensus(model, sums):
         np.concatenate([model.members_[k] for k in np.flatnonzero(sums.place == c)]) for c in range(sums.n_merged)
     ]
     found = consensus_of([topics_of(each) for each in model.estimators_], model._topic_shares_, members)
-    by_fit = [summed(shares[None], found.members, f)[0] for f, shares in enumerate(model._topic_shares_)]
-    share, std = mean_and_std(by_fit)
+    shares = model._topic_shares_
+    share, std = mean_and_std(lambda f: summed(shares[f][None], found.members, f)[0], len(shares))
     merged.__dict__ |= found.attributes() | {
         "doc_topic_": sums.columns(model.doc_topic_),
         "topic_share_": share,

@@ -33,7 +33,7 @@ def labeled(**parameters):
 
 
 def topic_count(**parameters):
-    parameters = {"n_temperatures": 8, "max_sweeps": 600, **parameters}
+    parameters = {"n_temperatures": 8, "max_sweeps": 400, **parameters}
     return lambda: TopicCountLDA(2, 5, random_state=0, **parameters)
 
 

@@ -4,6 +4,7 @@ import hypothesis
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mutations import pytest_collection_modifyitems, pytest_pyfunc_call  # noqa: F401  hooks
 
 from sklda._inference.corpus import Corpus
 from sklda.datasets import make_lda_corpus

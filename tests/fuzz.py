@@ -45,15 +45,17 @@ def main(arguments=None):
     for kind in sorted({kind for kind, _ in tally}):
         print(f"{kind:<26}", *(f"{tally[kind, what]:>6} {what}" for what in ("inputs", "answers", "refusals")))
     # Of those that broke no rule.
-    print("\nInputs that had it, or called it:")
+    print("\nInputs that had it, or called it; and in how many of these a call was answered:")
     for mark in sorted(marks):
-        print(f"{marks[mark]:>6} {mark}")
-    missing = never_called(mark.removeprefix("call: ") for mark in marks if mark.startswith("call: "))
+        if not mark.startswith("answer: "):
+            answered = f" {marks['answer' + mark[4:]]:>6}" if mark.startswith("call: ") else ""
+            print(f"{marks[mark]:>6}{answered} {mark}")
+    missing = never_called(mark.removeprefix("answer: ") for mark in marks if mark.startswith("answer: "))
     if missing:
-        print("never called:", *missing)
+        print("never answered:", *missing)
     n_inputs = sum(n for (_, what), n in tally.items() if what == "inputs")
     print(f"{n_inputs} inputs in {time.monotonic() - began:.0f} s: {len(violations)} violations")
-    # Among this many inputs, every function is called.
+    # Among this many inputs, every function is called, and answers.
     return 1 if violations or (missing and n_inputs >= BATCH * 10) else 0
 
 
@@ -135,7 +137,7 @@ def _play(seed, numbers, patience, tell_calls):
     for number in numbers:
         kind, play = case(seed, number)
         _tell(number, kind, "start", "")
-        session = Session(print if tell_calls else _ignore)
+        session = Session(print if tell_calls else None)
         # A hang ends the child, with the place in its last words.
         faulthandler.dump_traceback_later(patience, exit=True)
         try:
@@ -145,13 +147,10 @@ def _play(seed, numbers, patience, tell_calls):
             _tell(number, kind, "violation", " ".join(str(violation).split()))
         else:
             had = sorted(session.kinds) + [f"call: {name}" for name in sorted(session.called)]
+            had += [f"answer: {name}" for name in sorted(session.answered)]
             _tell(number, kind, "ok", "|".join([str(session.answers), str(session.refusals), *had]))
     faulthandler.cancel_dump_traceback_later()
     return failed
-
-
-def _ignore(call):
-    pass
 
 
 def _tell(*fields):

@@ -1,13 +1,15 @@
 """Ctrl-C at random moments of fits and scores: `make interrupts`, or ``python tests/interrupts.py -h``.
 
 For every case: KeyboardInterrupt comes out within half a second, the estimator is as it was before, no thread is left,
-nothing is printed, and the interpreter ends. `TopicCountLDA` has no results yet then. A case is a process of
-its own, which sends itself one SIGINT in every call; the logarithm of the moment is uniform, from a millisecond on.
+nothing is printed, and the interpreter ends. `TopicCountLDA` may end with its results so far instead, which are
+checked. A case is a process of its own, which sends itself one SIGINT in every call; the logarithm of the moment is
+uniform, from a millisecond on. Fits on a cluster have two processes as workers, which must be free for the next fit.
 If other work uses the cores, wall seconds mean little: the test takes the smaller of the wall and of the CPU seconds
 of all threads, and that nothing hangs.
 """
 
 import argparse
+import gc
 import json
 import os
 import signal
@@ -17,12 +19,16 @@ import threading
 import time
 import traceback
 import warnings
+from contextlib import ExitStack
+from importlib.util import find_spec
 
 import numpy as np
+from sklearn.base import clone
 
 from sklda import (
     CollapsedVariationalLDA,
     CompoundLDA,
+    ConsensusTopics,
     CovariateLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
@@ -39,6 +45,10 @@ from sklda.datasets import load_docstrings
 HEARD, ENDED = 0.5, 5.0
 # The earliest moment, in seconds.
 FIRST = 1e-3
+# What ends with the process, such as clusters.
+OPEN = ExitStack()
+# What is checked after each interrupt, beside the estimator and the threads.
+AFTERWARDS = []
 
 
 class StopAtLook(Stop):
@@ -74,6 +84,14 @@ def fit(make):
     return case
 
 
+def fitted(n_jobs):
+    """A case: an estimator with results, which goes on for longer than anybody waits."""
+    X, _ = corpus()
+    lda = GibbsLDA(20, max_iter=1, n_chains=2, sampler="grouped", n_jobs=n_jobs, warm_start=True).fit(X)
+    lda.set_params(max_iter=10**6)
+    return lda, lambda: lda.fit(X)
+
+
 def several_labels(labels):
     """An indicator matrix in which every document has its label and the next."""
     Y = np.eye(labels.max() + 1, dtype=int)
@@ -107,6 +125,33 @@ def scored(score, **parameters):
     return case
 
 
+def on_cluster(n_jobs):
+    """A case: a fit of a Dask array on two workers of `n_jobs` threads."""
+    import dask.array
+
+    sys.path.append(os.path.dirname(__file__))
+    from workers import client_of
+
+    client = OPEN.enter_context(client_of(2, n_jobs))
+    AFTERWARDS.append(lambda: require_free(client))
+    X, _ = corpus()
+    blocks = [dask.array.from_array(X[d : d + 60], asarray=False) for d in range(0, X.shape[0], 60)]
+    blocks = dask.array.concatenate(blocks)
+    # The threads of the client start with the first fit. Its results are dropped.
+    lda = clone(GibbsLDA(20, max_iter=2).fit(blocks)).set_params(max_iter=10**6)
+    gc.collect()
+    return lda, lambda: lda.fit(blocks)
+
+
+def require_free(client):
+    """Wait until the work of the previous fit on a cluster has ended."""
+    deadline = time.monotonic() + ENDED
+    while tasks := list(client.cluster.scheduler.tasks):
+        if time.monotonic() > deadline:
+            raise Unlike(f"the cluster still has {len(tasks)} tasks, such as {tasks[:3]}")
+        time.sleep(0.001)
+
+
 def held_out(method):
     return scored(
         lambda lda, X, n_jobs: metrics.held_out_log_likelihood(
@@ -131,6 +176,7 @@ def one_long_document(score):
 CASES = {
     **{f"GibbsLDA {sampler}": gibbs(sampler=sampler) for sampler in SAMPLERS},
     **{f"GibbsLDA {sampler}, 2 chains": gibbs(sampler=sampler, n_chains=2) for sampler in SAMPLERS},
+    "GibbsLDA that goes on": fitted,
     "GibbsLDA sparse": fit(lambda n_jobs: GibbsLDA(300, max_iter=10**6, n_chains=2, n_jobs=n_jobs)),
     **{f"GibbsLDA {init}": gibbs(init=init, n_chains=2) for init in INITS if init != "random"},
     "GibbsLDA fits of three sweeps": fit(lambda n_jobs: _Often(GibbsLDA(20, max_iter=3, n_chains=2, n_jobs=n_jobs))),
@@ -157,6 +203,19 @@ CASES = {
         lambda n_jobs: _Stream(CollapsedVariationalLDA(20, batch_size=20, n_jobs=n_jobs))
     ),
     "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, n_temperatures=1000, n_jobs=n_jobs)),
+    "TopicCountLDA scan, few tokens": fit(
+        lambda n_jobs: _SoFar(TopicCountLDA(2, 9, n_temperatures=10, max_sweeps=10**6, n_jobs=n_jobs))
+    ),
+    "TopicCountLDA pmmh": fit(
+        lambda n_jobs: TopicCountLDA(2, 30, method="pmmh", n_temperatures=1000, n_proposals=10**6, n_jobs=n_jobs)
+    ),
+    "TopicCountLDA pmmh, few tokens": fit(
+        lambda n_jobs: _SoFar(TopicCountLDA(2, 3, method="pmmh", n_temperatures=10, n_proposals=10**6, n_jobs=n_jobs))
+    ),
+    # In one process: joblib prints an error of its own when it ends processes that have hardly begun.
+    "ConsensusTopics": fit(
+        lambda n_jobs: ConsensusTopics(GibbsLDA(20, max_iter=10**6, n_chains=2, n_jobs=n_jobs), n_fits=2)
+    ),
     **{
         f"CompoundLDA {method}": fit(
             lambda n_jobs, method=method: CompoundLDA(20, method=method, n_chains=2, max_iter=10**5, n_jobs=n_jobs)
@@ -191,6 +250,11 @@ CASES = {
 }
 
 
+if find_spec("distributed"):
+    # The last case: its client has threads of its own, which may come and go.
+    CASES["cluster"] = on_cluster
+
+
 class _Often:
     """Fits again and again, for interrupts at the beginning and at the end of fits."""
 
@@ -209,6 +273,29 @@ class _Stream(_Often):
         self.estimator.partial_fit(X)
         while True:
             self.estimator.partial_fit(X)
+
+
+class _SoFar(_Often):
+    """A fit of twenty documents, which may end with its results so far."""
+
+    def fit(self, X):
+        before = dict(vars(self.estimator))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                self.estimator.fit(X[:20])
+            except KeyboardInterrupt:
+                require_unchanged(before, vars(self.estimator))
+                raise
+            finally:
+                self.ended = clocks()
+        said = " ".join(str(each.message) for each in caught)
+        posterior = self.estimator.topic_count_posterior_
+        if "the fit was interrupted" not in said or not np.isclose(posterior.sum(), 1):
+            raise Unlike(f"the results of a fit that was interrupted: {posterior}; {said}")
+        self.estimator.transform(X[:5])
+        # As the other cases end.
+        raise KeyboardInterrupt
 
 
 class Unlike(AssertionError):
@@ -233,7 +320,8 @@ def interrupt(case, n_jobs, n_interrupts, seconds, seed):
                 call()
                 raise Unlike(f"the call ended after less than {seconds} s; nothing to interrupt")
             finally:
-                heard = clocks()
+                # Results of `_SoFar` are checked after the fit.
+                heard = getattr(estimator, "ended", clocks())
         except KeyboardInterrupt:
             pass
         sender.join()
@@ -259,15 +347,20 @@ def check(estimator, before, threads, latency):
         raise Unlike(f"heard after {latency:.2f} s")
     after = vars(getattr(estimator, "estimator", estimator))
     # A fit of three sweeps may have ended before: what it left is whole.
-    if not isinstance(estimator, _Often) and not (
-        after.keys() == before.keys() and all(after[name] is before[name] for name in before)
-    ):
-        raise Unlike("the estimator has changed")
+    if not isinstance(estimator, _Often):
+        require_unchanged(before, after)
     deadline = time.monotonic() + ENDED
     while left := set(threading.enumerate()) - threads:
         if time.monotonic() > deadline:
             raise Unlike(f"threads are left: {left}")
         time.sleep(0.001)
+    for each in AFTERWARDS:
+        each()
+
+
+def require_unchanged(before, after):
+    if after.keys() != before.keys() or not all(after[name] is before[name] for name in before):
+        raise Unlike("the estimator has changed")
 
 
 def child(cases, n_jobs, n_interrupts, seconds, seed):
@@ -275,11 +368,12 @@ def child(cases, n_jobs, n_interrupts, seconds, seed):
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", "CovariateLDA has no covariates", UserWarning)
     latencies, error = [], ""
-    try:
-        for case in cases:
-            latencies += interrupt(case, n_jobs, n_interrupts, seconds, seed)
-    except BaseException:
-        error = f"{case}: {traceback.format_exc()}"
+    with OPEN:
+        try:
+            for case in cases:
+                latencies += interrupt(case, n_jobs, n_interrupts, seconds, seed)
+        except BaseException:
+            error = f"{case}: {traceback.format_exc()}"
     print(json.dumps([latencies, error]), flush=True)
 
 
@@ -294,7 +388,8 @@ def run(cases, n_jobs, n_interrupts, seconds, seed=0):
         return [], f"did not end: {(late.stderr or b'').decode()}"
     if done.returncode or done.stderr:
         return [], f"exit status {done.returncode}: {done.stdout}{done.stderr}"
-    return json.loads(done.stdout.splitlines()[-1])
+    *printed, results = done.stdout.splitlines()
+    return [[], f"printed: {printed}, {results}"] if printed or not results.startswith("[") else json.loads(results)
 
 
 def main():

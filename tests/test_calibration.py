@@ -29,6 +29,7 @@ def smallest_p(case, mutated):
     return min(p) * len(p)
 
 
+@pytest.mark.mutation("test_mutations_are_found")
 @short
 def test_ranks_are_uniform(case):
     assert smallest_p(case, mutated=False) > LEVEL

@@ -1,55 +1,198 @@
-"""The method of composition: linear models pooled over draws."""
+"""The method of composition: linear models pooled over draws, and their errors CR2."""
 
 import numpy as np
-from scipy.stats import t
+import pytest
+from scipy.linalg import fractional_matrix_power
+from scipy.stats import binomtest, t
 
+from sklda._inference import composition
 from sklda._inference.composition import LinearModels, collinear
 
+ALARM = 1e-5
 RNG = np.random.default_rng(0)
 MATRIX = np.column_stack([np.ones(12), RNG.standard_normal((12, 2))])
 THETA = RNG.dirichlet([1, 2, 3], size=(4, 12))
+ONE = np.eye(3)
 
 
-def test_one_draw_gives_the_intervals_of_least_squares():
-    estimate, error, low, high = LinearModels.fit(MATRIX, THETA[:1]).summary(np.eye(3), 0.9)
-    b, rss, *_ = np.linalg.lstsq(MATRIX, THETA[0], rcond=None)
-    scale = np.sqrt(np.diag(np.linalg.inv(MATRIX.T @ MATRIX))[:, None] * rss / 9)
-    np.testing.assert_allclose(estimate, b, atol=1e-12)
-    np.testing.assert_allclose(error, scale * np.sqrt(9 / 7))
-    np.testing.assert_allclose(low, b + scale * t.ppf(0.05, 9))
-    np.testing.assert_allclose(high, b + scale * t.ppf(0.95, 9))
+def by_definition(matrix, y, combination, clusters):
+    """Variance and degrees of freedom with all matrices (Pustejovsky & Tipton 2018, equations 5, 7 and 10)."""
+    bread = np.linalg.inv(matrix.T @ matrix)
+    rest = np.eye(len(matrix)) - matrix @ bread @ matrix.T
+    variance, forms = 0.0, []
+    for g in np.unique(clusters):
+        own = clusters == g
+        loading = fractional_matrix_power(rest[np.ix_(own, own)], -0.5) @ matrix[own] @ bread @ combination
+        variance += (loading @ rest[own] @ y) ** 2
+        forms.append(rest[:, own] @ loading)
+    covariance = np.array(forms) @ np.array(forms).T
+    return variance, np.trace(covariance) ** 2 / (covariance**2).sum()
+
+
+@pytest.mark.parametrize("n_clusters", [4, 6, None])
+def test_errors_and_degrees_of_freedom_are_those_of_the_definition(n_clusters):
+    rng = np.random.default_rng(1)
+    matrix = np.column_stack([np.ones(30), rng.standard_normal(30), rng.random(30) < 0.2])
+    theta = rng.dirichlet([1, 2], 30)
+    clusters = None if n_clusters is None else np.arange(30) ** 2 % n_clusters
+    combinations = np.vstack([ONE, [1.0, -0.5, 2.0]])
+    found = LinearModels.fit(matrix, [theta], combinations, clusters)
+    labels = np.arange(30) if clusters is None else clusters
+    for c, combination in enumerate(combinations):
+        for k in range(2):
+            variance, freedom = by_definition(matrix, theta[:, k], combination, labels)
+            np.testing.assert_allclose(found.scales[0, c, k] ** 2, variance)
+            np.testing.assert_allclose(found.freedom[c], freedom)
+    np.testing.assert_allclose(found.determined, 1)
+
+
+def test_clusters_of_one_document_are_no_clusters():
+    with_, without = (LinearModels.fit(MATRIX, THETA, ONE, each) for each in (np.arange(12), None))
+    for name in ("centres", "scales", "freedom", "determined"):
+        np.testing.assert_allclose(getattr(with_, name), getattr(without, name))
+
+
+def test_two_groups_are_those_of_welch_with_the_freedom_of_bell_and_mccaffrey():
+    """Imbens & Kolesár (2016): variance and degrees of freedom of a difference of two means."""
+    group = np.repeat([0.0, 1.0], [9, 3])
+    found = LinearModels.fit(np.column_stack([np.ones(12), group]), THETA[:1], np.array([[0.0, 1.0]]))
+    variance = sum(THETA[0][group == g].var(axis=0, ddof=1) / n for g, n in ((0, 9), (1, 3)))
+    np.testing.assert_allclose(found.scales[0, 0], np.sqrt(variance))
+    np.testing.assert_allclose(found.freedom, (1 / 3 + 1 / 9) ** 2 / (1 / (3**2 * 2) + 1 / (9**2 * 8)))
+
+
+def test_a_property_of_equal_clusters_has_the_t_test_of_their_means():
+    clusters = np.repeat(np.arange(6), 2)
+    group = (clusters % 2).astype(float)
+    found = LinearModels.fit(np.column_stack([np.ones(12), group]), THETA[:1], np.array([[0.0, 1.0]]), clusters)
+    means = THETA[0].reshape(6, 2, 3).mean(axis=1)
+    variance = sum(means[g::2].var(axis=0, ddof=1) / 3 for g in (0, 1))
+    np.testing.assert_allclose(found.scales[0, 0], np.sqrt(variance))
+    np.testing.assert_allclose(found.freedom, 4)
+
+
+def test_errors_are_those_of_statsmodels():
+    sm = pytest.importorskip("statsmodels.api")
+    found = LinearModels.fit(MATRIX, THETA[:1], ONE)
+    for k in range(3):
+        fit = sm.OLS(THETA[0][:, k], MATRIX).fit(cov_type="HC2")
+        np.testing.assert_allclose(found.centres[0, :, k], fit.params)
+        np.testing.assert_allclose(found.scales[0, :, k], fit.bse)
+
+
+def test_one_cluster_that_determines_a_coefficient_takes_the_spread_of_the_others():
+    """One of six clusters has the property: the variance of a difference between one mean and five."""
+    clusters = np.repeat(np.arange(6), 2)
+    matrix = np.column_stack([np.ones(12), clusters == 0])
+    found = LinearModels.fit(matrix, THETA[:1], np.eye(2), clusters)
+    means = THETA[0].reshape(6, 2, 3).mean(axis=1)[1:]
+    np.testing.assert_allclose(found.scales[0, 1] ** 2, means.var(axis=0, ddof=1) * (1 + 1 / 5))
+    np.testing.assert_allclose(found.freedom, 4)
+    np.testing.assert_allclose(found.determined, [1, 1 / 6])
+
+
+def test_an_error_without_information_is_unknown():
+    clusters = np.repeat(np.arange(2), 6)
+    models = LinearModels.fit(np.column_stack([np.ones(12), clusters == 1]), THETA, np.eye(2), clusters)
+    estimate, error, low, high, p_value = models.summary(0.95)
+    assert np.isfinite(estimate).all() and np.isnan([error, low, high, p_value]).all()
+
+
+def test_one_draw_gives_the_intervals_of_its_t_distribution():
+    models = LinearModels.fit(MATRIX, THETA[:1], ONE)
+    estimate, error, low, high, p_value = models.summary(0.9)
+    np.testing.assert_allclose(estimate, np.linalg.lstsq(MATRIX, THETA[0])[0], atol=1e-12)
+    freedom = models.freedom[:, None]
+    np.testing.assert_allclose(error, models.scales[0])
+    np.testing.assert_allclose(low, estimate + error * t.ppf(0.05, freedom))
+    np.testing.assert_allclose(high, estimate + error * t.ppf(0.95, freedom))
+    np.testing.assert_allclose(p_value, 2 * t.sf(np.abs(estimate / error), freedom))
 
 
 def test_several_draws_are_the_mixture_of_their_posteriors():
-    models, combination = LinearModels.fit(MATRIX, THETA), np.array([[1.0, 0.5, -2.0]])
-    estimate, error, low, high = models.summary(combination, 0.8)
-    # Many coefficients drawn from the sampling distribution of each draw.
-    rng, drawn = np.random.default_rng(1), []
-    for theta in THETA:
-        b, rss, *_ = np.linalg.lstsq(MATRIX, theta, rcond=None)
-        length = np.sqrt(combination[0] @ np.linalg.inv(MATRIX.T @ MATRIX) @ combination[0])
-        drawn.append(combination @ b + length * np.sqrt(rss / 9) * rng.standard_t(9, (200_000, 3)))
-    drawn = np.concatenate(drawn)
-    np.testing.assert_allclose(estimate[0], drawn.mean(axis=0), atol=0.005)
-    np.testing.assert_allclose(error[0], drawn.std(axis=0), rtol=0.02)
-    np.testing.assert_allclose(np.vstack([low, high]), np.quantile(drawn, [0.1, 0.9], axis=0), atol=0.005)
+    combination = np.array([[1.0, 0.5, -2.0]])
+    models = LinearModels.fit(MATRIX, THETA, combination)
+    estimate, error, low, high, p_value = models.summary(0.8)
+    # Many values of the t-distribution of each draw.
+    noise = np.random.default_rng(1).standard_t(models.freedom[0], (4, 400_000, 3))
+    drawn = (models.centres + models.scales * noise).reshape(-1, 3)
+    np.testing.assert_allclose(estimate[0], models.centres.mean(axis=(0, 1)))
+    np.testing.assert_allclose(error[0] ** 2, (models.scales**2).mean(axis=(0, 1)) + models.centres.var(axis=(0, 1)))
+    np.testing.assert_allclose(np.vstack([low, high]), np.quantile(drawn, [0.1, 0.9], axis=0), atol=0.01)
+    below = (drawn < 0).mean(axis=0)
+    np.testing.assert_allclose(p_value[0], 2 * np.minimum(below, 1 - below), atol=0.01)
 
 
 def test_a_topic_that_draws_do_not_have_is_left_out_of_them():
     theta = THETA.copy()
     theta[1:, :, 2] = np.nan
-    alone, mixed = (LinearModels.fit(MATRIX, each).summary(np.eye(3), 0.95) for each in (THETA[:1], theta))
+    alone, mixed = (LinearModels.fit(MATRIX, each, ONE).summary(0.95) for each in (THETA[:1], theta))
     for a, b in zip(alone, mixed, strict=True):
         np.testing.assert_allclose(b[:, 2], a[:, 2], rtol=1e-6)
+    theta[0, :, 2] = np.nan
+    assert np.isnan([each[:, 2] for each in LinearModels.fit(MATRIX, theta, ONE).summary(0.95)]).all()
 
 
 def test_proportions_without_residuals_have_intervals_of_no_length():
-    estimate, error, low, high = LinearModels.fit(MATRIX, [np.full((12, 1), 0.25)]).summary(np.eye(3), 0.95)
+    estimate, error, low, high, p_value = LinearModels.fit(MATRIX, [np.full((12, 1), 0.25)], ONE).summary(0.95)
     np.testing.assert_allclose([estimate, low, high], np.broadcast_to([[0.25], [0], [0]], (3, 3, 1)), atol=1e-9)
-    assert (error < 1e-9).all()
+    assert (error < 1e-9).all() and p_value[0] < 1e-9
 
 
 def test_the_first_combined_column_is_found():
     assert collinear(MATRIX) is None
     assert collinear(np.column_stack([MATRIX, MATRIX[:, 1] - 3])) == 3
     assert collinear(MATRIX * [1e-80, 1e80, 1]) is None
+
+
+def of_sources(rng, n_sources, n_topics=30):
+    """A property of sources without an effect, beside a number; proportions that differ between the sources."""
+    clusters = np.r_[np.arange(n_sources), rng.integers(0, n_sources, 120 - n_sources)]
+    own = rng.permutation(np.arange(n_sources) % 2)[clusters]
+    theta = rng.beta(3, 3, (n_sources, n_topics))[clusters] + 0.2 * rng.beta(2, 2, (120, n_topics))
+    return np.column_stack([np.ones(120), own, rng.standard_normal(120)]), theta, clusters
+
+
+def of_groups(rng, n_rare, spread, n_topics=30):
+    """A group of some of 400 documents, with a spread of its own and the same mean."""
+    rare = np.arange(400) < n_rare
+    theta = np.where(rare, spread, 1)[:, None] * (rng.beta(3, 3, (400, n_topics)) - 0.5)
+    return np.column_stack([np.ones(400), rare]), theta, None
+
+
+SIMULATED = [(of_sources, (6,)), (of_sources, (20,)), (of_groups, (3, 1.0)), (of_groups, (20, 3.0))]
+
+
+def probability(simulate, sizes, n_corpora=20):
+    """Probability of as many or few intervals with zero, if each has it with probability .95."""
+    inside = []
+    for seed in range(n_corpora):
+        matrix, theta, clusters = simulate(np.random.default_rng([seed, *map(int, sizes)]), *sizes)
+        low, high = LinearModels.fit(matrix, [theta], np.eye(matrix.shape[1])[1:2], clusters).summary(0.95)[2:4]
+        inside.extend((low[0] <= 0) & (high[0] >= 0))
+    return binomtest(sum(inside), len(inside), 0.95).pvalue
+
+
+@pytest.mark.mutation("test_other_errors_miss_the_truth")
+@pytest.mark.parametrize(("simulate", "sizes"), SIMULATED)
+def test_intervals_of_effects_contain_the_truth(simulate, sizes):
+    """Rare categories, groups of another spread, and properties of few sources."""
+    assert probability(simulate, sizes) > ALARM
+
+
+def of_equal_spread(errors, residuals):
+    return (errors.weights**2).sum(axis=0)[:, None] * (residuals**2).mean(axis=0)
+
+
+@pytest.mark.parametrize(("simulate", "sizes"), SIMULATED)
+def test_other_errors_miss_the_truth(simulate, sizes, monkeypatch):
+    """Sources that are not known, the normal distribution for three documents, and one spread for all documents."""
+    without = composition._Documents
+    if simulate is of_sources:
+        monkeypatch.setattr(composition, "_Clusters", lambda q, wanted, clusters: without(q, wanted))
+    elif sizes[0] == 3:
+        moments = without.moments
+        monkeypatch.setattr(without, "moments", lambda self: (moments(self)[0], np.array([1e9])))
+    else:
+        monkeypatch.setattr(without, "variances", of_equal_spread)
+    assert probability(simulate, sizes) < ALARM

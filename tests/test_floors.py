@@ -187,7 +187,7 @@ def test_every_floor_is_looked_at():
         ("sklda.metrics._topic_counts", "from sklda._base import BaseLDA"),
         ("sklda.metrics._topic_counts", "def rows():\n    from ..inspection._tables import topic_table"),
         ("sklda._inference.sampling.collapsed", "from sklda._inference.evidence import annealing"),
-        ("sklda._inference.hyperparameters.maximum", "import sklda._inference.compound.chain"),
+        ("sklda._inference.hyperparameters.maximum", "import sklda._inference.compound.mixtures"),
         ("sklda._inference.corpus", "from sklda._inference.sampling.collapsed import GibbsChain"),
         ("sklda._kernels", "from sklda._inference import corpus"),
         ("sklda._kernels", "import numpy, sklda._inference.random"),

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from hostile import CASES, Session, Violation, case
 
+import sklda
+
 
 def test_random_inputs():
     tally, marks, violations = fuzz.run(seed=12, first=0, n_inputs=320)
@@ -34,7 +36,9 @@ def test_random_inputs():
     ):
         assert marks[mark], mark
     # Refusals alone would prove little.
-    assert answers > refusals
+    assert answers > 2 * refusals
+    for name in (each for each in sklda.__all__ if each.endswith("LDA")):
+        assert marks[f"answer: {name}.fit"] > marks[f"call: {name}.fit"] / 2, name
     assert {kind for kind, _ in tally} == set(CASES)
 
 
@@ -124,7 +128,8 @@ def test_a_child_that_ends(breach, found, tmp_path):
         class Violation(Exception):
             pass
         def play(session):
-            session.answers, session.refusals, session.kinds, session.called = 2, 1, ["odd"], ["f"]
+            session.answers, session.refusals, session.kinds = 2, 1, ["odd"]
+            session.called = session.answered = ["f"]
         def breach(session):
             {breach}
         def case(seed, number):

@@ -1,6 +1,7 @@
 """Gibbs-EM: the M-step maximises the mean log joint of the draws, and priors that are given stay as they are."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from scipy.optimize import check_grad, minimize
 from sklda._inference import gibbs_em
 from sklda._inference.corpus import Corpus
 from sklda._inference.count_histograms import CountHistograms, Histograms
-from sklda._inference.gibbs_em import GibbsEM, MStep, topic_alphas
+from sklda._inference.gibbs_em import MStep, topic_alphas
 from sklda._inference.newton import newton
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.prior_learning import Learner
 from sklda.datasets import make_lda_corpus
 
 BOX = ((1e-3, 1e3), (1e-3, 1e3))
@@ -41,27 +44,27 @@ def lengths_of(n_d):
     return Histograms.from_dense(np.bincount(n_d))
 
 
-@pytest.mark.parametrize("start", [(0.4, 0.3), (40, 30), (0.004, 0.003), (900, 0.002)])
+@pytest.mark.parametrize("start", [(0.3, 0.4), (30, 40), (0.003, 0.004), (0.002, 900)])
 def test_the_m_step_finds_the_maximum_of_the_mean_log_joint(burnt, start):
     m_step = MStep(BOX)
     draws = draws_of(burnt, m_step)
     found = m_step.maximum(draws, np.log(start))
     together = CountHistograms.stack([each.counts for each in draws])
-    best = minimize(lambda x: -together.log_joint(*np.exp(x)[:, None]).mean(), np.log([0.4, 0.3]), tol=1e-10)
+    best = minimize(lambda x: -together.log_joint(*np.exp(x[::-1])[:, None]).mean(), np.log([0.3, 0.4]), tol=1e-10)
     np.testing.assert_allclose(found, best.x, atol=1e-4)
-    gradient, curvature = together.derivatives(*np.exp(found)[:, None])
+    gradient, curvature = together.derivatives(*np.exp(found[::-1])[:, None])
     assert (np.abs(gradient.mean(axis=0)) < 1e-6).all() and (curvature.mean(axis=0) < 0).all()
 
 
 @pytest.mark.parametrize("per_topic", [False, True])
 @pytest.mark.parametrize("fixed", [0, 1])
 def test_a_prior_that_is_given_stays(burnt, fixed, per_topic):
-    start = np.log([0.123, *[0.456] * (4 if per_topic else 1)])
+    start = np.log([*[0.456] * (4 if per_topic else 1), 0.123])
     both = MStep(BOX, per_topic)
     one = MStep((None, BOX[1]) if fixed == 0 else (BOX[0], None), per_topic)
     draws = draws_of(burnt, both)
     everything, found = (each.maximum(draws, start) for each in (both, one))
-    own = slice(0, 1) if fixed == 0 else slice(1, None)
+    own = slice(0, -1) if fixed == 0 else slice(-1, None)
     np.testing.assert_array_equal(found[own], start[own])
     changed = np.ones(len(start), bool)
     changed[own] = False
@@ -89,7 +92,7 @@ def test_the_m_step_with_an_alpha_per_topic_uses_the_mean_histogram(burnt):
     draws = draws_of(burnt, m_step)
     histogram = np.mean([each.doc_by_topic.toarray() for each in draws], axis=0)
     expected = topic_alphas(histogram, draws[0].counts.lengths, np.zeros(4), BOX[1])
-    np.testing.assert_allclose(m_step.maximum(draws, np.zeros(5))[1:], expected, atol=1e-9)
+    np.testing.assert_allclose(m_step.maximum(draws, np.zeros(5))[:-1], expected, atol=1e-9)
 
 
 def test_derivatives_of_alpha_per_topic(burnt, monkeypatch):
@@ -128,23 +131,30 @@ def test_few_steps_of_newton(burnt):
 
 
 class Recorder:
-    """An M-step that counts: draws are whatever it is given."""
+    """An M-step that counts: the draw of a chain is the number of its sweeps."""
+
+    def present(self, chain):
+        return np.array([0.0])
+
+    def set(self, chain, log_h):
+        chain.h = log_h.tolist()
 
     def statistics(self, chain):
-        return chain
+        return chain.n_sweeps
 
     def maximum(self, draws, log_h):
         return log_h + np.sum(draws)
 
 
-def test_burn_in_draws_are_not_used_and_the_path_is_kept():
-    em = GibbsEM(Recorder(), [0.0], n_draws=2, n_burn_in=1)
-    changed = [em.after_sweep(x) for x in (100, 1, 2, 100, 3, 4, 100, 5)]
-    assert changed == [False, False, True, False, False, True, False, False]
-    assert [float(log_h[0]) for log_h in em.path] == [0, 3, 10]
-    assert em.log_h == 10
-    assert em.mean() == pytest.approx((3 + 10) / 2)
-    copy = pickle.loads(pickle.dumps(em))
-    assert copy.after_sweep(6) and copy.log_h == 21
-    em.maximise()
-    assert em.log_h == 15 and em.draws == []
+def test_m_steps_use_the_last_draws_and_the_last_one_more_of_them():
+    chain = SimpleNamespace(n_sweeps=0, n_burn_in=13, n_annealed=0)
+    learner, seen = Learner(Recorder(), every=2, n_draws=2, n_last=3, first_sweep=3), []
+    learner.begin(chain)
+    for chain.n_sweeps in range(1, 17):
+        learner.after(chain, NEVER_STOP)
+        seen.append(getattr(chain, "h", [0])[0])
+        if chain.n_sweeps == 9:
+            learner = pickle.loads(pickle.dumps(learner.state()))
+    # Draws are after sweeps 4, 6, 8, 10 and 12. M-steps are after sweeps 6 and 10, and the last one after sweep 13.
+    assert seen == [0] * 5 + [4 + 6] * 4 + [10 + 8 + 10] * 3 + [28 + 8 + 10 + 12] * 4
+    assert not learner.learns and learner.log_h == chain.h

@@ -31,16 +31,15 @@ class NoDataError(Exception):
 
 @dataclass(frozen=True)
 class Part:
-    """A measurement, and how pages and figures show what it found.
+    """A measurement, and how pages show what it found.
 
     measure(options) returns what JSON can hold; values(found) gives texts by name, which pages use as |part_name|;
-    table(found) gives a header and rows; figure(found) gives a figure of matplotlib in the axes of the paper.
+    table(found) gives a header and rows.
     """
 
     measure: Callable
     values: Callable | None = None
     table: Callable | None = None
-    figure: Callable | None = None
 
 
 def path(options, *names):
@@ -52,9 +51,13 @@ def path(options, *names):
 
 
 def corpus(options, name):
-    """Counts of a corpus in the folder ``--data``."""
+    """Counts of a corpus in the folder ``--data``, or of the bundled one."""
     from peers import read_ldac
 
+    from sklda.datasets import load_docstrings
+
+    if name == "docstrings":
+        return load_docstrings().data
     return read_ldac(path(options, name, "corpus.ldac.gz"))
 
 
@@ -113,15 +116,16 @@ def parse(file, description, parts):
     add("--parts", nargs="+", choices=list(parts), default=list(parts), help="parts to run (default: all)")
     add("--only", nargs="+", metavar="CASE", help="cases of a part, such as C-1; the other results are kept")
     add("--quick", action="store_true", help="the form of some minutes")
-    add("--figures", type=Path, metavar="DIR", help="draw the figures of these parts from the results, into DIR")
-    add("--pages", action="store_true", help="measure nothing: make figures and what pages include from the results")
+    add("--pages", action="store_true", help="measure nothing: make what pages include from the results")
     add("--json", type=Path, default=RESULTS / f"{Path(file).stem}.json", help="file of results")
     add("--seed", type=int, default=0)
     return parser.parse_args()
 
 
 def main(file, description, parts):
-    """Measure the parts that are asked for, keep the results, and make what the pages include."""
+    """Measure the parts that are asked for, show and keep the results, and make what the pages include."""
+    from report import table
+
     options, name = parse(file, description, parts), Path(file).stem
     for part in [] if options.pages else options.parts:
         begin = time.process_time()
@@ -143,23 +147,13 @@ def main(file, description, parts):
         record = {each: record[each] for each in parts if each in record}
         options.json.write_text(json.dumps(record, separators=(",", ":")).replace('},"', '},\n"') + "\n")
         print(f"{part}: {record[part]['cpu_seconds']} CPU s", flush=True)
+        if parts[part].table:
+            header, rows = parts[part].table(record[part]["found"])
+            table(part, header, [list(map(str, row)) for row in rows])
     record = read(options.json)
     if options.json == RESULTS / f"{name}.json":
         write_includes(name, parts, record)
-    if options.figures:
-        draw(options, name, parts, record)
 
 
 def read(file):
     return json.loads(file.read_text()) if file.exists() else {}
-
-
-def draw(options, name, parts, record):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    options.figures.mkdir(parents=True, exist_ok=True)
-    for part in options.parts:
-        if part in record and parts[part].figure:
-            figure = parts[part].figure(record[part]["found"])
-            figure.savefig(options.figures / f"{name}_{part}.png", dpi=100)

@@ -20,8 +20,8 @@ import gzip
 from types import SimpleNamespace
 
 import _record
-import bench_compound
 import numpy as np
+from _compound import perplexity, priors, recovery, sweep
 from _record import Part, column, corpus
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist, squareform
@@ -51,7 +51,7 @@ def share_of(options):
 
 
 def measure_recovery(options):
-    return bench_compound.recovery(SimpleNamespace(runs=3 if options.quick else 20))
+    return recovery(SimpleNamespace(runs=3 if options.quick else 20))
 
 
 def recovery_table(found):
@@ -88,7 +88,7 @@ def recovery_values(found):
 
 
 def measure_priors(options):
-    return bench_compound.priors(SimpleNamespace(runs=8 if options.quick else 20))
+    return priors(SimpleNamespace(runs=8 if options.quick else 20))
 
 
 def priors_values(found):
@@ -100,24 +100,13 @@ def priors_values(found):
     }
 
 
-def priors_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
-    gamma, eta = np.transpose(found)
-    ax.plot(eta, gamma, "o", fillstyle="none")
-    ax.plot(0.5, 0.8, "x", color="k")
-    ax.set(xlabel="eta", ylabel="gamma")
-    return figure
-
-
 # --- Table 3 ----------------------------------------------------------------------------------------------------------
 
 
 def measure_cost(options):
     X, labels = news(options)
-    given = SimpleNamespace(topics=[64], warm_up=20, repeats=5 if options.quick else 31)
-    return bench_compound.sweep(X, labels, given)
+    given = SimpleNamespace(topics=[64, 30], warm_up=20, repeats=5 if options.quick else 31)
+    return sweep(X, labels, given)
 
 
 def cost_values(found):
@@ -136,7 +125,7 @@ def measure_perplexity(options):
     if options.quick:
         given.sweeps = 150
     X, labels = news(options, share_of(options))
-    found = bench_compound.perplexity(X, labels, given)
+    found = perplexity(X, labels, given)
     return {"D": X.shape[0], "curve": found, "topics": topics_of_fits(X, labels, given.sweeps, options.seed)}
 
 
@@ -175,21 +164,6 @@ def perplexity_values(found):
         texts[f"{key}_sizes"] = f"{low:,.0f} / {middle:,.0f} / {high:,.0f}"
         texts[f"{key}_spread"] = f"{np.std(own['sizes']) / np.mean(own['sizes']):.2f}"
     return texts
-
-
-def perplexity_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    K = [entry["K"] for entry in found["curve"]]
-    for name in found["curve"][0]["perplexity"]:
-        axes[0].plot(K, [entry["perplexity"][name] for entry in found["curve"]], "o-", label=name)
-    axes[0].set(xlabel="topics", ylabel="perplexity")
-    axes[0].legend()
-    for ax, key in zip(axes[1:], ("sizes", "coherence"), strict=True):
-        ax.boxplot([own[key] for own in found["topics"].values()], tick_labels=list(found["topics"]))
-        ax.set(ylabel=key)
-    return figure
 
 
 # --- Figures 7, 8, 15, 16 and 17 --------------------------------------------------------------------------------------
@@ -280,24 +254,6 @@ def hierarchy_values(found):
     }
 
 
-def hierarchy_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 2, figsize=(11, 8), layout="constrained")
-    for name, own in found.items():
-        for ax, key in zip(axes[0], ("topics", "documents"), strict=True):
-            if own.get(key):
-                quarters = np.array(list(own[key].values()))
-                n = [int(each) for each in own[key]]
-                ax.errorbar(n, quarters[:, 1], np.abs(quarters[:, [0, 2]] - quarters[:, [1]]).T, label=name)
-                ax.set(xlabel=f"clusters of {key}", ylabel="silhouette width")
-    axes[0, 0].legend()
-    for ax, key in zip(axes[1], ("sizes", "coherence"), strict=True):
-        ax.boxplot([own[key] for own in found.values()], tick_labels=list(found))
-        ax.set(ylabel=key)
-    return figure
-
-
 # --- Figures 12 and 19 ------------------------------------------------------------------------------------------------
 
 
@@ -323,16 +279,6 @@ def mixtures_table(found):
         share = f"{own['share']:.3f} ± {own['std']:.3f}"
         rows.append([name, " ".join(own["words"]), share, f"{own['others']:.3f}"])
     return header, rows
-
-
-def mixtures_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 4, figsize=(13, 3), layout="constrained", sharey=True)
-    for ax, (name, own) in zip(axes, found.items(), strict=True):
-        ax.bar(np.arange(len(own["all"])), own["all"])
-        ax.set(title=name, xlabel="topic")
-    return figure
 
 
 # --- Figure 20 --------------------------------------------------------------------------------------------------------
@@ -364,11 +310,11 @@ def alpha_values(found):
 
 PARTS = {
     "recovery": Part(measure_recovery, recovery_values, recovery_table),
-    "priors": Part(measure_priors, priors_values, None, priors_figure),
+    "priors": Part(measure_priors, priors_values),
     "cost": Part(measure_cost, cost_values),
-    "perplexity": Part(measure_perplexity, perplexity_values, perplexity_table, perplexity_figure),
-    "hierarchy": Part(measure_hierarchy, hierarchy_values, hierarchy_table, hierarchy_figure),
-    "mixtures": Part(measure_mixtures, None, mixtures_table, mixtures_figure),
+    "perplexity": Part(measure_perplexity, perplexity_values, perplexity_table),
+    "hierarchy": Part(measure_hierarchy, hierarchy_values, hierarchy_table),
+    "mixtures": Part(measure_mixtures, None, mixtures_table),
     "alpha": Part(measure_alpha, alpha_values),
 }
 

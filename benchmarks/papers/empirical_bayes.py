@@ -1,7 +1,7 @@
 """George & Doss (2018), Principled selection of hyperparameters in the latent Dirichlet allocation model.
 
     python benchmarks/papers/empirical_bayes.py --data FOLDER --quick
-    python benchmarks/papers/empirical_bayes.py --quick --parts em recovery --figures figures
+    python benchmarks/papers/empirical_bayes.py --quick --parts em recovery
 
 Parts, by the tables and figures of the paper:
 
@@ -19,8 +19,8 @@ from types import SimpleNamespace
 
 import _record
 import numpy as np
-from _record import Part, corpus
-from bench_empirical_bayes import (
+from _priors import (
+    EM_BOUNDS,
     PAPER_GRID,
     PAPER_SWEEPS,
     PAPER_TUNING,
@@ -30,16 +30,19 @@ from bench_empirical_bayes import (
     errors,
     fit,
     found,
+    gibbs_em,
+    initial_chain,
     recovery,
+    variational_estimates,
 )
-from bench_empirical_bayes import scores as fit_scores
-from em_estimates import EM_BOUNDS, gibbs_em, initial_chain, variational_estimates
+from _priors import scores as fit_scores
+from _record import Part, corpus
 from peers import stopwatch
 from scipy.special import psi
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.em_chain import EMChain
+from sklda._inference.hyperparameters.chain_pool import learning
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.run_chains import run_chains
@@ -58,9 +61,9 @@ REAL = {
 
 
 def settings(options, **own):
-    """Options of the functions of bench_empirical_bayes."""
+    """Options of the functions of `_priors`."""
     share = QUICK_SHARE if options.quick else 1
-    common = {"seed": options.seed, "method": "skeleton", "initialisations": 4 if options.quick else 10}
+    common = {"seed": options.seed, "initialisations": 4 if options.quick else 10}
     return SimpleNamespace(**common | {"em_sweeps": round(share * PAPER_EM_SWEEPS), "share": share} | own)
 
 
@@ -132,24 +135,6 @@ def em_values(figures):
     return texts | {"error": f"{stated[1]:.2g} and {stated[0]:.2g}"}
 
 
-def em_figure(figures):
-    """Figure 8: estimates around the maximum, alpha over eta."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 3, figsize=(11, 7), layout="constrained")
-    for ax, (name, own) in zip(axes.flat, figures.items(), strict=True):
-        for method, marker in (("gibbs_em, paper", "x"), ("variational_em", "+")):
-            alpha, eta = np.transpose(own[method])
-            ax.plot(eta, alpha, marker, label=method)
-        for kind, style in (("monte_carlo", "-"), ("statistical", ":")):
-            alpha, eta = np.transpose(own["boundary"][kind])
-            ax.plot(eta, alpha, style, color="k", lw=1, label=f"95 %, {kind}")
-        ax.plot(own["h"][1], own["h"][0], "o", color="k", ms=4)
-        ax.set(xlabel="eta", ylabel="alpha", title=name, xscale="log", yscale="log")
-    axes.flat[0].legend(fontsize="x-small")
-    return figure
-
-
 def slope(chain):
     """Derivatives of log p(w, z | h) with respect to log alpha and log eta."""
     K, V = chain.priors.shape
@@ -185,12 +170,13 @@ def measure_rate(options):
     # The errors of a default fit are too large to judge Gibbs-EM by it.
     precise, default = fit(X, 8, options.seed, tol=0.03, max_iter=20_000)[0], fit(X, 8, options.seed)[0]
     h, covariance = np.log(found(precise)), precise.confidence_region(0.95, "statistical").covariance
-    em = {"n_draws": 100, "n_burn_in": 10, "m_step": MStep(EM_BOUNDS)}
-    chains = [EMChain.learning(initial_chain(corpus, 8, options.seed + 1 + i), **em) for i in range(4)]
+    em = {"every": 1, "n_draws": 110}
+    chains = [initial_chain(corpus, 8, options.seed + 1 + i) for i in range(4)]
+    chains = [learning(chain, 100 * 110, MStep(EM_BOUNDS), **em) for chain in chains]
     before, distance = 0, {}
     for n in (10, 25, 50, 100):
         chains = run_chains(chains, (n - before) * 110)
-        before, own = n, np.array([np.roll(chain.em.log_h, -1) for chain in chains])
+        before, own = n, np.array([chain.steps[0].log_h for chain in chains])
         distance[n] = (own - h).mean(axis=0), own.std(axis=0, ddof=1) / 2
     n_sweeps = 8000 if options.quick else 100_000
     points = {"maximum": h, "limit": own.mean(axis=0)}
@@ -345,19 +331,6 @@ def functionals_values(figures):
     return texts
 
 
-def functionals_figure(figures):
-    """Figure 6: two estimates each, at the lowest and at the highest eta."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained")
-    for row, estimator in zip(axes, ("mixture", "component"), strict=True):
-        for ax, j in zip(row, (1, -2), strict=True):
-            for run in figures["curves"]["close"][estimator]:
-                ax.plot(figures["alpha"], np.array(run[0])[:, j])
-            ax.set(xlabel="alpha", ylabel="I(eta, alpha)", title=f"{estimator}, eta = {figures['eta'][j]:.2f}")
-    return figure
-
-
 # --- Figure 7 ---------------------------------------------------------------------------------------------------------
 
 
@@ -377,11 +350,11 @@ def recovery_table(figures):
 
 
 PARTS = {
-    "em": Part(measure_em, em_values, em_table, em_figure),
+    "em": Part(measure_em, em_values, em_table),
     "rate": Part(measure_rate, rate_values),
     "scores": Part(measure_scores, scores_values, scores_table),
     "growth": Part(measure_growth, None, growth_table),
-    "functionals": Part(measure_functionals, functionals_values, None, functionals_figure),
+    "functionals": Part(measure_functionals, functionals_values),
     "recovery": Part(measure_recovery, None, recovery_table),
 }
 

@@ -1,26 +1,25 @@
 """Foulds & Smyth (2014), Annealing paths for the evaluation of topic models.
 
     python benchmarks/papers/held_out.py --quick
-    python benchmarks/papers/held_out.py --quick --parts curve --figures figures
+    python benchmarks/papers/held_out.py --quick --parts curve
+    python benchmarks/papers/held_out.py --parts perturbed --data FOLDER --only reuters395 --json figures.json
 
-Parts, by the tables and figures of the paper. The corpus is the bundled one, with held-out documents:
+Parts, by the tables and figures of the paper. The corpus is the bundled one, or that of
+``--only``, with held-out documents:
 
 - ``perturbed``: Table 1 and Figure 1, learned topics against a copy with 5 % of the assignments drawn again.
 - ``asymmetric``: Table 2, an alpha for each topic against one for all.
 - ``curve``: Figure 2, held-out likelihood along a fit by iteration-AIS, and by single estimates.
 """
 
-from types import SimpleNamespace
-
 import _record
 import numpy as np
-from _record import Part
-from bench_held_out import log_ratios, pair_of_models, split
-from peers import ALPHA, ETA, stopwatch
+from _record import Part, corpus
+from bench_sampler import gibbs
+from peers import ALPHA, ETA, split, stopwatch
 
-from sklda import GibbsLDA
-from sklda.datasets import load_docstrings
-from sklda.metrics import held_out_curve, held_out_log_likelihood
+from sklda import GibbsLDA, point_estimates
+from sklda.metrics import compare_topic_models, held_out_curve, held_out_log_likelihood
 
 # Figures of the paper on ACL by method, each in the cheap and in the expensive regime. Table 1: percent of documents in
 # which the learned topics win. Table 2: correlation with long left-to-right runs, variance, ratio of the corpus.
@@ -36,10 +35,46 @@ PAPER = {
 
 def documents(options, n_quick=60):
     """Training documents and held-out ones; fewer of these in the quick form."""
-    bundled = load_docstrings()
-    train, test, _ = split(bundled.data, bundled.target, options.seed)
+    X = corpus(options, options.only[0] if options.only else "docstrings")
+    train, test, _ = split(X, np.zeros(X.shape[0]), options.seed)
     lengths = np.asarray(test.sum(axis=1)).ravel()
     return train, test[lengths > 0][: n_quick if options.quick else None]
+
+
+def pair_of_models(X, n_topics, options):
+    """Topics of a fit, and of the same assignments with 5 % of them drawn uniformly; both from the counts."""
+    learned = gibbs(n_topics, max_iter=300, random_state=options.seed).fit(X).topic_assignments_
+    rng = np.random.default_rng(options.seed)
+    perturbed = learned.copy()
+    redrawn = rng.random(len(learned)) < 0.05
+    perturbed[redrawn] = rng.integers(n_topics, size=redrawn.sum())
+    priors = {"n_components": n_topics, "doc_topic_prior": ALPHA, "topic_word_prior": ETA, "method": "cgs"}
+    return [(point_estimates(X, z, **priors).topic_word, ALPHA) for z in (learned, perturbed)]
+
+
+def log_ratios(X, pair, n_temperatures, n_runs, seed):
+    """log p(w | learned) - log p(w | perturbed) by every method, and CPU seconds; all runs have as many sweeps."""
+    mean_length = X.sum() / X.shape[0]
+    sequential = max(1, round(2 * n_runs * n_temperatures / mean_length))
+    single = {
+        "left_to_right": {"method": "left_to_right", "n_runs": sequential},
+        "ais": {"method": "ais", "n_temperatures": n_temperatures, "n_runs": n_runs},
+    }
+    ratios, seconds = {}, {}
+    for name, given in single.items():
+        with stopwatch() as taken:
+            values = [held_out_log_likelihood(X, m, **given, random_state=seed + i) for i, m in enumerate(pair)]
+        ratios[name], seconds[name] = values[0] - values[1], taken["cpu"]
+    for path in ("geometric", "convex", "difference"):
+        with stopwatch() as taken:
+            given = {"path": path, "n_temperatures": n_temperatures, "n_runs": n_runs, "random_state": seed}
+            result = compare_topic_models(X, *pair, **given)
+        if path == "difference":
+            ratios["guided difference"], seconds["guided difference"] = result.log_ratio, taken["cpu"]
+        else:
+            for name, values in ((path, result.forward), (f"{path}, reverse", result.reverse)):
+                ratios[f"ratio-AIS {name}"], seconds[f"ratio-AIS {name}"] = values, taken["cpu"] / 2
+    return ratios, seconds
 
 
 def both(X, pair, budgets, options):
@@ -62,7 +97,7 @@ def both(X, pair, budgets, options):
 
 def measure_perturbed(options):
     train, test = documents(options)
-    pair = pair_of_models(train, 50, SimpleNamespace(fit_iter=300, seed=options.seed, redrawn=0.05))
+    pair = pair_of_models(train, 50, options)
     return {"budgets": both(test, pair, (100, 10_000), options)}
 
 
@@ -85,20 +120,6 @@ def perturbed_values(found):
     spread = [np.sqrt(np.mean(np.diff(each, axis=0) ** 2)) for each in (single, ratio)]
     numbers = (len(methods["ais"]["turns"][0]) for methods in found["budgets"].values())
     return {"documents": " and ".join(map(str, numbers)), "gain": f"{spread[0] / spread[1]:.2g}"}
-
-
-def perturbed_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
-    for ax, (n, methods) in zip(axes, found["budgets"].items(), strict=True):
-        for name, own in methods.items():
-            if name != "ais":
-                ax.plot(*np.exp(-np.array(own["turns"]) / 60), ".", label=name)
-        ax.axline((1, 1), slope=1, color="k", lw=0.5)
-        ax.set(title=f"{n} temperatures", xlabel="ratio of perplexities", ylabel="again")
-    axes[0].legend(fontsize="small")
-    return figure
 
 
 # --- Table 2 ----------------------------------------------------------------------------------------------------------
@@ -208,24 +229,10 @@ def curve_values(found):
     return texts
 
 
-def curve_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-    for name, (values, errors) in found["curves"].items():
-        at = found["sweeps"] if len(values) == len(found["sweeps"]) else found["chosen"]
-        axes[0].plot(at, values, label=name)
-        axes[1].plot(at, np.square(errors), label=name)
-    axes[0].set(xlabel="iteration", ylabel="log-likelihood per token")
-    axes[1].set(xlabel="iteration", ylabel="variance", yscale="log")
-    axes[0].legend(fontsize="small")
-    return figure
-
-
 PARTS = {
-    "perturbed": Part(measure_perturbed, perturbed_values, perturbed_table, perturbed_figure),
+    "perturbed": Part(measure_perturbed, perturbed_values, perturbed_table),
     "asymmetric": Part(measure_asymmetric, asymmetric_values, asymmetric_table),
-    "curve": Part(measure_curve, curve_values, curve_table, curve_figure),
+    "curve": Part(measure_curve, curve_values, curve_table),
 }
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Papanikolaou et al. (2017), Dense distributions from sparse samples: improved Gibbs sampling estimators for LDA.
 
     python benchmarks/papers/point_estimates.py --data FOLDER --quick
-    python benchmarks/papers/point_estimates.py --data FOLDER --quick --parts topics --figures figures
+    python benchmarks/papers/point_estimates.py --data FOLDER --quick --parts topics
 
 Parts, by the tables and figures of the paper. The corpora are news16 and reuters395; for labels, bibtex:
 
@@ -22,10 +22,10 @@ from types import SimpleNamespace
 
 import _record
 import numpy as np
+from _labels import estimates as label_estimates
 from _record import Part, corpus
-from bench_labels import estimates as label_estimates
 from bench_labels import read_corpora
-from bench_point_estimates import SAMPLES, by_topics, cvb0, estimates, gibbs, halves, iterations, samples
+from draws import by_topics, cvb0, estimates, gibbs, halves, iterations, normalised, samples
 from peers import ALPHA, ETA, Tomotopy, stopwatch
 from sklearn.decomposition import LatentDirichletAllocation
 
@@ -39,13 +39,11 @@ CORPORA = ("news16", "reuters395")
 PAIRS = ("φ + θ", "φ^p + θ", "φ + θ^p", "φ^p + θ^p")
 
 
-def normalised(weights):
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
 def cases(options, plan):
-    """Name and K of the cases of a plan {name: numbers of topics}."""
-    return _record.chosen(options, {f"{name}, {K}": (name, K) for name, counts in plan.items() for K in counts})
+    """Name and K of the cases of a plan {name: numbers of topics}; ``--only "docstrings, 50"`` names any others."""
+    if options.only:
+        return {case: (case.split(", ")[0], int(case.split(", ")[1])) for case in options.only}
+    return {f"{name}, {K}": (name, K) for name, counts in plan.items() for K in counts}
 
 
 def variational(train, n_topics, seed, n_iter=20):
@@ -105,19 +103,6 @@ def samples_values(found):
         "theta_100": gain("5, φ + θ, 20", "5, φ + θ^p, 20"),
         "phi_100": gain("5, φ + θ, 20", "5, φ^p + θ, 20"),
     }
-
-
-def samples_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(len(found), 2, figsize=(9, 3 * len(found)), layout="constrained", squeeze=False)
-    for row, (name, own) in zip(axes, found.items(), strict=True):
-        for ax, n_chains in zip(row, (1, 5), strict=True):
-            for pair in PAIRS:
-                ax.plot(SAMPLES, [own[f"{n_chains}, {pair}, {n}"] for n in SAMPLES], "o-", label=pair)
-            ax.set(title=f"{name}, chains: {n_chains}", xlabel="samples", ylabel="perplexity")
-    axes[0, 0].legend()
-    return figure
 
 
 # --- Figure 3 ---------------------------------------------------------------------------------------------------------
@@ -220,20 +205,6 @@ def topics_values(found):
     return texts | {"vb": f"{worst} of {sum('VB' in own for own in found.values())}"}
 
 
-def topics_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for ax, name in zip(axes, CORPORA, strict=True):
-        own = {int(key.split(", ")[1]): row for key, row in found.items() if key.startswith(name)}
-        for method in ("CGS", "CGS_p", "CVB0", "VB"):
-            points = [(K, row[method]) for K, row in own.items() if method in row]
-            ax.plot(*np.transpose(points), "o-", label=method)
-        ax.set(title=name, xlabel="topics", ylabel="perplexity")
-    axes[0].legend()
-    return figure
-
-
 # --- Figure 5 ---------------------------------------------------------------------------------------------------------
 
 MOMENTS = (1, 2, 5, 10, 20, 50, 100, 200, 400)
@@ -253,18 +224,6 @@ def iterations_table(found):
     for name, own in found.items():
         rows += [[name if m == "CGS" else "", m, *(f"{v:.3f}" for v in own[m])] for m in ("CGS", "CGS_p", "CVB0")]
     return header, rows
-
-
-def iterations_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, len(found), figsize=(4 * len(found), 4), layout="constrained")
-    for ax, (name, own) in zip(axes, found.items(), strict=True):
-        for method, values in own.items():
-            ax.plot(MOMENTS[: len(values)], values, label=method)
-        ax.set(xscale="log", title=name, xlabel="iterations", ylabel="log-likelihood per token")
-    axes[0].legend()
-    return figure
 
 
 # --- Table 4 ----------------------------------------------------------------------------------------------------------
@@ -417,10 +376,10 @@ def labels_values(found):
 
 PARTS = {
     "corpora": Part(measure_corpora, corpora_values),
-    "samples": Part(measure_samples, samples_values, samples_table, samples_figure),
+    "samples": Part(measure_samples, samples_values, samples_table),
     "association": Part(measure_association, association_values, association_table),
-    "topics": Part(measure_topics, topics_values, topics_table, topics_figure),
-    "iterations": Part(measure_iterations, None, iterations_table, iterations_figure),
+    "topics": Part(measure_topics, topics_values, topics_table),
+    "iterations": Part(measure_iterations, None, iterations_table),
     "other": Part(measure_other, None, other_table),
     "time": Part(measure_time, None, time_table),
     "counts": Part(measure_counts, counts_values),

@@ -101,18 +101,6 @@ def synthetic_values(found):
     return texts
 
 
-def synthetic_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 4, figsize=(14, 3.5), layout="constrained")
-    for ax, method in zip(axes, METHODS, strict=False):
-        own = found["curves"][method]
-        ax.plot([int(T) for T in own], [each["value"] for each in own.values()], "o-")
-        ax.axvline(found["T"], color="k", lw=0.8)
-        ax.set(title=NAMES[method], xlabel="T", ylabel="log p(w | T)")
-    return figure
-
-
 def pmmh(X, given, options, n_proposals, largest, m=50):
     """Share of T, acceptance, running means and autocorrelation of PMMH with the estimator of the paper."""
     common = {"method": "pmmh", "evidence": "cgs_transition", "n_runs": 1, "n_inner": m, "n_proposals": n_proposals}
@@ -157,17 +145,6 @@ def chain_texts(own):
 def chain_values(found):
     texts = {f"{name}_{m}": text for m, own in found["chains"].items() for name, text in chain_texts(own).items()}
     return texts | {"T": found["T"]}
-
-
-def chain_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    for m, own in found["chains"].items():
-        ax.plot(*own["running"], label=f"m = {m}")
-    ax.set(xlabel="iteration", ylabel="running mean of T")
-    ax.legend()
-    return figure
 
 
 # --- whales -----------------------------------------------------------------------------------------------------------
@@ -239,21 +216,12 @@ def predictive_values(found):
     return texts | {"best": max(found, key=lambda T: found[T]["score"]), "error": f"{found['5']['std']:.1f}"}
 
 
-def predictive_figure(found):
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    ax.errorbar([int(T) for T in found], *np.transpose([(own["score"], own["std"]) for own in found.values()]))
-    ax.set(xlabel="T", ylabel="log S(T)")
-    return figure
-
-
 PARTS = {
-    "synthetic": Part(measure_synthetic, synthetic_values, synthetic_table, synthetic_figure),
-    "chain": Part(measure_chain, chain_values, None, chain_figure),
-    "whales": Part(measure_whales, whales_values, None, chain_figure),
+    "synthetic": Part(measure_synthetic, synthetic_values, synthetic_table),
+    "chain": Part(measure_chain, chain_values),
+    "whales": Part(measure_whales, whales_values),
     "evidence": Part(measure_evidence, evidence_values, evidence_table),
-    "predictive": Part(measure_predictive, predictive_values, None, predictive_figure),
+    "predictive": Part(measure_predictive, predictive_values),
 }
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import os
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils.validation import check_scalar
 
 
 def real_numbers(values, name):
@@ -81,6 +82,14 @@ def check_int(value, name, least=None, most=None):
     if least is not None and value < least:
         raise ValueError(f"{name} must be at least {least}, got {value}.")
     return int(value)
+
+
+def check_level(value):
+    """The probability of intervals as a float, or an error."""
+    level = float(check_scalar(value, "level", (int, float)))
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level:g}.")
+    return level
 
 
 def check_choice(value, name, allowed):

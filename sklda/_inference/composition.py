@@ -1,42 +1,48 @@
 """Linear models of drawn topic proportions, pooled over the draws: the method of composition.
 
-A draw of theta stands for proportions that were observed. The posterior of the coefficients given this draw is a
-t-distribution, and the posterior given the words is the mean of these distributions over the draws.
+A draw of theta stands for proportions that were observed. Its coefficients have the errors CR2 (Bell & McCaffrey 2002):
+residuals are multiplied by (I - H_gg)^(-1/2), where H_gg is the part of the hat matrix of cluster g. The variance of a
+combination of coefficients is then unbiased if the documents are independent and equally spread, and nearly so if they
+are not. Its degrees of freedom are those of Satterthwaite under the same assumption. The posterior given this draw is
+the t-distribution with these, and the posterior given the words is the mean of these distributions over the draws.
+Without clusters each document is one: these are the errors HC2.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.sparse import csr_array
 from scipy.special import stdtr, stdtrit
 
 # Steps of the bisection for a quantile: the bracket shrinks by 2^40.
 _STEPS = 40
+# If one cluster has all but this part of the information in a direction of the terms, its residuals are rounding there.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class LinearModels:
-    """Linear models of topic proportions, one for each draw and topic.
+    """Combinations of the coefficients of linear models of topic proportions, for each draw and topic.
 
     Attributes
     ----------
-    coefficients : ndarray of shape (n_draws, n_terms, n_topics)
-        Least squares.
-    variances : ndarray of shape (n_draws, n_topics)
-        Of the residuals. NaN: this draw has no such topic.
-    root : ndarray of shape (n_terms, n_terms)
-        A root of the inverse of the matrix of squares and products of the terms.
-    n_free : int
-        Documents less terms.
+    centres, scales : ndarray of shape (n_draws, n_combinations, n_topics)
+        Estimates by least squares and their errors. NaN: this draw has no such topic.
+    freedom : ndarray of shape (n_combinations,)
+        Degrees of freedom.
+    determined : ndarray of shape (n_combinations,)
+        The part of the variance, if documents are independent and equally spread, of which residuals tell. The rest is
+        that of clusters each of which determines a coefficient alone, and `scales` takes it in proportion.
     """
 
-    coefficients: np.ndarray
-    variances: np.ndarray
-    root: np.ndarray
-    n_free: int
+    centres: np.ndarray
+    scales: np.ndarray
+    freedom: np.ndarray
+    determined: np.ndarray
 
     @classmethod
-    def fit(cls, matrix, draws):
+    def fit(cls, matrix, draws, combinations, clusters=None):
         """Least squares for each draw.
 
         Parameters
@@ -45,62 +51,164 @@ class LinearModels:
             Of full rank.
         draws : iterable of ndarray of shape (n_documents, n_topics)
             Topic proportions; columns of NaN are topics that a draw does not have.
+        combinations : ndarray of shape (n_combinations, n_terms)
+        clusters : ndarray of shape (n_documents,), int, optional
+            The cluster of every document, from zero. None: documents are independent.
         """
         q, r = np.linalg.qr(matrix)
-        n_free = len(matrix) - matrix.shape[1]
-        coefficients, variances = [], []
+        wanted = solve_triangular(r, combinations.T, trans="T")
+        errors = _Documents(q, wanted) if clusters is None else _Clusters(q, wanted, clusters)
+        expected, freedom = errors.moments()
+        determined = expected / (wanted**2).sum(axis=0)
+        centres, variances = [], []
         for theta in draws:
             projected = q.T @ theta
-            coefficients.append(solve_triangular(r, projected, check_finite=False))
-            variances.append(((theta - q @ projected) ** 2).sum(axis=0) / n_free)
-        root = solve_triangular(r, np.eye(len(r)))
-        return cls(np.array(coefficients), np.array(variances), root, n_free)
+            centres.append(wanted.T @ projected)
+            variances.append(errors.variances(theta - q @ projected))
+        known = determined > _ROUNDING
+        inflation = 1 / np.where(known, determined, np.nan)
+        scales = np.sqrt(np.array(variances) * inflation[:, None])
+        return cls(np.array(centres), scales, np.where(known, freedom, np.nan), determined)
 
-    def summary(self, combinations, level):
-        """Posterior of linear combinations of the coefficients.
+    def summary(self, level):
+        """Posterior of the combinations.
 
         Parameters
         ----------
-        combinations : ndarray of shape (n_combinations, n_terms)
         level : float
             Probability of the interval.
 
         Returns
         -------
-        estimate, error, low, high : ndarray of shape (n_combinations, n_topics)
-            Mean, standard deviation, and quantiles of the mixture over draws.
+        estimate, error, low, high, p_value : ndarray of shape (n_combinations, n_topics)
+            Mean, root of the mean squared error and the variance over draws, and quantiles of the mixture over draws.
+            The p-value is twice the smaller of the probabilities on the two sides of zero.
         """
-        # A topic that is in no draw has no effects.
-        known = ~np.isnan(self.coefficients).any(axis=1).all(axis=0)
-        found = np.full((4, len(combinations), len(known)), np.nan)
+        # A topic that is in no draw has no effects, and an error that no residual tells of is unknown.
+        known = ~np.isnan(self.scales).all(axis=0)
+        found = np.full((5, *known.shape), np.nan)
+        found[0] = _mean(self.centres)
         if known.any():
-            found[:, :, known] = self._of_known(combinations, level, known)
+            c, k = np.nonzero(known)
+            mixtures = _Mixtures(self.centres[:, c, k], self.scales[:, c, k], self.freedom[c])
+            found[1:, c, k] = mixtures.error(), *mixtures.interval(level), mixtures.p_value()
         return tuple(found)
 
-    def _of_known(self, combinations, level, known):
-        """`summary` of the topics `known`, each of which is in a draw."""
-        centres = np.einsum("cp,spk->sck", combinations, self.coefficients[:, :, known])
-        lengths = np.sqrt(((combinations @ self.root) ** 2).sum(axis=1))
-        scales = np.sqrt(self.variances[:, known])[:, None, :] * lengths[:, None]
-        estimate = np.nanmean(centres, axis=0)
-        # A t-distribution with at most two degrees of freedom has no variance.
-        inflation = self.n_free / (self.n_free - 2) if self.n_free > 2 else np.nan
-        error = np.sqrt(inflation * np.nanmean(scales**2, axis=0) + np.nanvar(centres, axis=0))
-        return estimate, error, *(self._quantile(centres, scales, p) for p in ((1 - level) / 2, (1 + level) / 2))
 
-    def _quantile(self, centres, scales, p):
-        """The quantile p of the mixture, which lies between the smallest and the largest of the components."""
-        own = centres + scales * stdtrit(self.n_free, p)
-        low, high = np.nanmin(own, axis=0), np.nanmax(own, axis=0)
+class _Documents:
+    """Squared errors HC2 of combinations of coefficients.
+
+    Parameters
+    ----------
+    q : ndarray of shape (n_documents, n_terms)
+        An orthonormal basis of the terms.
+    wanted : ndarray of shape (n_terms, n_combinations)
+        The combinations in this basis.
+    """
+
+    def __init__(self, q, wanted):
+        left = 1 - (q**2).sum(axis=1)
+        known = left > _ROUNDING
+        self.q, self.left = q, np.where(known, left, 0)
+        self.weights = (q @ wanted) * np.where(known, 1 / np.sqrt(np.where(known, left, 1)), 0)[:, None]
+
+    def variances(self, residuals):
+        """(n_combinations, n_topics)"""
+        return (self.weights**2).T @ residuals**2
+
+    def moments(self):
+        own = self.weights**2 * self.left[:, None]
+        return _moments(own, (self.q * each[:, None] for each in self.weights.T))
+
+
+class _Clusters:
+    """As `_Documents`, but CR2: the residuals of a cluster are multiplied by a root of the inverse of I - H_gg."""
+
+    def __init__(self, q, wanted, clusters):
+        n_clusters = clusters.max() + 1
+        self.q = q
+        self.members = csr_array((np.ones(len(q)), (clusters, np.arange(len(q)))), (n_clusters, len(q)))
+        # With the rows q_g of a cluster, H_gg is q_g q_g', which has the eigenvalues of q_g' q_g.
+        squares = np.stack([self.members @ (q * column[:, None]) for column in q.T], axis=1)
+        values, vectors = np.linalg.eigh(squares)
+        left = 1 - values
+        known = left > _ROUNDING
+        in_basis = vectors.transpose(0, 2, 1) @ wanted
+        self.own = (np.where(known, values, 0)[:, :, None] * in_basis**2).sum(axis=1)
+        roots = np.where(known, 1 / np.sqrt(np.where(known, left, 1)), 0)[:, :, None]
+        self.weights = vectors @ (roots * in_basis)
+        self.projected = squares @ self.weights
+
+    def variances(self, residuals):
+        """(n_combinations, n_topics)"""
+        sums = np.stack([self.members @ (column[:, None] * residuals) for column in self.q.T], axis=1)
+        return ((self.weights.transpose(0, 2, 1) @ sums) ** 2).sum(axis=0)
+
+    def moments(self):
+        return _moments(self.own, self.projected.transpose(2, 0, 1))
+
+
+def _moments(own, projected):
+    """Expected variances with residuals of variance one, and Satterthwaite's degrees of freedom, (n_combinations,).
+
+    The estimated variance is the sum of squares of one linear form of the residuals for each cluster. The covariances
+    of these forms are -u_g . u_h between clusters; the sum of their squares needs only products of n_terms columns.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n_clusters, n_combinations)
+        Variances of the forms.
+    projected : iterable of ndarray of shape (n_clusters, n_terms)
+        The rows u_g for each combination.
+    """
+    squares = (own**2).sum(axis=0)
+    for c, rows in enumerate(projected):
+        between = ((rows.T @ rows) ** 2).sum() - ((rows**2).sum(axis=1) ** 2).sum()
+        squares[c] += max(between, 0.0)
+    expected = own.sum(axis=0)
+    return expected, expected**2 / np.where(squares > 0, squares, 1)
+
+
+class _Mixtures:
+    """Mixtures over draws of t-distributions, (n_draws, n_mixtures). A draw that is NaN does not count."""
+
+    def __init__(self, centres, scales, freedom):
+        self.centres, self.scales, self.freedom = centres, scales, freedom
+
+    def error(self):
+        """Of a t-distribution with at most two degrees of freedom there is no variance, so scales are not inflated."""
+        return np.sqrt(np.nanmean(self.scales**2, axis=0) + np.nanvar(self.centres, axis=0))
+
+    def below(self, x):
+        """The probability of values below x."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            for _ in range(_STEPS):
-                middle = (low + high) / 2
-                # Without a residual, a component is a point.
-                z = np.where(scales > 0, (middle - centres) / scales, np.copysign(np.inf, middle - centres))
-                z = np.where(np.isnan(centres), np.nan, z)
-                below = np.nanmean(stdtr(self.n_free, z), axis=0) < p
-                low, high = np.where(below, middle, low), np.where(below, high, middle)
+            # Without a residual, a component is a point.
+            z = np.where(self.scales > 0, (x - self.centres) / self.scales, np.copysign(np.inf, x - self.centres))
+        return np.nanmean(stdtr(self.freedom, np.where(np.isnan(self.centres), np.nan, z)), axis=0)
+
+    def interval(self, level):
+        return (self._quantile(p) for p in ((1 - level) / 2, (1 + level) / 2))
+
+    def _quantile(self, p):
+        """The quantile p, which lies between the smallest and the largest of the components."""
+        own = self.centres + self.scales * stdtrit(self.freedom, p)
+        low, high = np.nanmin(own, axis=0), np.nanmax(own, axis=0)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            below = self.below(middle) < p
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
         return (low + high) / 2
+
+    def p_value(self):
+        below = self.below(0.0)
+        return 2 * np.minimum(below, 1 - below)
+
+
+def _mean(values):
+    """Means over the first axis without NaN; NaN where all are."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0).sum(axis=0) / known.sum(axis=0)
 
 
 def collinear(matrix):

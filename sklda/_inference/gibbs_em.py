@@ -1,12 +1,11 @@
 """Gibbs-EM: priors learnt during the sweeps of a chain (Wallach 2006).
 
-The E-step collects draws of z, as count histograms. The M-step maximises the mean of log p(w, z | h) over h = (eta,
-alpha). This mean is the sum of a function of eta and a function of alpha. The result depends on the mode of z in which
-the chain is, and has noise from the draws; the mean of log h over the later M-steps has less noise.
+An E-step collects draws of z, as count histograms. The M-step maximises the mean of log p(w, z | h) over h = (alpha,
+eta). This mean is the sum of a function of eta and a function of alpha. The result depends on the mode of z in which
+the chain is, and has noise from the draws.
 
-Every chain with Gibbs-EM has a `GibbsEM` and calls its `after_sweep`. The M-step is an object with two methods,
-``statistics(chain)`` and ``maximum(draws, log_h)``. `MStep` is the M-step for the Dirichlet priors of LDA. Models with
-other priors define another M-step.
+`MStep` is the M-step for the Dirichlet priors of LDA. Models with other priors define another one. `Learner` in
+`sampling` decides when there is one.
 """
 
 from dataclasses import dataclass, replace
@@ -53,7 +52,7 @@ class MStep:
     Attributes
     ----------
     bounds : pair of (float, float) or None
-        Bounds of eta and of alpha. None: this prior is fixed.
+        Bounds of alpha and of eta. None: this prior is fixed.
     per_topic : bool
         Whether there is an alpha per topic. eta is always one number.
     """
@@ -61,20 +60,34 @@ class MStep:
     bounds: tuple = (BOUNDS, BOUNDS)
     per_topic: bool = False
 
+    def present(self, chain):
+        """log (alpha, eta) of a chain, within the bounds."""
+        alpha = chain.priors.doc[0] if self.per_topic else chain.priors.doc[0, :1]
+        values = [*((value, self.bounds[0]) for value in alpha), (chain.priors.smallest_eta, self.bounds[1])]
+        return np.log([value if bounds is None else np.clip(value, *bounds) for value, bounds in values])
+
+    def set(self, chain, log_h):
+        """Set the priors of a chain that are not fixed."""
+        if self.bounds[1] is not None:
+            chain.priors = chain.priors.with_eta(float(np.exp(log_h[-1])))
+        if self.bounds[0] is not None:
+            alpha = np.broadcast_to(np.exp(log_h[:-1]), chain.priors.n_components)[None].copy()
+            chain.priors = replace(chain.priors, doc=alpha, row_of=chain.priors.row_of[:0])
+
     def statistics(self, chain):
         """`Statistics` of the present draw of a chain."""
-        if not self.per_topic or self.bounds[1] is None:
+        if not self.per_topic or self.bounds[0] is None:
             return Statistics(CountHistograms.of(chain))
         by_topic = chain.doc_histogram_by_topic()
         return Statistics(CountHistograms.from_parts(chain, by_topic.sum(axis=0)), by_topic)
 
     def maximum(self, draws, log_h):
-        """log (eta, alpha) at the maximum.
+        """log (alpha, eta) at the maximum.
 
         Parameters
         ----------
         draws : list of Statistics
-        log_h : ndarray of shape (2,) or (1 + n_components,)
+        log_h : ndarray of shape (2,) or (n_components + 1,)
             The present value, from which Newton's method starts.
 
         Returns
@@ -82,17 +95,17 @@ class MStep:
         ndarray of the shape of `log_h`
         """
         counts, log_h = CountHistograms.stack([each.counts for each in draws]), np.array(log_h)
-        bounds_of_eta, bounds_of_alpha = self.bounds
+        bounds_of_alpha, bounds_of_eta = self.bounds
         if bounds_of_eta is not None:
-            log_h[0] = newton_by_derivatives(self._eta_part(draws, counts), log_h[0], bounds_of_eta)
+            log_h[-1] = newton_by_derivatives(self._eta_part(draws, counts), log_h[-1], bounds_of_eta)
         if bounds_of_alpha is None:
             return log_h
         if self.per_topic:
             documents = reduce(add, (each.doc_by_topic for each in draws)) / len(draws)
-            log_h[1:] = topic_alphas(documents, counts.lengths, log_h[1:], bounds_of_alpha)
+            log_h[:-1] = topic_alphas(documents, counts.lengths, log_h[:-1], bounds_of_alpha)
         else:
             documents = SumOfLogRising(counts.doc.total()[None] / len(draws))
-            log_h[1] = newton_by_derivatives(_alpha_part(documents, counts), log_h[1], bounds_of_alpha)
+            log_h[0] = newton_by_derivatives(_alpha_part(documents, counts), log_h[0], bounds_of_alpha)
         return log_h
 
     def _eta_part(self, draws, counts):
@@ -182,63 +195,3 @@ def topic_alphas(histogram, lengths, start, bounds):
 
     low, high = (np.full(len(start), bound) for bound in np.log(bounds))
     return newton(function, start, low, high)[0]
-
-
-class GibbsEM:
-    """The state of Gibbs-EM: draws since the last M-step, and the priors after every M-step.
-
-    Parameters
-    ----------
-    m_step : MStep
-        Or another object with two methods: ``statistics(chain)`` returns the statistics of the present draw, and
-        ``maximum(draws, log_h)`` takes a list of them and the present log_h and returns the next log_h.
-    log_h : ndarray of shape (n_priors,)
-        Logarithms of the initial priors.
-    n_draws : int
-        Number of draws of z for each M-step, one in each sweep.
-    n_burn_in : int, default=0
-        Number of sweeps after each M-step whose draws are not used.
-
-    Attributes
-    ----------
-    path : list of ndarray of shape (n_priors,)
-        Logarithms of the initial priors, and of the priors after every M-step.
-    draws : list
-        The statistics of the draws since the last M-step.
-    n_sweeps : int
-        Number of sweeps since the last M-step.
-    """
-
-    def __init__(self, m_step, log_h, *, n_draws, n_burn_in=0):
-        self.m_step, self.n_draws, self.n_burn_in = m_step, n_draws, n_burn_in
-        self.path, self.draws, self.n_sweeps = [np.array(log_h, dtype=np.float64)], [], 0
-
-    @property
-    def log_h(self):
-        """Logarithms of the present priors."""
-        return self.path[-1]
-
-    def after_sweep(self, chain):
-        """Collect the present draw of a chain, and do an M-step if there are enough draws.
-
-        Returns
-        -------
-        bool
-            Whether the priors have changed. If so, the caller must set them in the chain.
-        """
-        self.n_sweeps += 1
-        if self.n_sweeps > self.n_burn_in:
-            self.draws.append(self.m_step.statistics(chain))
-        if len(self.draws) < self.n_draws:
-            return False
-        self.maximise()
-        return True
-
-    def maximise(self):
-        """Do an M-step with the present draws, even if there are fewer than `n_draws`."""
-        self.path.append(self.m_step.maximum(self.draws, self.log_h))
-        self.draws, self.n_sweeps = [], 0
-
-    def mean(self):
-        """The mean of log h over the last half of the M-steps, which has less noise than the last value."""
-        return np.mean(self.path[len(self.path) // 2 :], axis=0)

@@ -1,9 +1,9 @@
 """The journal of a fit: a folder with the results of its long calls and the states of its chains.
 
 A fit is a function of its estimator, data and seed, and nearly all its work is in calls of `in_parallel` and of
-`run_chains`. The journal numbers these calls and has their results. To continue, the fit runs again from its beginning.
-A call whose result is in the journal returns it, a chain in the middle of its sweeps continues from its last state, and
-everything else is computed again.
+`run_chains`. The journal has the results of these calls by their names. To continue, the fit runs again from its
+beginning. A call whose result is in the journal returns it, a chain in the middle of its sweeps continues from its last
+state, and everything else is computed again.
 
 `checkpoint_folder` has the files.
 """
@@ -11,6 +11,7 @@ everything else is computed again.
 import os
 import time
 import zlib
+from collections import Counter
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
@@ -25,20 +26,71 @@ SHARE = 0.01
 _ACTIVE = ContextVar("journal", default=None)
 
 
-def recorded(name, work, found=None):
-    """``work(journal)``, or its result from the journal of the fit that runs in this thread.
+def recorded(name, work):
+    """``work()``, or its result from the journal of the fit that runs in this thread; see `call`."""
+    with call(name) as own:
+        return own.result if own.found else own.keep(work())
+
+
+def call(name):
+    """A call whose result is kept in the journal of the fit that runs in this thread, if there is one.
+
+    It is a context, in which other calls are not kept. Its attribute `found` says whether the journal has the
+    `result`. ``keep(result)`` records and returns a result. ``saver(index)`` is the `ChainSaver` of a chain, or None.
 
     Parameters
     ----------
     name : str
-        It must be the same when the fit runs again.
-    work : callable
-        Called with the `Journal`; with None without a journal, and inside other calls.
-    found : callable, default=None
-        Called with a result that comes from the journal.
+        The result is found by it, and by how many calls of this name were before. It must be the same when the fit
+        runs again.
     """
     journal = _ACTIVE.get()
-    return work(None) if journal is None else journal.result(name, work, found)
+    return _NO_CALL if journal is None or journal.ended_early else _Call(journal, name)
+
+
+class _NoCall:
+    """A call without a journal."""
+
+    found = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def keep(self, result):
+        return result
+
+    def saver(self, index):
+        return None
+
+
+_NO_CALL = _NoCall()
+
+
+class _Call:
+    """See `call`."""
+
+    def __init__(self, journal, name, always=False):
+        self.journal, self.name, self.always = journal, name, always
+        self.number, self.found, self.result = journal.find(name)
+
+    def __enter__(self):
+        self._token = _ACTIVE.set(None)
+        return self
+
+    def __exit__(self, *error):
+        _ACTIVE.reset(self._token)
+
+    def keep(self, result):
+        if not (self.journal.ended_early or _is_elsewhere(result)):
+            self.journal.record(self.number, self.name, result, self.always)
+        return result
+
+    def saver(self, index):
+        own = self.journal
+        return ChainSaver(own.folder, self.number, index, own.every, own.same_corpus, own.key)
 
 
 def seed(draw):
@@ -87,7 +139,7 @@ class Journal:
     def __init__(self, folder, corpus, every, new=None):
         self.folder, self.corpus, self.every = folder, corpus, every
         self.same_corpus = type(corpus), corpus.fingerprint
-        self.n_calls, self.ended_early = 0, False
+        self.n_calls, self.ended_early = Counter(), False
         # Of the header, because the lock of `results` would end when that is closed after it was read.
         self._lock = Lock(folder / (new or "header"), folder)
         self.key = zlib.crc32(self._lock.first_line)
@@ -110,25 +162,16 @@ class Journal:
         self._results = open(self._file, "r+b", buffering=0)
         self._places = _places(self._results, self.key)
 
-    def result(self, name, work, found=None, *, always=False):
-        """See `recorded`. With `always`, the result is saved however long that takes."""
-        if self.ended_early:
-            return work(None)
-        call, self.n_calls = self.n_calls, self.n_calls + 1
-        if call in self._places:
-            saved, result = load(self._file, self.corpus, self._places[call])
-            if saved != name:
-                raise ValueError(
-                    f"the checkpoint {self.folder} is of another fit: its call {call} is {saved}, and not {name}."
-                )
-            if found is not None:
-                found(result)
-            return result
-        with active(None):
-            result = work(self)
-        if not (self.ended_early or _is_elsewhere(result)):
-            self._record(call, name, result, always)
-        return result
+    def find(self, name):
+        """The number of the next call of a name, whether its result is known, and the result."""
+        self.n_calls[name] += 1
+        number = zlib.crc32(f"{name} {self.n_calls[name]}".encode())
+        if number not in self._places:
+            return number, False, None
+        saved, result = load(self._file, self.corpus, self._places[number])
+        if saved != name:
+            raise ValueError(f"the checkpoint {self.folder} is of another fit: it has a result of {saved}, not {name}.")
+        return number, True, result
 
     @property
     def empty(self):
@@ -138,13 +181,10 @@ class Journal:
     def seed(self, draw):
         """See the function `seed`."""
         had_results = self._has_results
-        drawn = self.result("seed", lambda _: draw(), always=True)
+        with _Call(self, "seed", always=True) as own:
+            drawn = own.result if own.found else own.keep(draw())
         self._has_results = had_results
         return drawn
-
-    def saver(self, index):
-        """The `ChainSaver` of chain `index` in the present call."""
-        return ChainSaver(self.folder, self.n_calls - 1, index, self.every, self.same_corpus, self.key)
 
     def finish(self, fitted):
         """Replace the results by those of the whole fit."""
@@ -178,7 +218,8 @@ class Journal:
         self._results.close()
         self._lock.close()
 
-    def _record(self, call, name, result, always):
+    def record(self, number, name, result, always):
+        """Append the result of a call, unless that takes too long; with `always`, however long it takes."""
         files = chain_files(self.folder)
         # A call with states of chains took long.
         if not (always or files or self._records.due()):
@@ -187,7 +228,7 @@ class Journal:
         try:
             with self._records:
                 self._results.seek(end)
-                dump(self._results, (call, 0), (name, result), self.same_corpus, self.key)
+                dump(self._results, (number, 0), (name, result), self.same_corpus, self.key)
             if always or files or self._syncs.due():
                 with self._syncs:
                     os.fsync(self._results.fileno())

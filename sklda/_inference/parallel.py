@@ -252,7 +252,7 @@ def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):
         raise TypeError(f"n_jobs must be an int or None, got {n_jobs!r}.")
     # A partial has no name.
     name = getattr(function, "func", function).__name__
-    return recorded(name, lambda _: _results(function, tasks, n_jobs, always_in_threads))
+    return recorded(name, lambda: _results(function, tasks, n_jobs, always_in_threads))
 
 
 def _results(function, tasks, n_jobs, always_in_threads):

@@ -60,7 +60,7 @@ def check_number_of_topics(n_components, name="n_components"):
         raise ValueError(f"{name}={n_components} is more than {_MOST_TOPICS}: topics are 32-bit numbers.")
 
 
-def check_memory_of_topics(n_components, row_bytes=0, name="n_components"):
+def check_memory_of_topics(n_components, row_bytes=0, name="n_components", instead="Use fewer topics."):
     """Raise an error if the memory of the computer is certainly too small for so many topics.
 
     Parameters
@@ -70,6 +70,8 @@ def check_memory_of_topics(n_components, row_bytes=0, name="n_components"):
         Bytes that each topic needs beside those that it always needs.
     name : str, default="n_components"
         The parameter that sets their number.
+    instead : str, default="Use fewer topics."
+        What to do instead.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def check_memory_of_topics(n_components, row_bytes=0, name="n_components"):
     """
     check_number_of_topics(n_components, name)
     n_bytes = int(n_components) * (_TOPIC_BYTES + int(row_bytes))
-    check_memory(n_bytes, f"{n_components} topics need at least", "Use fewer topics.")
+    check_memory(n_bytes, f"{n_components} topics need at least", instead)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +206,11 @@ class Priors(Aligned):
         doc = np.repeat(self.doc[:, :1], n_components, axis=1)
         topic = np.empty((0, padded(n_components)), np.float32)
         return Priors(doc, self.word, topic, np.full(n_components, self.totals[0]), self.row_of)
+
+    def with_eta(self, eta):
+        """These priors with another eta, one number."""
+        word = np.full(self.shape[1], eta)
+        return replace(self, word=word, topic=self.topic[:0], totals=np.full(self.n_components, word.sum()))
 
     def scaled(self, doc_factor, word_factor):
         """alpha times `doc_factor` and eta times `word_factor`."""

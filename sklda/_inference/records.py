@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import math
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -81,25 +82,34 @@ class Table(list):
 
 
 class TableOfErrors(Table):
-    """A `Table` that prints each entry with its standard error, the entry of the same name with the ending ``_std``."""
+    """A `Table` that prints each entry with its standard error, the entry of the same name with the ending ``_std``.
+
+    All numbers of such a column have the same decimals, at most six: the largest error has two digits.
+    """
 
     def __repr__(self):
-        return repr(Table(map(_with_errors, self))) if self else "TableOfErrors([])"
+        return repr(self._with_errors()) if self else "TableOfErrors([])"
 
     def _repr_html_(self):
-        return Table(map(_with_errors, self))._repr_html_()
+        return self._with_errors()._repr_html_()
 
+    def _with_errors(self):
+        names = [name for name in self[0] if not name.endswith("_std")] if self else []
+        shown = {name: self._column(name) for name in names}
+        return Table({name: shown[name][i] for name in names} for i in range(len(self)))
 
-def _with_errors(row):
-    """Entries and their errors as texts. An entry that is not known is empty."""
-    shown = {}
-    for name, value in row.items():
-        if f"{name}_std" in row:
-            error = row[f"{name}_std"]
-            shown[name] = "" if value != value else _shown(value) + (f" ± {_shown(error)}" if error == error else "")
-        elif not name.endswith("_std"):
-            shown[name] = value
-    return shown
+    def _column(self, name):
+        """Entries, with their errors as texts if they have some. One that is not known is empty."""
+        values = [row[name] for row in self]
+        if f"{name}_std" not in self[0]:
+            return values
+        errors = [row[f"{name}_std"] for row in self]
+        largest = max((error for error in errors if 0 < error < math.inf), default=0.01)
+        decimals = min(max(1 - math.floor(math.log10(largest)), 0), 6)
+        return [
+            "" if value != value else f"{value:.{decimals}f}" + (f" ± {error:.{decimals}f}" if error == error else "")
+            for value, error in zip(values, errors, strict=True)
+        ]
 
 
 def frame(columns):

@@ -4,23 +4,29 @@ Tables are data frames if pandas is installed. matplotlib and arviz-base are imp
 """
 
 from sklda.inspection._collections import CollectionTopicsDisplay
+from sklda.inspection._contrast import TopicContrastDisplay, contrast_topics
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
+from sklda.inspection._document_topics import DocumentTopicsDisplay
 from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
+from sklda.inspection._group_words import group_words
 from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
 from sklda.inspection._names import name_topics
 from sklda.inspection._posterior_expectation import PosteriorExpectationDisplay
 from sklda.inspection._pyldavis import to_pyldavis
+from sklda.inspection._quality import TopicQualityDisplay
 from sklda.inspection._report import topic_report
 from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityDisplay
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
 from sklda.inspection._tokens import token_topics
+from sklda.inspection._topic_check import topic_check
 from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
-from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
+from sklda.inspection._topic_effects import topic_effects
+from sklda.inspection._topic_effects_display import TopicEffectsDisplay
 from sklda.inspection._topic_flows import TopicFlowDisplay, topic_flows
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
@@ -29,8 +35,10 @@ __all__ = [
     "CollectionTopicsDisplay",
     "ConvergenceDisplay",
     "DocumentLabelsDisplay",
+    "DocumentTopicsDisplay",
     "MarginalLikelihoodDisplay",
     "PosteriorExpectationDisplay",
+    "TopicContrastDisplay",
     "TopicCorrelationDisplay",
     "TopicCountComparisonDisplay",
     "TopicCountDisplay",
@@ -39,10 +47,13 @@ __all__ = [
     "TopicExplorer",
     "TopicFlowDisplay",
     "TopicHierarchyDisplay",
+    "TopicQualityDisplay",
     "TopicSharesDisplay",
     "TopicSimilarityDisplay",
     "TopicWordsDisplay",
+    "contrast_topics",
     "document_table",
+    "group_words",
     "label_words",
     "name_topics",
     "similarity_table",
@@ -51,6 +62,7 @@ __all__ = [
     "token_topics",
     "top_documents",
     "top_words",
+    "topic_check",
     "topic_correlation",
     "topic_effects",
     "topic_flows",

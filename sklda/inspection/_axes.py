@@ -10,6 +10,8 @@ from sklda.inspection._parameters import with_attributes
 # Okabe & Ito (2008): colours that colour-blind readers distinguish.
 ORANGE, SKY, GREEN, PURPLE = "#e69f00", "#56b4e9", "#009e73", "#cc79a7"
 BLUE, VERMILION, YELLOW = "#0072b2", "#d55e00", "#f0e442"
+# Of single topics, the first for that which is to be seen first.
+TOPIC_COLOURS = ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW
 # Lines and bars of estimates, what is to be seen first, and what is not.
 LINE, ACCENT, MUTED = "#1f5a91", "#c1440e", "#444444"
 # Topics of a heatmap that has names.

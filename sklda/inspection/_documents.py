@@ -11,25 +11,11 @@ from numpy.typing import ArrayLike
 
 from sklda._inference.arguments import check_int
 from sklda._inference.types import Data, Model, Values
-from sklda.inspection._axes import (
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    YELLOW,
-    Display,
-    legend_beside,
-    plain_text,
-    style_bars,
-)
+from sklda.inspection._axes import TOPIC_COLOURS, Display, legend_beside, plain_text, style_bars
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import largest
 from sklda.inspection._view import view
 
-# The first is for the chosen topic.
-_COLOURS = (ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW)
 _OTHER = "0.75"
 
 
@@ -98,8 +84,8 @@ class TopicDocumentsDisplay(Display):
             these documents.
         """
         check_int(n_documents, "n_documents", 1)
-        if check_int(n_topics, "n_topics", 1) > len(_COLOURS):
-            raise ValueError(f"n_topics is at most {len(_COLOURS)}, the number of colours; got {n_topics}.")
+        if check_int(n_topics, "n_topics", 1) > len(TOPIC_COLOURS):
+            raise ValueError(f"n_topics is at most {len(TOPIC_COLOURS)}, the number of colours; got {n_topics}.")
         names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
         found = view(estimator, X, **names, collections=collections, needs="proportions")
         (chosen,) = found.chosen([topic])
@@ -123,7 +109,7 @@ class TopicDocumentsDisplay(Display):
         left = np.zeros(len(places))
         self.bars_ = []
         columns = [*proportions.T, np.maximum(1 - proportions.sum(axis=1), 0)]
-        colours = [*_COLOURS[: len(self.topics)], _OTHER]
+        colours = [*TOPIC_COLOURS[: len(self.topics)], _OTHER]
         for values, name, colour in zip(columns, [*self.topics, "other topics"], colours, strict=True):
             bars = ax.barh(places, values, left=left, color=colour, edgecolor="white", lw=0.5, label=name)
             self.bars_.append(bars)

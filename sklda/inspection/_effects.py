@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
 from sklda._base import BaseLDA
 from sklda._consensus import ConsensusTopics
-from sklda._design import FormulaDesign, TransformedDesign, WithIntercept
+from sklda._design import with_value
+from sklda._formulas import design_of, warn_of_sources
 from sklda._inference import random
 from sklda._inference.arguments import check_int
 from sklda._inference.composition import LinearModels, collinear
+from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
+from sklda._inference.priors import SMALLEST
+from sklda._inference.warn import warn
+from sklda._labels import as_list, is_missing
 from sklda.inspection._view import view
 from sklda.metrics._models import corpus_and_model, inner_model
 
 # Sweeps over a document for each draw of theta, for documents that the model was not fitted to.
 _FOLD_IN_SWEEPS = 30
+# Documents of each model that are simulated for the attenuation, which then has an error of about .02.
+_SIMULATED = 2000
+# A sum of squared deviations that is rounding.
+_ALIKE = 1e-9
 # The largest value of a term, and the inverse of the smallest: its squares are summed.
 _LARGEST = 1e100
 
@@ -31,15 +42,19 @@ class ProportionDraws:
     view: Any
     theta: Any  # iterator of (n_documents, n_topics); NaN in the columns of topics that a fit does not have
     weight: float  # mean of n_d / (n_d + alpha_0), with n_d tokens and alpha_0 the sum of alpha
+    found_in: np.ndarray  # number of chains or fits that have each topic, (n_topics,)
+    # Pairs of proportions (n_documents, n_topics) less their prior means: drawn ones, and those of documents that are
+    # simulated from these.
+    simulated: Iterator[tuple[np.ndarray, np.ndarray]]
     groups: Any = None  # (n_documents, n_groups): the columns that the prior of theta knows
 
 
 def proportion_draws(X, model, n_draws, seed, **names):
     """`ProportionDraws` of documents.
 
-    For the documents of a fit by this package, they are posterior draws of all chains in turn. For other documents and
-    models, the topics of all tokens are drawn given phi and alpha of the model, and theta given these. The draws of
-    `ConsensusTopics` are those of its fits in turn.
+    For the documents of a fit by this package, they are posterior draws of all chains in turn; a chain that does not
+    have a topic has none of it. For other documents and models, the topics of all tokens are drawn given phi and alpha
+    of the model, and theta given these. The draws of `ConsensusTopics` are those of its fits in turn.
     """
     if X is None:
         raise ValueError("topic_effects needs the documents to which the covariates belong: give X.")
@@ -52,10 +67,21 @@ def proportion_draws(X, model, n_draws, seed, **names):
         if isinstance(inner, ConsensusTopics):
             return _of_fits(X, inner, found, n_draws, seed)
         if isinstance(inner, BaseLDA) and found.is_training:
-            theta = inner._draw_doc_topic(n_draws, seed)
-            return ProportionDraws(found, theta, _weight(found.lengths, found.alpha), inner._known_groups())
+            weight, has_topics = _weight(found.lengths, found.alpha), inner._has_topics()
+            # One of each chain at least, because a topic may be in few of them.
+            theta = inner._draw_doc_topic(max(n_draws, len(has_topics)), seed)
+            return ProportionDraws(
+                found,
+                theta,
+                weight,
+                has_topics.sum(axis=0),
+                _simulated(Corpus.from_counts(found.counts), found.topic_word, found.alpha, _SIMULATED, seed),
+                inner._known_groups(),
+            )
         corpus, phi, alpha = corpus_and_model(X, inner)
-    return ProportionDraws(found, _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha))
+    theta, weight = _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha)
+    simulated = _simulated(corpus, phi, alpha, _SIMULATED, seed)
+    return ProportionDraws(found, theta, weight, np.ones(len(phi), int), simulated)
 
 
 def _weight(lengths, alpha):
@@ -73,6 +99,25 @@ def _folded_in(corpus, phi, alpha, n_draws, seed):
         yield np.exp(random.log_dirichlet(rng, counts + alpha))
 
 
+def _simulated(corpus, phi, alpha, n_documents, seed):
+    """One pair: theta of documents chosen at random, and of documents whose words are drawn from it, less its mean."""
+    rng = np.random.default_rng(random.child(seed, 2))
+    rows = np.sort(rng.choice(corpus.n_documents, n_documents, replace=corpus.n_documents < n_documents))
+    # It is zero for labels that a document does not have.
+    alpha = np.maximum(np.broadcast_to(alpha, (corpus.n_documents, len(phi)))[rows], SMALLEST)
+    theta = next(_folded_in(corpus.take(rows), phi, alpha, 1, random.child(seed, 3)))
+    theta /= theta.sum(axis=1, keepdims=True)
+    by_topic = rng.multinomial(corpus.lengths[rows], theta)
+    # Topic by topic.
+    documents = np.concatenate([np.repeat(np.arange(n_documents), each) for each in by_topic.T])
+    sizes = by_topic.sum(axis=0)
+    words = np.concatenate([rng.choice(len(row), n, p=row / row.sum()) for row, n in zip(phi, sizes, strict=True)])
+    counts = csr_array((np.ones(len(words), int), (documents, words)), (n_documents, phi.shape[1]))
+    # The means of the prior are not shrunk.
+    mean = alpha / alpha.sum(axis=1, keepdims=True)
+    yield theta - mean, next(_folded_in(Corpus.from_counts(counts), phi, alpha, 1, random.child(seed, 4))) - mean
+
+
 def _of_fits(X, consensus, found, n_draws, seed):
     n_fits = len(consensus.estimators_)
     # One of each fit at least, because a topic may be in few of them.
@@ -82,32 +127,47 @@ def _of_fits(X, consensus, found, n_draws, seed):
         for f, each in enumerate(consensus.estimators_)
     ]
 
-    def theta():
-        for i in range(n_draws):
-            own = next(parts[i % n_fits].theta)
-            summed = np.full((len(own), consensus.n_topics_), np.nan)
-            for c, pairs in enumerate(consensus.members_):
-                members = pairs[pairs[:, 0] == i % n_fits, 1]
-                if len(members):
-                    summed[:, c] = own[:, members].sum(axis=1)
-            yield summed
+    def summed(f, own):
+        """Proportions of the consensus topics from those of fit f."""
+        sums = np.full((len(own), consensus.n_topics_), np.nan)
+        for c, pairs in enumerate(consensus.members_):
+            members = pairs[pairs[:, 0] == f, 1]
+            if len(members):
+                sums[:, c] = own[:, members].sum(axis=1)
+        return sums
 
-    return ProportionDraws(found, theta(), float(np.mean([each.weight for each in parts])))
+    theta = (summed(i % n_fits, next(parts[i % n_fits].theta)) for i in range(n_draws))
+    simulated = ((summed(f, a), summed(f, b)) for f, part in enumerate(parts) for a, b in part.simulated)
+    weight = float(np.mean([each.weight for each in parts]))
+    found_in = np.array([len(np.unique(pairs[:, 0])) for pairs in consensus.members_], dtype=int)
+    return ProportionDraws(found, theta, weight, found_in, simulated)
 
 
 @dataclass
 class Effects:
-    """Linear models of topic proportions on covariates."""
+    """Linear models of topic proportions on covariates, before they are fitted."""
 
-    view: Any
+    draws: ProportionDraws
     design: Any  # makes the columns from covariates
-    covariates: Any
-    models: LinearModels
-    attenuation: float
+    matrix: np.ndarray
+    clusters: np.ndarray | None
+    is_known: bool  # whether the prior of theta has the covariates
     level: float
 
     @classmethod
-    def of(cls, X, model, covariates, formula, transformer, n_draws, level, random_state, **names) -> Effects:
+    def of(
+        cls,
+        X,
+        model,
+        covariates,
+        formula=None,
+        transformer=None,
+        clusters=None,
+        n_draws=50,
+        level=0.95,
+        random_state=None,
+        **names,
+    ) -> Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
         level = float(check_scalar(level, "level", (int, float)))
         # Not a number, too.
@@ -118,20 +178,79 @@ class Effects:
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
         n_documents = draws.view.n_documents
-        if formula is not None and transformer is not None:
-            raise ValueError("give a formula or a transformer, not both.")
-        design: FormulaDesign | TransformedDesign | WithIntercept
-        if formula is not None:
-            design = FormulaDesign(formula, covariates, n_documents)
-        elif transformer is not None:
-            design = TransformedDesign(transformer, covariates, n_documents)
-        else:
-            design = WithIntercept(covariates, n_documents)
+        design = design_of(covariates, n_documents, formula, transformer)
         _check_number(n_documents, len(design.terms))
         matrix = _checked(design.matrix(covariates, n_documents), design.terms)
-        models = LinearModels.fit(matrix, draws.theta)
+        if clusters is None:
+            warn_of_sources(covariates, design.variables, n_documents)
+        else:
+            clusters = _cluster_numbers(clusters, n_documents)
         known = draws.groups is not None and _spans(draws.groups, matrix)
-        return cls(draws.view, design, covariates, models, 1.0 if known else draws.weight, level)
+        return cls(draws, design, matrix, clusters, known, level)
+
+    @property
+    def view(self):
+        return self.draws.view
+
+    def row(self, covariates, values):
+        """The means of the terms if all documents had these values of some covariates, (n_terms,)."""
+        for name, value in values.items():
+            covariates = with_value(covariates, name, value)
+        return self.design.matrix(covariates, len(self.matrix)).mean(axis=0)
+
+    def summary(self, combinations):
+        """The effects of combinations of terms (n_combinations, n_terms), a dict of arrays (n_combinations, n_topics).
+
+        The draws can be used only once.
+        """
+        models = LinearModels.fit(self.matrix, self.draws.theta, combinations, self.clusters)
+        _warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
+        names = "estimate", "standard_error", "low", "high", "p_value"
+        found = dict(zip(names, models.summary(self.level), strict=True))
+        attenuation = np.ones(1) if self.is_known else _attenuation(self.draws)
+        for name, values in (("df", models.freedom[:, None]), ("attenuation", attenuation)):
+            found[name] = np.broadcast_to(values, found["estimate"].shape)
+        return found
+
+
+def _attenuation(draws):
+    """Slopes of the proportions of simulated documents on those that they are simulated from, (n_topics,).
+
+    They contain what the prior takes from an effect, and what is lost because words do not tell topics apart. The
+    proportions of a topic that all documents have alike have no slope: it is that of documents whose topics are known.
+    """
+    products, squares = np.zeros((2, len(draws.found_in)))
+    for before, after in draws.simulated:
+        deviation = before - before.mean(axis=0)
+        products += np.nan_to_num(deviation * after).sum(axis=0)
+        squares += np.nan_to_num(deviation**2).sum(axis=0)
+    known = squares > _ALIKE
+    return np.where(known, np.clip(products / np.where(known, squares, 1), 0, 1), draws.weight)
+
+
+def _cluster_numbers(clusters, n_documents):
+    """The cluster of every document as numbers from zero."""
+    labels = as_list(clusters, "clusters")
+    if len(labels) != n_documents:
+        raise ValueError(f"clusters has {len(labels)} labels; X has {n_documents} documents.")
+    for d, label in enumerate(labels):
+        if is_missing(label):
+            raise ValueError(f"the cluster of document {d} is missing ({label!r}): each document needs one.")
+    numbers = {label: g for g, label in enumerate(dict.fromkeys(labels))}
+    if len(numbers) < 2:
+        raise ValueError("clusters has one label for all documents: there must be at least two clusters.")
+    return np.array([numbers[label] for label in labels])
+
+
+def _warn_of_undetermined(determined, unit):
+    """Warn if single documents or clusters determine a coefficient."""
+    n_bad = int((determined < 0.5).sum())
+    if n_bad:
+        warn(
+            f"{n_bad} of {len(determined)} effects depend on one {unit} alone, such as a category that only one "
+            f"{unit} has. Its own spread is unknown, so their errors take that of the others, and are NaN without "
+            "others."
+        )
 
 
 def _check_number(n_documents, n_terms):

@@ -19,6 +19,19 @@ class GroupShares:
     overall: np.ndarray  # (n_components,): shares in all tokens, or of the mixture of all collections
 
 
+def group_index(groups, n_documents):
+    """The distinct labels of documents in order, and the place of each document's label in them.
+
+    Documents whose label is missing are one group, None.
+    """
+    labels = [None if is_missing(label) else label for label in as_list(groups, "groups")]
+    if len(labels) != n_documents:
+        raise ValueError(f"groups has {len(labels)} labels; there are {n_documents} documents.")
+    distinct = in_order(labels)
+    place = {label: j for j, label in enumerate(distinct)}
+    return distinct, np.array([place[label] for label in labels], dtype=np.int64)
+
+
 def group_shares(view):
     """Shares of topics in the tokens of groups of documents, or the mixtures of a model that has collections.
 
@@ -33,16 +46,11 @@ def group_shares(view):
         if mixtures is None:
             return None
         return _of_model(view.model, view.model.collections_.tolist())
-    labels = [None if is_missing(label) else label for label in as_list(groups, "groups")]
     if view.doc_topic is None:
         raise ValueError("groups are groups of documents: give X.")
-    if len(labels) != len(view.doc_topic):
-        raise ValueError(f"groups has {len(labels)} labels; there are {len(view.doc_topic)} documents.")
-    distinct = in_order(labels)
+    distinct, index = group_index(groups, len(view.doc_topic))
     if mixtures is not None and set(distinct) <= set(view.model.collections_.tolist()):
         return _of_model(view.model, distinct)
-    place = {label: j for j, label in enumerate(distinct)}
-    index = np.array([place[label] for label in labels])
     weights = np.ones(len(index)) if view.counts is None else view.lengths
     mean = np.full((len(distinct), view.n_topics), np.nan)
     std = mean.copy()

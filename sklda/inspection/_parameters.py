@@ -37,7 +37,7 @@ _RAISES = """ValueError, TypeError
     If the model is not one that this function takes, or an argument does not fit it.
 """
 # Sections of numpydoc, in their order; the first is the text before them.
-_ORDER = ("", "Parameters", "Returns", "Raises", "Attributes", "See Also", "Notes", "References", "Examples")
+_ORDER = ("", "Parameters", "Returns", "Raises", "Warns", "Attributes", "See Also", "Notes", "References", "Examples")
 
 
 def described(function: Method) -> Method:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._inference import random
 from sklda._inference.held_out.token_topics import draw_topics
 from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Table, Values
 from sklda.inspection._parameters import described
-from sklda.inspection._view import view
+from sklda.inspection._view import lacks, view
 
 # Sweeps before the draw for a new document. `transform` needs fewer, because it begins with CVB0.
 _LEAST_SWEEPS = 30
+_NO_DRAWS = (
+    "the most probable topics would make words depend on documents, so give a fitted estimator of this package; "
+    "GibbsLDA.from_assignments makes one of the topics of tokens of another sampler"
+)
 
 
 @described
@@ -112,14 +117,32 @@ class Tokens:
         else:
             self.kind, self.topics = "likeliest", self._likeliest()
 
-    def _draw(self):
+    def _draw(self, seed=None):
         model = self.view.model
         options = {
-            "n_sweeps": max(model.fold_in_iter, _LEAST_SWEEPS),
-            "seed": model._fold_in_seed_,
-            "n_jobs": model.n_jobs,
+            "n_sweeps": max(getattr(model, "fold_in_iter", 0), _LEAST_SWEEPS),
+            "seed": model._fold_in_seed_ if seed is None else seed,
+            "n_jobs": getattr(model, "n_jobs", None),
         }
         return draw_topics(self.corpus, self.view.topic_word, self.view.alpha, **options)
+
+    def draws(self, n_draws, seed):
+        """At most `n_draws` posterior draws of the topics, a list; the last ones that the fit kept, if it kept some.
+
+        Raises
+        ------
+        TypeError
+            If the model has no draws.
+        """
+        model = self.view.model
+        if not hasattr(model, "_doc_prior"):
+            raise lacks(model, "posterior draws of the topics of tokens", _NO_DRAWS)
+        if self.kind != "state":
+            return [self._draw(random.key(random.child(seed, i))) for i in range(n_draws)]
+        results = getattr(model, "_results_", None)
+        if not hasattr(results, "draws"):
+            return [self.topics]
+        return list(results.draws[results.best].last(min(n_draws, model.n_draws_)).topics)
 
     def _likeliest(self):
         topics = np.empty(self.corpus.n_tokens, np.int32)
@@ -134,7 +157,7 @@ class Tokens:
         model = self.view.model
         if self.kind == "state" and hasattr(model, "doc_label_"):
             alpha, opened = np.zeros(self.view.n_topics), model.doc_label_[[d]].indices
-            alpha[opened] = model._training_prior_[opened]
+            alpha[opened] = model._results_.alpha[opened]
             return alpha
         alpha = self.view.alpha
         return alpha[d if len(alpha) > 1 else 0]

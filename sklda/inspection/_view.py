@@ -288,7 +288,8 @@ def _of_model(model, X, feature_names, collections, groups):
     if found.is_training and getattr(model, "doc_topic_", None) is not None:
         found.doc_topic = model.doc_topic_
         return found
-    if models.has_covariates(model):
+    # Those of a consensus are in its fits.
+    if any(map(models.has_covariates, [model, *getattr(model, "estimators_", ())])):
         warn(
             f"X is not the X of the fit, so the documents have the mean covariates of the {type(model).__name__}. "
             "The pair (model.topic_word_, model.transform(X, covariates=...)) has their own."

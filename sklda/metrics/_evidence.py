@@ -81,7 +81,7 @@ def log_evidence(
         of the mean of all estimates.
     std : float
         Its standard error, from the distance between the two directions and the spread between chains. With one chain
-        it is infinite, because nothing tells how much modes differ; for methods that do not anneal, it is NaN.
+        it is infinite, because nothing tells how much modes differ.
 
     Raises
     ------

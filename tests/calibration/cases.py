@@ -203,7 +203,10 @@ def mixtures(rng, fitted_gamma=2.0):
     lda = CompoundLDA(K, **given, **CHAIN, random_state=seed_of(rng)).fit(X, collections=collections)
     drawn, chain = lda.sample_posterior(N_DRAWS, seed_of(rng)), lda.collection_topic_draws_[-N_DRAWS:]
     ranked = {
-        "alpha": (alpha, lda._results_.states[0].alphas[-CHAIN["draw_every"] * N_DRAWS :: CHAIN["draw_every"]]),
+        "alpha": (
+            alpha,
+            lda._results_.states[0].steps[0].alphas[-CHAIN["draw_every"] * N_DRAWS :: CHAIN["draw_every"]],
+        ),
         "similarity of two mixtures": (pi[0] @ pi[1], (chain[:, 0] * chain[:, 1]).sum(axis=1)),
         "largest part of a mixture": (pi[0].max(), chain[:, 0].max(axis=1)),
         "a part of a mixture": (pi[0, 0], chain[:, 0, 0]),

@@ -310,14 +310,25 @@ def test_another_release_has_the_result_of_an_ended_fit(interrupted, corpus, who
     assert same_fit(GibbsLDA.resume(interrupted, corpus).set_callbacks(), whole)
 
 
-def test_another_order_of_calls(interrupted, corpus):
-    """As from a changed version with the same format."""
-    shutil.copy(interrupted / "results", interrupted / "chain-7.0")
-    with open(interrupted / "results", "r+b", buffering=0) as file:
+def with_result(folder, number, name):
+    """The folder with one result, that of another call."""
+    shutil.copy(folder / "results", folder / "chain-7.0")
+    with open(folder / "results", "r+b", buffering=0) as file:
         file.truncate(0)
-        frames.dump(file, (0, 0), ("another", None), (None, ""), zlib.crc32(first_line(interrupted)))
-    with pytest.raises(ValueError, match="is of another fit: its call 0 is another, and not _initialise"):
-        GibbsLDA.resume(interrupted, corpus)
+        frames.dump(file, (number, 0), (name, None), (None, ""), zlib.crc32(first_line(folder)))
+    return folder
+
+
+def test_results_are_found_by_the_names_of_calls(interrupted, corpus, whole, same_fit):
+    """A call that the fit does not make has no say. The seed of the fit is the parameter."""
+    lda = GibbsLDA.resume(with_result(interrupted, zlib.crc32(b"another 1"), "another"), corpus)
+    assert same_fit(lda.set_callbacks(), whole)
+
+
+def test_a_result_of_another_name_is_refused(interrupted, corpus):
+    number = zlib.crc32(b"initialise_chain 1")
+    with pytest.raises(ValueError, match="is of another fit: it has a result of another, not initialise_chain"):
+        GibbsLDA.resume(with_result(interrupted, number, "another"), corpus)
 
 
 def test_verbose(interrupted, saves, folder, corpus, capsys):

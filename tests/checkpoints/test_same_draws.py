@@ -41,6 +41,7 @@ def test_chains_in_threads(check):
 
 @pytest.mark.parametrize("n_chains", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_processes(check, n_chains):
+    """Slow, because only new processes show that what they save is what the caller reads."""
     with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
         # The saves of a chain in another process count on from those before it.
         check(gibbs(n_chains=n_chains, max_iter=20), points=(8 + 11 * (n_chains - 1),))
@@ -98,7 +99,7 @@ def test_compound(check, corpus, method):
 
 
 @pytest.mark.filterwarnings("ignore:The draws use up to")
-@pytest.mark.parametrize("n_collections", [1, 3])
+@pytest.mark.parametrize("n_collections", [pytest.param(1, marks=pytest.mark.exhaustive), 3])
 def test_hdp(check, corpus, n_collections):
     given = {"n_components": 30, "collection_topic_prior": "hdp"}
     check(compound(**given), collections=np.arange(corpus.shape[0]) % n_collections)

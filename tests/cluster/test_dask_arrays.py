@@ -1,6 +1,8 @@
 """Dask arrays as X: fits on a cluster, fits without one, and lazy results."""
 
+import gc
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA
 from sklda._dask import client_of_cluster
+from sklda._inference.cluster.actors import ClusterCorpus
 from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings
 from sklda.inspection import top_words, topic_table
@@ -231,6 +234,33 @@ def test_an_interrupt_ends_the_work_of_the_workers(counts, blocks, processes):
     assert not hasattr(lda, "components_")
     # The workers are free for another fit.
     assert gibbs().fit(blocks(counts, 2)).n_iter_ == 20
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("method", ["describe", "facts_of_all", "begin", "sweep", "means"])
+def test_an_error_at_any_call_leaves_nothing_on_the_workers(counts, blocks, processes, method, error, monkeypatch):
+    """Without garbage collection: calls of actors leave cycles of references to them."""
+    call = ClusterCorpus.call
+
+    def fails(corpus, called, *arguments, **options):
+        found = call(corpus, called, *arguments, **options)
+        if called == method:
+            raise error
+        return found
+
+    monkeypatch.setattr(ClusterCorpus, "call", fails)
+    tasks, X = processes.cluster.scheduler.tasks, blocks(counts, 2)
+    # Those of other fits.
+    before, limit = set(tasks), time.monotonic() + 10
+    gc.disable()
+    try:
+        with pytest.raises(error):
+            gibbs().fit(X)
+        while left := set(tasks) - before:
+            assert time.monotonic() < limit, left
+            time.sleep(0.01)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("hashing", [False, True])

@@ -12,11 +12,13 @@ from scipy.stats import norm
 
 from sklda._inference import random
 from sklda._inference.compound import priors as compound_priors
-from sklda._inference.compound.chain import CompoundChain
+from sklda._inference.compound.driver import chain_with_mixtures
+from sklda._inference.compound.mixtures import Mixtures
 from sklda._inference.compound.mmala import LangevinPoint
 from sklda._inference.compound.model import Model
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.steps import advance
 
 ALARM = 1e-5
 SAMPLERS = ["augmented", "langevin"]
@@ -26,7 +28,9 @@ def make_chain(corpus, labels, K, setting, method, seed=0, burn_in=0, n_collecti
     alpha, gamma, eta = setting
     priors = Priors.make(1.0, eta, K, corpus.n_features)
     model = Model(labels, n_collections or int(labels.max()) + 1, method, burn_in=burn_in, **options)
-    return CompoundChain.initialise(corpus, priors, random.child(random.seed_sequence(seed)), model, alpha, gamma)
+    chain = chain_with_mixtures(corpus, priors, random.child(random.seed_sequence(seed)), model, alpha, gamma)
+    chain.n_burn_in = burn_in
+    return chain
 
 
 def scores(case, method, n_chains=2, n_sweeps=1500):
@@ -37,10 +41,10 @@ def scores(case, method, n_chains=2, n_sweeps=1500):
     for seed in range(n_chains):
         chain = make_chain(corpus, labels, K, setting, method, seed, burn_in=200)
         for _ in range(200):
-            chain.sweep()
+            advance(chain, chain.steps)
         for _ in range(n_sweeps):
-            chain.sweep()
-            found.append((chain.topics[0] == chain.topics[-1], (chain.pi[0] ** 2).sum()))
+            advance(chain, chain.steps)
+            found.append((chain.topics[0] == chain.topics[-1], (chain.steps[0].pi[0] ** 2).sum()))
     batches = np.reshape(found, (-1, 100, 2)).mean(axis=1)
     error = batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
     return (batches.mean(axis=0) - values[:2]) / error
@@ -58,6 +62,7 @@ MEANS = [
 ]
 
 
+@pytest.mark.mutation("test_a_wrong_target_is_found")
 @pytest.mark.slow
 @pytest.mark.parametrize(("case", "method"), MEANS)
 def test_posterior_means_are_exact(case, method):
@@ -80,12 +85,12 @@ def no_normalisers(monkeypatch):
 def all_tables(monkeypatch):
     """Every token counts, as if pi were drawn from topic counts and not from auxiliary ones."""
 
-    def wrong(self):
+    def wrong(self, chain):
         counts = np.zeros(self.log_pi.shape, np.int64)
-        np.add.at(counts, (self.model.collections[self.corpus.token_documents], self.topics), 1)
+        np.add.at(counts, (self.model.collections[chain.corpus.token_documents], chain.topics), 1)
         return counts
 
-    monkeypatch.setattr(CompoundChain, "draw_tables", wrong)
+    monkeypatch.setattr(Mixtures, "draw_tables", wrong)
 
 
 MUTATIONS = {"augmented": all_tables, "langevin": no_normalisers}
@@ -133,6 +138,7 @@ def test_quadrature_agrees_with_rational_arithmetic():
         np.testing.assert_allclose(truth.posterior[truth.states[:, 0] == truth.states[:, -1]].sum(), same, rtol=1e-10)
 
 
+@pytest.mark.mutation("test_a_wrong_target_is_found")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "method, setting",
@@ -150,20 +156,21 @@ def test_all_states_have_their_probabilities(method, setting):
     for seed in range(300):
         chain = make_chain(truth.corpus, truth.labels, 2, setting, method, seed, burn_in=15)
         for _ in range(20):
-            chain.sweep()
+            advance(chain, chain.steps)
         seen[truth.index(chain.topics)] += 1
     assert chi_square_p(seen, truth.posterior) > ALARM
 
 
+@pytest.mark.mutation
 def test_a_symmetric_mixture_that_stays_is_plain_lda(monkeypatch):
     """J = 1 and pi = 1 / K: the posterior of LDA with alpha = gamma / K."""
-    monkeypatch.setattr(CompoundChain, "_move_mixtures", lambda self, rng: None)
+    monkeypatch.setattr(Mixtures, "move", lambda self, chain, rng: None)
     truth = Enumeration(DOCS, 4, 2, 0.6, 0.3)
     seen, wrong = np.zeros(len(truth.states)), Enumeration(DOCS, 4, 2, 1.2, 0.3).posterior
     for seed in range(1000):
         chain = make_chain(truth.corpus, np.zeros(3, np.int64), 2, (1.0, 1.2, 0.3), "augmented", seed)
         for _ in range(20):
-            chain.sweep()
+            advance(chain, chain.steps)
         seen[truth.index(chain.topics)] += 1
     assert chi_square_p(seen, truth.posterior) > ALARM
     assert chi_square_p(seen, wrong) < ALARM
@@ -215,12 +222,12 @@ def geweke_p(method, setting, n_draws=2400, n_batches=40, V=4, K=3):
         prior = draw_mixtures()
         topics = draw_topics(prior)
         direct.append(statistics(prior, topics, draw_words(topics)))
-        chain.sweep()
+        advance(chain, chain.steps)
         # The mixtures and topics stay, the words under them are new.
         corpus.words[:] = draw_words(chain.topics)
         replace(chain, chain.topics.copy())
         if s >= 400:
-            successive.append(statistics(chain.pi, chain.topics, corpus.words))
+            successive.append(statistics(chain.steps[0].pi, chain.topics, corpus.words))
     direct, successive = np.array(direct, float), np.array(successive, float)
     batches = successive.reshape(n_batches, -1, successive.shape[1]).mean(axis=1)
     error = np.sqrt(direct.var(axis=0) / n_draws + batches.var(axis=0, ddof=1) / n_batches)
@@ -239,6 +246,7 @@ GEWEKE = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.mutation("test_geweke_finds_a_wrong_target")
 @GEWEKE
 def test_sweeps_and_new_words_keep_the_joint_distribution(method):
     assert geweke_p(method, (1.0, 2.0, 0.4)) > ALARM
@@ -257,12 +265,13 @@ def test_mixtures_that_underflow(alpha):
     for method in SAMPLERS:
         chain = make_chain(corpus, labels, 3, (alpha, 1.0, 0.3), method)
         for _ in range(50):
-            chain.sweep()
-        assert np.isfinite(chain.log_pi).all()
+            advance(chain, chain.steps)
+        assert np.isfinite(chain.steps[0].log_pi).all()
         assert (chain.priors.doc >= 1e-12).all()
         assert np.isfinite(chain.log_joint())
 
 
+@pytest.mark.mutation
 def test_the_bound_on_the_prior_is_not_felt(monkeypatch):
     """With a bound a thousand times as high, posterior means at alpha = 0.1 are still exact."""
     monkeypatch.setattr(compound_priors, "SMALLEST", 1e-9)

@@ -12,12 +12,14 @@ from scipy.stats import ks_2samp, kstest
 
 from sklda._inference import random
 from sklda._inference.compound import concentrations as steps
-from sklda._inference.compound import hdp_chain
+from sklda._inference.compound import hdp
 from sklda._inference.compound.concentrations import Concentration, Concentrations
-from sklda._inference.compound.hdp_chain import HDPChain
+from sklda._inference.compound.driver import chain_with_mixtures
+from sklda._inference.compound.hdp import HDPMixtures
 from sklda._inference.compound.model import Model
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.steps import advance
 
 ALARM = 1e-5
 ONE, TWO = np.zeros(3, np.int64), np.array([0, 1, 1])
@@ -26,7 +28,9 @@ ONE, TWO = np.zeros(3, np.int64), np.array([0, 1, 1])
 def make_chain(corpus, labels, K, concentrations, eta, seed=0, burn_in=0):
     model = Model(labels, int(labels.max()) + 1, burn_in=burn_in, concentrations=Concentrations(*concentrations))
     priors = Priors.make(1.0, eta, K, corpus.n_features)
-    return HDPChain.initialise(corpus, priors, random.child(random.seed_sequence(seed)), model, None, None)
+    chain = chain_with_mixtures(corpus, priors, random.child(random.seed_sequence(seed)), model, None, None)
+    chain.n_burn_in = burn_in
+    return chain
 
 
 def fixed(*values):
@@ -80,7 +84,7 @@ def states_p(setting, labels, docs=DOCS, eta=0.4, n_chains=400, n_sweeps=10):
     for seed in range(n_chains):
         chain = make_chain(truth.corpus, labels, 2, fixed(*setting), eta, seed, burn_in=8)
         for _ in range(n_sweeps):
-            chain.sweep()
+            advance(chain, chain.steps)
         topics = chain.topics ^ chain.topics[0]
         seen[truth.index(topics)] += 1
     return chi_square_p(seen, truth.partitions)
@@ -88,10 +92,11 @@ def states_p(setting, labels, docs=DOCS, eta=0.4, n_chains=400, n_sweeps=10):
 
 def parts_of_the_topics(monkeypatch, left_out=1.2):
     """Sweeps over some topics only, which such a small K would not have."""
-    monkeypatch.setattr(hdp_chain, "_WHOLE", 1)
-    monkeypatch.setattr(hdp_chain, "_LEFT_OUT", left_out)
+    monkeypatch.setattr(hdp, "_WHOLE", 1)
+    monkeypatch.setattr(hdp, "_LEFT_OUT", left_out)
 
 
+@pytest.mark.mutation("test_a_wrong_step_changes_the_states")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "labels, parts",
@@ -115,32 +120,36 @@ def swept_p(monkeypatch, n_draws=1500, gamma=2.0, eta=0.4):
     """Draws of z given the mixture, after one sweep of the topics with large shares, against the distribution of z."""
     parts_of_the_topics(monkeypatch, left_out=0.5)
     # Comparisons of states need topics that keep their numbers.
-    monkeypatch.setattr(HDPChain, "_renumber", lambda self, before: None)
+    monkeypatch.setattr(HDPMixtures, "_renumber", lambda self, chain, before: None)
     truth = Enumeration(DOCS, 4, 3, gamma * PI, eta)
     chain = make_chain(truth.corpus, ONE, 3, fixed(1.0, 1.0, gamma), eta)
-    chain.log_pi = np.log(PI[None])
-    chain._set_doc_prior()
+    (step,) = chain.steps
+    step.log_pi = np.log(PI[None])
+    step.begin(chain)
     rng, seen = np.random.default_rng(0), np.zeros(len(truth.states))
     for i in rng.choice(len(truth.states), size=n_draws, p=truth.posterior):
         chain.topics[:] = truth.states[i]
         chain.recount()
-        chain._sweep_tokens()
+        step.before(chain)
+        chain.sweep()
         seen[truth.index(chain.topics)] += 1
     return chi_square_p(seen, truth.posterior)
 
 
+@pytest.mark.mutation("test_a_choice_of_topics_that_depends_on_z_is_found")
 def test_a_sweep_of_some_topics_keeps_the_distribution(monkeypatch):
     assert swept_p(monkeypatch) > ALARM
 
 
 def topics_with_tokens_too(monkeypatch):
     """Sweeps over the topics with large shares and those with tokens: the choice depends on z."""
-    right = HDPChain._swept_topics
+    right = HDPMixtures.before
 
-    def wrong(self):
-        return np.union1d(right(self), np.flatnonzero(self.used)).astype(np.int32)
+    def wrong(self, chain):
+        right(self, chain)
+        chain.swept = np.union1d(chain.swept, np.flatnonzero(chain.topic_totals)).astype(np.int32)
 
-    monkeypatch.setattr(HDPChain, "_swept_topics", wrong)
+    monkeypatch.setattr(HDPMixtures, "before", wrong)
 
 
 def all_customers(monkeypatch):
@@ -151,12 +160,12 @@ def all_customers(monkeypatch):
 def all_tokens(monkeypatch):
     """Every token opens a table."""
 
-    def wrong(self):
+    def wrong(self, chain):
         counts = np.zeros(self.log_pi.shape, np.int64)
-        np.add.at(counts, (self.model.collections[self.corpus.token_documents], self.topics), 1)
+        np.add.at(counts, (self.model.collections[chain.corpus.token_documents], chain.topics), 1)
         return counts
 
-    monkeypatch.setattr(HDPChain, "draw_tables", wrong)
+    monkeypatch.setattr(HDPMixtures, "draw_tables", wrong)
 
 
 def test_a_choice_of_topics_that_depends_on_z_is_found(monkeypatch):
@@ -213,12 +222,13 @@ def kept_p(labels, n_models=250, n_sweeps=4, K=20, V=5, eta=0.5):
         chain = make_chain(corpus, labels, K, given, eta, seed)
         chain.topics[:] = z
         chain.recount()
-        chain.alpha, chain.b, chain.gamma = a / K, b, gamma
-        chain.log_base, chain.log_pi = log_base, np.ascontiguousarray(log_pi)
-        chain._set_doc_prior()
+        (step,) = chain.steps
+        step.alpha, step.b, step.gamma = a / K, b, gamma
+        step.log_base, step.log_pi = log_base, np.ascontiguousarray(log_pi)
+        step.begin(chain)
         for _ in range(n_sweeps):
-            chain.sweep()
-        after.append(statistics(chain.alpha * K, chain.b, chain.gamma, chain.log_base, chain.log_pi, chain.topics, w))
+            advance(chain, chain.steps)
+        after.append(statistics(step.alpha * K, step.b, step.gamma, step.log_base, step.log_pi, chain.topics, w))
         fresh.append(statistics(*draw_model(rng, labels, K, V, eta)))
     after, fresh = np.array(after).T, np.array(fresh).T
     p = [ks_2samp(x, y).pvalue for x, y in zip(after, fresh, strict=True)]
@@ -230,6 +240,7 @@ def kept_p(labels, n_models=250, n_sweeps=4, K=20, V=5, eta=0.5):
 LABELS = {"one": np.zeros(5, np.int64), "two": np.array([0, 0, 1, 1, 1])}
 
 
+@pytest.mark.mutation("test_a_wrong_step_moves_draws_of_the_model")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "labels",

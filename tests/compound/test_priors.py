@@ -6,11 +6,12 @@ from scipy.special import gammaln
 from scipy.stats import kstest
 
 from sklda._inference import random
-from sklda._inference.compound.chain import CompoundChain
+from sklda._inference.compound.driver import chain_with_mixtures
 from sklda._inference.compound.model import Model
 from sklda._inference.compound.priors import CompoundHyperparameters, CompoundMStep, draw_alpha
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.steps import advance
 from sklda.datasets import make_compound_lda_corpus
 
 ALARM = 1e-5
@@ -23,14 +24,18 @@ def corpus():
 
 def make_chain(corpus, learn_gamma=True, learn_eta=True, n_sweeps=5):
     model = Model(corpus.collections, 3, learn_gamma=learn_gamma, learn_eta=learn_eta, burn_in=40)
-    chain = CompoundChain.initialise(
-        Corpus.from_counts(corpus.data), Priors.make(1.0, 0.1, 3, 30), np.random.SeedSequence(0), model, 1.0, 2.0, 0.1
+    chain = chain_with_mixtures(
+        Corpus.from_counts(corpus.data), Priors.make(1.0, 0.1, 3, 30), np.random.SeedSequence(0), model, 1.0, 2.0
     )
+    chain.n_burn_in = 40
+    for step in chain.steps:
+        step.begin(chain)
     for _ in range(n_sweeps):
-        chain.sweep()
+        advance(chain, chain.steps)
     return chain
 
 
+@pytest.mark.mutation
 def test_alpha_is_drawn_from_its_posterior():
     """alpha from its prior, pi from alpha, and alpha given pi in turn: alpha keeps its Gamma(2, 1.5) distribution."""
     rng = np.random.default_rng(0)
@@ -46,7 +51,7 @@ def test_alpha_is_drawn_from_its_posterior():
 
 def log_p(chain, gamma):
     """log p(z | pi, gamma), document by document."""
-    a = gamma * chain.pi[chain.model.collections]
+    a = gamma * chain.steps[0].pi[chain.steps[0].model.collections]
     n = chain.doc_topic_counts()
     rising = (gammaln(a + n) - gammaln(a)).sum(axis=1)
     return (rising + gammaln(gamma) - gammaln(gamma + chain.corpus.lengths)).sum()
@@ -54,7 +59,7 @@ def log_p(chain, gamma):
 
 def test_the_statistics_give_log_p_and_its_slopes(corpus):
     chain = make_chain(corpus)
-    draw = CompoundMStep().statistics(chain)
+    draw = CompoundMStep().statistics(chain, chain.steps[0])
     for gamma in (0.3, 2.0, 40.0):
         h = np.array([gamma])
         found = draw.log_topics(h) - draw.log_topics(np.ones(1))
@@ -69,8 +74,8 @@ def test_the_m_step_is_the_maximum(corpus):
     chain, m_step, draws, values = make_chain(corpus), CompoundMStep(), [], 0
     grid = np.exp(np.linspace(-3, 5, 2001))
     for _ in range(4):
-        chain.sweep()
-        draws.append(m_step.statistics(chain))
+        advance(chain, chain.steps)
+        draws.append(m_step.statistics(chain, chain.steps[0]))
         values = values + np.array([log_p(chain, gamma) for gamma in grid])
     found = m_step.maximum(draws, np.log([1.0, 0.1]))
     assert abs(found[0] - np.log(grid[values.argmax()])) <= 0.004
@@ -84,18 +89,19 @@ def test_the_m_step_is_the_maximum(corpus):
 @pytest.mark.parametrize(("learn_gamma", "learn_eta"), [(True, True), (True, False), (False, True)])
 def test_what_is_not_learnt_stays(corpus, learn_gamma, learn_eta):
     chain = make_chain(corpus, learn_gamma, learn_eta, n_sweeps=50)
-    assert (chain.gamma != 2.0) == learn_gamma
-    assert (chain.eta != 0.1) == learn_eta
-    assert len(chain.prior_trace) == 50
+    step = chain.steps[0]
+    assert (step.gamma != 2.0) == learn_gamma
+    assert (chain.priors.word[0] != 0.1) == learn_eta
+    assert len(step.prior_trace) == 50
 
 
 def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
-    """The state has the histograms of Gibbs-EM since its last M-step."""
+    """The state has the draws for the last M-step of Gibbs-EM."""
     chain = make_chain(corpus, n_sweeps=17)
-    copied = CompoundChain(chain.corpus, chain.priors, chain.state(), chain.model)
+    copied = type(chain)(chain.corpus, chain.priors, chain.state())
     for each in (chain, copied):
         for _ in range(30):
-            each.sweep()
+            advance(each, each.steps)
     assert same(chain.state(), copied.state())
 
 

@@ -9,12 +9,15 @@ from scipy.special import logsumexp
 from scipy.stats import chi2, norm
 
 from sklda._inference.corpus import Corpus
-from sklda._inference.covariates import chain as covariate_chain
+from sklda._inference.covariates import coefficients as step_module
 from sklda._inference.covariates import regression
-from sklda._inference.covariates.chain import CovariateChain, CovariateState
+from sklda._inference.covariates.coefficients import Coefficients, chain_with_coefficients
 from sklda._inference.covariates.model import INTERCEPT_SCALE, Model, distinct_rows
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import Annealing
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.run_chains import Schedule, run_chains
+from sklda._inference.sampling.steps import advance
 
 # Two-sided p-values, times the number of statistics.
 ALARM = 1e-6
@@ -25,20 +28,17 @@ def make_chain(corpus, columns, eta, K, centre, sigma, seed=0, topics=None, **se
     model = Model(rows, index, np.full(K, centre), sigma, **{"every": 1, **settings})
     priors = Priors.make(1.0, eta, K, corpus.n_features)
     if topics is None:
-        return CovariateChain.initialise(corpus, priors, np.random.SeedSequence(seed), model)
-    state = CovariateState(
-        topics,
-        np.random.SeedSequence(seed).generate_state(4, np.uint64),
-        seed=np.random.SeedSequence(seed),
-        coefficients=model.first_coefficients(),
-        sigma=1.0 if sigma is None else sigma,
-    )
-    return CovariateChain(corpus, priors, state, model)
+        return chain_with_coefficients(corpus, priors, np.random.SeedSequence(seed), model)
+    seed = np.random.SeedSequence(seed)
+    stream, step = seed.generate_state(4, np.uint64), Coefficients(model, seed)
+    chain = GibbsChain(corpus, priors, ChainState(topics, stream, steps=(step,)))
+    chain.steps[0].begin(chain)
+    return chain
 
 
 def break_exposures(monkeypatch):
     right = regression.draw_exposures
-    monkeypatch.setattr(covariate_chain, "draw_exposures", lambda rng, totals, n: 4 * right(rng, totals, n))
+    monkeypatch.setattr(step_module, "draw_exposures", lambda rng, totals, n: 4 * right(rng, totals, n))
 
 
 def break_prior(monkeypatch):
@@ -47,13 +47,13 @@ def break_prior(monkeypatch):
 
 def break_alpha(monkeypatch):
     """The tokens have ten times the alpha that lambda gives."""
-    right = CovariateChain._set_alpha
+    right = Coefficients._set_alpha
 
-    def set_alpha(self):
-        right(self)
-        self.priors = dataclasses.replace(self.priors, doc=10 * self.priors.doc)
+    def set_alpha(self, chain):
+        right(self, chain)
+        chain.priors = dataclasses.replace(chain.priors, doc=10 * chain.priors.doc)
 
-    monkeypatch.setattr(CovariateChain, "_set_alpha", set_alpha)
+    monkeypatch.setattr(Coefficients, "_set_alpha", set_alpha)
 
 
 def exact_states():
@@ -78,11 +78,12 @@ def state_p(n_chains=120, n_sweeps=12):
     for seed in range(n_chains):
         chain = make_chain(corpus, np.zeros((2, 0)), eta, 2, centre, 1.0, seed)
         for _ in range(n_sweeps):
-            chain.sweep()
+            advance(chain, chain.steps)
         seen[int(np.ravel_multi_index(tuple(chain.topics), (2,) * 5))] += 1
     return chi_square_p(seen, posterior)
 
 
+@pytest.mark.mutation("test_a_wrong_exposure_changes_the_states")
 def test_all_states_have_their_probabilities():
     assert state_p() > ALARM
 
@@ -148,12 +149,12 @@ def geweke_p(sigma, n_draws=2800, n_batches=40, K=2):
     direct, successive = [], []
     for s in range(n_draws):
         direct.append(statistics(*draw_model(rng, sigma, K, centre, eta)))
-        chain.sweep()
+        advance(chain, chain.steps)
         # Topics and coefficients stay, the words under them are new.
         corpus.words[:] = draw_words(rng, chain.topics, eta)
         chain.recount()
         if s >= 400:
-            successive.append(statistics(chain.sigma, chain.coefficients, chain.topics, corpus.words))
+            successive.append(statistics(chain.steps[0].sigma, chain.steps[0].coefficients, chain.topics, corpus.words))
     direct, successive = np.array(direct, float), np.array(successive, float)
     batches = successive.reshape(n_batches, -1, successive.shape[1]).mean(axis=1)
     error = np.sqrt(direct.var(axis=0) / n_draws + batches.var(axis=0, ddof=1) / n_batches)
@@ -163,6 +164,7 @@ def geweke_p(sigma, n_draws=2800, n_batches=40, K=2):
 
 
 # Draws of the model that stay draws of the model prove the same, with sigma drawn.
+@pytest.mark.mutation("test_geweke_finds_a_wrong_target")
 @pytest.mark.exhaustive
 def test_sweeps_and_new_words_keep_the_joint_distribution():
     assert geweke_p(0.7) > ALARM
@@ -177,18 +179,22 @@ def stationary_p(n_chains=250, n_sweeps=3, K=2):
     for seed in range(n_chains):
         sigma, coefficients, z, w = draw_model(rng, None, K, centre, eta)
         chain = make_chain(Corpus(w, OFFSETS, 4), COLUMNS, 0.4, K, centre, None, seed, topics=z)
-        chain.coefficients, chain.sigma = coefficients, sigma
-        chain.auxiliary = (1 + 1 / sigma**2) / rng.standard_exponential()
-        chain._set_alpha()
+        (step,) = chain.steps
+        step.coefficients, step.sigma = coefficients, sigma
+        step.auxiliary = (1 + 1 / sigma**2) / rng.standard_exponential()
+        step.begin(chain)
         before = statistics(sigma, coefficients, z, w)
         for _ in range(n_sweeps):
-            chain.sweep()
-        changes.append(np.subtract(statistics(chain.sigma, chain.coefficients, chain.topics, w), before))
+            advance(chain, chain.steps)
+        changes.append(
+            np.subtract(statistics(chain.steps[0].sigma, chain.steps[0].coefficients, chain.topics, w), before)
+        )
     mean, error = np.mean(changes, axis=0), np.std(changes, axis=0) / np.sqrt(n_chains)
     moves = error > 1e-12
     return 2 * norm.sf(np.abs(mean[moves] / error[moves])).min() * moves.sum()
 
 
+@pytest.mark.mutation("test_a_wrong_prior_moves_draws_of_the_model")
 def test_sweeps_keep_draws_of_the_model():
     assert stationary_p() > ALARM
 
@@ -220,9 +226,9 @@ def calibration_p(n_fits, n_draws=9, thin=6, n_burn_in=40, sigma=0.8, D=16, n=6)
         corpus = Corpus(words[order], offsets, 6)
         chain, drawn = make_chain(corpus, columns, ANCHORED, 2, np.log(0.5), sigma, seed), []
         for s in range(n_burn_in + n_draws * thin):
-            chain.sweep()
+            advance(chain, chain.steps)
             if s >= n_burn_in and s % thin == 0:
-                drawn.append(chain.coefficients)
+                drawn.append(chain.steps[0].coefficients)
         ranks.append((np.array(drawn) < truth).sum(axis=0).ravel())
     ranks = np.array(ranks)
     cells = 10 if n_fits >= 200 else 5
@@ -234,6 +240,7 @@ def calibration_p(n_fits, n_draws=9, thin=6, n_burn_in=40, sigma=0.8, D=16, n=6)
 LEVEL = 1e-4
 
 
+@pytest.mark.mutation("test_calibration_finds_a_wrong_exposure")
 @pytest.mark.exhaustive
 def test_intervals_of_coefficients_are_calibrated():
     assert calibration_p(300, 9, 20, 150) > LEVEL
@@ -245,13 +252,15 @@ def test_calibration_finds_a_wrong_exposure(monkeypatch):
     assert calibration_p(300, 9, 10, 60) < LEVEL
 
 
+@pytest.mark.mutation
 def test_one_topic_says_nothing_about_its_alpha():
     """With K = 1 the posterior of lambda is its prior."""
     corpus = make_corpus([[0, 1], [1, 1, 0], [0]], 2)
     chain, drawn = make_chain(corpus, [[1.0], [0.0], [-1.0]], 0.5, 1, 0.3, 0.6), []
     for _ in range(1000):
-        chain.sweep()
-        drawn.append([*chain.coefficients[0], *(chain.coefficients[0] - [0.3, 0]) ** 2])
+        advance(chain, chain.steps)
+        own = chain.steps[0].coefficients[0]
+        drawn.append([*own, *(own - [0.3, 0]) ** 2])
     batches = np.reshape(drawn, (40, -1, 4)).mean(axis=1)
     exact = np.array([0.3, 0, INTERCEPT_SCALE**2, 0.36])
     z = (batches.mean(axis=0) - exact) / (batches.std(axis=0, ddof=1) / np.sqrt(40))
@@ -262,27 +271,28 @@ def test_one_topic_says_nothing_about_its_alpha():
 
 def test_the_coefficients_stay_in_the_annealed_sweeps():
     corpus = make_corpus([[0, 1], [1, 1, 0], [0]], 2)
-    chain = make_chain(corpus, [[1.0], [0.0], [-1.0]], 0.5, 2, 0.3, 0.6, annealing=Annealing(4), burn_in=6)
+    chain = make_chain(corpus, [[1.0], [0.0], [-1.0]], 0.5, 2, 0.3, 0.6)
+    schedule = Schedule(annealing=Annealing(4), burn_in=6)
     for _ in range(4):
-        chain.sweep()
-        assert (chain.coefficients == [[0.3, 0], [0.3, 0]]).all() and len(chain.priors.doc) == 1
-    for _ in range(5):
-        chain.sweep()
-    assert len(chain.path) == 3 and len(chain.priors.doc) == 3
+        (chain,) = run_chains([chain], 1, schedule=schedule)
+        assert (chain.steps[0].coefficients == [[0.3, 0], [0.3, 0]]).all() and len(chain.priors.doc) == 1
+    (chain,) = run_chains([chain], 5, schedule=schedule)
+    assert len(chain.steps[0].path) == 3 and len(chain.priors.doc) == 3
 
 
 def test_a_state_continues_the_same_chain():
     corpus = make_corpus([[0, 1], [1, 1, 0], [0]], 2)
     whole, first = (make_chain(corpus, [[1.0], [0.0], [-1.0]], 0.5, 2, 0.3, None, every=2) for _ in range(2))
     for _ in range(3):
-        first.sweep()
+        advance(first, first.steps)
     kind, arguments = first.__reduce__()
     second = kind(*arguments)
     for _ in range(7):
-        whole.sweep()
+        advance(whole, whole.steps)
     for _ in range(4):
-        second.sweep()
-    np.testing.assert_array_equal(whole.coefficients, second.coefficients)
+        advance(second, second.steps)
+    (one,), (other,) = whole.steps, second.steps
+    np.testing.assert_array_equal(one.coefficients, other.coefficients)
     np.testing.assert_array_equal(whole.topics, second.topics)
-    assert whole.sigma == second.sigma and len(whole.path) == len(second.path)
+    assert one.sigma == other.sigma and len(one.path) == len(other.path)
     np.testing.assert_allclose(whole.log_joint(), second.log_joint())

@@ -8,12 +8,13 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import norm
 
 from sklda._inference.corpus import Corpus
-from sklda._inference.covariates import chain as covariate_chain
+from sklda._inference.covariates import coefficients as step_module
 from sklda._inference.covariates import regression
-from sklda._inference.covariates.chain import CovariateChain, CovariateState
-from sklda._inference.covariates.model import INTERCEPT_SCALE, Model
+from sklda._inference.covariates.coefficients import Coefficients
+from sklda._inference.covariates.model import INTERCEPT_SCALE, Columns, Model
 from sklda._inference.covariates.regression import CollapsedLikelihood, PoissonRegressions, draw_sigma
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
 # A fixed seed, and two-sided p-values times the number of statistics.
 ALARM = 1e-6
@@ -29,14 +30,11 @@ def make_chain(sigma=SIGMA, seed=0):
     corpus = Corpus(np.zeros(len(topics), np.int32), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), 1)
     rows = np.array([[1.0, 0.0], [1.0, 1.0]])
     model = Model(rows, GROUPS, CENTRE, sigma, every=1)
-    state = CovariateState(
-        topics,
-        np.random.SeedSequence(seed).generate_state(4, np.uint64),
-        seed=np.random.SeedSequence(seed),
-        coefficients=model.first_coefficients(),
-        sigma=1.0 if sigma is None else sigma,
-    )
-    return CovariateChain(corpus, Priors.make(1.0, 0.5, 2, 1), state, model)
+    seed = np.random.SeedSequence(seed)
+    stream, step = seed.generate_state(4, np.uint64), Coefficients(model, seed)
+    chain = GibbsChain(corpus, Priors.make(1.0, 0.5, 2, 1), ChainState(topics, stream, steps=(step,)))
+    chain.steps[0].begin(chain)
+    return chain
 
 
 def log_likelihood(log_alpha, counts):
@@ -83,14 +81,15 @@ def smallest_p(n_draws=1600, n_batches=40):
     chain, drawn = make_chain(), []
     rng = np.random.default_rng(1)
     for _ in range(n_draws):
-        chain.move_coefficients(rng)
-        a, b = chain.coefficients.T
+        chain.steps[0].move(chain, rng)
+        a, b = chain.steps[0].coefficients.T
         drawn.append([*a, *b, *a**2, *b**2, a[0] * a[1], a[0] * b[0]])
     batches = np.reshape(drawn, (n_batches, -1, len(drawn[0]))).mean(axis=1)
     z = (batches.mean(axis=0) - exact_moments()) / (batches.std(axis=0, ddof=1) / np.sqrt(n_batches))
     return 2 * norm.sf(np.abs(z)).min() * len(z)
 
 
+@pytest.mark.mutation("test_wrong_counts_and_a_normal_approximation_are_found")
 @pytest.mark.parametrize("shifts", [True, False])
 def test_coefficients_given_the_topics_have_their_posterior(shifts, monkeypatch):
     if not shifts:
@@ -113,10 +112,10 @@ def test_wrong_counts_and_a_normal_approximation_are_found(wrong, monkeypatch):
     monkeypatch.setattr(CollapsedLikelihood, "shift", stay)
     if wrong == "exposures":
         right = regression.draw_exposures
-        monkeypatch.setattr(covariate_chain, "draw_exposures", lambda rng, totals, n: right(rng, totals, n + 1))
+        monkeypatch.setattr(step_module, "draw_exposures", lambda rng, totals, n: right(rng, totals, n + 1))
     elif wrong == "tables":
-        right_tables = covariate_chain.draw_tables
-        monkeypatch.setattr(covariate_chain, "draw_tables", lambda *arguments: right_tables(*arguments) + 1)
+        right_tables = step_module.draw_tables
+        monkeypatch.setattr(step_module, "draw_tables", lambda *arguments: right_tables(*arguments) + 1)
     else:
         monkeypatch.setattr(PoissonRegressions, "log_density", lambda self, own, topics=None: np.zeros(len(own)))
         monkeypatch.setattr(PoissonRegressions, "draw", approximate_draw)
@@ -161,6 +160,29 @@ def test_combined_and_constant_covariates_have_their_prior():
     assert (drawn[:, :, 2] + drawn[:, :, 3]).std() < 3
 
 
+def test_rare_categories_and_products_have_the_scale_of_frequent_ones():
+    rare, often = np.arange(600) < 3, np.arange(600) < 300
+    number = np.random.default_rng(0).standard_normal(600)
+    rest = np.arange(600) % 100 > 0
+    values = np.column_stack(
+        [rare, often, 5 + 2.0 * (number > 0), number, rest, np.where(np.arange(600) < 99, number, 0)]
+    )
+    found = Columns.of(values, list("abcdef"))
+    np.testing.assert_allclose(found.scale[:5], [0.5, 0.5, 1, number.std(), 0.5])
+    # A product with a category has half of the size that it has in this category.
+    np.testing.assert_allclose(found.scale[5], np.sqrt((number[:99] ** 2).mean()) / 2)
+    np.testing.assert_allclose(found.standardised, (values - values.mean(axis=0)) / found.scale)
+    np.testing.assert_allclose(found.std, values.std(axis=0))
+
+
+def test_a_combination_of_terms_gets_a_warning_and_a_constant_none():
+    number = np.arange(9.0)
+    with pytest.warns(UserWarning, match="the term 'c' is a combination"):
+        Columns.of(np.column_stack([number, np.ones(9), 3 - number, number**2]), list("abcd"))
+    assert not Columns.of(np.column_stack([np.ones(9), number]), list("ab")).standardised[:, 0].any()
+
+
+@pytest.mark.mutation
 def test_sigma_has_a_half_cauchy_prior():
     rng, drawn, sigma, auxiliary = np.random.default_rng(0), [], 1.0, 1.0
     for _ in range(20_000):

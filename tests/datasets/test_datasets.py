@@ -74,6 +74,7 @@ def test_topics_of_a_word_of_a_document_are_sorted(corpus):
     np.testing.assert_array_equal(order, np.arange(len(order)))
 
 
+@pytest.mark.mutation
 def test_words_follow_their_topics(corpus):
     _, words = tokens(corpus)
     counts = cross_counts(corpus.topic_assignments, words, corpus.topic_word.shape)
@@ -81,6 +82,7 @@ def test_words_follow_their_topics(corpus):
     assert multinomial_p_value(counts, np.roll(corpus.topic_word, 1, axis=0)) < FALSE_ALARM
 
 
+@pytest.mark.mutation
 def test_topics_follow_their_documents(corpus):
     documents, _ = tokens(corpus)
     counts = cross_counts(documents, corpus.topic_assignments, corpus.doc_topic.shape)
@@ -88,6 +90,7 @@ def test_topics_follow_their_documents(corpus):
     assert multinomial_p_value(counts, np.roll(corpus.doc_topic, 1, axis=1)) < FALSE_ALARM
 
 
+@pytest.mark.mutation
 def test_proportions_follow_their_priors():
     doc_topic_prior, topic_word_prior = (
         np.array([0.2, 0.7, 2.0]),

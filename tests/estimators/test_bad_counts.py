@@ -202,6 +202,16 @@ def test_malformed_sparse_matrices(entry):
             ENTRIES[entry](make_one())
 
 
+@pytest.mark.parametrize("name", ["fit", "score"])
+def test_malformed_sparse_labels(name, same):
+    lda = LabeledLDA(n_chains=1, max_iter=2, n_draws=1, fold_in_iter=2).fit(GOOD, LABELS)
+    before = dict(vars(lda))
+    for make_one in MALFORMED.values():
+        with pytest.raises(ValueError, match=r"^y is a malformed \w+: .* build it again"):
+            getattr(lda, name)(GOOD, make_one())
+    assert same(vars(lda), before)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_odd_but_legal(entry):

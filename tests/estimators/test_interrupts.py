@@ -1,10 +1,15 @@
 """A fit or a score may end at any moment: all threads end, and nothing half-fitted is left."""
 
+import contextlib
+import io
 import json
+import pickle
 import signal
 import sys
 import threading
+import time
 import weakref
+from functools import partial
 
 import interrupts
 import numpy as np
@@ -64,6 +69,63 @@ def test_what_an_interrupt_must_not_do_is_found(monkeypatch):
     monkeypatch.setattr(interrupts, "ENDED", 0.01)
     with pytest.raises(interrupts.Unlike, match="threads are left"):
         interrupts.check(lda, dict(vars(lda)), set(), 0.0)
+
+
+# Errors and interrupts in a sweep
+
+
+class Tripwire(io.StringIO):
+    """Standard output on which the line of one sweep raises."""
+
+    def __init__(self, sweep, error):
+        super().__init__()
+        self.sweep, self.error = f"sweep {sweep} of", error
+
+    def write(self, text):
+        if self.sweep in text:
+            raise self.error
+        return super().write(text)
+
+
+def threads_end(before):
+    """Whether the threads that were not there before end."""
+    deadline = time.monotonic() + 10
+    while (alive := set(threading.enumerate()) - before) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not alive
+
+
+@pytest.mark.parametrize(
+    "sampler, n_chains, n_jobs",
+    [
+        ("collapsed", 1, None),
+        ("collapsed", 2, 2),
+        ("collapsed", 3, 2),
+        ("grouped", 1, 2),
+        ("partitioned", 1, 2),
+        ("partially_collapsed", 2, 2),
+    ],
+)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, SystemExit])
+@pytest.mark.parametrize("fitted", ["unfitted", "fitted", "warm start"])
+def test_an_interrupted_fit_changes_nothing(counts, same, sampler, n_chains, n_jobs, error, fitted):
+    make = partial(GibbsLDA, 4, init="random", learn_priors=False, random_state=0)
+    lda = make(max_iter=5, sampler=sampler, n_chains=n_chains, n_jobs=n_jobs, warm_start=fitted == "warm start")
+    if fitted != "unfitted":
+        lda.fit(counts)
+    lda.set_params(verbose=2, max_iter=10**6)
+    before = pickle.loads(pickle.dumps(vars(lda)))
+    threads = set(threading.enumerate())
+    began = time.monotonic()
+    with contextlib.redirect_stdout(Tripwire(4, error)), pytest.raises(error):
+        lda.fit(counts)
+    assert time.monotonic() - began < 20
+    assert same(vars(lda), before)
+    assert threads_end(threads)
+    # It can still do all that it was fitted for.
+    lda.set_params(max_iter=5, verbose=0).fit(counts)
+    expected = make(sampler=sampler, max_iter=10 if fitted == "warm start" else 5, n_chains=n_chains).fit(counts)
+    assert same(lda.log_joint_trace_, expected.log_joint_trace_)
 
 
 # A start that is stopped builds nothing

@@ -19,6 +19,7 @@ def log_weights_of(exact, priors, method):
     return forward_runs(exact.corpus, priors, state, settings, random.seed_sequence(0), NEVER_STOP)[0]
 
 
+@pytest.mark.mutation("test_comparators_of_other_priors_are_wrong")
 def test_comparators_find_the_evidence_of_a_tiny_corpus():
     """Where their weights have a variance: eta exceeds the counts. Their errors over 40 chains are about 0.01."""
     exact = Enumeration([[0, 1], [2, 3], [0, 2]], 4, 2, 2.0, 3.0)

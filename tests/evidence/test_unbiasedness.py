@@ -70,6 +70,7 @@ def score(method, case, K, n_runs=500, **options):
     return standard_score(np.exp(found - exact[K - 1]), 1.0)
 
 
+@pytest.mark.mutation("test_a_weight_taken_after_the_sweep_is_found")
 @pytest.mark.parametrize(
     ("method", "case"),
     [
@@ -87,6 +88,7 @@ def test_p_hat_is_unbiased(method, case):
             assert abs(score(method, case, K, n_runs=300)) < LIMIT, K
 
 
+@pytest.mark.mutation("test_the_transition_back_is_not_the_transition")
 @pytest.mark.parametrize(
     "method, name",
     [
@@ -118,6 +120,7 @@ def test_p_hat_is_unbiased_with_priors_of_every_shape(method, name):
         assert abs(standard_score(relative * together, p_together)) < LIMIT
 
 
+@pytest.mark.mutation("test_sweeps_under_a_guide_of_another_strength_are_found")
 @pytest.mark.parametrize("method", UNBIASED)
 def test_a_few_temperatures_do_for_unbiasedness(method):
     """Short runs have weights of their own to get right, which long ones hide."""
@@ -137,6 +140,7 @@ def reverse_score(n_temperatures, n_runs):
     return standard_score(np.exp(log_p - np.array(found)), 1.0)
 
 
+@pytest.mark.mutation("test_a_weight_taken_after_the_sweep_is_found_on_the_way_back")
 @pytest.mark.parametrize("n_temperatures", [*(pytest.param(n, marks=LONG) for n in (1, 3)), 30])
 def test_annealing_back_is_unbiased_for_the_inverse(n_temperatures):
     assert abs(reverse_score(n_temperatures, 600)) < LIMIT
@@ -164,6 +168,7 @@ def of_one_word_each(K, length, alpha, eta):
     return make_corpus([[0] * length, [1] * length], 2), logsumexp(log_joint), draw
 
 
+@pytest.mark.mutation("test_topics_with_other_priors_must_not_change_places")
 @pytest.mark.parametrize("K", [2, 3])
 def test_topics_that_do_not_change_places(K, monkeypatch):
     """Documents so long that runs keep the labels of the guide: p-hat is right all the same, thanks to the sum."""
@@ -232,6 +237,7 @@ def test_a_weight_taken_after_the_sweep_is_found_on_the_way_back(monkeypatch):
     assert abs(reverse_score(4, 400)) > LIMIT
 
 
+@pytest.mark.mutation
 def test_labels_are_drawn_on_the_way_back(monkeypatch):
     """Documents so long that runs keep their labels: those of a draw need not be those of the guide."""
     corpus, log_p, draw = of_one_word_each(3, 14, 0.1, 0.5)

@@ -36,6 +36,7 @@ def smallest_p(words, alpha, exact, phi=None, wrong_alpha=None):
     return 2 * norm.sf(np.abs(theta.mean(axis=0) - exact) / error).min() * len(alpha)
 
 
+@pytest.mark.mutation("test_a_dropped_prior_and_a_wrong_topic_are_found")
 @pytest.mark.parametrize("words, alpha, exact", EXACT)
 def test_the_mean_is_the_posterior_mean(words, alpha, exact):
     assert smallest_p(words, alpha, exact) > ALARM

@@ -93,6 +93,7 @@ def p_value(words, alpha, log_p, *, n_runs=1000, wrong_alpha=None, **options):
     return 2 * norm.sf(abs(relative.mean() - 1) / error)
 
 
+@pytest.mark.mutation("test_a_wrong_prior_is_found")
 @pytest.mark.slow
 @pytest.mark.parametrize("method", UNBIASED)
 @pytest.mark.parametrize("words, alpha, log_p", [EXACT[k] for k in EXACT if not k.startswith(("fifty", "thirty"))])
@@ -101,12 +102,14 @@ def test_p_hat_is_unbiased(method, words, alpha, log_p):
     assert p_value(words, alpha, log_p, method=method, n_temperatures=8, n_particles=4) > ALARM
 
 
+@pytest.mark.mutation("test_a_wrong_prior_is_found")
 @pytest.mark.parametrize("method", UNBIASED)
 @pytest.mark.parametrize("case", ["fifty", "thirty, asymmetric"])
 def test_p_hat_is_unbiased_on_longer_documents(method, case):
     assert p_value(*EXACT[case], method=method, n_temperatures=60, n_particles=20) > ALARM
 
 
+@pytest.mark.mutation("test_a_wrong_prior_is_found")
 def test_a_repeated_word_and_the_quadratic_schedule():
     words, alpha = [3] * 6, THREE
     log_p = exact_by_sum(np.array(words), PHI, alpha)

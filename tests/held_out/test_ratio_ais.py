@@ -27,6 +27,7 @@ def smallest_p(log_estimates, log_truth):
     return 2 * norm.sf(np.abs(z)).min() * z.shape[-1]
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("path", ["convex", "geometric"])
 @pytest.mark.parametrize("alphas", [(ALPHA_A, ALPHA_A), (ALPHA_A, ALPHA_B)], ids=["one alpha", "two alphas"])
 def test_ratios_are_unbiased(path, alphas):
@@ -39,6 +40,7 @@ def test_ratios_are_unbiased(path, alphas):
     assert smallest_p(runs, exact(B, alphas[1]) - exact(A, 2 * alphas[0])) < ALARM
 
 
+@pytest.mark.mutation
 def test_curves_are_unbiased_at_every_snapshot():
     snapshots = [A, (A + B) / 2, B]
     runs = training_curve(

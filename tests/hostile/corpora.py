@@ -36,7 +36,7 @@ def draw_counts(draw, n_features=None, n_documents=None, *, long=False, odds=0.0
     """Counts, with probability `odds` spoilt or no counts at all; `long`: a document may have 65,600 tokens."""
     clean = _clean(draw, n_documents, n_features, long)
     draw.kinds |= set(_shapes(clean))
-    if draw.chance(odds):
+    if draw.wrong(odds):
         # It imports this module.
         from hostile.malformed import malformed
 
@@ -75,13 +75,13 @@ def _shapes(X):
 def _clean(draw, n_documents, n_features, long):
     D = draw.pick([1, 2, 3, 4, 6, 6, 70]) if n_documents is None else n_documents
     V = draw.pick([1, 2, 3, 5, 8, 8, 20]) if n_features is None else n_features
-    if draw.chance(0.02):
+    if draw.wrong(0.02):
         D, V = draw.pick([(0, V), (D, 0), (0, 0)])
     X = draw.rng.poisson(draw.pick([0.1, 0.5, 2.0]), (D, V))
     if D and V:
         X[draw.rng.random(D) < 0.1] = 0
         X[:, draw.rng.random(V) < 0.1] = 0
-        if draw.chance(0.95) and not X.any():
+        if not draw.wrong(0.05) and not X.any():
             X[-1, draw.whole(0, V - 1)] = 1
         if draw.chance(0.1):
             X[draw.whole(0, D - 1), draw.whole(0, V - 1)] = draw.pick([100, 130, 300, 2000 if long else 300])

@@ -4,12 +4,13 @@ import numpy as np
 
 from hostile.corpora import draw_counts
 from hostile.questions import ask, next_chunk
+from hostile.session import show
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
 INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
 EVIDENCE = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
-_CONCENTRATIONS = (None, None, None, None, None, None, 1.0, (1.0, 0.1), np.nan, 0, (1,), ("a", 1))
+_NO_CONCENTRATIONS = (np.nan, 0, -1, np.inf, (1,), (1, -1), ("a", 1), (1, np.nan), [1, 1], 1e13, (), "dp")
 # More than any memory holds: to run out of it is right.
 HUGE = (10**15, 2**62, 10**30)
 
@@ -23,10 +24,10 @@ def gibbs(draw, session):
         "topic_word_prior": draw.prior([(V,), (K, V)]),
         "sampler": draw.option(*SAMPLERS),
         "learn_priors": draw.option("asymmetric", "asymmetric", "symmetric", True, False, np.False_),
-        "seed_words": draw.seed_words(K, V),
+        "seed_words": None,
         "seed_strength": draw.option(1.0, 1.0, draw.power(-3, 3), draw.power()),
-        "vocabulary": draw.pick(
-            [None, [f"w{v}" for v in range(V)], {"w0": 0}, {"w0": V}, ["w0"], {"w0": "x"}, "w0", 3]
+        "vocabulary": draw.mostly(
+            [None, [f"w{v}" for v in range(V)], {"w0": 0}], [{"w0": V}, ["w0"], {"w0": "x"}, "w0", 3], 0.1
         ),
         "init": _initial_state(draw, X, K),
         "max_iter": draw.option(*([1, 1, 2, 3, np.int64(2), 21] + ([21, 45, 130] if K <= 17 else []))),
@@ -38,6 +39,13 @@ def gibbs(draw, session):
         "warm_start": draw.option(False, False, True),
         "snapshot_every": draw.option(None, None, 1, 2, 10**9),
     }
+    options["burn_in"] = burn_in(draw, options["max_iter"])
+    if str(options["init"]) in ("prune", "search") and not draw.wrong(0.1):
+        # Groups of topics are exchanged, so that all have the same priors.
+        options |= {"doc_topic_prior": draw.prior([]), "topic_word_prior": draw.prior([])}
+    elif np.ndim(options["topic_word_prior"]) < 2:
+        # Seed words are the other way to give every topic its own eta.
+        options["seed_words"] = draw.seed_words(K, V)
     if draw.chance(0.01):
         options["n_components"] = draw.pick(HUGE)
     _live(draw, session, GibbsLDA, X, options)
@@ -50,12 +58,18 @@ def _initial_state(draw, X, K):
         quick = K > 17 or (X.clean is not None and X.clean.sum() > 10_000)
         return draw.option(*(INITS[:4] if quick else INITS))
     lengths = X.clean.sum(axis=1).astype(int)
-    topics = draw.rng.integers(K + draw.chance(0.05), size=lengths.sum() + draw.chance(0.05))
+    topics = draw.rng.integers(K + draw.wrong(0.05), size=lengths.sum() + draw.wrong(0.05))
     documents = np.split(topics, np.cumsum(lengths)[:-1])
     model = _Model(draw.rng.gamma(0.3, size=(K, _features(X))), draw.rng.gamma(0.3, size=(len(lengths), K)))
-    return draw.pick(
-        [topics, topics.astype(np.uint16), topics.tolist(), documents, topics - 1, model, model, [], _Model]
+    return draw.mostly(
+        [topics, topics.astype(np.uint16), topics.tolist(), documents, model, model], [topics - 1, [], _Model], 0.1
     )
+
+
+def burn_in(draw, max_iter):
+    """The burn_in of a fit: fewer sweeps than `max_iter`."""
+    most = max_iter - 1 if isinstance(max_iter, int) else 0
+    return draw.option(None, None, None, 0, max(most, 0)) if not draw.wrong(0.03) else draw.pick([most + 1, 10**9])
 
 
 class _Model:
@@ -73,28 +87,48 @@ def compound(draw, session):
     V, K = _features(X), min(draw.n_components(), 272)
     options = {
         "n_components": draw.option(K),
-        "collection_topic_prior": draw.pick(
-            ["hdp", "hdp", 1.0, draw.power(), draw.power(-2, 1), (1.0, 1.0), (draw.power(), 1.0)]
-        )
-        if draw.chance(0.9)
-        else draw.pick([0, -1, np.nan, np.inf, (1,), (1, -1), ("a", 1), (1, np.nan), [1, 1], None, 1e13, (), "dp"]),
-        "doc_concentration": draw.option(
-            None, 1.0, draw.power(-6, 12), draw.power(-2, 2), 1e-7, 1e13, (1.0, 1.0), (draw.power(), draw.power())
-        ),
-        "topic_concentration": draw.option(*_CONCENTRATIONS, draw.power(), (draw.power(), draw.power())),
-        "collection_concentration": draw.option(*_CONCENTRATIONS, draw.power(), (draw.power(), draw.power())),
+        "doc_concentration": draw.mostly([None, 1.0, draw.power(-6, 12), draw.power(-2, 2)], _NO_CONCENTRATIONS),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
-        "method": draw.option("augmented", "langevin", "variational"),
-        "learn_priors": draw.option("asymmetric", "symmetric", False, True),
-        "max_iter": draw.option(1, 2, 3),
-        "burn_in": draw.option(None, 0, 1, 2, 10**9),
+        "learn_priors": draw.mostly(["asymmetric", False, True], ["symmetric"]),
+        "max_iter": draw.option(1, 2, 3, 8),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2),
         "n_draws": draw.option(15, 1, 3),
         "draw_every": draw.option(10, 1, 2, 10**9),
         "warm_start": draw.option(False, False, True),
     }
-    _live(draw, session, CompoundLDA, X, options, metadata="collections")
+    options |= (_hdp if draw.chance(0.4) else _mixtures)(draw, options)
+    if draw.wrong(0.05):
+        # Parameters of one model are given to the other.
+        options |= {"collection_topic_prior": draw.pick(["hdp", 1.0, *_NO_CONCENTRATIONS])}
+    _live(draw, session, CompoundLDA, X, options | {"burn_in": burn_in(draw, options["max_iter"])}, "collections")
+
+
+def _hdp(draw, options):
+    """Parameters of the hierarchical Dirichlet process; a pair is a Gamma prior."""
+
+    def concentration():
+        legal = [None, None, 1.0, (1.0, 0.1), draw.power(-3, 3), (draw.power(-3, 3), draw.power(-3, 3))]
+        return draw.mostly(legal, _NO_CONCENTRATIONS)
+
+    eta, several = options["topic_word_prior"], draw.wrong(0.1)
+    return {
+        "collection_topic_prior": "hdp",
+        "doc_concentration": concentration() if draw.chance(0.3) else options["doc_concentration"],
+        "topic_concentration": concentration(),
+        "collection_concentration": concentration() if draw.chance(0.3) or several else None,
+        # Topics can be exchanged, unless the input is to be refused.
+        "topic_word_prior": eta if np.ndim(eta) < 2 or several else None,
+        "method": draw.mostly(["augmented"], ["langevin", "variational"]),
+    }
+
+
+def _mixtures(draw, options):
+    """Parameters of collections whose mixtures have a Dirichlet prior; a pair is a Gamma prior of its parameter."""
+    method, alpha = draw.option("augmented", "langevin", "variational"), [1.0, draw.power(), draw.power(-2, 1)]
+    if str(method) != "variational" or draw.wrong(0.1):
+        alpha += [(1.0, 1.0), (draw.power(), 1.0)]
+    return {"collection_topic_prior": draw.mostly(alpha, _NO_CONCENTRATIONS), "method": method}
 
 
 def covariate(draw, session):
@@ -102,19 +136,18 @@ def covariate(draw, session):
     V, K = _features(X), min(draw.n_components(), 272)
     options = {
         "n_components": draw.option(K),
-        "coef_scale": draw.option(None, 1.0, draw.power(-6, 3), 1e-7, 1e4),
+        "coef_scale": draw.mostly([None, 1.0, draw.power(-3, 2), draw.power(-6, 3)], [1e-7, 1e4]),
         "doc_topic_prior": draw.pick([draw.prior([(K,)]), None]),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
-        "learn_priors": draw.option("asymmetric", "symmetric", False, True),
+        "learn_priors": draw.mostly(["asymmetric", False, True], ["symmetric"]),
         "max_iter": draw.option(1, 2, 3, 8),
-        "burn_in": draw.option(None, 0, 1, 2, 10**9),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2),
         "n_draws": draw.option(15, 1, 3),
         "draw_every": draw.option(10, 1, 2, 10**9),
         "warm_start": draw.option(False, False, True),
     }
-    _live(draw, session, CovariateLDA, X, options, metadata="covariates")
+    _live(draw, session, CovariateLDA, X, options | {"burn_in": burn_in(draw, options["max_iter"])}, "covariates")
 
 
 def collapsed_variational(draw, session):
@@ -155,10 +188,16 @@ def empirical_bayes(draw, session):
         "n_tuning": draw.option(1, 2, 3, 20),
         "max_iter": draw.option(1, 2, 5, 20),
         "tol": draw.option(0.1, 0.0, 1e9, draw.power()),
-        "grid_shape": draw.option((2, 2), (2, 3), (4, 3), [2, 2], np.array([3, 2]), (1, 2), (2, 2, 2), (2.0, 2.0)),
-        "region": draw.option(None, None, ((0.1, 1), (0.1, 1)), np.sort(draw.power(shape=(2, 2))), ((1, 0.1), (1, 2))),
-        "functionals": draw.option(None, None, {"share": largest_share}, {"nan": no_number}, {"x": 3}),
-        "tempering": draw.option(None, None, "paper", {"estimator": "simple"}, {"index": "neighbours"}, {"steps": 0}),
+        "grid_shape": draw.mostly(
+            [(2, 2), (2, 3), (4, 3), [2, 2], np.array([3, 2])], [(1, 2), (2, 2, 2), (2.0, 2.0)], 0.1
+        ),
+        "region": draw.mostly(
+            [None, None, ((0.1, 1), (0.1, 1)), _region(draw)], [((1, 0.1), (1, 2)), ((1, 1), (1, 1)), ((0, 1), (0, 1))]
+        ),
+        "functionals": draw.mostly([None, None, {"share": largest_share}, {"nan": no_number}], [{"x": 3}]),
+        "tempering": draw.mostly([None, "paper", {"estimator": "simple"}, {"index": "neighbours"}], [{"steps": 0}])
+        if str(method) == "serial_tempering" or draw.wrong(0.1)
+        else None,
         "doc_topic_prior": draw.prior([(K,)] if str(method) == "gibbs_em" else []),
         "topic_word_prior": draw.prior([]),
         "n_chains": draw.option(1, 2, 4),
@@ -167,26 +206,42 @@ def empirical_bayes(draw, session):
     _live(draw, session, EmpiricalBayesLDA, X, options)
 
 
+def _region(draw):
+    """Bounds of both priors, as powers of ten."""
+    low = draw.rng.uniform(-12, 10, 2)
+    return tuple((10.0**each, 10.0 ** draw.rng.uniform(each + 0.1, 12)) for each in low)
+
+
 def topic_count(draw, session):
     X = draw_counts(draw)
-    most = draw.pick([1, 2, 3, 4])
+    least = draw.pick([1, 1, 2, 3])
+    most = least + draw.pick([0, 1, 2, 3])
+    n_counts, method = most - least + 1, draw.option("scan", "scan", "pmmh")
+    # pmmh needs estimates without bias.
+    methods = EVIDENCE if str(method) != "pmmh" or draw.wrong(0.1) else EVIDENCE[:3]
     options = {
-        "min_components": draw.option(1, 1, 2, most),
-        "max_components": draw.option(most, most, most, most + 1),
-        "topic_count_prior": draw.option(None, None, [1.0] * most, np.zeros(most), [-1, 2], [np.nan], odds=0.06),
-        "method": draw.option("scan", "scan", "pmmh"),
-        "evidence": draw.option("guided_ais", *EVIDENCE),
+        "min_components": draw.mostly([least], [most + 1, 0]),
+        "max_components": draw.mostly([most], [most + 1, None]),
+        "topic_count_prior": draw.mostly(
+            [None, None, [1.0] * n_counts, draw.rng.random(n_counts)],
+            [np.zeros(n_counts), [-1, 2], [np.nan], [1.0] * 9],
+        ),
+        "method": method,
+        "evidence": draw.option("guided_ais", *methods),
         "doc_topic_prior": draw.pick([draw.prior([]), None]),
         "topic_word_prior": draw.pick([draw.prior([(_features(X),)]), None]),
-        "learn_priors": draw.option("asymmetric", "symmetric", False, True),
+        "learn_priors": draw.mostly([False, False, "symmetric", True], ["asymmetric"]),
         "n_temperatures": draw.option(2, 2, 3, 5),
         "n_runs": draw.option(1, 2),
         "n_chains": draw.option(2, 2, 3),
         "n_inner": draw.option(2, 2, 5),
-        "max_sweeps": draw.option(10, 200, 500),
+        "max_sweeps": draw.mostly([200, 500], [10]),
         "n_proposals": draw.option(1, 2, 5),
         "point_estimate": draw.option("cgs_p", "cgs"),
     }
+    if options["doc_topic_prior"] is not None and options["topic_word_prior"] is not None and not draw.wrong(0.1):
+        # Nothing is left to learn.
+        options["learn_priors"] = False
     _live(draw, session, TopicCountLDA, X, options)
 
 
@@ -290,6 +345,15 @@ def check_fit(session, estimator, clean):
             np.isclose(estimator.components_.sum(), clean.sum() + eta.sum(), rtol=1e-5), "topic-word counts add up"
         )
         _check_results(session, estimator, K)
+    for name in ("doc_topic_std_", "topic_share_std_", "collection_topic_std_"):
+        if hasattr(estimator, name):
+            std = getattr(estimator, name)
+            session.require((std >= 0) & (std <= 0.5 + 1e-6), f"{name} is that of numbers in [0, 1], got {show(std)}")
+    if isinstance(estimator, EmpiricalBayesLDA):
+        most = estimator.n_tuning if estimator.method in ("gibbs_em", "variational_em") else estimator.max_iter
+        session.require(estimator.n_iter_ <= most, "no more sweeps than the parameters say")
+    if isinstance(estimator, TopicCountLDA) and estimator.method == "scan":
+        session.require(estimator.n_sweeps_ <= estimator.max_sweeps, "no more sweeps than max_sweeps")
     for name in ("collection_topic_", "topic_count_posterior_"):
         if hasattr(estimator, name):
             rows = getattr(estimator, name)

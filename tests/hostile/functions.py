@@ -8,7 +8,16 @@ import numpy as np
 from hostile.corpora import draw_counts
 from hostile.estimators import EVIDENCE, INITS
 from hostile.session import ESTIMATED
-from sklda import ConsensusTopics, GibbsLDA, callbacks, datasets, metrics, point_estimates
+from sklda import (
+    CompoundLDA,
+    ConsensusTopics,
+    CovariateLDA,
+    GibbsLDA,
+    callbacks,
+    datasets,
+    metrics,
+    point_estimates,
+)
 
 HELD_OUT = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
 
@@ -58,10 +67,10 @@ def compare(draw, session):
     K = draw.pick([1, 2, 3, 17])
     models = []
     for _ in range(2):
-        own = K if draw.chance(0.8) else K + 1
+        own = K + draw.wrong(0.2)
         phi, alpha = draw.topics(own, V), _given(draw.prior([(own,), (D, own)]))
         models.append(draw.pick([(phi, alpha), (phi, alpha), Topics(phi, alpha)]))
-    if draw.chance(0.05):
+    if draw.wrong(0.05):
         models[0] = draw.pick([GibbsLDA(2), None, (1,), "x", (1, 2, 3)])
     found = session.call(
         metrics.compare_topic_models,
@@ -85,7 +94,7 @@ def curve(draw, session):
     V, K = _features(X), draw.pick([1, 2, 3, 17])
     snapshots = [draw.topics(K, V) for _ in range(draw.mostly([1, 2, 3], [0]))]
     model = snapshots, draw.prior([(K,)])
-    model = draw.pick([GibbsLDA(2), None, 3, snapshots, (*model, 1)]) if draw.chance(0.04) else model
+    model = draw.pick([GibbsLDA(2), None, 3, snapshots, (*model, 1)]) if draw.wrong(0.04) else model
     found = session.call(
         metrics.held_out_curve,
         X.given,
@@ -245,7 +254,7 @@ def scorers(draw, session):
 
 
 def _of_any_form(draw, K, V):
-    if draw.chance(0.08):
+    if draw.wrong(0.08):
         return draw.pick([None, GibbsLDA(2), Topics(np.ones((2, V)), None), 3])
     return Topics(draw.topics(K, V, zeros=draw.chance(0.2)), _given(draw.prior([(K,)])))
 
@@ -253,9 +262,9 @@ def _of_any_form(draw, K, V):
 def predictive(draw, session):
     seen = draw_counts(draw)
     V, K, D = _features(seen), draw.pick([1, 2, 3, 17, 260]), _documents(seen)
-    hidden = draw_counts(draw, n_features=V, n_documents=D if draw.chance(0.9) else None)
+    hidden = draw_counts(draw, n_features=V, n_documents=None if draw.wrong(0.1) else D)
     model = Topics(draw.topics(K, V), _given(draw.prior([(K,)])))
-    if draw.chance(0.05):
+    if draw.wrong(0.05):
         model = draw.pick([None, GibbsLDA(2), 3])
     value = session.call(
         metrics.predictive_perplexity,
@@ -381,16 +390,19 @@ def consensus(draw, session):
     """Several fits of a small model, and their topics matched."""
     X = draw_counts(draw)
     options = {
-        "n_fits": draw.option(2, 2, 3, 1),
-        "min_prevalence": draw.option(0.75, 0.0, 0.5, 1.0, 1.5),
-        "resample": draw.option(None, "bootstrap", 0.5, 3, 0.0),
+        "n_fits": draw.mostly([2, 2, 3], [1, 0]),
+        "min_prevalence": draw.mostly([0.75, 0.5, 1.0], [0.0, 1.5]),
+        "resample": draw.mostly([None, "bootstrap", 0.5], [3, 0.0]),
         "random_state": draw.seed(),
     }
-    estimator = GibbsLDA(draw.pick([1, 2, 5]), max_iter=draw.pick([1, 3]), random_state=0)
-    fitted = session.call(ConsensusTopics(estimator, **options).fit, X.given, refuse=_wrong(X))
+    kind, metadata = draw.pick([(GibbsLDA, None), (CompoundLDA, "collections"), (CovariateLDA, "covariates")])
+    estimator = kind(draw.pick([1, 2, 5]), max_iter=draw.pick([1, 3]), random_state=0)
+    make = {"collections": draw.labels, "covariates": draw.covariates}.get(metadata)
+    given = {metadata: make(_documents(X))} if make else {}
+    fitted = session.call(ConsensusTopics(estimator, **options).fit, X.given, refuse=_wrong(X), **given)
     if fitted is None or X.clean is None:
         return
-    theta = session.call(fitted.transform, X.clean)
+    theta = session.call(fitted.transform, X.clean, **given)
     if theta is not None:
         session.require((theta >= 0).all() and (theta.sum(axis=1) <= 1 + 1e-9).all(), "proportions are parts of one")
     first, second = fitted.estimators_[0], fitted.estimators_[-1]
@@ -443,11 +455,11 @@ def _assignments(draw, X):
     topics = draw.rng.integers(0, K, clean.sum())
     if draw.chance(0.2):
         topics = np.split(topics, np.cumsum(clean.sum(axis=1))[:-1])
-    elif draw.chance(0.2) and topics.size:
+    elif draw.wrong(0.2) and topics.size:
         topics = topics.astype(draw.pick([object, float, np.uint64, np.int64, bool, str, np.float32]))
         if topics.dtype.kind in "iuOf":
             topics[draw.whole(0, len(topics) - 1)] = draw.pick([K, 2**31 - 1, 2**32, 0, 2**40])
-    elif draw.chance(0.1):
+    elif draw.wrong(0.1):
         topics = draw.pick([topics - 1, topics[:-1], [], None, "x", 3, topics[None], [[0]], [*topics.tolist(), None]])
     return topics, K
 

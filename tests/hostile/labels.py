@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 
 from hostile.corpora import draw_counts
+from hostile.estimators import burn_in
 from sklda import LabeledLDA, inspection
 
 
@@ -21,7 +22,6 @@ def labeled(draw, session):
         "doc_topic_prior": draw.pick([draw.prior([(K,)]), None]),
         "topic_word_prior": draw.prior([(V,), (K, V)]),
         "max_iter": draw.option(1, 2, 5),
-        "burn_in": draw.option(None, 0, 1, 3),
         "n_draws": draw.option(1, 2),
         "draw_every": draw.option(1, 2),
         "n_chains": draw.option(1, 1, 2),
@@ -32,11 +32,14 @@ def labeled(draw, session):
         "n_label_topics": draw.option(1, 2, 5, 20),
         "dependency_sampler": draw.option("fast", "gibbs"),
         "ranking_score": draw.option("proportions", "shares", "cgs", "unnormalized"),
-        "label_count": draw.option("meta", "calibrated", "proportional", 1, 10**9, Ridge(), Ridge),
+        "label_count": draw.mostly(["meta", "calibrated", "proportional", 1, 10**9, Ridge()], [Ridge]),
         "fold_in_iter": draw.option(1, 2, 3),
         "n_jobs": draw.jobs(),
         "random_state": draw.seed(),
     }
+    options["burn_in"] = burn_in(draw, options["max_iter"])
+    if options["topic_word_prior"] is None and not draw.wrong(0.1):
+        options["topic_word_prior"] = 0.1
     estimator = session.call(LabeledLDA, **options)
     before = dict(vars(estimator))
     if session.call(estimator.fit, X.given, y, refuse=X.refuse) is None:
@@ -53,7 +56,7 @@ def labeled(draw, session):
 
 def _labels(draw, D):
     """Labels of D documents, mostly an indicator matrix."""
-    if draw.chance(0.06):
+    if draw.wrong(0.06):
         wrong = [None, "y", 3.0, [], np.zeros((D, 0)), np.full((D, 2), 2), np.full(D, np.nan), np.ones((D, 2, 2))]
         return draw.pick([*wrong, [["a"]] * D, np.ones((D + 1, 2)), np.linspace(0.1, 0.9, D), object()])
     Y = indicators(draw, D)
@@ -85,6 +88,9 @@ def _check_fit(session, estimator, clean):
     session.distribution(phi, (K, V), "topic_word_")
     session.distribution(estimator.doc_topic_, (D, K), "doc_topic_")
     session.finite(estimator.doc_topic_prior_, "doc_topic_prior_")
+    for name in ("doc_topic_std_", "topic_share_std_"):
+        std = getattr(estimator, name)
+        session.require((std >= 0) & (std <= 0.5 + 1e-6), f"{name} is that of numbers in [0, 1]")
     topics = estimator.topic_assignments_
     session.require((topics >= -1) & (topics < K), "topics are in range")
     used = (topics >= 0).sum()

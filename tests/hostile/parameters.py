@@ -117,7 +117,12 @@ def _priors(draw, K, V):
 def _check(session, model, clean):
     """The priors of the fit are those that the parameters give, or stay as they were learnt."""
     K, V = model.components_.shape
-    session.require(model.n_components == K, "there are as many topics as the parameter says")
+    # A hierarchical Dirichlet process has its topics in use only.
+    fewer = getattr(model, "collection_topic_prior", None) == "hdp"
+    session.require(
+        model.n_components == K or (fewer and 1 <= K < model.n_components),
+        "there are as many topics as the parameter says",
+    )
     session.distribution(model.topic_word_, (K, V), "topic_word_")
     if isinstance(model, CompoundLDA):
         return

@@ -55,18 +55,18 @@ def fitted(draw, session):
 def pictures(draw, session):
     """Every display, of a fitted estimator that may have nothing of it to show."""
     model, X = fitted(draw, session)
-    if model is None or draw.chance(0.15):
+    if model is None or draw.wrong(0.15):
         wrong = [None, GibbsLDA(2), Topics(np.ones((2, 3)), 1.0), 3, GibbsLDA(2, max_iter=1).fit([[1, 2]])]
         model = draw.pick(wrong)
     D, V = X.clean.shape
-    names = draw.pick([None, [f"w{v}" for v in range(V)], ["$\\frac{$ <b>"] * V, ["w0"], "w0", [None] * V])
+    names = draw.mostly([None, [f"w{v}" for v in range(V)], ["$\\frac{$ <b>"] * V], [["w0"], "w0", [None] * V], 0.2)
     n, which = draw.mostly([1, 3, 10**6], [0, -1, 1.5, "x", None]), draw.mostly([0, 0, 1], [-1, 99, "x", None])
     level = draw.mostly([0.95, 0.5], [0, 1, np.nan, "x"])
-    region = draw.pick([None, None, ((0.1, 1), (0.1, 1)), ((1, 0.1), (1, 2)), "x", [[np.nan] * 2] * 2])
+    region = draw.mostly([None, None, ((0.1, 1), (0.1, 1))], [((1, 0.1), (1, 2)), "x", [[np.nan] * 2] * 2])
     common = {"feature_names": names, "n_words": n}
     calls = {
         "CollectionTopicsDisplay": ((draw.pick([None, X.given]),), {**common, "groups": _groups(draw, D)}),
-        "ConvergenceDisplay": ((), {"quantity": draw.option("log_joint", "doc_topic_prior", "topic_share", "x")}),
+        "ConvergenceDisplay": ((), {"quantity": draw.mostly(["log_joint", "doc_topic_prior", "topic_share"], ["x"])}),
         "DocumentLabelsDisplay": ((X.given,), {**common, "document": which, "n_labels": n}),
         "MarginalLikelihoodDisplay": (
             (),
@@ -78,14 +78,18 @@ def pictures(draw, session):
             },
         ),
         "PosteriorExpectationDisplay": (
-            (draw.option("share", "share", "none"),),
+            (draw.mostly(["share"], ["none"]),),
             {"along": draw.option("doc_topic_prior", "topic_word_prior"), "region": region, "n_points": 3},
         ),
         "TopicCountDisplay": ((), {}),
         "TopicDocumentsDisplay": ((X.given,), {"topic": which, "n_documents": n, "feature_names": names}),
         "TopicHierarchyDisplay": (
             (),
-            {**common, "linkage_method": draw.option("average", "single"), "n_clusters": draw.pick([None, 1, 2, 99])},
+            {
+                **common,
+                "linkage_method": draw.option("average", "single"),
+                "n_clusters": draw.mostly([None, 1, 2], [99]),
+            },
         ),
         "TopicSharesDisplay": ((draw.pick([None, X.given]),), {**common, "n_topics": n}),
         "TopicSimilarityDisplay": ((), common),
@@ -94,11 +98,18 @@ def pictures(draw, session):
             {
                 **common,
                 "by": draw.option("probability", "relevance", "frex"),
-                "topics": draw.pick([None, [0], [99], 0]),
+                "topics": draw.mostly([None, [0]], [[99], 0]),
             },
         ),
     }
-    name = draw.pick([*calls])
+    own = {
+        CompoundLDA: ["CollectionTopicsDisplay"],
+        EmpiricalBayesLDA: ["MarginalLikelihoodDisplay", "PosteriorExpectationDisplay"],
+        TopicCountLDA: ["TopicCountDisplay"],
+        LabeledLDA: ["DocumentLabelsDisplay"],
+    }
+    others = {each for kind, names in own.items() if not isinstance(model, kind) for each in names}
+    name = draw.pick([each for each in calls if not draw.careful or each not in others])
     args, options = calls[name]
     display = getattr(inspection, name)
     found = session.call(display.from_estimator, model, *args, **options)
@@ -122,7 +133,7 @@ def tables(draw, session):
     X = draw_counts(draw)
     V, D, K = _features(X), len(X.clean) if X.clean is not None else 2, draw.pick([1, 2, 3, 17])
     arrays = draw.topics(K, V), draw.topics(D, K) if D else np.ones((0, K))
-    if draw.chance(0.05):
+    if draw.wrong(0.05):
         arrays = draw.pick([GibbsLDA(2), None, arrays[:1], (arrays[0], arrays[0], 1), (arrays[0], [[np.nan] * K])])
     refuse = None if X.clean is not None and not X.clean.size else X.refuse
     _tables(draw, session, arrays, X, refuse, K)
@@ -138,14 +149,14 @@ def tables_of_fits(draw, session):
     # Without ArviZ, the error says what to install.
     session.call(inspection.to_arviz, model, also=(ImportError,))
     if isinstance(model, LabeledLDA):
-        labels = draw.pick([None, [0], [99], "x", []])
+        labels = draw.mostly([None, [0]], [[99], "x", []], 0.2)
         session.call(inspection.label_words, model, labels=labels, n_words=draw.pick([1, 3, 10**6]))
 
 
 def _tables(draw, session, model, X, refuse, K):
     V, D = _features(X), len(X.clean) if X.clean is not None else 2
     names = draw.pick([None, [f"w{v}" for v in range(V)], ["</script>"] * V])
-    documents = draw.pick([None, None, [f"d{d}" for d in range(D)], ["d0"], "d", [None] * D])
+    documents = draw.mostly([None, None, [f"d{d}" for d in range(D)]], [["d0"], "d", [None] * D], 0.2)
     by, n = draw.option("probability", "relevance", "frex"), draw.mostly([1, 5, 50], [0, -1, "x"])
     given = draw.pick([X, X, SimpleNamespace(given=None)]).given
     words = session.call(inspection.top_words, model, n, X=given, by=by, feature_names=names)

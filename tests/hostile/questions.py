@@ -15,7 +15,7 @@ OTHER_FEATURES = "other features than the fit"
 def ask(draw, session, estimator, X, labels):
     """One question to a fitted estimator."""
     V, K = X.clean.shape[1], len(estimator.components_)
-    same = draw.chance(0.85)
+    same = not draw.wrong(0.15)
     other = X if draw.chance(0.4) else draw_counts(draw, n_features=V if same else None)
     refuse = other.refuse
     if refuse is None and other.clean is not None and other.clean.shape[1] != V:
@@ -49,7 +49,7 @@ def _transform(draw, session, estimator, X, refuse, labels, sizes):
 def _score(draw, session, estimator, X, refuse, labels, sizes):
     D = sizes[0] or 1
     weights = draw.pick([None, np.ones(D), draw.rng.random(D), np.zeros(D), [1] * D])
-    if draw.chance(0.2):
+    if draw.wrong(0.2):
         weights = draw.pick(
             [-np.ones(D), np.full(D, np.inf), np.full(D, np.nan), np.ones(D + 1), "x", 3.0, np.ones((D, 1))]
         )

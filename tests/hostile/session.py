@@ -37,11 +37,11 @@ class Session:
 
     Attributes
     ----------
-    told : callable
-        Gets the text of every call before it is made.
+    told : callable or None
+        Gets the text of every call before it is made. None: the texts, which take long, are not made.
     answers, refusals : int
-    called : set of str
-        Names of the functions, as ``GibbsLDA.fit`` or ``topic_table``.
+    called, answered : set of str
+        Names of the functions, as ``GibbsLDA.fit`` or ``topic_table``, and of those that did not refuse every time.
     kinds : set of str
         Those of the `Draw`.
     """
@@ -49,7 +49,7 @@ class Session:
     def __init__(self, told):
         self.told = told
         self.answers = self.refusals = 0
-        self.called, self.kinds = set(), set()
+        self.called, self.answered, self.kinds = set(), set(), set()
 
     def call(self, function, *args, refuse=None, also=(), **options):
         """What `function` answers, or None where it refuses.
@@ -63,7 +63,8 @@ class Session:
             Further ones that are right here, such as MemoryError where the memory of the machine would not do.
         """
         self.called.add(_name(function))
-        self.told(f"{_name(function)}({', '.join([*map(show, args), *_named(options)])})")
+        if self.told is not None:
+            self.told(f"{_name(function)}({', '.join([*map(show, args), *_named(options)])})")
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
@@ -81,6 +82,7 @@ class Session:
         if refuse:
             raise Violation(f"accepted: {refuse}")
         self.answers += 1
+        self.answered.add(_name(function))
         return answer
 
     def require(self, holds, what):

@@ -18,16 +18,24 @@ class Draw:
     Attributes
     ----------
     rng : Generator
+    careful : bool
+        Whether all arguments are to be legal. An estimator has twenty parameters, and one that is wrong hides what the
+        others do.
     kinds : set of str
         What the input has had so far, such as "memory-mapped" or "dtype int8".
     """
 
     def __init__(self, seed, number):
         self.rng = np.random.default_rng([seed, number])
-        self.kinds = set()
+        self.careful = self.chance(0.7)
+        self.kinds = {"careful"} if self.careful else set()
 
     def chance(self, p):
         return bool(self.rng.random() < p)
+
+    def wrong(self, p):
+        """With probability p, whether an argument is to be wrong; never in a careful input."""
+        return not self.careful and self.chance(p)
 
     def pick(self, values):
         return values[self.rng.integers(len(values))]
@@ -50,8 +58,8 @@ class Draw:
     def seed(self):
         """A random_state of any kind; its stream is drawn here too."""
         number = self.whole(0, 2**32 - 1)
-        makers = [int, np.int64, np.uint32, np.random.RandomState, np.random.default_rng, _global_state]
-        return self.pick(makers[:1] * 4 + makers)(number)
+        makers = [int, int, int, np.int64, np.uint32, np.random.RandomState, np.random.default_rng]
+        return (_global_state if self.wrong(0.03) else self.pick(makers))(number)
 
     def odd(self):
         """A value that few options take."""
@@ -60,7 +68,7 @@ class Draw:
 
     def option(self, *legal, odds=0.01):
         """One of the legal values, rarely something odd."""
-        if self.chance(odds):
+        if self.wrong(odds):
             self.kinds.add("option: odd")
             return self.odd()
         value = self.pick(legal)
@@ -70,7 +78,7 @@ class Draw:
 
     def mostly(self, legal, wrong, odds=0.05):
         """One of `legal`, rarely one of `wrong`."""
-        if self.chance(odds):
+        if self.wrong(odds):
             self.kinds.add("option: odd")
             return self.pick(wrong)
         return self.pick(legal)
@@ -78,12 +86,12 @@ class Draw:
     def jobs(self):
         """An n_jobs."""
         return self.pick(
-            [0, 10**5, -(10**5), 1.5, "2", True] if self.chance(0.02) else [None] * 5 + [1, 2, 2, -1, np.int64(2)]
+            [0, 10**5, -(10**5), 1.5, "2", True] if self.wrong(0.02) else [None] * 5 + [1, 2, 2, -1, np.int64(2)]
         )
 
     def prior(self, shapes):
         """A Dirichlet parameter: a number, or an array of one of the shapes."""
-        if self.chance(0.03):
+        if self.wrong(0.03):
             self.kinds.add("prior: wrong")
             numbers = [0, -1.0, 1e-13, 1e13, np.nan, np.inf, -np.inf, 1j, True, np.float16(1e-8), 10**400]
             arrays = [[], [[]], [1.0], [None], ["a"], np.ones((2, 2, 2)), np.zeros(3), np.array([1], object)]
@@ -92,9 +100,11 @@ class Draw:
             return None
         if not shapes or self.chance(0.45):
             kinds = [float, np.float32, np.array, lambda x: int(max(x, 1)), np.longdouble]
-            # A single is not a double: 1e-12 becomes a little less or more.
             value = self.pick([self.power(), self.power(-2, 1), 1.0, 1 / 3])
             self._mark_prior(value)
+            if value in (1e-12, 1e12):
+                # A single is not a double: it becomes a little less or more.
+                kinds = [float, np.array]
             return self.pick([float, float, float, *kinds])(value)
         shape = self.pick(list(shapes))
         values = self.power(shape=shape) if self.chance(0.6) else self.power(-2, 1, shape)
@@ -102,7 +112,7 @@ class Draw:
             # One topic has nearly everything.
             values[...] = self.power(-12, -6)
             values.flat[self.whole(0, values.size - 1)] = self.power(6, 12)
-        if values.size and self.chance(0.03):
+        if values.size and self.wrong(0.03):
             self.kinds.add("prior: wrong")
             values.flat[self.whole(0, values.size - 1)] = self.pick([0, -1, np.nan, np.inf, 1e-13, 1e13])
         else:
@@ -161,9 +171,9 @@ class Draw:
         with np.errstate(invalid="ignore"):
             phi = phi / phi.sum(axis=1, keepdims=True)
         phi[~np.isfinite(phi).all(axis=1)] = 1 / max(n_features, 1)
-        if phi.size and self.chance(0.03):
+        if phi.size and self.wrong(0.03):
             phi.flat[self.whole(0, phi.size - 1)] = self.pick([np.nan, np.inf, -0.1, 2.0, 1e300])
-        if self.chance(0.02):
+        if self.wrong(0.02):
             return self.pick([None, "x", [], [[]], phi[0] if len(phi) else phi, phi[None], phi * 2, phi.T, 1.0, {}])
         return self.layout(phi)
 
@@ -171,13 +181,13 @@ class Draw:
         """Seed words of topics, mostly none."""
         if self.chance(0.7):
             return None
-        if self.chance(0.15):
+        if self.wrong(0.15):
             return self.pick(
                 [{0: "w0"}, {0: 3}, {"a": [0]}, {-1: [0]}, {0: [n_features]}, {0: [None]}, [[0]], {None: []}]
             )
         size = self.whole(0, min(n_components, 3))
         topics = self.rng.choice(n_components, size=size, replace=False).tolist()
-        words = ["w0", *range(n_features)] if self.chance(0.3) else list(range(n_features))
+        words = ["w0", *range(n_features)] if self.wrong(0.3) else list(range(n_features))
         return {k: [self.pick(words) for _ in range(self.whole(0, 4))] for k in topics if words}
 
     def labels(self, n_documents):
@@ -202,7 +212,7 @@ class Draw:
             lambda: np.zeros((n_documents, 2), int),
             lambda: {},
         ]
-        return self.pick(wrong if self.chance(0.1) else kinds)()
+        return self.pick(wrong if self.wrong(0.1) else kinds)()
 
     def covariates(self, n_documents):
         """Covariates of every document."""
@@ -237,7 +247,7 @@ class Draw:
             lambda: np.full(D, 1j),
             lambda: np.full(D, np.datetime64("2020-01-01")),
         ]
-        return self.pick(wrong if self.chance(0.15) else kinds)()
+        return self.pick(wrong if self.wrong(0.15) else kinds)()
 
 
 def _global_state(number):

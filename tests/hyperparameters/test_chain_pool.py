@@ -6,6 +6,8 @@ from enumeration import DOCS, make_corpus
 
 from sklda._inference.hyperparameters import chain_pool
 from sklda._inference.hyperparameters.chain_pool import ChainPool
+from sklda._inference.hyperparameters.prior_steps import trace_of
+from sklda._inference.hyperparameters.serial_tempering import continue_on_grid
 from sklda._inference.hyperparameters.settings import Settings, Tempering, wider
 from sklda._inference.priors import Priors
 
@@ -69,9 +71,10 @@ def test_stages_have_streams_of_their_own(same):
     for stage in (0, 1, 1):
         other = make_pool()
         other.continue_on_grid(other.new_grid(REGION), stage)
-        other.chains = [type(chain)(chain, chain.grid, chain.rng) for chain in other.chains]
+        for chain, step in zip(other.chains, other.steps, strict=True):
+            continue_on_grid(chain, step.grid, step.rng)
         other.sweep(30)
-        paths.append([chain.prior_path for chain in other.chains])
+        paths.append([trace_of(chain).path for chain in other.chains])
     assert paths[0] != paths[1] == paths[2]
     assert len({str(path) for path in paths[0]}) == 3
 

@@ -21,7 +21,7 @@ from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.ellipse import Ellipse
 from sklda._inference.hyperparameters.empirical_bayes import estimate
 from sklda._inference.hyperparameters.maximum import Maximum
-from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
+from sklda._inference.hyperparameters.serial_tempering import Grid, GridPoints
 from sklda._inference.hyperparameters.settings import Settings, Tempering
 from sklda._inference.hyperparameters.tempered_stages import current_curve
 from sklda._inference.priors import Priors
@@ -152,6 +152,7 @@ def largest_z(table, *curves):
     return np.abs((value - exact[away]).sum(axis=0) / np.sqrt((std**2).sum(axis=0))).max()
 
 
+@pytest.mark.mutation("test_a_wrong_ratio_is_found")
 @pytest.mark.parametrize(
     "surface, method",
     [
@@ -168,6 +169,7 @@ def test_log_ratios_are_exact_within_their_errors(surface, method):
         assert found.occupancy.sum() == pytest.approx(1)
 
 
+@pytest.mark.mutation("test_a_wrong_denominator_is_found")
 @pytest.mark.parametrize(
     "options",
     [
@@ -185,6 +187,7 @@ def test_the_papers_options_give_the_same_surface(options):
     assert largest_z(table, run(*model, method="serial_tempering", max_iter=2000, **options).curve) < ALARM
 
 
+@pytest.mark.mutation("test_a_wrong_ratio_is_found")
 def test_the_component_estimator():
     """On a narrow grid: over a wide one its weights have no variance, which is why it is not the default."""
     *model, table = SURFACES[1]
@@ -238,6 +241,7 @@ def errors_of_50_seeds():
     return np.abs(z)
 
 
+@pytest.mark.mutation("test_errors_of_the_wrong_size_are_found")
 @pytest.mark.exhaustive
 def test_errors_are_calibrated(errors_of_50_seeds):
     """33 are expected within one error and 47 within two; outside 20...46 and below 38 lies a probability of 1e-4."""
@@ -269,6 +273,7 @@ def shares_of_the_variance(n_runs=300, n_chains=4, length=1000, memory=0.97):
     return estimates / exact
 
 
+@pytest.mark.mutation("test_variances_within_chains_alone_fall_short")
 def test_variances_of_slow_chains_do_not_fall_short():
     """Batches of 100 draws that are worth two; the mean of 300 runs has an error of .02."""
     assert 0.95 < shares_of_the_variance().mean() < 1.25
@@ -321,7 +326,8 @@ def visits(rule, n_steps=40_000, thin=8):
     docs, n_features, n_components, _ = SURFACES[1]
     corpus = make_corpus(docs, n_features)
     chain = make_chain(corpus, Priors.make(1.0, 1.0, n_components, n_features), np.arange(corpus.n_tokens) % 2)
-    tempered = GridChain(chain, Grid.over(corpus, n_components, REGION, (4, 2)), np.random.default_rng(0))
+    tempered = GridPoints(Grid.over(corpus, n_components, REGION, (4, 2)), np.random.default_rng(0))
+    tempered.look(chain)
     tempered.at = (0, 0)
     seen = np.zeros(tempered.grid.shape)
     for step in range(n_steps):
@@ -332,6 +338,7 @@ def visits(rule, n_steps=40_000, thin=8):
     return ((seen - expected) ** 2 / expected).sum()
 
 
+@pytest.mark.mutation("test_neighbour_proposals_without_the_edge_correction_are_found")
 def test_neighbour_proposals_with_the_edge_correction():
     """Chi-square of 7 degrees of freedom; thinned draws of the chain are nearly independent, 100 leaves room."""
     assert visits("_draw") < 32
@@ -359,6 +366,7 @@ def test_log_dirichlet_of_the_smallest_parameters():
     np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1)
 
 
+@pytest.mark.mutation
 def test_the_total_ellipse_covers_the_true_priors():
     """False-alarm rate 1e-5, for estimates whose errors are normal. The statistical ellipse alone is found too small at
     the same level."""

@@ -8,10 +8,11 @@ from enumeration import DOCS, Enumeration, chi_square_p, make_chain, make_corpus
 from scipy.special import logsumexp
 
 from sklda._inference.count_histograms import CountHistograms
-from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
-from sklda._inference.parallel import Stop, Stopped
+from sklda._inference.hyperparameters.serial_tempering import Grid, continue_on_grid
+from sklda._inference.parallel import NEVER_STOP, Stop, Stopped
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.steps import advance
 from sklda._inference.sampling.word_major import WordMajorChain
 
 V, K = 9, 3
@@ -28,7 +29,13 @@ def tempered(log_zeta=None, gain=None, shape=(5, 4), kind=GibbsChain):
     if log_zeta is not None:
         grid = grid.with_log_zeta(log_zeta)
     chain = make_chain(corpus, Priors.make(1.0, 1.0, K, V), rng.integers(K, size=corpus.n_tokens), kind=kind)
-    return GridChain(chain, grid, np.random.default_rng(1), gain=gain)
+    return continue_on_grid(chain, grid, np.random.default_rng(1), gain=gain)
+
+
+def sweeps(chain, n_sweeps, stop=NEVER_STOP):
+    for _ in range(n_sweeps):
+        advance(chain, chain.steps, stop)
+    return chain.steps
 
 
 OPTIONS = {
@@ -42,42 +49,42 @@ OPTIONS = {
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_records_are_those_of_the_state(options):
     chain = tempered(**options)
-    log_joints = chain.sweeps(7)
+    step, trace = sweeps(chain, 7)
     counts = CountHistograms.of(chain)
     eta, alpha = np.array([0.01, 3.0]), np.array([7.0, 0.3])
-    np.testing.assert_allclose(chain.observations[-1].counts.log_joint(eta, alpha), counts.log_joint(eta, alpha))
-    np.testing.assert_array_equal(chain.observations[-1].counts.totals[0], np.bincount(chain.topics, minlength=K))
+    np.testing.assert_allclose(step.observations[-1].counts.log_joint(eta, alpha), counts.log_joint(eta, alpha))
+    np.testing.assert_array_equal(step.observations[-1].counts.totals[0], np.bincount(chain.topics, minlength=K))
     plain = GibbsChain(chain.corpus, chain.priors, chain.state())
-    np.testing.assert_allclose(log_joints[-1], plain.log_joint(), rtol=1e-12)
-    for ours, theirs in zip(chain._parts, chain.grid.parts(counts), strict=True):
+    log_joint = step._parts[0][step.at[0]] + step._parts[1][step.at[1]]
+    np.testing.assert_allclose([log_joint, chain.log_joint()], plain.log_joint(), rtol=1e-12)
+    for ours, theirs in zip(step._parts, step.grid.parts(counts), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
-    at = np.array([each.at for each in chain.observations])
-    np.testing.assert_array_equal(
-        chain.prior_path, np.stack([chain.grid.alphas[at[:, 0]], chain.grid.etas[at[:, 1]]], 1)
-    )
+    at = np.array([each.at for each in step.observations])
+    np.testing.assert_array_equal(trace.path, np.stack([step.grid.alphas[at[:, 0]], step.grid.etas[at[:, 1]]], 1))
     np.testing.assert_array_equal(plain.word_topic_counts, chain.word_topic_counts)
 
 
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 def test_log_zeta_moves_by_the_conditional(kind):
     chain = tempered(gain=20.0, kind=kind)
-    chain.sweep()
-    n = chain.log_zeta.size
-    before = np.zeros(chain.grid.shape)
-    log_p = chain._parts[0][:, None] + chain._parts[1] - before
+    step, _ = sweeps(chain, 1)
+    n = step.log_zeta.size
+    before = np.zeros(step.grid.shape)
+    log_p = step._parts[0][:, None] + step._parts[1] - before
     p = np.exp(log_p - log_p.max())
-    np.testing.assert_allclose(chain.log_zeta, (n * p / p.sum() - 1) / (20.0 + 1))
+    np.testing.assert_allclose(step.log_zeta, (n * p / p.sum() - 1) / (20.0 + 1))
 
 
+@pytest.mark.mutation
 def test_grid_points_are_drawn_from_their_conditional():
     """Of a corpus of one token the conditional is known."""
     corpus = make_corpus([[0]], 2)
     start = make_chain(corpus, Priors.make(1.0, 1.0, 2, 2), [0])
     log_zeta = np.random.default_rng(0).normal(size=(5, 4))
-    chain = GridChain(start, Grid.over(corpus, 2, REGION, (5, 4)).with_log_zeta(log_zeta), np.random.default_rng(2))
-    chain.sweeps(2_000)
+    grid = Grid.over(corpus, 2, REGION, (5, 4)).with_log_zeta(log_zeta)
+    step, _ = sweeps(continue_on_grid(start, grid, np.random.default_rng(2)), 2_000)
     seen = np.zeros((5, 4))
-    np.add.at(seen, tuple(np.transpose([each.at for each in chain.observations])), 1)
+    np.add.at(seen, tuple(np.transpose([each.at for each in step.observations])), 1)
     # log p(w, z | h) = -log 4 for all h.
     expected = np.exp(-log_zeta) / np.exp(-log_zeta).sum() * 2_000
     assert ((seen - expected) ** 2 / expected).sum() < LIMIT
@@ -88,7 +95,7 @@ def test_grid_points_are_drawn_from_their_conditional():
 each_kind = pytest.mark.parametrize("kind", [GibbsChain, pytest.param(WordMajorChain, marks=pytest.mark.exhaustive)])
 
 
-def grid_points_p(kind, break_it=lambda chain: None):
+def grid_points_p(kind, break_it=lambda step: None):
     """p-value of the visits of grid points against their exact probabilities, by enumeration."""
     h = np.array([0.1, 3.0]), np.array([0.1, 2.0])
     exact = [[Enumeration(DOCS, 4, 2, alpha, eta) for eta in h[1]] for alpha in h[0]]
@@ -96,13 +103,14 @@ def grid_points_p(kind, break_it=lambda chain: None):
     p = np.exp(np.array([[logsumexp(each.log_joint) for each in row] for row in exact]) - log_zeta).ravel()
     corpus = exact[0][0].corpus
     start = make_chain(corpus, Priors.make(1.0, 1.0, 2, 4), np.zeros(corpus.n_tokens), kind=kind)
-    chain = GridChain(start, Grid(corpus, 2, *h).with_log_zeta(log_zeta), np.random.default_rng(3))
-    break_it(chain)
-    chain.sweeps(3000)
-    at = np.array([each.at for each in chain.observations[4::5]])
+    chain = continue_on_grid(start, Grid(corpus, 2, *h).with_log_zeta(log_zeta), np.random.default_rng(3))
+    break_it(chain.steps[0])
+    step, _ = sweeps(chain, 3000)
+    at = np.array([each.at for each in step.observations[4::5]])
     return chi_square_p(np.bincount(2 * at[:, 0] + at[:, 1], minlength=4), p / p.sum())
 
 
+@pytest.mark.mutation("test_another_zeta_is_found")
 @each_kind
 def test_grid_points_are_visited_at_their_rates(kind):
     assert grid_points_p(kind) > ALARM
@@ -110,8 +118,8 @@ def test_grid_points_are_visited_at_their_rates(kind):
 
 @each_kind
 def test_another_zeta_is_found(kind):
-    def break_it(chain):
-        chain.log_zeta[1] -= 1.0
+    def break_it(step):
+        step.log_zeta[1] -= 1.0
 
     assert grid_points_p(kind, break_it) < ALARM
 
@@ -119,18 +127,17 @@ def test_another_zeta_is_found(kind):
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 def test_a_chain_in_another_process(kind):
     chain = tempered(kind=kind)
-    chain.sweeps(3)
+    sweeps(chain, 3)
     other = pickle.loads(pickle.dumps(chain))
     assert isinstance(other, kind) and type(other) is type(chain)
     for each in (chain, other):
-        each.rng = np.random.default_rng(5)
-        each.sweeps(3)
+        sweeps(each, 3)
     assert (chain.topics == other.topics).all()
-    assert chain.prior_path == other.prior_path
+    assert chain.steps[1].path == other.steps[1].path
 
 
 def test_a_flag_ends_the_call():
     stop, chain = Stop(), tempered()
     stop.flag[0] = 1
     with pytest.raises(Stopped):
-        chain.sweeps(10**6, stop)
+        sweeps(chain, 10**6, stop)

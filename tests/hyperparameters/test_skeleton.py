@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.gibbs_em import MStep
 from sklda._inference.hyperparameters import modes
 from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import ChainPool
@@ -17,6 +18,7 @@ from sklda._inference.hyperparameters.modes import Beginning, begin, differing, 
 from sklda._inference.hyperparameters.settings import Settings
 from sklda._inference.hyperparameters.skeleton import Visits, find_maximum
 from sklda._inference.modes.search import Mode
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 
@@ -52,6 +54,7 @@ def z_values(n_seeds=200, break_it=False):
     return np.array(found)
 
 
+@pytest.mark.mutation("test_errors_without_the_influence_of_zeta_are_found")
 def test_the_constants_solve_their_equation_and_have_their_errors():
     log_p, at, _ = normal_draws(0)
     mixture = Mixture.of(log_p, at)
@@ -171,12 +174,15 @@ def test_draws_are_compared_without_the_names_of_topics():
 
 
 def test_visits_are_as_long_as_they_should_be():
-    visits = Visits(np.zeros((3, 2)), np.array([2, 0, 1]), n_draws=2, n_left_out=1)
-    chain, changes = in_mode(0, 0), []
+    points = np.log([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
+    visits = Visits(points, np.array([2, 0, 1]), n_draws=2, n_left_out=1)
+    chain, alphas = in_mode(0, 0), []
+    visits.begin(chain)
     for _ in range(21):
-        changes.append(visits.after_sweep(chain))
+        alphas.append(chain.priors.doc[0, 0])
+        visits.after(chain, NEVER_STOP)
     assert visits.at == [2, 2, 0, 0, 1, 1]
-    assert np.flatnonzero(changes).tolist() == [6, 13]
+    np.testing.assert_allclose(alphas, np.repeat([0.5, 0.1, 0.3], 7))
 
 
 def test_every_second_chain_goes_in_the_opposite_direction():
@@ -184,7 +190,7 @@ def test_every_second_chain_goes_in_the_opposite_direction():
     pool = make_pool(450)
     pool.chains = [in_mode(0, c) for c in range(4)]
     find_maximum(pool, Beginning(np.log([0.1, 0.5])), 0, np.inf)
-    steps = [set(zip(chain.em.order[:-1], chain.em.order[1:], strict=True)) for chain in pool.chains]
+    steps = [set(zip(step.order[:-1], step.order[1:], strict=True)) for step in pool.steps]
     assert len(steps[0]) == 8
     for c in range(3):
         assert not steps[c] & steps[c + 1]
@@ -230,13 +236,22 @@ def test_half_of_the_sweeps_learn_on_a_corpus_that_is_too_large_for_searches(mon
         assert pool.left == 400 - n_annealed - n_learning
 
 
-def test_learnt_priors_are_those_of_the_last_sweeps():
-    pools = [make_pool(400) for _ in range(2)]
-    for pool in pools:
-        pool.initialise(SEED)
-    first, again = pools[0].learn(100), pools[0].learn(100)
-    np.testing.assert_array_equal(pools[1].learn(200), again)
-    assert (first != again).any()
+def test_learnt_priors_are_those_of_the_last_draws(monkeypatch):
+    """An M-step after every fifth sweep; the last one uses the draws of the last twelve together."""
+    pool, seen, right = make_pool(400, n_chains=1), [], MStep.maximum
+
+    def maximum(self, draws, log_h):
+        seen.append((draws, right(self, draws, log_h)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(MStep, "maximum", maximum)
+    pool.initialise(SEED)
+    learnt = pool.learn(200)
+    *steps, (last, found) = seen
+    assert [len(draws) for draws, _ in steps] == [1] * 40
+    assert len(last) == 12
+    assert all(draw is draws[0] for draw, (draws, _) in zip(last, steps[-12:], strict=True))
+    np.testing.assert_array_equal(learnt, found)
 
 
 def test_chains_in_different_modes_have_a_curve_each():

@@ -5,7 +5,6 @@ import inspect
 import matplotlib
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -16,14 +15,12 @@ from sklda.inspection import (
     TopicWordsDisplay,
     document_table,
     name_topics,
-    to_pyldavis,
-    token_topics,
     top_documents,
     top_words,
     topic_table,
 )
 from sklda.inspection._parameters import described
-from sklda.metrics import held_out_log_likelihood, make_coherence_scorer, topic_coherence
+from sklda.metrics import make_coherence_scorer, topic_coherence
 
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -107,41 +104,6 @@ def test_a_docstring_is_completed():
     shown.__doc__ = "Show."
     with pytest.raises(KeyError, match="depth"):
         described(shown)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: token_topics(LDA, X),
-        lambda: to_pyldavis(LDA, X),
-        lambda: document_table(X, X=LDA),
-        lambda: TopicWordsDisplay.from_estimator(X, LDA),
-        lambda: held_out_log_likelihood(LDA, X),
-        lambda: topic_coherence(LDA, X),
-        lambda: topic_coherence(make_pipeline(LDA), X),
-        lambda: metrics.leave_one_out_score(LDA, X),
-        lambda: metrics.predictive_perplexity(LDA, X, X),
-    ],
-)
-def test_exchanged_arguments_are_refused(call):
-    with pytest.raises(TypeError, match="the two arguments are exchanged"):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: top_words(LDA, list("abcdefghijkl")), r"n_words is a list.* a number: give names as feature_names="),
-        (lambda: top_words(LDA, np.array(["a"])), r"n_words is a ndarray.* a number: give names as feature_names="),
-        (lambda: top_words(LDA, X), r"n_words is a matrix.* a number: give documents as X="),
-        (lambda: top_documents(LDA, list("ab")), r"n_documents is a list.* a number: give names as document_names="),
-        (lambda: top_documents(LDA, sp.csr_matrix(X)), r"n_documents is a matrix.* a number: give documents as X="),
-        (lambda: top_words(LDA, 2.5), r"n_words must be an int, got 2\.5"),
-    ],
-)
-def test_arguments_in_the_place_of_n(call, message):
-    with pytest.raises(TypeError, match=message):
-        call()
 
 
 def test_columns_of_a_hashing_vectorizer_have_no_words():

@@ -38,6 +38,7 @@ def test_without_draws_it_is_the_correlation_of_proportions():
     assert found.n_samples == 0 and (np.diag(found.std) == 0).all()
 
 
+@pytest.mark.mutation
 def test_correlations_of_a_dirichlet_are_neutral():
     """False-alarm rate 1e-5. Two topics that rise together are found at the same level."""
     alpha = np.array([0.3, 1, 2, 4])
@@ -113,6 +114,7 @@ def test_draws_of_a_chain():
         topic_correlation(lda, n_samples=19)
 
 
+@pytest.mark.mutation
 def test_the_pull_of_the_prior_is_undone():
     """False-alarm rate 1e-5. The posterior mean with its error, without the correction, is found at the same level.
 

@@ -164,6 +164,7 @@ def fold_in_p(words, wrong_alpha=ALPHA):
     return chi_square_p(seen, weights / weights.sum())
 
 
+@pytest.mark.mutation("test_draws_with_another_prior_are_found")
 @pytest.mark.parametrize("words", [[0, 3], [0, 1, 3], [0, 0, 3, 3]])
 def test_new_tokens_follow_their_exact_distribution(words):
     assert fold_in_p(words) > ALARM

@@ -32,6 +32,7 @@ def one_sweep_p(truth, alpha, eta, n_draws=5_000, break_it=lambda chain: None, s
     return chi_square_p(truth.frequencies(draws), truth.transition(start))
 
 
+@pytest.mark.mutation("test_a_wrong_count_and_a_dropped_prior_are_found")
 @pytest.mark.parametrize("n_shared", [0, 1])
 @pytest.mark.parametrize("name", PRIORS)
 def test_one_sweep_has_the_exact_transition(name, n_shared):
@@ -53,6 +54,7 @@ def test_a_wrong_count_and_a_dropped_prior_are_found(wrong):
     assert one_sweep_p(truth, np.mean(alpha), np.mean(eta), break_it=break_it) < ALARM
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("kind", ["labels", "shared topics"])
 def test_with_all_labels_open_the_chain_has_the_posterior_of_lda(kind):
     n_labels = 2 if kind == "labels" else 1

@@ -72,6 +72,7 @@ def smallest_p(alpha=ALPHA, eta=ETA, break_it=lambda chain: None):
     return 2 * norm.sf(np.abs(z)).min() * len(z)
 
 
+@pytest.mark.mutation("test_a_broken_sweep_is_found")
 def test_sweeps_and_new_words_keep_the_joint_distribution():
     assert smallest_p() > ALARM
 

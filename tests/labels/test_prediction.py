@@ -78,6 +78,7 @@ def dependency(corpus, seed, n_label_tokens=M, strength=STRENGTH, label_topics=(
     return fold_in_with_dependency(corpus, PHI, BASE[None], label_topics, strength, **options)
 
 
+@pytest.mark.mutation("test_another_prior_of_label_tokens_is_found")
 def test_the_sampler_of_label_tokens_is_exact():
     (counts, priors), (exact_counts, exact_priors) = many(dependency), exact_dependency()
     assert smallest_p(counts, exact_counts) > ALARM
@@ -93,6 +94,7 @@ def test_another_prior_of_label_tokens_is_found(wrong):
     assert smallest_p(found, exact_dependency()[0]) < ALARM
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("estimate", ["cgs_p", "cgs", "unnormalized"])
 @pytest.mark.parametrize("through_labels", [False, True])
 def test_estimates_with_a_fixed_prior_are_exact(estimate, through_labels):

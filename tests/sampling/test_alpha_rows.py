@@ -8,9 +8,9 @@ import pytest
 
 from sklda import CompoundLDA, CovariateLDA
 from sklda._inference import random
-from sklda._inference.compound.chain import CompoundChain
+from sklda._inference.compound.driver import chain_with_mixtures
 from sklda._inference.corpus import Corpus
-from sklda._inference.covariates.chain import CovariateChain
+from sklda._inference.covariates.coefficients import chain_with_coefficients
 from sklda._inference.evidence.annealing import Guide
 from sklda._inference.evidence.cgs_transition import log_transition
 from sklda._inference.priors import Priors
@@ -21,6 +21,7 @@ from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChai
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.point_estimates import estimate_counts
 from sklda._inference.sampling.prior_path import PriorPath
+from sklda._inference.sampling.steps import advance
 from sklda._inference.sampling.threaded import ThreadedChain
 from sklda._inference.sampling.word_major import WordMajorChain
 from sklda.datasets import make_compound_lda_corpus
@@ -103,14 +104,13 @@ def test_rows_that_do_not_exist_are_refused():
 @pytest.mark.parametrize("kind", [CompoundLDA, CovariateLDA])
 def test_no_fit_has_a_row_of_alpha_for_every_document(kind, monkeypatch):
     data = make_compound_lda_corpus([60, 60], 30, 3, doc_length=20, random_state=0)
-    shapes, chain_class = set(), CompoundChain if kind is CompoundLDA else CovariateChain
-    sweep = chain_class.sweep
+    shapes, sweep = set(), GibbsChain.sweep
 
     def seen(self, *arguments):
         sweep(self, *arguments)
         shapes.add(self.priors.doc.shape)
 
-    monkeypatch.setattr(chain_class, "sweep", seen)
+    monkeypatch.setattr(GibbsChain, "sweep", seen)
     given = {"collections": data.collections} if kind is CompoundLDA else {"covariates": {"group": data.collections}}
     lda = kind(K, max_iter=20, random_state=0).fit(data.data, **given)
     assert shapes <= {(1, K), (2, K)}
@@ -127,16 +127,16 @@ def test_a_sweep_does_not_need_memory_for_alpha_of_every_document(kind):
     if kind == "compound":
         from sklda._inference.compound.model import Model
 
-        chain = CompoundChain.initialise(corpus, priors, random.seed_sequence(0), Model(groups, 3), 1.0, 5.0)
+        chain = chain_with_mixtures(corpus, priors, random.seed_sequence(0), Model(groups, 3), 1.0, 5.0)
     else:
         from sklda._inference.covariates.model import Model, distinct_rows
 
         model = Model(*distinct_rows(np.eye(3)[groups][:, 1:]), np.zeros(n_topics), every=1)
-        chain = CovariateChain.initialise(corpus, priors, random.seed_sequence(0), model)
-    chain.sweep()
+        chain = chain_with_coefficients(corpus, priors, random.seed_sequence(0), model)
+    advance(chain, chain.steps)
     tracemalloc.start()
     try:
-        chain.sweep()
+        advance(chain, chain.steps)
         chain.log_joint()
         assert chain.priors.doc.shape == (3, n_topics)
         assert tracemalloc.get_traced_memory()[1] < 2e7

@@ -59,6 +59,7 @@ def kind_of(sampler, corpus, priors):
 
 
 # Sweeps of every sampler are exact by tests of their own, and the schedule is the same code.
+@pytest.mark.mutation
 @pytest.mark.parametrize(
     "sampler", [SAMPLERS[0], *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (*SAMPLERS[1:], "sparse"))]
 )

@@ -69,12 +69,14 @@ def stationary_p(kind, truth, *, priors=None, break_it=lambda chain: None, n_dra
     return chi_square_p(truth.frequencies(draws), truth.posterior)
 
 
+@pytest.mark.mutation("test_a_dropped_prior_is_found")
 @pytest.mark.slow
 @pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
 def test_a_sweep_keeps_the_posterior(kind, alpha, eta):
     assert stationary_p(kind, Enumeration(DOCS, V, K, alpha, eta)) > ALARM
 
 
+@pytest.mark.mutation("test_the_theta_of_a_neighbour_is_found")
 @pytest.mark.slow
 def test_a_sweep_keeps_the_posterior_of_three_topics(kind):
     rng = np.random.default_rng(0)
@@ -82,6 +84,7 @@ def test_a_sweep_keeps_the_posterior_of_three_topics(kind):
     assert stationary_p(kind, Enumeration([[0, 0, 1], [], [1, 0]], 2, 3, alpha, eta)) > ALARM
 
 
+@pytest.mark.mutation("test_a_wrong_phi_or_total_is_found")
 @pytest.mark.parametrize("n_workers", [1, 2, 6])
 def test_a_sweep_keeps_the_posterior_with_other_numbers_of_workers(monkeypatch, n_workers):
     monkeypatch.setattr(partitioned, "_LEAST_WORKERS", n_workers)
@@ -139,6 +142,7 @@ def test_the_theta_of_a_neighbour_is_found(monkeypatch):
     assert stationary_p(GroupedChain, Enumeration(DOCS, V, K, 0.4, 0.3)) < ALARM
 
 
+@pytest.mark.mutation("test_a_wrong_phi_or_total_is_found")
 @pytest.mark.slow
 def test_chains_from_one_start_reach_the_posterior(kind):
     truth = Enumeration([[0, 0], [2, 1]], 3, 2, 0.4, 0.3)
@@ -152,6 +156,7 @@ def test_chains_from_one_start_reach_the_posterior(kind):
     assert chi_square_p(truth.frequencies(draws), truth.posterior) > ALARM
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("n_components", [18, 50, 300])
 def test_many_topics(kind, n_components):
     """Documents of the words 0 and 1, with phi as good as given by a prior of 1e9: the pairs of topics are independent.
@@ -180,6 +185,7 @@ def test_many_topics(kind, n_components):
 
 
 # The suite has this for the collapsed kernel.
+@pytest.mark.mutation
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", BLOCK_KINDS)
 def test_rare_topics_are_drawn_at_their_rate(kind):
@@ -211,6 +217,7 @@ def test_rare_topics_are_drawn_at_their_rate(kind):
     assert poisson_p(0, expected) < ALARM
 
 
+@pytest.mark.mutation
 def test_gamma_variates():
     """Of shapes on both sides of 1, against the quantiles; those below e^-60 are zero."""
     n, shapes = 40_000, np.array([0.01, 0.1, 0.5, 0.95, 1, 1.5, 30])
@@ -228,6 +235,7 @@ def test_gamma_variates():
         assert chi_square_p(wrong, np.diff(cells, prepend=0)) < ALARM or shape < 0.9
 
 
+@pytest.mark.mutation
 def test_an_empty_topic_is_drawn_in_logarithms():
     """With sum(eta) = .003 all gamma variates of an empty topic vanish in most draws; its phi is one of its prior."""
     priors = Priors.make(1.0, 0.001, 2, 3)

@@ -5,7 +5,7 @@ import pytest
 from enumeration import make_corpus
 
 from sklda._inference.corpus import Corpus
-from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
+from sklda._inference.hyperparameters.serial_tempering import Grid, continue_on_grid
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import count_rows
 from sklda._inference.sampling.collapsed import GibbsChain
@@ -14,6 +14,7 @@ from sklda._inference.sampling.grouped import GroupedChain
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.prior_path import PriorPath
+from sklda._inference.sampling.steps import advance
 from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
 from sklda._kernels import _collapsed
 
@@ -68,8 +69,12 @@ def test_the_length_of_rows_changes_no_tempered_chain_and_no_path(largest, corpu
 
     def draws():
         start = GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
-        tempered = GridChain(start, Grid(corpus, 4, [0.1, 0.4], [0.2, 0.5]), np.random.default_rng(0))
-        log_joints = tempered.sweeps(5)
+        tempered = GibbsChain(start.corpus, start.priors, start.state())
+        continue_on_grid(tempered, Grid(corpus, 4, [0.1, 0.4], [0.2, 0.5]), np.random.default_rng(0))
+        log_joints = []
+        for _ in range(5):
+            advance(tempered, tempered.steps)
+            log_joints.append(tempered.log_joint())
         slope = np.full((V, 4), 0.5)
         slopes = np.full((1, 4), 0.5), np.empty(0, np.int32), np.empty(0), slope
         weight = start.anneal(PriorPath(priors, *slopes, np.array([1.0, 0.5, 0])))

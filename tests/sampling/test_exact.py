@@ -43,12 +43,14 @@ def one_sweep_p(truth, start, n_draws, break_it=lambda chain: None, priors=None)
 
 
 # "large alpha": a topic that gains a token loses weight, because alpha is larger than the sum of eta.
+@pytest.mark.mutation("test_a_dropped_prior_is_found")
 @pytest.mark.parametrize("alpha, eta", [*PRIORS.values(), (3.0, 0.02)], ids=[*PRIORS, "large alpha"])
 @pytest.mark.parametrize("start", [(0, 0, 0, 0, 0, 0, 0), (0, 1, 0, 1, 1, 0, 1)])
 def test_one_sweep_has_the_exact_transition(alpha, eta, start):
     assert one_sweep_p(Enumeration(DOCS, V, K, alpha, eta), start, 5_000) > ALARM
 
 
+@pytest.mark.mutation("test_a_wrong_count_is_found")
 @pytest.mark.parametrize("n_components", [3, 18, 33])
 def test_one_sweep_is_exact_for_any_number_of_lanes(n_components):
     """Across lanes and blocks: 18 topics wrap round the 16 lanes, 33 fill three blocks."""
@@ -59,6 +61,7 @@ def test_one_sweep_is_exact_for_any_number_of_lanes(n_components):
     assert one_sweep_p(truth, start, 5_000) > ALARM
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 @pytest.mark.parametrize("n_components", [18, 240, 256, 300, 1000])
 def test_one_sweep_is_exact_in_wide_rows(n_components, kind):
@@ -105,6 +108,7 @@ REACHED = [
 ]
 
 
+@pytest.mark.mutation("test_a_wrong_count_is_found")
 @pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "eta", "kind"), REACHED)
 def test_chains_from_random_starts_reach_the_posterior(alpha, eta, kind):
@@ -119,6 +123,7 @@ def test_chains_from_random_starts_reach_the_posterior(alpha, eta, kind):
     assert chi_square_p(truth.frequencies(draws), truth.posterior) > ALARM
 
 
+@pytest.mark.mutation
 @pytest.mark.slow
 def test_a_rare_topic_is_drawn_at_its_rate():
     """Four topics have 5.9e-8 of the weight of topic 1, in whose lane they are, each: in single precision, nothing.

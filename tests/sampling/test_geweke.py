@@ -136,6 +136,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.mutation("test_a_broken_sweep_is_found")
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_sweeps_and_new_words_keep_the_joint_distribution(name, kind):
     assert smallest_p(name, kind=kind) > ALARM

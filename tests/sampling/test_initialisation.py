@@ -98,6 +98,7 @@ def in_turn(corpus, alpha, eta, n_components):
     return np.array(states), p
 
 
+@pytest.mark.mutation
 @pytest.mark.slow
 @pytest.mark.parametrize("eta", [0.3, np.array([[0.1, 0.5, 0.2], [1.0, 0.2, 0.7]])], ids=["shared", "by topic"])
 @pytest.mark.parametrize("kind", [GibbsChain, pytest.param(WordMajorChain, marks=pytest.mark.exhaustive)])

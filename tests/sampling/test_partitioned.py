@@ -54,6 +54,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.mutation("test_miscounts_and_a_dropped_prior_are_found")
 @pytest.mark.parametrize(("kind", "name"), SHAPES)
 def test_a_sweep_by_words_keeps_the_posterior(kind, name, monkeypatch):
     # Steps of one token, and of several.
@@ -61,6 +62,7 @@ def test_a_sweep_by_words_keeps_the_posterior(kind, name, monkeypatch):
     assert stationary_p(kind, Enumeration(DOCS, V, K, *PRIORS[name])) > ALARM
 
 
+@pytest.mark.mutation("test_miscounts_and_a_dropped_prior_are_found")
 @pytest.mark.parametrize(
     ("kind", "n_workers"),
     [

@@ -41,12 +41,14 @@ def one_sweep_p(truth, start, n_draws, priors=None, **wrong):
     return chi_square_p(truth.frequencies(draws), truth.transition(start, order))
 
 
+@pytest.mark.mutation("test_a_dropped_prior_is_found")
 @pytest.mark.parametrize("alpha, eta", PRIORS.values(), ids=PRIORS)
 @pytest.mark.parametrize("start", [(0, 0, 0, 0, 0, 0, 0), (0, 1, 0, 1, 1, 0, 1)])
 def test_one_sweep_has_the_exact_transition(alpha, eta, start, storage):
     assert one_sweep_p(Enumeration(DOCS, V, K, alpha, eta), start, 5_000) > ALARM
 
 
+@pytest.mark.mutation("test_a_wrong_count_is_found")
 @pytest.mark.parametrize("own", [False, True], ids=["shared priors", "own priors"])
 @pytest.mark.parametrize("n_components", [3, 18, 33])
 def test_one_sweep_is_exact_for_any_number_of_lanes(n_components, own, storage):
@@ -72,6 +74,7 @@ def test_a_dropped_prior_is_found(alpha, eta, storage):
     assert one_sweep_p(truth, (0, 1, 0, 1, 1, 0, 1), 5_000, priors=flat) < ALARM
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("n_lists", [5, 16, 40, 100])
 def test_lists_of_any_length(n_lists, storage):
     """Eta so large, and alpha so small, that a token takes the topic of another in its document.
@@ -97,6 +100,7 @@ def test_lists_of_any_length(n_lists, storage):
     assert chi_square_p(seen, np.roll(counts, 1) / counts.sum()) < ALARM
 
 
+@pytest.mark.mutation
 @pytest.mark.exhaustive
 def test_a_rare_topic_is_drawn_at_its_rate_from_all():
     """Topic 17 has 9.9e-8 of the weight of topic 1 in its lane: added to it in single precision, it would be nothing.
@@ -122,6 +126,7 @@ def test_a_rare_topic_is_drawn_at_its_rate_from_all():
     assert poisson_p(0, expected) < ALARM
 
 
+@pytest.mark.mutation
 @pytest.mark.exhaustive
 def test_a_rare_topic_is_drawn_at_its_rate_from_a_list():
     """Topic 17 stands where its weight comes after that of topic 1, of which it has less than 1e-7.

@@ -40,6 +40,11 @@ class ClusterCorpus:
         self._parts = np.array_split(np.arange(len(self._sources)), n_shards)
         self._futures, self.actors, self._addresses = ([None] * n_shards for _ in range(3))
         self._epoch, self._facts = -1, None
+        with self.ended_by_errors():
+            self._describe()
+
+    def _describe(self):
+        """Have all blocks read, and set the attributes of the corpus."""
         self.make_actors()
         while True:
             try:
@@ -223,17 +228,29 @@ class ClusterCorpus:
         future = self._futures[shard]
         return self._addresses[shard] not in workers or future is None or future.status in ("error", "lost")
 
+    @contextmanager
+    def ended_by_errors(self):
+        """A context in which an error or an interrupt ends the work of all workers."""
+        try:
+            yield
+        except BaseException:
+            self.end_work()
+            raise
+
     def end_work(self):
-        """End the work of all workers, after an error or an interrupt."""
+        """End the work of all workers, which drop what they have."""
         ends = []
         for actor in self.actors:
             # The worker may be lost.
             with suppress(Exception):
                 ends.append(actor.end())
         limit = time.monotonic() + _END
-        # The workers drop the actors with their futures.
         while not all(end.done() for end in ends) and time.monotonic() < limit:
             time.sleep(_POLL)
+        # The workers drop actors without futures. But each call of an actor leaves a cycle of references to its future,
+        # which would live until Python collects it.
+        with suppress(Exception):
+            self.client.cancel([each for each in self._futures if each is not None], force=True)
         self._futures = [None] * len(self.actors)
 
 

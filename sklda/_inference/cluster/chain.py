@@ -40,7 +40,7 @@ class ClusterChain:
     def __init__(self, corpus, priors, seed):
         self.corpus, self.priors = corpus, priors
         self.n_sweeps = self.n_burn_in = self.n_annealed = 0
-        self.trace, self.label_free, self.draws, self.snapshots = [], [], [], []
+        self.trace, self.label_free, self.draws, self.snapshots, self.steps = [], [], [], [], []
         key, stream = random.key(random.child(seed, 0)), random.stream(random.child(seed, 1))
         # The state from which the workers begin, and what they have done since then.
         self._beginning, self._done, self._sent = ("begin", (packed(priors), key, stream)), [], priors
@@ -110,12 +110,8 @@ class ClusterChain:
         return packed(self.priors)
 
     def with_workers(self, n_jobs, work):
-        """Return ``work(stop)``. Ctrl-C ends the work of the workers."""
-        try:
-            return work(NEVER_STOP)
-        except BaseException:
-            self.corpus.end_work()
-            raise
+        """Return ``work(stop)``, which ends with the fit; see `ClusterCorpus.ended_by_errors`."""
+        return work(NEVER_STOP)
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token once."""
@@ -160,10 +156,9 @@ class ClusterChain:
         self._change("keep_draw", self.n_sweeps, n_draws)
         self.draws = [*self.draws, (self.n_sweeps, None)][-n_draws:]
 
-    def keep_only(self, n_burn_in, draw_every):
+    def keep_only(self, every):
         """See `GibbsChain.keep_only`."""
-        self.n_burn_in = n_burn_in
-        self.draws = [(sweep, None) for sweep, _ in self.draws if sweep > n_burn_in and sweep % draw_every == 0]
+        self.draws = [(sweep, None) for sweep, _ in self.draws if sweep > self.n_burn_in and sweep % every == 0]
         self._change("keep_only", [sweep for sweep, _ in self.draws])
 
     def means(self, method, most=None):

@@ -16,7 +16,7 @@ def draw_mixtures(rng, alpha, tables):
     return random.log_dirichlet(rng, alpha + tables)
 
 
-def draw_tables(corpus, topics, collections, prior, stream, scratch_counts):
+def draw_tables(corpus, topics, collections, prior, stream):
     """Draw auxiliary counts, summed over the documents of each collection.
 
     Parameters
@@ -28,12 +28,12 @@ def draw_tables(corpus, topics, collections, prior, stream, scratch_counts):
         gamma pi; for other models, alpha of a group of documents.
     stream : ndarray of shape (4,), uint64
         Generator; it moves on.
-    scratch_counts : ndarray of shape (at least n_components,), int32
 
     Returns
     -------
     ndarray of the shape of `prior`, int64
     """
     tables = np.zeros(prior.shape, np.int64)
-    _compound.draw_tables(corpus.offsets, topics, collections, prior, stream, tables, scratch_counts)
+    scratch = np.empty(prior.shape[1], np.int32)
+    _compound.draw_tables(corpus.offsets, topics, collections, prior, stream, tables, scratch)
     return tables

@@ -25,22 +25,24 @@ _NEAREST = 3
 _BLOCK_COUNTS = 2**20
 
 
-def merged_numbers(chain, tables, base_tables, stop=NEVER_STOP):
+def merged_numbers(chain, mixtures, tables, base_tables, stop=NEVER_STOP):
     """The topic that each topic becomes, int32 (n_components,). A topic takes part in one merge at most.
 
     Parameters
     ----------
-    chain : HDPChain
+    chain : GibbsChain
         The topics with tokens must have the first numbers.
+    mixtures : HDPMixtures
     tables : ndarray of shape (n_collections, n_components), int64
         Tables of the documents.
     base_tables : ndarray of shape (n_components,), int64
         Tables of the collections; with one collection, those of the documents.
     stop : callable
     """
-    number, free = np.arange(chain.n_topics, dtype=np.int32), np.ones(chain.n_topics, bool)
-    if np.count_nonzero(chain.used) > 1:
-        pass_ = _Pass(chain, stop)
+    K = chain.priors.n_components
+    number, free = np.arange(K, dtype=np.int32), np.ones(K, bool)
+    if np.count_nonzero(chain.topic_totals) > 1:
+        pass_ = _Pass(chain, mixtures, stop)
         gains = pass_.gains(tables, base_tables)
         for i in np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)]:
             pair = pass_.first[i], pass_.second[i]
@@ -52,8 +54,8 @@ def merged_numbers(chain, tables, base_tables, stop=NEVER_STOP):
 class _Pass:
     """Pairs of topics with similar words, `first` and `second`, and the counts of all topics with tokens."""
 
-    def __init__(self, chain, stop):
-        self.chain, self.stop, self.n = chain, stop, np.count_nonzero(chain.used)
+    def __init__(self, chain, mixtures, stop):
+        self.chain, self.mixtures, self.stop, self.n = chain, mixtures, stop, np.count_nonzero(chain.topic_totals)
         self.totals, corpus = chain.topic_totals[: self.n], chain.corpus
         ones, shape = np.ones(corpus.n_tokens, np.int32), (corpus.n_documents, self.n)
         documents = csr_array((ones, chain.topics.copy(), corpus.offsets.copy()), shape=shape)
@@ -86,20 +88,24 @@ class _Pass:
 
     def gains(self, tables, base_tables):
         """Changes of the log posterior if each pair is merged, (n_pairs,)."""
-        chain, first, second, labels = self.chain, self.first, self.second, self.chain.model.collections
-        eta, total, pi, base = chain.priors.word, chain.priors.totals[0], chain.pi, np.exp(chain.log_base)
+        chain, mixtures, first, second = self.chain, self.mixtures, self.first, self.second
+        labels, K = mixtures.model.collections, chain.priors.n_components
+        eta, total, pi, base = chain.priors.word, chain.priors.totals[0], mixtures.pi, np.exp(mixtures.log_base)
         gains = self._of_counts(self.words, lambda topic, word: eta[word], lambda pair, word: eta[word])
         gains -= self._of_pairs(lambda n: log_gamma_ratio(total, n), self.totals)
-        self.alpha, both = document_prior(chain.gamma, pi), document_prior(chain.gamma, pi[:, first] + pi[:, second])
+        self.alpha, both = (
+            document_prior(mixtures.gamma, pi),
+            document_prior(mixtures.gamma, pi[:, first] + pi[:, second]),
+        )
         gains += self._of_counts(
             self.documents, lambda topic, d: self.alpha[labels[d], topic], lambda pair, d: both[labels[d], pair]
         )
         if len(pi) > 1:
-            prior = document_prior(chain.b, base)
+            prior = document_prior(mixtures.b, base)
             gains += self._of_shares(prior, tables, pi).sum(axis=0) + len(pi) * betaln(prior[first], prior[second])
-        gains += self._of_shares(np.full(len(base), chain.alpha), base_tables, base)
+        gains += self._of_shares(np.full(len(base), mixtures.alpha), base_tables, base)
         # The prior of one topic more, a / K for each number that it can have.
-        gains -= np.log(chain.alpha * (chain.n_topics - self.n + 1))
+        gains -= np.log(mixtures.alpha * (K - self.n + 1))
         self._add_log_divisions(gains)
         return gains
 
@@ -137,7 +143,7 @@ class _Pass:
             for own, other in ((0, 1), (1, 0)):
                 here = tokens[pair[own]]
                 v, d = corpus.words[here], documents[here]
-                alpha, size = self.alpha[:, pair][self.chain.model.collections[d]], self.totals[pair] + total
+                alpha, size = self.alpha[:, pair][self.mixtures.model.collections[d]], self.totals[pair] + total
                 stays = (m[own, v] - 1 + eta[v]) * (n[own, d] - 1 + alpha[:, own]) / (size[own] - 1)
                 moves = (m[other, v] + eta[v]) * (n[other, d] + alpha[:, other]) / size[other]
                 gains[i] -= np.log1p(moves / stays).sum()

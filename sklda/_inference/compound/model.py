@@ -10,7 +10,7 @@ from sklda._inference.parallel import Aligned
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._inference.sampling.run_chains import burn_in_of
 
-# The share of the burn-in with merges. A learnt eta is a mean over the M-steps of its second half, after the merges.
+# The share of the burn-in with merges. The last M-step for eta uses draws after them.
 _MERGING = 0.4
 METHODS = ("augmented", "langevin", "variational")
 
@@ -100,8 +100,9 @@ class Model(Aligned):
 
     @cached_property
     def row_of(self):
-        """`collections` as `Priors` takes it."""
-        return self.collections.astype(np.int32)
+        """`collections` as `Priors` takes it. The documents of the only collection of an HDP share alpha."""
+        shared = self.concentrations and self.n_collections == 1
+        return np.empty(0, np.int32) if shared else self.collections.astype(np.int32)
 
     @property
     def learns(self):

@@ -150,12 +150,12 @@ class CompoundMStep:
     learn_gamma: bool = True
     learn_eta: bool = True
 
-    def statistics(self, chain):
-        """`CompoundStatistics` of the present draw of a `CompoundChain`."""
+    def statistics(self, chain, mixtures):
+        """`CompoundStatistics` of the present draw of a chain and of its `Mixtures`."""
         if not self.learn_gamma:
             return CompoundStatistics(None, None, CountHistograms.of(chain))
-        tails = chain.tails()
-        return CompoundStatistics(tails, chain.pi.ravel()[tails.cells], CountHistograms.of(chain))
+        tails = mixtures.tails(chain)
+        return CompoundStatistics(tails, mixtures.pi.ravel()[tails.cells], CountHistograms.of(chain))
 
     def maximum(self, draws, log_h):
         """log (gamma, eta) at the maximum, by Newton's method from `log_h`."""

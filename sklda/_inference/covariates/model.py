@@ -11,9 +11,11 @@ from functools import cached_property
 import numpy as np
 
 from sklda._inference.arguments import check_memory
+from sklda._inference.composition import collinear
 from sklda._inference.parallel import Aligned
 from sklda._inference.priors import LARGEST, SMALLEST
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
+from sklda._inference.warn import warn
 
 # Prior standard deviation of an intercept, in units of log alpha: a factor of 50 for two of them.
 INTERCEPT_SCALE = 2.0
@@ -108,32 +110,75 @@ def prior_of(columns, intercept, coef):
     return np.exp(np.clip(found, LOWEST, HIGHEST))
 
 
-def standardise(columns, terms):
-    """Means and standard deviations of columns, and the standardised columns."""
-    if not columns.shape[1]:
-        return np.zeros(0), np.zeros(0), columns
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        mean, std = columns.mean(axis=0), columns.std(axis=0)
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of the documents and what makes them comparable.
+
+    Attributes
+    ----------
+    values, standardised : ndarray of shape (n_documents, n_terms)
+        The second are the first less `mean`, divided by `scale`.
+    mean, std, scale : ndarray of shape (n_terms,)
+        Means, standard deviations, and what a coefficient of the prior belongs to.
+    """
+
+    values: np.ndarray
+    standardised: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, values, terms):
+        """ValueError if values are too large or too small, and a warning if a term is a combination of others."""
+        none = np.zeros(0)
+        if not values.shape[1]:
+            return cls(values, values, none, none, none)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            mean, std = values.mean(axis=0), values.std(axis=0)
         # Of a constant the standard deviation is zero but for rounding.
-        constant = np.ptp(columns, axis=0) == 0
-    # Squares of the values and of their coefficients are summed.
-    bad = (np.abs(columns).max(axis=0) > _LARGEST_VALUE) | (~constant & ~(std >= 1 / _LARGEST_VALUE))
-    if bad.any():
-        raise ValueError(
-            f"the term {terms[int(np.argmax(bad))]!r} has values too large or too small: change its unit. No "
-            f"value must exceed {_LARGEST_VALUE:g}, nor their standard deviation be below {1 / _LARGEST_VALUE:g}."
-        )
-    standardised = np.where(constant, 0.0, (columns - mean) / np.where(constant, 1.0, std))
-    return mean, np.where(constant, 0.0, std), standardised
+        constant = values.min(axis=0) == values.max(axis=0)
+        # Squares of the values and of their coefficients are summed.
+        bad = (np.abs(values).max(axis=0) > _LARGEST_VALUE) | (~constant & ~(std >= 1 / _LARGEST_VALUE))
+        if bad.any():
+            raise ValueError(
+                f"the term {terms[int(np.argmax(bad))]!r} has values too large or too small: change its unit. No "
+                f"value must exceed {_LARGEST_VALUE:g}, nor their standard deviation be below {1 / _LARGEST_VALUE:g}."
+            )
+        scale = np.where(constant, 1.0, _scales(values, std))
+        standardised = np.where(constant, 0.0, (values - mean) / scale)
+        # The triangular factor has the same combinations.
+        j = collinear(np.linalg.qr(np.column_stack([np.ones(len(values)), standardised[:, ~constant]]), mode="r"))
+        if j is not None:
+            warn(
+                f"the term {terms[np.flatnonzero(~constant)[j - 1]]!r} is a combination of other terms and the "
+                "intercept. Only sums of their coefficients are known, and the prior splits these: leave it out."
+            )
+        return cls(values, standardised, mean, np.where(constant, 0.0, std), scale)
+
+
+def _scales(values, std):
+    """What columns are divided by, so that all of them have the same prior.
+
+    Of two values it is half of their distance, the standard deviation if half of the documents have each: a rare
+    category has the prior of a frequent one. If most values are zero, as in a product with a category, it is half of
+    the root mean square of the others. Otherwise it is the standard deviation.
+    """
+    low, high, filled = values.min(axis=0), values.max(axis=0), values != 0
+    two = ((values == low) | (values == high)).all(axis=0)
+    sizes = np.abs(values).max(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sparse = sizes * np.sqrt(((values / sizes) ** 2).sum(axis=0) / filled.sum(axis=0)) / 2
+    return np.where(two, high / 2 - low / 2, np.where(filled.mean(axis=0) < 0.5, sparse, std))
 
 
 def check_size(design, n_components):
     """Refuse so many terms that a sweep takes minutes: its time grows with the cube of their number."""
     n_terms = len(design.terms)
     if n_terms > _MOST_TERMS:
-        largest = max(design.covariates, key=lambda each: len(each.terms))
+        name, n_own = design.widest()
         raise ValueError(
-            f"the covariates have {n_terms} terms, {len(largest.terms)} of them from {largest.name!r}; at most "
+            f"the covariates have {n_terms} terms, {n_own} of them from {name}; at most "
             f"{_MOST_TERMS} are possible. Join levels of categories, and leave out a covariate that has another value "
             "in nearly every document."
         )

@@ -91,6 +91,17 @@ def reserve_guide(corpus, n_components):
     return [np.empty((2, rows, K)), np.empty((K, K))]
 
 
+def reserve_runs(corpus, n_components, method):
+    """As `reserve_guide`, for runs by any method: those of ``"ais"`` begin with a draw of theta."""
+    if method == "guided_ais":
+        return reserve_guide(corpus, n_components)
+    if method != "ais":
+        return []
+    D, V, K = corpus.n_documents, corpus.n_features, n_components
+    check_memory_of_topics(K, 8 * (2 * D + V))
+    return [np.empty((2, D, K)), np.empty((V, K))]
+
+
 @dataclass(frozen=True, eq=False)
 class AnnealedRun:
     """The result of one run of annealed importance sampling."""
@@ -157,8 +168,10 @@ def prior_run(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     for a few thousand tokens. With more, the path crosses a point at which all topics form at once.
     """
     rng, stream = np.random.default_rng(random.child(seed, 0)), random.stream(random.child(seed, 1))
+    reserve_runs(corpus, priors.n_components, "ais")
     alpha = np.broadcast_to(priors.doc_of(), (corpus.n_documents, priors.n_components))
-    theta = np.exp(random.log_dirichlet(rng, alpha))
+    theta = random.log_dirichlet(rng, alpha)
+    np.exp(theta, out=theta)
     topics, _ = _draw_independent(corpus, theta, np.ones((corpus.n_features, priors.n_components)), stream)
     path = _diluting_path(priors, _scales(corpus, priors, n_temperatures))
     kind = chain_class("collapsed", corpus, priors)

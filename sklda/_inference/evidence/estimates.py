@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.evidence.annealing import Guide, guided_run, prior_run
+from sklda._inference.evidence.annealing import Guide, guided_run, prior_run, reserve_runs
 from sklda._inference.evidence.bennett import Runs, run_both_ways, sweeps_both_ways
 from sklda._inference.evidence.cgs_transition import cgs_transition
 from sklda._inference.evidence.chib import inverse_by_chib
@@ -76,6 +76,8 @@ def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None)
         check_exchangeable(priors, "init='prune' merges topics")
     # Annealed and pruned chains find different modes; pruning needs topics that can be merged.
     kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
+    # Before any of them runs.
+    reserve_runs(corpus, priors.n_components, settings.method)
     tasks = [
         (corpus, priors, settings, settings.n_sweeps, partial(_start, kinds[c % len(kinds)]), random.child(seed, c))
         for c in range(n_chains)
@@ -83,7 +85,7 @@ def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None)
     found = in_parallel(runs_of_chain, tasks, n_jobs)
     if not settings.annealed:
         value, std = log_mean_exp(np.concatenate([runs.forward for runs in found]))
-        return float(value), float(std)
+        return float(value), float(std) if n_chains > 1 else np.inf
     table = EvidenceTable.of({priors.n_components: CountEvidence(priors, settings.n_sweeps, found)})
     return float(table.value[0]), float(np.hypot(table.std, table.common)[0])
 

@@ -27,8 +27,8 @@ def document_completion(corpus, topic_word, doc_topic_prior, *, n_sweeps, seed, 
 
 def predictive_log_likelihood(seen, hidden, topic_word, doc_topic_prior, *, n_sweeps, seed, n_jobs=None):
     """log p of the hidden tokens of every document, given theta estimated from the seen tokens; (n_documents,)."""
-    expected = fold_in(seen, topic_word, doc_topic_prior, n_sweeps=n_sweeps, seed=seed, n_jobs=n_jobs)
-    theta = expected + doc_topic_prior
+    theta = fold_in(seen, topic_word, doc_topic_prior, n_sweeps=n_sweeps, seed=seed, n_jobs=n_jobs)
+    theta += doc_topic_prior
     theta /= theta.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         return sum_by_document(hidden, np.log(token_probabilities(hidden, theta, topic_word)))

@@ -4,6 +4,7 @@ import numpy as np
 
 from sklda._inference.held_out.document_block import document_blocks, word_rows
 from sklda._inference.parallel import in_parallel
+from sklda._inference.priors import check_memory_of_topics
 from sklda._kernels import LANES, _fold_in
 
 # The quantities that are averaged over the sweeps.
@@ -58,9 +59,32 @@ def fold_in(
     sweeps = n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in
     how = *sweeps, ESTIMATES.index(estimate), _MOST_UPDATES, _TOLERANCE, cvb0_sweeps
     scale = largest.astype(np.float32)
+    counts = reserve_counts(corpus, len(topic_word))
     tasks = ((block, scale, how) for block in document_blocks(corpus, rows, keys, word_topic, doc_topic_prior))
-    parts = in_parallel(_fold_in_block, tasks, n_jobs)
-    return np.concatenate(parts) if parts else np.zeros((0, len(topic_word)))
+    return joined(in_parallel(_fold_in_block, tasks, n_jobs), counts)
+
+
+def reserve_counts(corpus, n_components):
+    """An array for a result of each document and topic, (n_documents, n_components), which is not initialised.
+
+    Raises
+    ------
+    MemoryError
+        The message names the bytes that are needed, or the shape of the array that does not fit.
+    """
+    instead = "Give fewer documents at a time."
+    check_memory_of_topics(n_components, 8 * corpus.n_documents, instead=instead)
+    return np.empty((corpus.n_documents, n_components))
+
+
+def joined(parts, whole):
+    """Write consecutive rows into `whole`, and free each part after it was written."""
+    parts, end = parts[::-1], 0
+    while parts:
+        part = parts.pop()
+        begin, end = end, end + len(part)
+        whole[begin:end] = part
+    return whole
 
 
 def _fold_in_block(block, scale, how, stop):

@@ -1,12 +1,16 @@
 """Chains on one corpus that are swept together, stage by stage."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.hyperparameters.em_chain import EMChain
-from sklda._inference.hyperparameters.serial_tempering import Grid, GridChain
+from sklda._inference.gibbs_em import MStep
+from sklda._inference.hyperparameters.prior_steps import trace_of, with_step
+from sklda._inference.hyperparameters.serial_tempering import Grid, continue_on_grid
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.prior_learning import Learner
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 
 # Sweeps of Gibbs-EM at the start, and for an M-step.
@@ -54,31 +58,27 @@ class ChainPool:
         self.chains = [kind.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
 
     def learn(self, n_sweeps):
-        """Learn h by Gibbs-EM in every chain: the median of log (alpha, eta) over chains, (2,).
-
-        In long runs, what chains have learnt are means over the end only, because h may move all the time.
-        """
-        for part in (max(n_sweeps - LEARNING, 0), min(n_sweeps, LEARNING)):
-            self.chains = [learning(chain) for chain in self.chains]
-            self.sweep(part)
-        return np.median([chain.learnt() for chain in self.chains], axis=0)
+        """Learn h by Gibbs-EM in every chain: the median of log (alpha, eta) over chains, (2,)."""
+        self.chains = [learning(chain, n_sweeps) for chain in self.chains]
+        self.sweep(n_sweeps)
+        return np.median([learnt(chain) for chain in self.chains], axis=0)
 
     def finish(self, log_h, n_sweeps):
         """Make the last sweeps, with fixed priors: log (alpha, eta) of every chain, (n_chains, n_priors).
 
         The draws of the last half are kept. Afterwards each chain has a trace and at least one draw.
         """
-        paths = [getattr(chain, "prior_path", ()) for chain in self.chains]
-        self.chains = [EMChain(self.unrecorded(chain)) for chain in self.chains]
-        for chain, own, path in zip(self.chains, log_h, paths, strict=True):
-            chain.set_log_h(own)
-            chain.prior_path = list(path)
+        traces = [trace_of(chain) for chain in self.chains]
+        self.chains = [self.unrecorded(chain) for chain in self.chains]
+        for chain, own, trace in zip(self.chains, log_h, traces, strict=True):
+            MStep().set(chain, own)
+            chain.steps = [trace]
         every = max(n_sweeps // 2 // self.settings.n_draws, 1)
         self.sweep(n_sweeps, Schedule(self.settings.n_draws, every))
         self.chains = [with_a_record(chain) for chain in self.chains]
 
     def unrecorded(self, chain, topics=None):
-        """A chain at the present topics, or at others, without records of its sweeps."""
+        """A chain at the present topics, or at others, without steps and records of its sweeps."""
         kind = chain_class("collapsed", self.corpus, self.priors)
         return kind(self.corpus, chain.priors, ChainState(chain.topics if topics is None else topics, chain.stream))
 
@@ -87,13 +87,13 @@ class ChainPool:
         self.left -= n_sweeps
         numbers = [c for c in range(len(self.chains)) if c not in self.ended]
         listener = None if self.listener is None else _Renumbered(self.listener, numbers, self.ended)
-        before = [len(self.chains[c].trace) for c in numbers]
+        before = [self.chains[c].n_sweeps for c in numbers]
         options = {"n_jobs": self.n_jobs, "listener": listener, "schedule": schedule}
         swept = run_chains([self.chains[c] for c in numbers], n_sweeps, **options)
         for c, chain, length in zip(numbers, swept, before, strict=True):
             self.chains[c] = chain
             # In another process the listener is a copy, and what it adds to `ended` is lost.
-            if len(chain.trace) - length < n_sweeps:
+            if chain.n_sweeps - length < n_sweeps:
                 self.ended.add(c)
 
     def continue_on_grid(self, grid, stage, gain=None):
@@ -105,10 +105,10 @@ class ChainPool:
         stage : int
             Number of the stage. Each stage has random streams of its own.
         gain : float, default=None
-            See `GridChain`.
+            See `GridPoints`.
         """
-        self.chains = [
-            GridChain(
+        for c, chain in enumerate(self.chains):
+            continue_on_grid(
                 chain,
                 grid,
                 np.random.default_rng(random.child(self.seed, 1, stage, c)),
@@ -117,8 +117,6 @@ class ChainPool:
                 functionals=self.settings.functionals,
                 gain=gain,
             )
-            for c, chain in enumerate(self.chains)
-        ]
 
     def new_grid(self, region, refinement=1):
         """A grid over a region, with `refinement` steps for each step of `grid_shape`; one point for "simple"."""
@@ -131,7 +129,12 @@ class ChainPool:
     @property
     def grid(self):
         """The grid of the chains."""
-        return self.chains[0].grid
+        return self.steps[0].grid
+
+    @property
+    def steps(self):
+        """What moves h of each chain."""
+        return [chain.steps[0] for chain in self.chains]
 
     @property
     def search_region(self):
@@ -141,12 +144,12 @@ class ChainPool:
     @property
     def observed(self):
         """The chains that have draws on the grid."""
-        return [chain for chain in self.chains if chain.observations]
+        return [chain for chain in self.chains if chain.steps[0].observations]
 
     @property
     def observations(self):
         """Those of all chains, one chain after the other."""
-        return [each for chain in self.chains for each in chain.observations]
+        return [each for step in self.steps for each in step.observations]
 
     @property
     def all_ended(self):
@@ -157,18 +160,22 @@ def with_a_record(chain):
     """The chain if it has kept draws; otherwise one at its present state, with a trace and a draw."""
     if chain.draws and 0 < len(chain.label_free) == len(chain.trace):
         return chain
-    path = list(getattr(chain, "prior_path", ()))
-    kind, (corpus, priors, state) = chain.plain()
-    chain = EMChain(kind(corpus, priors, state))
-    chain.trace, chain.label_free, chain.draws, chain.prior_path = [], [], [], path
+    chain = type(chain)(chain.corpus, chain.priors, replace(chain.state(), trace=(), label_free=(), draws=()))
+    with_step(chain)
     chain.record()
     chain.keep_draw(1)
     return chain
 
 
-def learning(chain):
-    """The `EMChain` of a chain with an M-step after every fifth sweep."""
-    return EMChain.learning(chain, n_draws=1, n_burn_in=EM_SWEEPS - 1)
+def learning(chain, n_sweeps, m_step=None, every=EM_SWEEPS, **options):
+    """The chain with a `Learner` for `n_sweeps` sweeps, by default one with an M-step after every fifth sweep."""
+    chain.n_burn_in = chain.n_sweeps + n_sweeps
+    return with_step(chain, Learner(MStep() if m_step is None else m_step, every, first_sweep=0, **options))
+
+
+def learnt(chain):
+    """log (alpha, eta) that a chain has learnt."""
+    return chain.steps[0].log_h
 
 
 class _Renumbered:

@@ -17,6 +17,7 @@ from sklda._inference.hyperparameters.marginal_likelihood import Curve, region_o
 from sklda._inference.hyperparameters.maximum import Maximum
 from sklda._inference.hyperparameters.mixtures import conditional_means
 from sklda._inference.hyperparameters.modes import Beginning, begin, resolve
+from sklda._inference.hyperparameters.prior_steps import trace_of
 from sklda._inference.hyperparameters.skeleton import find_maximum
 from sklda._inference.hyperparameters.tempered_stages import RESTARTS, current_curve, full_bayes, serial_tempering
 from sklda._inference.warn import warn
@@ -156,7 +157,7 @@ def _on_grid(pool, method, n_last):
 
 def _share_moved(chains):
     """Share of the sweeps of chains before which h changed."""
-    paths = [np.array(chain.prior_path) for chain in chains]
+    paths = [np.array(trace_of(chain).path) for chain in chains]
     return float(np.mean([(at[1:] != at[:-1]).any(axis=1).mean() if len(at) > 1 else 0.0 for at in paths]))
 
 

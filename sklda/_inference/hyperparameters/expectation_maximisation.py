@@ -3,7 +3,8 @@
 import numpy as np
 
 from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.em_chain import EMChain
+from sklda._inference.hyperparameters.chain_pool import learning, learnt
+from sklda._inference.hyperparameters.prior_steps import with_step
 from sklda._inference.hyperparameters.variational_em import variational_em
 from sklda._inference.parallel import in_parallel
 
@@ -28,22 +29,19 @@ def expectation_maximisation(pool, method, per_topic=False):
 
 
 def _gibbs_em(pool, per_topic):
-    """log h of every chain after `max_iter` sweeps of Gibbs-EM: 20 draws for an M-step, after 5 sweeps without."""
-    options = {
-        "n_draws": max(min(20, pool.settings.max_iter - 5), 1),
-        "n_burn_in": 5,
-        "m_step": MStep(pool.settings.region[::-1], per_topic),
-    }
-    pool.chains = [EMChain.learning(chain, **options) for chain in pool.chains]
-    pool.sweep(pool.settings.max_iter)
-    found = [chain.learnt() for chain in pool.chains]
+    """log h of every chain after `max_iter` sweeps of Gibbs-EM: 20 draws for an M-step, the last half for the last."""
+    n_sweeps, m_step = pool.settings.max_iter, MStep(pool.settings.region, per_topic)
+    options = {"every": 1, "n_draws": min(20, n_sweeps), "n_last": n_sweeps // 2}
+    pool.chains = [learning(chain, n_sweeps, m_step, **options) for chain in pool.chains]
+    pool.sweep(n_sweeps)
+    found = [learnt(chain) for chain in pool.chains]
     # Topics have no order, so each chain keeps the alphas of its own topics.
     return found if per_topic else [np.mean(found, axis=0)] * len(found)
 
 
 def _variational_em(pool):
     """log h with the largest bound, for every chain, from the counts after `n_tuning` sweeps."""
-    pool.chains = [EMChain(chain) for chain in pool.chains]
+    pool.chains = [with_step(chain) for chain in pool.chains]
     pool.sweep(pool.settings.n_tuning)
     tasks = [(chain, pool.settings.region, pool.settings.max_iter) for chain in pool.chains]
     fits = in_parallel(_ascend, tasks, pool.n_jobs)

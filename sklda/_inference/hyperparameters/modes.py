@@ -17,8 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._inference import random
 from sklda._inference.evidence.bennett import sweeps_both_ways
-from sklda._inference.hyperparameters.chain_pool import EM_SWEEPS, LEARNING, learning
-from sklda._inference.hyperparameters.em_chain import EMChain
+from sklda._inference.hyperparameters.chain_pool import EM_SWEEPS, LEARNING, learning, learnt
 from sklda._inference.hyperparameters.settings import MOST_SEARCHED
 from sklda._inference.hyperparameters.skeleton import no_topics
 from sklda._inference.modes.mode_evidence import can_tell_modes_apart, mode_evidence
@@ -27,7 +26,7 @@ from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS, anneal
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.collapsed import ChainState, GibbsChain
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 from sklda._inference.sampling.run_chains import run_chains
 from sklda._inference.warn import warn
@@ -125,18 +124,18 @@ def _can_weigh(pool):
 
 @dataclass(eq=False)
 class _Mode:
-    """A mode of z, and an `EMChain` in it that has learnt h there.
+    """A mode of z, and a chain in it that has learnt h there.
 
     Attributes
     ----------
-    chain : EMChain
+    chain : GibbsChain
     moved : float
         The share of the tokens in which two draws of the chain differ.
     values : list of float
         log p(w | h) at the h learnt, of every time that the mode was found.
     """
 
-    chain: EMChain
+    chain: GibbsChain
     moved: float
     values: list
 
@@ -185,8 +184,8 @@ class _Modes:
         pool, n, K = self.pool, len(self.variances), priors.n_components
         kind = chain_class("collapsed", pool.corpus, priors)
         state = ChainState(topics, random.stream(random.child(self.seed, n, 0)))
-        (chain,) = run_chains([learning(kind(pool.corpus, priors, state))], LEARNING)
-        alpha, eta = np.exp(chain.learnt()).tolist()
+        (chain,) = run_chains([learning(kind(pool.corpus, priors, state), LEARNING)], LEARNING)
+        alpha, eta = np.exp(learnt(chain)).tolist()
         key, at = random.child(self.seed, n, 1), Priors.make(alpha, eta, *priors.shape)
         found = mode_evidence([chain], at, _TEMPERATURES, _RUNS, key, pool.n_jobs)
         value = float(found.value[0])
@@ -237,7 +236,7 @@ def _search(pool, beginning, seed):
         for mode in others:
             if may_weigh(c + 1) and not modes.is_known(mode.topics):
                 modes.weigh(mode.topics, priors, f"search {c + 1}, another mode")
-        log_h = modes.known[np.argmax(modes.values)].chain.learnt()
+        log_h = learnt(modes.known[np.argmax(modes.values)].chain)
         values = np.array([mode.value for mode in found])
         values = values[modes.same(values, modes.values.max())]
         if len(values) > 1:
@@ -260,7 +259,7 @@ def _search(pool, beginning, seed):
     at = np.resize(order, pool.n_chains)
     kept = [modes.known[m].chain for m in at]
     pool.chains = [pool.unrecorded(*both) for both in zip(pool.chains, [each.topics for each in kept], strict=True)]
-    log_h = np.median([modes.known[m].chain.learnt() for m in order], axis=0)
+    log_h = np.median([learnt(modes.known[m].chain) for m in order], axis=0)
     return Beginning(log_h, -np.sort(-modes.values), modes.std, shares[at] / np.bincount(at)[at], len(order) > 1)
 
 

@@ -4,6 +4,7 @@ Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 th
 full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) all points are visited equally often: serial tempering.
 """
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -11,14 +12,9 @@ import numpy as np
 from sklda._inference import random
 from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.hyperparameters.observations import DirichletDraws, Observation
-from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.hyperparameters.prior_steps import with_step
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.word_major import WordMajorChain
-
-# The attributes of a `GridChain` that other chains do not have.
-_OWN = {"grid", "rng", "index", "augmented", "functionals", "gain", "log_zeta", "at", "prior_path"}
-_OWN |= {"observations", "_parts"}
+from sklda._inference.sampling.steps import Step
 
 
 class Grid:
@@ -76,15 +72,11 @@ class Grid:
         ]
 
 
-class GridChain(GibbsChain):
-    """A `GibbsChain` that draws a grid point before every sweep and sweeps with its priors.
-
-    It makes the sweeps of the chain that it continues: for a `WordMajorChain` it is a `WordMajorGridChain`.
+class GridPoints(Step):
+    """Draws a grid point before every sweep, which then has its priors.
 
     Parameters
     ----------
-    chain : GibbsChain
-        The chain that it continues.
     grid : Grid
     rng : numpy.random.Generator
     index : {"full_conditional", "neighbours"}
@@ -103,48 +95,37 @@ class GridChain(GibbsChain):
         The grid point.
     observations : list of Observation
         One for each sweep.
-    prior_path : list of (float, float)
-        alpha and eta in every sweep, those of a chain that it continues included.
     """
 
-    def __new__(cls, chain, *args, **kwargs):
-        return super().__new__(WordMajorGridChain if isinstance(chain, WordMajorChain) else cls)
-
-    def __init__(self, chain, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
-        super().__init__(chain.corpus, chain.priors, chain.state())
+    def __init__(self, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
         self.grid, self.rng = grid, rng
-        # Not the stream of `chain`, which another chain may continue as well.
-        self.stream = rng.integers(2**64, size=4, dtype=np.uint64)
         self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
-        self.log_zeta = grid.log_zeta.copy()
-        self.observations, self.at = [], None
-        self.prior_path = list(getattr(chain, "prior_path", ()))
-        self._parts = self._parts_of(self._observe())
+        self.log_zeta, self.observations, self.at, self._parts = grid.log_zeta.copy(), [], None, None
 
-    def __reduce__(self):
-        own = {name: value for name, value in vars(self).items() if name in _OWN}
-        return _again, (type(self), self.corpus, self.priors, self.state(), own)
+    def state(self):
+        other = super().state()
+        other.rng = copy.deepcopy(self.rng)
+        return other
 
-    def sweep(self, stop=NEVER_STOP):
-        """Draw a grid point, then every token with its priors; add to `observations`."""
+    def before(self, chain):
         self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
-        self.priors = self.grid.priors(self.at)
-        super().sweep(stop)
-        self.observe()
-        self.prior_path.append((self.grid.alphas[self.at[0]], self.grid.etas[self.at[1]]))
+        chain.priors = self.grid.priors(self.at)
+
+    def after(self, chain, stop):
+        """Add the present draw to `observations`."""
+        self.observe(chain)
         self._parts = self._parts_of(self.observations[-1])
         if self.gain is not None:
-            self.log_zeta += (self.log_zeta.size * self.conditional() - 1) / (self.gain + len(self.observations))
+            moved = (self.log_zeta.size * self.conditional() - 1) / (self.gain + len(self.observations))
+            self.log_zeta = self.log_zeta + moved
 
-    def observe(self):
-        """Add the present state to `observations`."""
-        self.observations.append(self._observe())
+    def look(self, chain):
+        """See the present draw of a chain, before its first sweep."""
+        self._parts = self._parts_of(self._observe(chain))
 
-    def log_joint(self):
-        """log p(w, z | h) at the present h, in nats."""
-        if self.augmented or self.at is None:
-            return super().log_joint()
-        return float(self._parts[0][self.at[0]] + self._parts[1][self.at[1]])
+    def observe(self, chain):
+        """Add the present draw to `observations`."""
+        self.observations.append(self._observe(chain))
 
     def conditional(self):
         """Probabilities of the grid points given the rest, (n_alphas, n_etas)."""
@@ -170,27 +151,23 @@ class GridChain(GibbsChain):
     def _parts_of(self, seen):
         return self.grid.parts(seen.parameters if self.augmented else seen.counts)
 
-    def _observe(self):
-        at, counts = self.at or (0, 0), CountHistograms.of(self)
+    def _observe(self, chain):
+        at, counts = self.at or (0, 0), CountHistograms.of(chain)
         if not (self.augmented or self.functionals):
             return Observation(at, counts, None, [])
-        K = self.priors.n_components
-        log_theta = random.log_dirichlet(self.rng, self.doc_topic_counts() + self.priors.doc)
-        log_beta = random.log_dirichlet(self.rng, self.word_topic_counts[:, :K].T + self.priors.topic_word())
+        K, V = chain.priors.shape
+        log_theta = random.log_dirichlet(self.rng, chain.doc_topic_counts() + chain.priors.doc)
+        log_beta = random.log_dirichlet(self.rng, chain.word_topic_counts[:, :K].T + chain.priors.topic_word())
         sums = (np.array([part.sum()]) for part in (log_theta, log_beta))
-        parameters = DirichletDraws(self.corpus.n_documents, K, self.corpus.n_features, *sums)
+        parameters = DirichletDraws(chain.corpus.n_documents, K, V, *sums)
         theta, beta = np.exp(log_theta), np.exp(log_beta)
         return Observation(at, counts, parameters, [float(g(theta, beta)) for g in self.functionals])
 
 
-class WordMajorGridChain(GridChain, WordMajorChain):
-    """A `GridChain` with word-major sweeps."""
-
-
-def _again(cls, corpus, priors, state, own):
-    """A chain in another process. Received arrays may be read-only: counts are computed again, others are copied."""
-    chain = object.__new__(cls)
-    GibbsChain.__init__(chain, corpus, priors, state)
-    parts = tuple(part.copy() for part in own["_parts"])
-    vars(chain).update(own, log_zeta=own["log_zeta"].copy(), _parts=parts)
-    return chain
+def continue_on_grid(chain, grid, rng, **options):
+    """Let a chain go on over a grid, with other random numbers than those of its stream; see `GridPoints`."""
+    # Another chain may continue with the stream as well.
+    chain.stream = rng.integers(2**64, size=4, dtype=np.uint64)
+    step = GridPoints(grid, rng, **options)
+    step.look(chain)
+    return with_step(chain, step)

@@ -15,12 +15,14 @@ import numpy as np
 from scipy.stats import chi2
 
 from sklda._inference.count_histograms import CountHistograms
+from sklda._inference.gibbs_em import MStep
 from sklda._inference.hyperparameters.batch_means import Batches
 from sklda._inference.hyperparameters.chain_pool import EM_SWEEPS, LEARNING
-from sklda._inference.hyperparameters.em_chain import EMChain
 from sklda._inference.hyperparameters.marginal_likelihood import FEWEST_DRAWS, AveragedCurve, Curve
 from sklda._inference.hyperparameters.maximum import Maximum
+from sklda._inference.hyperparameters.prior_steps import with_step
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS
+from sklda._inference.sampling.steps import Step
 
 # Distances of the points from the centre along either axis, in standard deviations of log h.
 _STEPS = 1.25, 2.5
@@ -35,8 +37,8 @@ _LONGER = 3
 _MOST_MOVES = 2
 
 
-class Visits:
-    """Visits of a chain to fixed points. An `EMChain` takes it in place of a `GibbsEM`.
+class Visits(Step):
+    """Visits of a chain to fixed points.
 
     Parameters
     ----------
@@ -59,21 +61,20 @@ class Visits:
         self.at, self.draws, self.n_sweeps = [], [], 0
 
     @property
-    def log_h(self):
-        """The point of the present visit."""
-        return self.points[self._point]
-
-    @property
     def _point(self):
         return self.order[min(self.n_sweeps // self.length, len(self.order) - 1)]
 
-    def after_sweep(self, chain):
-        """Keep the draw of a chain; return whether the next sweep is at another point."""
+    def begin(self, chain):
+        MStep().set(chain, self.points[self._point])
+
+    def after(self, chain, stop):
+        """Keep the draw of a chain, or not; go to the next point at the end of a visit."""
         before, passed = self._point, self.n_sweeps % self.length - self.n_left_out
         if passed >= 0 and passed % _EVERY == 0:
             self.keep(chain)
         self.n_sweeps += 1
-        return self._point != before
+        if self._point != before:
+            MStep().set(chain, self.points[self._point])
 
     def keep(self, chain):
         """Keep the present draw."""
@@ -258,13 +259,13 @@ def _round(pool, centre, deviations, n_draws, most):
     # earlier visits cancels.
     orders = [np.roll(np.arange(len(points)), -c)[:: (-1) ** c] for c in range(len(pool.chains))]
     visits = [Visits(points, order, n_draws, n_left_out) for order in orders]
-    pool.chains = [EMChain(chain, each) for chain, each in zip(pool.chains, visits, strict=True)]
+    pool.chains = [with_step(chain, each) for chain, each in zip(pool.chains, visits, strict=True)]
     pool.sweep(max(min((n_draws * _EVERY + n_left_out) * len(points), most), 1))
-    if not any(chain.em.draws for chain in pool.chains):
+    if not any(step.draws for step in pool.steps):
         # A callback has ended the chains before their first draw.
         for chain in pool.chains:
-            chain.em.keep(chain)
-    return [chain.em for chain in pool.chains], tuple((float(a), float(b)) for a, b in np.exp(ends.T))
+            chain.steps[0].keep(chain)
+    return pool.steps, tuple((float(a), float(b)) for a, b in np.exp(ends.T))
 
 
 def _deviations(pool, centre, found):

@@ -64,7 +64,7 @@ def _by_stochastic_approximation(pool, grid, n_tuning, curve):
         grid = grid.with_log_zeta(curve.log_values(*grid.points.T).reshape(grid.shape))
     pool.continue_on_grid(grid, _TUNING, gain=float(grid.log_zeta.size))
     pool.sweep(n_tuning)
-    return grid.with_log_zeta(np.mean([chain.log_zeta - chain.log_zeta.mean() for chain in pool.chains], axis=0))
+    return grid.with_log_zeta(np.mean([step.log_zeta - step.log_zeta.mean() for step in pool.steps], axis=0))
 
 
 def current_curve(pool, augmented=None):
@@ -72,7 +72,7 @@ def current_curve(pool, augmented=None):
     if not pool.observed:
         # A callback has ended the chains before their first draw.
         for chain in pool.chains:
-            chain.observe()
+            chain.steps[0].observe(chain)
     grid, tempering, seen = pool.grid, pool.settings.tempering, pool.observations
     if tempering.augmented if augmented is None else augmented:
         draws = DirichletDraws.stack([each.parameters for each in seen])
@@ -82,4 +82,4 @@ def current_curve(pool, augmented=None):
         denominators = component_denominators(draws, grid, [each.at for each in seen])
     else:
         denominators = mixture_denominators(draws, grid)
-    return Curve(draws, denominators, Batches.of_chains([len(chain.observations) for chain in pool.observed]))
+    return Curve(draws, denominators, Batches.of_chains([len(chain.steps[0].observations) for chain in pool.observed]))

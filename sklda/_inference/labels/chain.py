@@ -86,7 +86,7 @@ class LabelChain:
         )
         n_open = len(open_topics.topics)
         self.theta_sums = np.zeros((2, n_open)) if state.theta_sums is None else np.array(state.theta_sums)
-        self.shares, self.label_free = list(state.shares), list(state.label_free)
+        self.shares, self.label_free, self.steps = list(state.shares), list(state.label_free), []
         most = int(open_topics.numbers.max(initial=1))
         self._scratch = np.empty(open_topics.n_topics + most), np.empty(most, np.int32)
         weights = max(len(open_topics.places) // max(corpus.n_tokens, 1), 1)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklda._inference.held_out.document_block import BLOCK_DOCUMENTS, word_rows
-from sklda._inference.held_out.fold_in import ESTIMATES
+from sklda._inference.held_out.fold_in import ESTIMATES, joined, reserve_counts
 from sklda._inference.parallel import in_parallel
 from sklda._kernels import LANES, _label_fold_in
 
@@ -60,11 +60,10 @@ def fold_in_with_dependency(
     )
     how = float(strength), n_label_tokens, n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in
     how += (ESTIMATES.index(estimate),)
+    results = [reserve_counts(corpus, len(topic_word)) for _ in range(2)]
     tasks = ((rows, corpus.offsets, keys, block, *shared, how) for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS))
     parts = in_parallel(_fold_in_block, tasks, n_jobs)
-    empty = np.zeros((0, len(topic_word)))
-    counts, priors = zip(*parts, strict=True) if parts else ([empty], [empty])
-    return np.concatenate(counts), np.concatenate(priors)
+    return tuple(joined([part[i] for part in parts], each) for i, each in enumerate(results))
 
 
 def _fold_in_block(rows, offsets, keys, block, word_topic, scale, base, label_topic, topic_prior, how, stop):

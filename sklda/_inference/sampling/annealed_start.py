@@ -7,12 +7,13 @@ import numpy as np
 from sklda._inference.priors import LARGEST
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.prior_path import PriorPath
+from sklda._inference.sampling.steps import Step
 
 # Sweeps of an annealed start that a fit, a search or an estimate makes in addition to its own sweeps, and the factor of
 # both priors in the first of them.
 ANNEAL_SWEEPS, _ANNEAL_FACTOR = 300, 10.0
 # The share of the sweeps of a fit that are annealed, the largest number of them, and the factor in the first of them.
-# benchmarks/bench_start.py shows what half and twice these values do. The largest number is for fits with `tol`, whose
+# benchmarks/bench_starts.py shows what half and twice these values do. The largest number is for fits with `tol`, whose
 # `max_iter` is a limit and not a plan: half and twice of it do not change the score.
 _SHARE, _MOST, _FACTOR = 0.4, 400, 20.0
 
@@ -50,21 +51,27 @@ class Annealing:
 NOT_ANNEALED = Annealing(0)
 
 
-def annealed_sweep(chain, factor, stop, sweep=None):
-    """Sweep once with both priors times `factor`. Before and after the sweep, the chain has its own priors.
+class AnnealedSweeps(Step):
+    """Makes the first sweeps at larger priors. Before and after each of them, the chain has its own priors."""
 
-    Parameters
-    ----------
-    chain : GibbsChain
-    factor : float
-    stop : callable
-    sweep : callable, default=None
-        Makes the sweep, called with `stop`. None: ``chain.sweep``.
-    """
-    priors = chain.priors
-    chain.priors = priors.scaled(factor, factor)
-    (sweep or chain.sweep)(stop)
-    chain.priors = priors
+    def __init__(self, annealing):
+        self.annealing, self._own, self._factors = annealing, None, None
+
+    def before(self, chain):
+        if chain.n_sweeps >= self.annealing.n_sweeps:
+            self._own = None
+            return
+        if chain.priors is not self._own:
+            self._own, self._factors = chain.priors, self.annealing.factors(chain.priors)
+        factor = self._factors[chain.n_sweeps]
+        chain.priors = chain.priors.scaled(factor, factor)
+
+    def after(self, chain, stop):
+        if self._own is not None:
+            chain.priors = self._own
+
+    def end(self, chain):
+        chain.n_annealed = min(chain.n_annealed, chain.n_sweeps)
 
 
 def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS):

@@ -10,6 +10,7 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling import log_joint
 from sklda._inference.sampling.count_rows import CountRows, aligned_zeros
 from sklda._inference.sampling.kept_draws import KeptDraws
+from sklda._inference.sampling.steps import Draw
 from sklda._kernels import _collapsed, _histograms, _log_joint, _prior_path, _tokens
 
 # Weights (tokens times topics) of a block; `stop` is called between blocks. A block takes about a tenth of a second.
@@ -37,15 +38,16 @@ class ChainState:
         ``log_joint()`` after every sweep made with `run_chains`.
     snapshots : tuple of (int, ndarray of shape (n_components, n_features), float32)
         Numbers of sweeps, and the topics phi after them.
-    draws : tuple of (int, ndarray of shape (n_tokens,))
-        Numbers of sweeps, and z after them in the smallest integer type: the last draws that `run_chains` kept. The
-        last one is the present z.
+    draws : tuple of Draw
+        Those that `run_chains` kept. The last one has the present z.
     label_free : tuple of (float, float)
         log p(z | alpha), and the sum of the squared shares of the topics, after every sweep.
     n_burn_in : int
         Number of sweeps whose draws are not used.
     n_annealed : int
         Number of sweeps of the annealed start.
+    steps : tuple of Step
+        What is done between the sweeps, apart from a `Schedule`. Their order is that of their work.
     """
 
     topics: np.ndarray
@@ -57,14 +59,11 @@ class ChainState:
     label_free: tuple = ()
     n_burn_in: int = 0
     n_annealed: int = 0
+    steps: tuple = ()
 
     def compact(self, n_components):
         """A copy without records, with topics in the smallest integer type: it saves memory."""
         return ChainState(compact_topics(self.topics, n_components), self.stream, self.n_sweeps)
-
-    def more_traces(self):
-        """Other quantities after every sweep that do not depend on the names of topics, a dict of sequences."""
-        return {}
 
 
 class GibbsChain:
@@ -90,7 +89,7 @@ class GibbsChain:
         m_kv, one row for each word; zero in the columns from ``n_components`` on. Computed at every access.
     topic_totals : ndarray of shape (n_components,), int64
         m_k.
-    trace, snapshots, draws, label_free : list
+    trace, snapshots, draws, label_free, steps : list
         See `ChainState`.
     """
 
@@ -103,6 +102,7 @@ class GibbsChain:
         self.trace, self.snapshots, self.draws = list(state.trace), list(state.snapshots), list(state.draws)
         self.label_free = list(state.label_free)
         self.n_burn_in, self.n_annealed = state.n_burn_in, state.n_annealed
+        self.steps = [step.state() for step in state.steps]
         self._set_up(state.topics)
 
     def _set_up(self, topics):
@@ -138,11 +138,6 @@ class GibbsChain:
     def restart_stream(self, seed):
         """Continue with other random numbers."""
         self.stream = random.stream(seed)
-
-    def plain(self):
-        """The class and the arguments of a chain at the present z that makes ordinary sweeps at the present priors."""
-        state = ChainState(compact_topics(self.topics, self.priors.n_components), self.stream.copy(), self.n_sweeps)
-        return GibbsChain, (self.corpus, self.priors, state)
 
     @classmethod
     def initialise_randomly(cls, corpus, priors, seed):
@@ -203,15 +198,6 @@ class GibbsChain:
             )
         self._n_larger = n_larger
         self.n_sweeps += 1
-
-    def sweeps(self, n_sweeps, stop=NEVER_STOP):
-        """Make sweeps; return the log joint after each of them."""
-        log_joints = []
-        for _ in range(n_sweeps):
-            self.sweep(stop)
-            stop()
-            log_joints.append(self.log_joint())
-        return log_joints
 
     def anneal(self, path, stop=NEVER_STOP, *, weigh=True):
         """Sweep once at each position of a path but the last. The priors become those at the last position.
@@ -274,20 +260,32 @@ class GibbsChain:
         self.trace.append(log_topics + self.log_words())
         self.label_free.append((log_topics, float(((self.topic_totals / self.corpus.n_tokens) ** 2).sum())))
 
-    def keep_draw(self, n_draws):
-        """Append the present z to `draws`, of which the last `n_draws` are kept."""
-        self.draws.append((self.n_sweeps, compact_topics(self.topics, self.priors.n_components)))
-        del self.draws[:-n_draws]
+    def draw(self):
+        """The present draw, with what the steps add."""
+        added = {name: value for step in self.steps for name, value in step.draw().items()}
+        return Draw(self.n_sweeps, compact_topics(self.topics, self.priors.n_components), added)
 
-    def keep_only(self, n_burn_in, draw_every):
-        """Forget draws of the burn-in, and those that are not a multiple of `draw_every` sweeps."""
-        self.n_burn_in = n_burn_in
-        self.draws = [(sweep, z) for sweep, z in self.draws if sweep > n_burn_in and sweep % draw_every == 0]
+    def keep_draw(self, n_draws):
+        """Append the present draw to `draws`. Of earlier ones than the last `n_draws`, what steps add is kept."""
+        draws = [*self.draws, self.draw()]
+        earlier = (draw._replace(topics=None) for draw in draws[:-n_draws] if draw.added)
+        self.draws = [*earlier, *draws[-n_draws:]]
+
+    def keep_only(self, every):
+        """Forget draws of the burn-in, and those whose sweep is not a multiple of `every`."""
+        self.draws = [draw for draw in self.draws if draw.sweep > self.n_burn_in and draw.sweep % every == 0]
 
     def kept_draws(self):
         """`KeptDraws`: the draws that were kept, or the present one if there are none."""
-        topics = [z for _, z in self.draws] or [compact_topics(self.topics, self.priors.n_components)]
-        return KeptDraws(self.priors, topics)
+        draws = [draw for draw in self.draws if draw.topics is not None] or [self.draw()]
+        kept = KeptDraws(self.priors, draws, tuple(self.steps))
+        for step in self.steps:
+            kept = step.shown(kept)
+        return kept
+
+    def step(self, kind):
+        """The step of a class."""
+        return next(step for step in self.steps if isinstance(step, kind))
 
     def log_joint(self):
         """log p(w, z | alpha, eta) with theta and phi integrated out, in nats."""
@@ -357,8 +355,9 @@ class GibbsChain:
     def state(self):
         """A copy of the state. A chain of the same class made from it makes the same draws as this chain."""
         records = (tuple(each) for each in (self.trace, self.snapshots, self.draws, self.label_free))
+        steps = tuple(step.state() for step in self.steps)
         return ChainState(
-            self.topics.copy(), self.stream.copy(), self.n_sweeps, *records, self.n_burn_in, self.n_annealed
+            self.topics.copy(), self.stream.copy(), self.n_sweeps, *records, self.n_burn_in, self.n_annealed, steps
         )
 
 

@@ -1,18 +1,20 @@
 """Priors learnt in the burn-in of a chain by Gibbs-EM, and fixed afterwards."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import digamma, polygamma
 
 from sklda._inference.gibbs_em import BOUNDS, MStep, SeededMStep
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.steps import Step
 from sklda._kernels import _tokens
 
 KINDS = ("asymmetric", "symmetric")
 
 # Sweeps between two M-steps.
-_EVERY = 10
+EVERY = 10
 # Sweeps before the first M-step without an annealed start, as a share of the burn-in. Directly after a random
 # initialisation all topics are alike, and an M-step would choose an alpha that keeps them so.
 _WAIT = 0.2
@@ -20,7 +22,7 @@ _WAIT = 0.2
 # tokens: below 1,000 a learnt alpha per topic overfits, and fits of a dozen tokens end at the bounds of the priors.
 LEAST_TOKENS, SMALL_CORPUS_PRIOR = 1000, 0.1
 # Number of draws that the last M-step uses: those of the last M-steps.
-_LAST_DRAWS = 12
+LAST_DRAWS = 12
 # The information about alpha that is missing is measured in at most this number of documents, from at least this number
 # of draws.
 _MOST_DOCUMENTS, _FEWEST_DRAWS = 1000, 5
@@ -59,8 +61,8 @@ class PriorLearning:
         return [name for name, prior in given.items() if prior is None]
 
     def values(self, priors):
-        """eta and alpha, one or one for each topic, of the priors of a chain."""
-        return np.array([self._eta(priors), *(priors.doc[0] if self.per_topic else priors.doc[0, :1])])
+        """alpha, one or one for each topic, and eta of the priors of a chain."""
+        return np.array([*(priors.doc[0] if self.per_topic else priors.doc[0, :1]), self._eta(priors)])
 
     def _eta(self, priors):
         """eta without pseudo-counts."""
@@ -70,24 +72,37 @@ class PriorLearning:
         return float((priors.topic_word()[added == added.min()] - added.min()).min())
 
     def priors(self, values, n_components, n_features):
-        """The priors with the learnt `values`, eta and then alpha."""
+        """The priors with the learnt `values`, alpha and then eta."""
         alpha, eta = self.alpha, self.eta
         if alpha is None:
-            alpha = values[1:] if self.per_topic else float(values[1])
+            alpha = values[:-1] if self.per_topic else float(values[0])
         if eta is None:
-            eta = float(values[0])
+            eta = float(values[-1])
             if self.pseudo_counts is not None:
                 # In single precision, as in `Priors`, so that the `values` of these priors give them again.
                 eta = float(np.float32(eta)) + self.pseudo_counts.toarray()
         return Priors.make(alpha, eta, n_components, n_features)
 
-    def begin(self, chain):
-        """A `Learner` for a chain that has its initial priors."""
-        return Learner(self, chain)
+    def present(self, chain):
+        """See `Learner`."""
+        return np.log(self.values(chain.priors))
 
+    def set(self, chain, log_h):
+        """See `Learner`."""
+        chain.priors = self.priors(np.exp(log_h), *chain.priors.shape)
+
+    def statistics(self, chain):
+        """See `Learner`."""
+        return self.m_step.statistics(chain)
+
+    def maximum(self, draws, log_h):
+        """See `Learner`."""
+        return self.m_step.maximum(draws, log_h)
+
+    @cached_property
     def m_step(self):
         """The M-step for the priors that are learnt."""
-        bounds = tuple(BOUNDS if prior is None else None for prior in (self.eta, self.alpha))
+        bounds = tuple(BOUNDS if prior is None else None for prior in (self.alpha, self.eta))
         if self.eta is None and self.pseudo_counts is not None:
             cells = self.pseudo_counts.tocoo()
             return SeededMStep(bounds, self.per_topic, (cells.row, cells.col, cells.data))
@@ -210,42 +225,69 @@ def _of_scale(a, n):
     return first, first + a**2 * (polygamma(1, a + n) - polygamma(1, a))
 
 
-class Learner:
-    """Learns the priors of one chain.
+class Learner(Step):
+    """Learns the priors of one chain by Gibbs-EM, until the end of its burn-in.
 
-    An M-step uses the draw of its sweep. The last one uses the draws of the last M-steps together, so that the priors
-    that are kept have little noise.
+    An M-step uses the last draws. The one at the end of the burn-in uses the draws of the last M-steps together, so
+    that the priors that are kept have little noise.
 
     Parameters
     ----------
-    learning : PriorLearning
-    chain : GibbsChain
+    m_step : MStep or PriorLearning
+        Or another object with four methods. ``present(chain)`` returns the logarithms of the present priors, and
+        ``set(chain, log_h)`` sets them. ``statistics(chain)`` returns those of the present draw. ``maximum(draws,
+        log_h)`` takes a list of them, and returns the next log_h.
+    every : int
+        Sweeps between two draws.
+    n_draws : int
+        Draws of an M-step.
+    n_last : int
+        Draws of the last M-step, at most.
+    first_sweep : float, default=None
+        Sweeps before the first draw. None: those of the annealed start, or a fifth of the burn-in without one.
+
+    Attributes
+    ----------
+    log_h : ndarray
+        Logarithms of the priors that were learnt last.
+    learns : bool
+        False after the last M-step.
     """
 
-    def __init__(self, learning, chain):
-        self.learning, self.draws = learning, []
-        self.first_sweep = chain.n_annealed or _WAIT * chain.n_burn_in
-        self.m_step, self.log_h = learning.m_step(), np.log(learning.values(chain.priors))
+    def __init__(self, m_step, every=EVERY, n_draws=1, n_last=LAST_DRAWS, first_sweep=None):
+        self.m_step, self.every, self.n_draws, self.n_last = m_step, every, n_draws, max(n_last, n_draws)
+        self.first_sweep, self.log_h, self.draws, self.n_new, self.learns = first_sweep, None, [], 0, True
 
-    def has_learnt_for(self, n_sweeps):
-        """Whether the priors have been learnt for at least this number of sweeps."""
-        return len(self.draws) >= min(n_sweeps // _EVERY, _LAST_DRAWS)
+    def begin(self, chain):
+        if self.log_h is not None:
+            self.m_step.set(chain, self.log_h)
+            return
+        self.log_h = self.m_step.present(chain)
+        if self.first_sweep is None:
+            self.first_sweep = chain.n_annealed or _WAIT * chain.n_burn_in
 
-    def after_sweep(self, chain):
-        """Do an M-step, if there is one after this sweep."""
-        if chain.n_sweeps % _EVERY == 0 and chain.n_sweeps >= self.first_sweep:
-            self.draws = [*self.draws, self.m_step.statistics(chain)][-_LAST_DRAWS:]
-            self._maximise(chain, self.draws[-1:])
+    def after(self, chain, stop):
+        """Take a draw and do an M-step, if there are any after this sweep."""
+        if not self.learns:
+            return
+        if chain.n_sweeps % self.every == 0 and chain.n_sweeps >= self.first_sweep:
+            self.draws = [*self.draws, self.m_step.statistics(chain)][-self.n_last :]
+            self.n_new += 1
+            if self.n_new == self.n_draws:
+                self._maximise(chain, self.draws[-self.n_draws :])
+        if chain.n_sweeps == chain.n_burn_in:
+            self.finish(chain)
 
-    def end(self, chain):
+    def finish(self, chain):
         """Do the last M-step."""
         if self.draws:
             self._maximise(chain, self.draws)
+        self.learns, self.draws = False, []
 
-    def learn_from_present_draw(self, chain):
-        """Do an M-step with the present draw of a chain."""
-        self._maximise(chain, [self.m_step.statistics(chain)])
+    def has_learnt_for(self, n_sweeps):
+        """Whether the priors have been learnt for at least this number of sweeps."""
+        return len(self.draws) >= min(n_sweeps // self.every, self.n_last)
 
     def _maximise(self, chain, draws):
-        self.log_h = self.m_step.maximum(draws, self.log_h)
-        chain.priors = self.learning.priors(np.exp(self.log_h), *chain.priors.shape)
+        self.log_h, self.n_new = self.m_step.maximum(draws, self.log_h), 0
+        self.m_step.set(chain, self.log_h)

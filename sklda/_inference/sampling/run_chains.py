@@ -1,16 +1,15 @@
 """Run chains in parallel, record their sweeps, and choose among them."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from sklda._inference.journal import recorded
+from sklda._inference import journal
 from sklda._inference.parallel import in_parallel
-from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing, annealed_sweep
-from sklda._inference.sampling.prior_learning import PriorLearning
-
-# Sweeps in each of the two windows whose mean log joints `Schedule.tol` compares.
-_WINDOW = 20
+from sklda._inference.sampling.annealed_start import NOT_ANNEALED, AnnealedSweeps, Annealing
+from sklda._inference.sampling.prior_learning import Learner, PriorLearning
+from sklda._inference.sampling.steps import Ending, Snapshots, Step, Thinning, Trace, advance
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,26 @@ class Schedule:
     annealing: Annealing = NOT_ANNEALED
     burn_in: int | None = None
 
+    def steps(self, chain, n_sweeps):
+        """The steps before and after those of a chain, which has `n_sweeps` sweeps to come. Sets its burn-in."""
+        if chain.n_sweeps == 0:
+            # The records of `from_assignments`.
+            chain.trace, chain.label_free, chain.n_annealed = [], [], 0
+        chain.n_annealed = max(chain.n_annealed, self.annealing.n_sweeps)
+        if self.burn_in is not None:
+            chain.n_burn_in = self.burn_in
+        elif chain.n_sweeps == 0 or self.learning is None:
+            chain.n_burn_in = burn_in_of(None, chain.n_sweeps + n_sweeps, chain.n_annealed)
+        learns = self.learning is not None and chain.n_sweeps < chain.n_burn_in
+        learner = Learner(self.learning) if learns else None
+        last = [Trace()] if learner is None else [learner, Trace()]
+        if self.snapshot_every:
+            last.append(Snapshots(self.snapshot_every))
+        last.append(Thinning(self.n_draws, self.draw_every))
+        if self.tol is not None:
+            last.append(Ending(self.tol, self.n_draws * self.draw_every, learner))
+        return [AnnealedSweeps(self.annealing)] if chain.n_sweeps < self.annealing.n_sweeps else [], last
+
 
 def burn_in_of(burn_in, n_sweeps, n_annealed=0):
     """The burn-in of chains of `n_sweeps` sweeps. None: the annealed sweeps and the first half of the others.
@@ -66,7 +85,7 @@ def burn_in_of(burn_in, n_sweeps, n_annealed=0):
 
 
 def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
-    """Run chains in parallel for `n_sweeps` sweeps each.
+    """Run chains in parallel for `n_sweeps` sweeps each, with their steps.
 
     Parameters
     ----------
@@ -81,7 +100,7 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
         after it. If the latter returns True, this chain ends. ``listener.resumed(index, n_sweeps)`` is called if the
         first sweeps of a chain come from a journal.
     schedule : Schedule, default=None
-        None: only the sweeps and their trace.
+        None: only the sweeps, the steps of the chains and, for a listener, their trace.
 
     Returns
     -------
@@ -90,28 +109,22 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
         objects that were passed.
     """
 
-    def found(results):
-        if listener is not None:
-            for index, (result, chain) in enumerate(zip(results, chains, strict=True)):
-                listener.resumed(index, result.n_sweeps - chain.n_sweeps)
-
-    def work(journal):
-        savers = [None if journal is None else journal.saver(index) for index in range(len(chains))]
-        tasks = [
-            (index, chain, n_sweeps, listener, schedule, saver)
-            for index, (chain, saver) in enumerate(zip(chains, savers, strict=True))
-        ]
+    with journal.call("run_chains") as call:
+        if call.found:
+            if listener is not None:
+                for index, (swept, chain) in enumerate(zip(call.result, chains, strict=True)):
+                    listener.resumed(index, swept.n_sweeps - chain.n_sweeps)
+            return call.result
+        tasks = [(i, chain, n_sweeps, listener, schedule, call.saver(i)) for i, chain in enumerate(chains)]
         if len(chains) == 1:
-            run = _Run.begin(*tasks[0])
-            return [run.chain.with_workers(n_jobs, lambda stop: run.go(listener, savers[0], stop))]
+            run, saver = _Run.begin(*tasks[0]), tasks[0][-1]
+            return call.keep([run.chain.with_workers(n_jobs, partial(run.go, 0, listener, saver))])
         # With one chain at a time, the listener is called in the caller's thread, which some callbacks need.
-        return in_parallel(_run, tasks, n_jobs, always_in_threads=False)
-
-    return recorded("run_chains", work, found)
+        return call.keep(in_parallel(_run, tasks, n_jobs, always_in_threads=False))
 
 
 def _run(index, chain, n_sweeps, listener, schedule, saver, stop):
-    return _Run.begin(index, chain, n_sweeps, listener, schedule, saver).go(listener, saver, stop)
+    return _Run.begin(index, chain, n_sweeps, listener, schedule, saver).go(index, listener, saver, stop)
 
 
 class _Run:
@@ -119,129 +132,58 @@ class _Run:
 
     Attributes
     ----------
-    index : int
-        Number of the chain.
     chain : GibbsChain
-    recorder : _Recorder or None
     n_left : int
         Number of sweeps that are left.
+    first, last : list of Step
+        The steps of the schedule before those of the chain and after them.
     """
 
-    def __init__(self, index, chain, n_sweeps, recorder):
-        self.index, self.chain, self.n_left, self.recorder = index, chain, n_sweeps, recorder
+    def __init__(self, chain, n_left, listener, schedule):
+        self.chain, self.n_left = chain, n_left
+        self.first, self.last = [], [] if listener is None else [Trace()]
+        if schedule is not None:
+            self.first, self.last = schedule.steps(chain, n_left)
+        for step in (*self.first, *chain.steps, *self.last):
+            step.begin(chain)
 
     @classmethod
     def begin(cls, index, chain, n_sweeps, listener, schedule, saver):
         """The run of a chain; at its last state in the journal, if there is one."""
         run = None if saver is None else saver.load(chain.corpus)
         if run is None:
-            return cls(index, chain, n_sweeps, None if schedule is None else _Recorder(chain, n_sweeps, schedule))
+            return cls(chain, n_sweeps, listener, schedule)
         if listener is not None:
             listener.resumed(index, run.chain.n_sweeps - chain.n_sweeps)
         return run
 
-    def go(self, listener, saver, stop):
+    def go(self, index, listener, saver, stop):
         """Make the sweeps that are left, and return the chain."""
-        chain, recorder = self.chain, self.recorder
+        chain = self.chain
+        steps = [*self.first, *chain.steps, *self.last]
+        heard = steps if listener is None else [*steps, _Listener(index, listener)]
         while self.n_left:
-            if listener is None and recorder is None:
-                chain.trace += chain.sweeps(1, stop)
-                ends = False
-            else:
-                ends = self._sweep(listener, stop)
+            ends = advance(chain, heard, stop)
             self.n_left = 0 if ends else self.n_left - 1
             if saver is not None:
                 # A listener that ends a chain may not do so again.
                 saver.save(chain, self, now=ends)
-        if recorder is not None:
-            recorder.end()
+        for step in steps:
+            step.end(chain)
         return chain
 
-    def _sweep(self, listener, stop):
-        """Sweep once; return whether the chain ends."""
-        chain, recorder = self.chain, self.recorder
-        if listener is not None:
-            listener.before(self.index)
-        (chain if recorder is None else recorder).sweep(stop)
-        stop()
-        if recorder is None:
-            chain.record()
-        else:
-            recorder.after_sweep()
-        if listener is not None and listener.after(self.index, chain):
-            return True
-        return recorder is not None and recorder.converged()
 
+class _Listener(Step):
+    """Tells a listener of the sweeps."""
 
-class _Recorder:
-    """Does between the sweeps of a chain what a `Schedule` says."""
+    def __init__(self, index, listener):
+        self.index, self.listener = index, listener
 
-    def __init__(self, chain, n_sweeps, schedule):
-        self.chain, self.schedule = chain, schedule
-        if chain.n_sweeps == 0:
-            # The records of `from_assignments`.
-            chain.trace, chain.label_free = [], []
-            chain.n_annealed = schedule.annealing.n_sweeps
-        n_burn_in = schedule.burn_in
-        if n_burn_in is None:
-            learnt = chain.n_sweeps > 0 and schedule.learning is not None
-            n_burn_in = chain.n_burn_in if learnt else burn_in_of(None, chain.n_sweeps + n_sweeps, chain.n_annealed)
-        # Those that one longer run would have kept.
-        chain.keep_only(n_burn_in, schedule.draw_every)
-        learns = schedule.learning is not None and chain.n_sweeps < chain.n_burn_in
-        self.learning = schedule.learning.begin(chain) if learns else None
-        self.n_sweeps, self.factors = 0, schedule.annealing.factors(chain.priors)
+    def before(self, chain):
+        self.listener.before(self.index)
 
-    def sweep(self, stop):
-        number = self.chain.n_sweeps
-        if number < len(self.factors):
-            annealed_sweep(self.chain, self.factors[number], stop)
-        else:
-            self.chain.sweep(stop)
-
-    def after_sweep(self):
-        chain, schedule, sweep = self.chain, self.schedule, self.chain.n_sweeps
-        self.n_sweeps += 1
-        if self.learning is not None:
-            self.learning.after_sweep(chain)
-            if sweep == chain.n_burn_in:
-                self._end_of_learning()
-        chain.record()
-        if schedule.snapshot_every and sweep % schedule.snapshot_every == 0:
-            chain.snapshots.append((sweep, chain.topic_word()))
-        if sweep > chain.n_burn_in and sweep % schedule.draw_every == 0:
-            chain.keep_draw(schedule.n_draws)
-
-    def converged(self):
-        """Whether the chain can end. In the burn-in, this ends the burn-in."""
-        if self.schedule.tol is None or self.n_sweeps % _WINDOW or self.n_sweeps < 2 * _WINDOW:
-            return False
-        chain = self.chain
-        if chain.n_sweeps < chain.n_annealed + 2 * _WINDOW:
-            return False
-        before, last = np.reshape(chain.trace[-2 * _WINDOW :], (2, _WINDOW)).mean(axis=1)
-        if last - before >= self.schedule.tol * chain.corpus.n_tokens:
-            return False
-        if chain.n_sweeps >= chain.n_burn_in + self.schedule.n_draws * self.schedule.draw_every:
-            return True
-        # Before the first M-steps the log joint can be flat, because they are still to come.
-        learnt = self.learning is None or self.learning.has_learnt_for(2 * _WINDOW)
-        if chain.n_sweeps < chain.n_burn_in and learnt:
-            chain.n_burn_in = chain.n_sweeps
-            if self.learning is not None:
-                self._end_of_learning()
-        return False
-
-    def end(self):
-        """Keep the last draw."""
-        chain = self.chain
-        chain.n_annealed = min(chain.n_annealed, chain.n_sweeps)
-        if chain.n_sweeps <= chain.n_burn_in or chain.n_sweeps % self.schedule.draw_every:
-            chain.keep_draw(self.schedule.n_draws)
-
-    def _end_of_learning(self):
-        self.learning.end(self.chain)
-        self.learning = None
+    def after(self, chain, stop):
+        return self.listener.after(self.index, chain)
 
 
 def log_joint_traces(chains):
@@ -256,17 +198,13 @@ def traces_of(chains):
     topics); NaN after the end of shorter chains.
     """
     log_topics, squared_shares = zip(*(zip(*chain.label_free, strict=True) for chain in chains), strict=True)
-    return {
+    found = {
         "log_joint": log_joint_traces(chains),
         "log_topics": _padded(log_topics),
         "squared_shares": _padded(squared_shares),
     }
-
-
-def more_traces_of(states):
-    """Those of `ChainState.more_traces`, in the form of `traces_of`."""
-    traces = [state.more_traces() for state in states]
-    return {name: _padded([each[name] for each in traces]) for name in traces[0]}
+    of_steps = [{k: v for step in chain.steps for k, v in step.traces().items()} for chain in chains]
+    return found | {name: _padded([each[name] for each in of_steps]) for name in of_steps[0]}
 
 
 def _padded(series):

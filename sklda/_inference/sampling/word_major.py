@@ -177,9 +177,6 @@ class WordMajorChain(GibbsChain):
         self.priors = path.priors_at(positions[-1])
         return log_weight
 
-    def plain(self):
-        return WordMajorChain, super().plain()[1]
-
     def log_topics(self):
         """log p(z | alpha)."""
         return log_topics(self.corpus, self.priors, self._begins, self._entries, self._sizes)

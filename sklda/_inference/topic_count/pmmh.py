@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import softmax
 
 from sklda._inference import journal, random
+from sklda._inference.evidence.annealing import reserve_runs
 from sklda._inference.evidence.estimates import METHODS, forward_runs
 from sklda._inference.held_out.averages import log_mean, log_mean_exp
 from sklda._inference.parallel import in_parallel
@@ -136,8 +137,10 @@ class PMMH:
         Both are consistent whenever Ctrl-C ends it.
         """
         log_prior, rng = self.log_prior, self.rng
+        reserved = reserve_runs(self.corpus, max(self.counts), self.settings.method)
         tasks = [(self.corpus, self.rule, T, ANNEAL_SWEEPS, random.child(self.seed, 0, T)) for T in self.counts]
         found = in_parallel(learn_chain, tasks, self.n_jobs)
+        del reserved
         self.priors = {T: rule(T) for T, (rule, _) in zip(self.counts, found, strict=True)}
         self.states = {T: [state] for T, (_, state) in zip(self.counts, found, strict=True)}
         T = int(rng.choice(self.counts, p=softmax(np.array([log_prior[t] for t in self.counts]))))

@@ -6,6 +6,8 @@ import numpy as np
 
 from sklda._inference.gibbs_em import BOUNDS, MStep
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.prior_learning import Learner
+from sklda._inference.sampling.steps import advance
 
 # M-steps of Gibbs-EM after each merge of topics, each with one draw of z. The priors change little from T to T - 1, so
 # few are enough.
@@ -57,19 +59,14 @@ class PriorRule:
         """The rule after some steps of Gibbs-EM, which sweep the chain; the same rule if nothing is learnt."""
         if not self.learns:
             return self
-        rule, K = self, chain.priors.n_components
-        learns_eta, learns_alpha = "topic_word_prior" in self.learns, "doc_topic_prior" in self.learns
-        m_step = MStep((BOUNDS if learns_eta else None, BOUNDS if learns_alpha else None))
+        names = "doc_topic_prior", "topic_word_prior"
+        chain.priors, chain.n_burn_in = self(chain.priors.n_components), chain.n_sweeps + _M_STEPS
+        learner = Learner(MStep(tuple(BOUNDS if name in self.learns else None for name in names)), 1, first_sweep=0)
+        learner.begin(chain)
         for _ in range(_M_STEPS):
-            alpha, eta = rule._values(K)
-            # A prior that is not learnt may be an array. The M-step does not use it.
-            log_h = np.log([eta if learns_eta else 1.0, alpha])
-            eta, alpha = np.exp(m_step.maximum([m_step.statistics(chain)], log_h))
-            found = {"topic_word_prior": float(eta), "doc_topic_prior": float(alpha)}
-            rule = replace(rule, **{name: found[name] for name in self.learns})
-            chain.priors = rule(K)
-            chain.sweep()
-        return rule
+            advance(chain, [learner])
+        found = dict(zip(names, np.exp(learner.log_h).tolist(), strict=True))
+        return replace(self, **{name: found[name] for name in self.learns})
 
     def mean(self, rules):
         """The rule with the geometric means of the priors that several chains learnt."""

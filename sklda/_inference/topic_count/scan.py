@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import softmax
 
 from sklda._inference import journal, random
-from sklda._inference.evidence.annealing import reserve_guide
+from sklda._inference.evidence.annealing import reserve_runs
 from sklda._inference.evidence.combining import LITTLE, MUCH_WORSE, CountEvidence, EvidenceTable
 from sklda._inference.parallel import in_parallel
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
@@ -232,9 +232,8 @@ class Scan:
 
     def _round(self, lengths):
         """New chains and their runs, of these lengths by number of topics."""
-        if self.settings.method == "guided_ais":
-            # Before any of them runs.
-            reserve_guide(self.corpus, max(lengths))
+        # Before any of them runs.
+        reserve_runs(self.corpus, max(lengths), self.settings.method)
         self.budget.take(self._sweeps(lengths))
         seeds = {T: random.child(self.seed, self.n_rounds, T) for T in lengths}
         self._learn({T: n for T, n in lengths.items() if T not in self.rules}, seeds)

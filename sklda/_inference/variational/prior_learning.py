@@ -21,7 +21,7 @@ class VariationalLearner:
 
     def __init__(self, learning, priors):
         self.learning, self.shape = learning, priors.shape
-        self.m_step, self.log_h = learning.m_step(), np.log(learning.values(priors))
+        self.m_step, self.log_h = learning.m_step, np.log(learning.values(priors))
 
     def statistics(self, doc_topic, lengths, word_topic, topic_totals):
         """`Statistics` for the M-step.

@@ -1,16 +1,8 @@
-"""Going on where a fit ended, and stopping a fit that is under way."""
+"""Going on where a fit ended."""
 
-import contextlib
 import copy
-import io
 import itertools
 import pickle
-import signal
-import subprocess
-import sys
-import textwrap
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -25,9 +17,6 @@ def make(**parameters):
     # The length of an annealed start depends on max_iter, so two fits would not be one longer fit.
     first = {"n_components": 4, "init": "random", "learn_priors": False, "max_iter": 5, "random_state": 0}
     return GibbsLDA(**{**first, **parameters})
-
-
-# warm_start
 
 
 @pytest.mark.parametrize("n_chains", [1, 3])
@@ -233,121 +222,3 @@ def test_what_may_not_change(counts, same, change, value, message):
     assert same(vars(lda), before)
     lda.set_params(n_components=4, n_chains=2).fit(counts)
     assert same(vars(lda), vars(expected))
-
-
-# Interruption
-
-
-class Tripwire(io.StringIO):
-    """Standard output on which the line of one sweep raises."""
-
-    def __init__(self, sweep, error):
-        super().__init__()
-        self.sweep, self.error = f"sweep {sweep} of", error
-
-    def write(self, text):
-        if self.sweep in text:
-            raise self.error
-        return super().write(text)
-
-
-def threads_end(before):
-    """Whether the threads that were not there before end."""
-    deadline = time.monotonic() + 10
-    while (alive := set(threading.enumerate()) - before) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not alive
-
-
-@pytest.mark.parametrize(
-    "sampler, n_chains, n_jobs",
-    [
-        ("collapsed", 1, None),
-        ("collapsed", 2, 2),
-        ("collapsed", 3, 2),
-        ("grouped", 1, 2),
-        ("partitioned", 1, 2),
-        ("partially_collapsed", 2, 2),
-    ],
-)
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, SystemExit])
-@pytest.mark.parametrize("fitted", ["unfitted", "fitted", "warm start"])
-def test_an_interrupted_fit_changes_nothing(counts, same, sampler, n_chains, n_jobs, error, fitted):
-    lda = make(sampler=sampler, n_chains=n_chains, n_jobs=n_jobs, warm_start=fitted == "warm start")
-    if fitted != "unfitted":
-        lda.fit(counts)
-    lda.set_params(verbose=2, max_iter=10**6)
-    before = pickle.loads(pickle.dumps(vars(lda)))
-    threads = set(threading.enumerate())
-    began = time.monotonic()
-    with contextlib.redirect_stdout(Tripwire(4, error)), pytest.raises(error):
-        lda.fit(counts)
-    assert time.monotonic() - began < 20
-    assert same(vars(lda), before)
-    assert threads_end(threads)
-    # It can still do all that it was fitted for.
-    lda.set_params(max_iter=5, verbose=0).fit(counts)
-    expected = make(sampler=sampler, max_iter=10 if fitted == "warm start" else 5, n_chains=n_chains).fit(counts)
-    assert same(lda.log_joint_trace_, expected.log_joint_trace_)
-
-
-CTRL_C = """
-    import signal, sys, threading, time
-    import numpy as np
-    from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
-
-    # What runs the tests in the background may have it ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    # A tenth of a second a sweep, days a fit.
-    X = np.random.default_rng(0).poisson(1.0, size=(800, 250))
-    n_chains, sampler, fitted = int(sys.argv[1]), sys.argv[2], sys.argv[3] == "fitted"
-    lda = GibbsLDA(300, max_iter=1, n_chains=n_chains, sampler=sampler, n_jobs=2, warm_start=True)
-    if fitted:
-        lda.fit(X)
-    lda.set_params(max_iter=10**6, verbose=2)
-    before = dict(vars(lda))
-    try:
-        lda.fit(X)
-    except KeyboardInterrupt:
-        same = vars(lda).keys() == before.keys() and all(vars(lda)[key] is before[key] for key in before)
-        same = same and hasattr(lda, "components_") == fitted
-        deadline = time.monotonic() + 10
-        while threading.active_count() > 1 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        print("as it was" if same else "changed", "with threads:", threading.active_count())
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
-@pytest.mark.parametrize(
-    ("n_chains", "sampler", "fitted"),
-    [
-        (2, "grouped", "fitted"),
-        *(
-            pytest.param(*case, marks=pytest.mark.exhaustive)
-            for case in (
-                (1, "collapsed", "fitted"),
-                (2, "grouped", "unfitted"),
-                (2, "collapsed", "unfitted"),
-                (1, "grouped", "unfitted"),
-            )
-        ),
-    ],
-)
-def test_ctrl_c(n_chains, sampler, fitted):
-    with subprocess.Popen(
-        # -P: the installed package, not the sources that may lie in the working directory
-        [sys.executable, "-P", "-u", "-c", textwrap.dedent(CTRL_C), str(n_chains), sampler, fitted],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert "sweep 1 of" in process.stdout.readline()
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=10)
-        finally:
-            process.kill()
-    assert out.splitlines()[-1] == "as it was with threads: 1", out + err
-    assert process.returncode == 0
-    assert not err

@@ -1,0 +1,135 @@
+"""The parts of `bench_truth` on words of topics: the check of topics, and log ratios of words in groups."""
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from report import table
+from scipy.stats import entropy
+
+from sklda import GibbsLDA
+from sklda._inference.sampling.matching import match_topics as matching
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import group_words, topic_check
+
+
+def fitted(X, K, seed, options):
+    lda = GibbsLDA(K, max_iter=300, random_state=seed).set_params(**options.parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return lda.fit(X)
+
+
+def check_of_the_model(seed, options):
+    """z of corpora drawn from the model, with two groups of documents and with documents as groups."""
+    K, n_documents = 8, 400
+    sizes = {"doc_length": 80, "doc_topic_prior": 0.2, "topic_word_prior": 0.05}
+    X = make_lda_corpus(n_documents, 500, K, **sizes, random_state=seed).data
+    lda, rng, found = fitted(X, K, seed, options), np.random.default_rng(seed), {}
+    for name, share in (("halves", 0.5), ("a tenth", 0.1), ("documents", None)):
+        groups = None if share is None else rng.random(n_documents) < share
+        for n_draws in (1, 15):
+            check = topic_check(X, lda, groups=groups, n_draws=n_draws, random_state=seed)
+            for column in ("z", "z_documents"):
+                if column in check:
+                    found[f"{name}, {column}, {n_draws} draws"] = check[column].tolist()
+    return found
+
+
+def check_of_the_model_table(found):
+    rows = []
+    for name in found[0]:
+        z = np.concatenate([each[name] for each in found])
+        rows.append([name, f"{z.mean():.2f}", f"{z.std():.2f}", f"{(np.abs(z) > 1.96).mean():.3f}", f"{z.max():.1f}"])
+    table("z of topics that the model made", ["groups", "mean", "sd", "above 1.96", "largest"], rows)
+
+
+def planted_topics(seed, options):
+    """Rank and z of a topic with two subjects, from a fit with one topic too few, and of one that groups differ in."""
+    K, sizes = 8, {"doc_length": 80, "doc_topic_prior": 0.2, "topic_word_prior": 0.05}
+    corpus = make_lda_corpus(400, 500, K, **sizes, random_state=seed)
+    lda, found = fitted(corpus.data, K - 1, seed, options), {}
+    # The planted topic is the one whose tokens have the most different true topics.
+    pairs = np.zeros((K - 1, K))
+    np.add.at(pairs, (lda.topic_assignments_, corpus.topic_assignments), 1)
+    check = topic_check(corpus.data, lda, random_state=seed)
+    found["two subjects"] = standing(check, entropy(pairs, axis=1).argmax(), "z", "excess")
+    X, groups, phi = draw_groups(seed, K, strengths=[100.0] + [np.inf] * (K - 1))
+    lda = fitted(X, K, seed, options)
+    topic = matching(phi[0], lda.topic_word_)[0][0]
+    check = topic_check(X, lda, groups=groups, random_state=seed)
+    found["groups differ"] = standing(check, topic, "z", "z_documents")
+    return found
+
+
+def standing(check, topic, *columns):
+    """For each column the rank of a topic, from 1, and its z."""
+    own = check[check["topic"] == topic].iloc[0]
+    return {name: (int((check[name] > own[name]).sum()) + 1, float(own[name])) for name in columns}
+
+
+def planted_topics_table(found):
+    rows = []
+    for kind in found[0]:
+        for column in found[0][kind]:
+            ranks, values = np.array([each[kind][column] for each in found]).T
+            first = f"{(ranks == 1).sum()} of {len(found)}"
+            rows.append([kind, column, first, f"{np.median(values):.2f}", f"{values.min():.2f}"])
+    table("planted topics", ["topic", "by", "ranked first", "median", "least"], rows)
+
+
+def draw_groups(seed, K, n_features=500, n_documents=600, length=80, share=0.5, strengths=300.0):
+    """Counts, groups and the topics of both groups, which have the distribution ``Dir(strength * phi)``."""
+    rng = np.random.default_rng([48, seed])
+    phi = np.maximum(rng.dirichlet(np.full(n_features, 0.05), K), 1e-12)
+    strengths = np.broadcast_to(strengths, K)
+    own = np.array(
+        [
+            [row if np.isinf(a) else rng.gamma(a * row) + 1e-300 for a, row in zip(strengths, phi, strict=True)]
+            for _ in range(2)
+        ]
+    )
+    own /= own.sum(axis=-1, keepdims=True)
+    groups = (rng.random(n_documents) < share).astype(int)
+    theta = rng.dirichlet(np.full(K, 0.2), n_documents)
+    X = [rng.multinomial(length, mixture @ own[g]) for mixture, g in zip(theta, groups, strict=True)]
+    return sp.csr_array(np.array(X)), groups, own
+
+
+# Strength of the distribution of the groups' words, and the share of the first group.
+GROUPED = {
+    "groups differ": (300.0, 0.5),
+    "much": (100.0, 0.5),
+    "little": (3000.0, 0.5),
+    "a group of a tenth": (300.0, 0.1),
+}
+SWEEPS = 30, 60, 120
+
+
+def log_ratios(seed, options):
+    """How often intervals of log ratios contain the truth, by the number of tokens of the word."""
+    found = {}
+    for kind, (strength, share) in GROUPED.items():
+        X, groups, phi = draw_groups(seed, 8, share=share, strengths=strength)
+        lda = fitted(X, 8, seed, options)
+        order = matching(phi.mean(axis=0), lda.topic_word_)[0]
+        topic_of = dict(zip(order.tolist(), range(8), strict=True))
+        for n_sweeps in SWEEPS if kind == "groups differ" else SWEEPS[1:2]:
+            rows = group_words(X, lda, groups, n_words=500, n_sweeps=n_sweeps, random_state=seed)
+            k, v = rows["topic"].map(topic_of), rows["word"].astype(int)
+            sign = np.where(rows["group"] == 0, 1, -1)
+            true = sign * np.log(phi[0, k, v] / phi[1, k, v])
+            inside = (rows["low"] <= true) & (true <= rows["high"])
+            for size, taken in (("20 to 100", rows["tokens"] < 100), ("100 or more", rows["tokens"] >= 100)):
+                found[f"{kind}, {n_sweeps} sweeps, {size} tokens"] = int(inside[taken].sum()), int(taken.sum())
+    return found
+
+
+def log_ratios_table(found):
+    rows = []
+    for name in found[0]:
+        inside, n = np.array([each[name] for each in found]).T
+        part = inside.sum() / n.sum()
+        error = np.std((inside - part * n) / n.mean()) / np.sqrt(len(found))
+        rows.append([name, str(n.sum()), f"{part:.3f} +- {error:.3f}"])
+    table("95 % intervals of log ratios of words in groups", ["groups", "words", "coverage"], rows)

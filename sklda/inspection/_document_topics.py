@@ -1,0 +1,182 @@
+"""Display of a passage of a document with the topic of every word."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference.arguments import check_int
+from sklda._inference.types import Data, Model, Values
+from sklda.inspection._axes import TOPIC_COLOURS, Display, plain_text
+from sklda.inspection._parameters import described
+from sklda.inspection._ranking import largest
+from sklda.inspection._texts import Texts
+from sklda.inspection._view import view
+
+# Characters of a line. In points: the font, the distance of characters, which is larger than their width because
+# screens round it up, and the distance of lines.
+_WIDTH, _FONT, _ADVANCE, _LINE = 80, 9, 9 * 0.64, 15
+
+
+@dataclass(eq=False, repr=False)
+class DocumentTopicsDisplay(Display):
+    """A passage of a document, whose words have the colours of their topics.
+
+    Without a text, the words of the document by topic. `from_estimator` makes one from a fitted model; the constructor
+    takes the values to plot.
+
+    Parameters
+    ----------
+    parts : list of (str, int)
+        The passage in pieces, each with the place of its topic in `topics`; -1 for a piece without colour.
+    topics : sequence of str
+        Names of the topics that have colours, at most 7.
+    title : str, default=""
+
+    Examples
+    --------
+    >>> from sklda.inspection import DocumentTopicsDisplay
+    >>> display = DocumentTopicsDisplay([("The ", -1), ("cat", 0), (" sleeps.", -1)], ["0: cat dog"], "a text")
+    >>> display.plot().ax_.get_title(loc="left")
+    'a text'
+    """
+
+    parts: Sequence[tuple[str, int]]
+    topics: Sequence[str]
+    title: str = ""
+
+    @classmethod
+    @described
+    def from_estimator(
+        cls,
+        estimator: Model,
+        X: Data,
+        *,
+        document: int,
+        text: str | None = None,
+        n_topics: int = 5,
+        n_characters: int = 1200,
+        n_words: int = 3,
+        feature_names: ArrayLike | None = None,
+        topic_names: Values | None = None,
+        document_names: ArrayLike | None = None,
+        collections: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Plot a passage of a document of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, or whatever a pipeline takes
+            Documents. See `token_topics` for where the topics of tokens come from.
+        document : int
+            Row of X.
+        text : str, default=None
+            A text of the document, or a part of it. None: its words by topic.
+        n_topics : int, default=5
+            Number of topics with a colour, those of the most words of the passage; at most 7.
+        n_characters : int, default=1200
+            Where the passage is cut.
+
+        Raises
+        ------
+        ValueError
+            If `document` is not a row of X or has no words, or an argument is out of range.
+        TypeError
+            If the model is no topic model, or `text` is no str.
+        """
+        n_topics = check_int(n_topics, "n_topics", 1, len(TOPIC_COLOURS))
+        n_characters = check_int(n_characters, "n_characters", 1)
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"text must be a str, got {text!r}.")
+        names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
+        found = view(estimator, X, **names, collections=collections, needs="counts")
+        document = found.document(document)
+        if not found.lengths[document]:
+            raise ValueError(f"document {document} has no words to show.")
+        texts = None if text is None else [text if d == document else "" for d in range(found.n_documents)]
+        reader = Texts(found, np.arange(len(found.words)), texts)
+        ((_, pieces),) = reader.of([document], np.arange(found.n_topics))
+        values = pieces["bag" if text is None else "text"]
+        triples = [tuple(values[i : i + 3]) for i in range(0, len(values), 3)]
+        if text is None:
+            parts = [each for v, k, n in triples for each in ((_repeated(found.words[v], n), k), (" ", -1))]
+        else:
+            parts = [each for before, word, k in triples for each in ((before, -1), (word, k))]
+        parts = _cut(parts, n_characters)
+        weights = np.bincount([k + 1 for _, k in parts], minlength=found.n_topics + 1)[1:]
+        shown = largest(weights, n_topics)
+        shown = shown[weights[shown] > 0]
+        place = {int(k): i for i, k in enumerate(shown)}
+        parts = [(piece, place.get(int(k), -1)) for piece, k in parts]
+        return cls(parts, found.labels(shown, n_words), f"document {found.document_names[document]}").plot(ax=ax)
+
+    def _figsize(self):
+        n_lines = len(_lines(self.parts)) + len(self.topics)
+        return (_WIDTH + 4) * _ADVANCE / 72, (n_lines * _LINE + 45) / 72
+
+    def _draw(self, ax):
+        ax.set_axis_off()
+        ax.set_title(plain_text(self.title, 60), loc="left", fontsize=10)
+        lines = _lines(self.parts)
+        for i, line in enumerate(lines):
+            begin = 0
+            for piece, topic in line:
+                # Word by word, so that widths that are rounded do not add up.
+                for word in re.finditer(r"\S+", piece):
+                    self._write(ax, begin + word.start(), i, word.group(), topic)
+                begin += len(piece)
+        for i, name in enumerate(self.topics):
+            self._write(ax, 0, len(lines) + 0.7 + i, "  ", i)
+            self._write(ax, 3, len(lines) + 0.7 + i, name.replace(r"\$", "$"), -1)
+
+    def _write(self, ax, column, line, text, topic):
+        """Write at a place that does not depend on the size of the axes."""
+        box = None if topic < 0 else {"facecolor": TOPIC_COLOURS[topic], "alpha": 0.45, "edgecolor": "none", "pad": 1}
+        where = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "baseline", "annotation_clip": False}
+        font = {"family": ["DejaVu Sans Mono", "DejaVu Sans"], "fontsize": _FONT, "parse_math": False}
+        shown = "".join(c if c.isprintable() else "?" for c in text)
+        written = ax.annotate(shown, (0, 1), (column * _ADVANCE, -(line + 0.8) * _LINE), bbox=box, **where, **font)
+        # The layout would make room for it at the cost of the axes.
+        written.set_in_layout(False)
+
+
+def _repeated(word, n):
+    return word if n == 1 else f"{word}×{n}"
+
+
+def _cut(parts, most):
+    """The first pieces, at most so many characters, with single spaces."""
+    found, left = [], most
+    for piece, topic in parts:
+        words = " ".join(piece.split())
+        spaces = piece[:1].isspace(), piece[-1:].isspace() and bool(words)
+        piece = " " * spaces[0] + words + " " * spaces[1]
+        if len(piece) > left:
+            return [*found, (piece[:left], topic), ("…", -1)]
+        left -= len(piece)
+        found.append((piece, topic))
+    return found
+
+
+def _lines(parts):
+    """The pieces of every line. A line is broken at a space, or within a word that is longer than a line."""
+    text = "".join(piece for piece, _ in parts).rstrip()
+    numbers = np.repeat(np.arange(len(parts)), [len(piece) for piece, _ in parts])
+    lines, begin = [], 0
+    while begin < len(text):
+        end = begin + _WIDTH
+        if end < len(text):
+            space = text.rfind(" ", begin + 1, end + 1)
+            end = end if space < 0 else space
+        own = numbers[begin : min(end, len(text))]
+        cuts = [0, *(np.flatnonzero(np.diff(own)) + 1).tolist(), len(own)]
+        lines.append([(text[begin + a : begin + b], parts[own[a]][1]) for a, b in itertools.pairwise(cuts)])
+        begin = end + (text[end : end + 1] == " ")
+    return lines

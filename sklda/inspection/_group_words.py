@@ -1,0 +1,185 @@
+"""The words by which groups of documents differ within a topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference import random
+from sklda._inference.arguments import check_int, check_level
+from sklda._inference.records import frame
+from sklda._inference.sampling.group_words import sample_group_counts
+from sklda._inference.types import Data, Model, Seed, Table, Values
+from sklda.inspection._groups import group_index
+from sklda.inspection._parameters import described
+from sklda.inspection._ranking import largest
+from sklda.inspection._tokens import Tokens
+from sklda.inspection._view import view
+
+# Samples of a log ratio from which its quantiles are computed: at least these.
+_SAMPLES = 4000
+
+
+@described
+def group_words(
+    X: Data,
+    model: Model,
+    groups: ArrayLike,
+    *,
+    topics: Values | None = None,
+    n_words: int = 10,
+    least_tokens: int = 20,
+    level: float = 0.95,
+    n_sweeps: int = 60,
+    feature_names: ArrayLike | None = None,
+    topic_names: Values | None = None,
+    collections: ArrayLike | None = None,
+    random_state: Seed = None,
+) -> Table:
+    """The words that each group of documents uses more than the others within a topic.
+
+    A word has a log ratio: that of its probability in the topic in a group, by that in all other groups. The prior is
+    a Dirichlet distribution around the shares of words in all groups (Monroe, Colaresi & Quinn 2008), whose strength
+    is estimated for each topic.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents, as word counts. They need not be those of the fit.
+    model : estimator, or pipeline or search that ends in one
+        A fitted estimator of this package.
+    groups : sequence of n_documents hashable labels
+        Documents with missing labels are one group.
+    topics : sequence of int or str, default=None
+        Topics of the table, by number or name. None: all.
+    n_words : int, default=10
+        Number of words of each topic and group, those with the largest log ratios in standard deviations.
+    least_tokens : int, default=20
+        Words with fewer tokens in the topic, as the mean over draws, are left out.
+    level : float, default=0.95
+        Probability of the intervals.
+    n_sweeps : int, default=60
+        Number of sweeps, of which each second one of the last two thirds gives a draw. At least 6.
+
+    Returns
+    -------
+    pandas.DataFrame, or list of dict if pandas is not installed
+        A row for each topic, group and word, with these columns:
+
+        - ``topic``, ``name`` if topics have names, ``group`` and ``word``
+        - ``log_ratio``: posterior mean in nats, above 0 if the group uses the word more; ``std``: its standard
+          deviation; ``z``: their quotient
+        - ``low`` and ``high``: the ends of the interval
+        - ``share``: of the word in the tokens of the topic in this group; ``share_of_others``: in all other groups
+        - ``tokens``: of the word in the topic, in all groups
+
+        A group has fewer rows if it uses fewer words more than the others.
+
+    Raises
+    ------
+    ValueError
+        If X has no counts, `groups` has another length or fewer than two labels, or an argument is out of range.
+    TypeError
+        If the model has no posterior draws of the topics of tokens.
+
+    See Also
+    --------
+    topic_check : Whether the words of a topic depend on groups at all.
+    TopicContrastDisplay : The same as a plot.
+
+    Notes
+    -----
+    The sampler of the fit does not know the groups. It gives a token a topic whose words it has in all groups, so
+    groups come out more alike than they are. Plain counts of its draws have intervals that contain the truth in 73 to
+    88 % of cases. So this function makes further sweeps, which begin at the last draw. In these, each group has its own
+    distribution over words for every topic, with the prior of the log ratios. The alpha of documents is that of the
+    model. The intervals contain the uncertainty of the topics of tokens, within one mode.
+
+    In simulations, intervals of 95 % contain the truth in 92 to 94 % of words with at least 100 tokens in the topic, and
+    in 85 to 94 % of those with 20 to 100 tokens. If only a few words differ, those of the largest differences are
+    pulled towards zero: intervals then contain them in 90 %.
+
+    References
+    ----------
+    Monroe, Colaresi & Quinn (2008). Fightin' words: lexical feature selection and evaluation for identifying the
+    content of political conflict. Political Analysis 16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import group_words
+    >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
+    >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
+    >>> table = group_words(X, lda, np.arange(60) % 2, n_words=1, random_state=0)
+    >>> sorted(set(table["topic"]))
+    [0, 1]
+    """
+    n_words, least_tokens = check_int(n_words, "n_words", 1), check_int(least_tokens, "least_tokens", 1)
+    names = {"feature_names": feature_names, "topic_names": topic_names}
+    found = view(model, X, **names, collections=collections, needs="counts")
+    chosen = found.chosen(topics)
+    sample = GroupSample.of(found, groups, n_sweeps, level, random_state)
+    parts = []
+    for k in chosen:
+        own = sample.counts.of(k)
+        for g, label in enumerate(sample.labels):
+            columns = sample.words_of(own, g, n_words, least_tokens)
+            n = len(columns["word"])
+            parts.append({"topic": np.full(n, k), "group": [label] * n} | columns)
+    whole = {name: np.concatenate([each[name] for each in parts]) for name in parts[0] if name != "group"}
+    words = [found.words[v] for v in whole.pop("word")]
+    labels = [label for each in parts for label in each["group"]]
+    return frame(found.rows(whole.pop("topic")) | {"group": labels, "word": words} | whole)
+
+
+@dataclass
+class GroupSample:
+    """Posterior draws of the words of topics in groups. `labels` are those of the groups, in order."""
+
+    labels: list
+    counts: Any
+    level: float
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, found, groups, n_sweeps, level, random_state):
+        """Sample from a view with documents."""
+        n_sweeps, level = check_int(n_sweeps, "n_sweeps", 6), check_level(level)
+        labels, index = group_index(groups, found.n_documents)
+        if len(labels) < 2:
+            raise ValueError("groups has one label: a comparison needs at least two.")
+        seed = random.seed_sequence(random_state)
+        topics = Tokens(found).draws(1, random.child(seed, 0))[-1]
+        alpha = found.alpha
+        if len(alpha) > 1:
+            # Documents that are open to no topic.
+            index = np.where(alpha.sum(axis=1) > 0, index, -1)
+        counts = sample_group_counts(found.corpus, topics, index, alpha, n_sweeps, random.child(seed, 1))
+        return cls(labels, counts, level, np.random.default_rng(random.child(seed, 2)))
+
+    def words_of(self, topic, group, n_words, least_tokens, sign=1):
+        """Words that a group uses more (less, if `sign` is -1) in a topic, a `TopicGroups`: columns, a dict."""
+        mean, std = topic.log_ratios(group)
+        counts, others = topic.tokens(group)
+        z = mean / std
+        scores = np.where(counts + others >= least_tokens, sign * z, -np.inf)
+        words = largest(scores, n_words)
+        words = words[scores[words] > 0]
+        tails = (1 - self.level) / 2, (1 + self.level) / 2
+        low, high = topic.quantiles(group, words, tails, _SAMPLES, self.rng)
+        return {
+            "word": words,
+            "log_ratio": mean[words],
+            "std": std[words],
+            "z": z[words],
+            "low": low,
+            "high": high,
+            "share": counts[words] / max(counts.sum(), 1),
+            "share_of_others": others[words] / max(others.sum(), 1),
+            "tokens": (counts + others)[words],
+        }

@@ -1,0 +1,149 @@
+"""A check of every topic: whether its words depend on documents, or on groups of documents."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._inference import random
+from sklda._inference.arguments import check_int
+from sklda._inference.records import frame
+from sklda._inference.types import Data, Model, Seed, Table, Values
+from sklda._inference.word_information import TopicTokens, deviation
+from sklda.inspection._groups import group_index
+from sklda.inspection._parameters import described
+from sklda.inspection._tokens import Tokens
+from sklda.inspection._view import view
+
+# Replicates of all draws together. The error of their standard deviation is six per cent.
+_REPLICATES = 150
+
+
+@described
+def topic_check(
+    X: Data,
+    model: Model,
+    *,
+    groups: ArrayLike | None = None,
+    topics: Values | None = None,
+    n_draws: int = 15,
+    n_words: int = 3,
+    feature_names: ArrayLike | None = None,
+    topic_names: Values | None = None,
+    collections: ArrayLike | None = None,
+    random_state: Seed = None,
+) -> Table:
+    """Whether the words of every topic depend on the documents, or on groups of documents.
+
+    In the model, the words of the tokens of a topic are independent of everything else. So their mutual information
+    with documents or groups must be that of chance (Mimno & Blei 2011). The topics of tokens are posterior draws.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents, as word counts. If they are those of the fit, topics of tokens are the last draws of its best chain.
+        Otherwise they are drawn given the topics of the model.
+    model : estimator, or pipeline or search that ends in one
+        A fitted estimator of this package.
+    groups : sequence of n_documents hashable labels, default=None
+        Documents with missing labels are one group. None: every document is a group.
+    topics : sequence of int or str, default=None
+        Topics of the table, by number or name. None: all.
+    n_draws : int, default=15
+        Number of posterior draws. Fewer, if the fit kept fewer.
+
+    Returns
+    -------
+    pandas.DataFrame, or list of dict if pandas is not installed
+        A row for every topic, the worst first, with these columns:
+
+        - ``topic``, and ``name``: the number with the name or the words
+        - ``tokens``: mean number of tokens
+        - ``information``: mutual information of words and groups, in bits for each token
+        - ``excess``: how far this is above the mean of the replicates. It does not grow with the corpus.
+        - ``z``: the same in standard deviations of replicates in which the words of the topic's tokens are permuted
+        - ``z_std``: Monte Carlo error of z; NaN with one draw
+        - ``excess_documents``, ``z_documents`` and ``z_documents_std``: the same against replicates in which the groups
+          of whole documents are permuted; only with `groups`
+
+        The order is that of ``z_documents`` with `groups`, and that of ``excess`` without. A z is NaN if all replicates
+        are equal, as in a topic of a single group.
+
+    Raises
+    ------
+    ValueError
+        If X has no counts, `groups` has another length or fewer than two labels, or an argument is out of range.
+    TypeError
+        If the model has no posterior draws of the topics of tokens.
+
+    See Also
+    --------
+    group_words : The words by which groups differ.
+
+    Notes
+    -----
+    **How to read it.** A ``z`` above 3 says that the words of a topic are not those of the model. In real documents a
+    word that occurs once is likely to occur again, so with documents as groups nearly all topics deviate. The order by
+    ``excess`` then says which topics are the least uniform, such as two subjects in one topic. With `groups`,
+    ``z_documents`` does not count such repeats as a difference of groups, and ``z`` does.
+
+    **How well it is calibrated.** In corpora drawn from the model, z of a single draw is standard normal. Its mean over
+    draws has a smaller one, about .8 with groups and .95 with documents as groups. So z is conservative
+    with groups: a value of 3 is rarer than a normal one. With ``n_draws=1`` it is exact, and has more noise.
+
+    The permutation of groups takes documents as exchangeable. If groups have documents of very different lengths,
+    ``z_documents`` is less exact.
+
+    References
+    ----------
+    Mimno & Blei (2011). Bayesian checking for topic models. EMNLP.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import topic_check
+    >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
+    >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
+    >>> table = topic_check(X, lda, groups=np.arange(60) % 2, random_state=0)
+    >>> bool((table["z"] < 4).all())
+    True
+    """
+    n_draws = check_int(n_draws, "n_draws", 1)
+    names = {"feature_names": feature_names, "topic_names": topic_names}
+    found = view(model, X, **names, collections=collections, needs="counts")
+    tokens, chosen = Tokens(found), found.chosen(topics)
+    seed, documents = random.seed_sequence(random_state), found.corpus.token_documents
+    group_of = documents
+    if groups is not None:
+        labels, index = group_index(groups, found.n_documents)
+        if len(labels) < 2:
+            raise ValueError("groups has one label: a comparison needs at least two.")
+        group_of = index[documents]
+    draws = tokens.draws(n_draws, random.child(seed, 0))
+    kinds = [TopicTokens.with_words_permuted, TopicTokens.with_documents_permuted][: 1 + (groups is not None)]
+    rng = np.random.default_rng(random.child(seed, 1))
+    n_tokens, observed = np.zeros((2, len(draws), len(chosen)))
+    replicates = np.zeros((len(kinds), len(chosen), len(draws), max(-(-_REPLICATES // len(draws)), 2)))
+    for i, z in enumerate(draws):
+        order = np.argsort(z, kind="stable")
+        ends = np.searchsorted(z[order], np.arange(found.n_topics + 1))
+        for j, k in enumerate(chosen):
+            at = order[ends[k] : ends[k + 1]]
+            own = TopicTokens(found.corpus.words[at], documents[at], group_of[at])
+            n_tokens[i, j], observed[i, j] = own.n, own.information()
+            for values, replicate in zip(replicates[:, j, i], kinds, strict=True):
+                values[:] = [replicate(own, rng) for _ in values]
+    columns = {
+        "topic": chosen,
+        "name": np.array(found.labels(chosen, n_words), dtype=object),
+        "tokens": n_tokens.mean(axis=0),
+        "information": observed.mean(axis=0),
+    }
+    for values, ending in zip(replicates, ("", "_documents"), strict=False):
+        found_of = np.array([deviation(observed[:, j], each) for j, each in enumerate(values)])
+        columns |= dict(zip((f"excess{ending}", f"z{ending}", f"z{ending}_std"), found_of.T, strict=True))
+    by = columns["excess" if groups is None else "z_documents"]
+    worst = np.argsort(-np.nan_to_num(by, nan=-np.inf), kind="stable")
+    return frame({name: column[worst] for name, column in columns.items()})

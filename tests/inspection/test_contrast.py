@@ -1,0 +1,171 @@
+"""Two sides next to each other, the quality of topics, and passages: tables and displays have the right numbers."""
+
+import matplotlib
+import numpy as np
+import pytest
+from inspection_pages import HOSTILE
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sklda import GibbsLDA
+from sklda._inference.distances import jensen_shannon
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import (
+    DocumentTopicsDisplay,
+    TopicContrastDisplay,
+    TopicQualityDisplay,
+    contrast_topics,
+    group_words,
+    topic_report,
+)
+from sklda.inspection._document_topics import _lines
+
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+TEXTS = ["Apple banana, apple!", "banana cherry apple", "car engine $wheel$", "engine wheel wheel"]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_lda_corpus(60, 30, 3, doc_length=40, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def lda(corpus):
+    return GibbsLDA(3, max_iter=30, n_chains=2, random_state=0).fit(corpus.data)
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    model = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
+    return make_pipeline(CountVectorizer(), model).fit(TEXTS)
+
+
+def test_all_words_together_have_the_divergence(corpus):
+    table = contrast_topics((corpus.topic_word, corpus.doc_topic), 0, 2, n_words=30)
+    assert table["divergence"].sum() == pytest.approx(jensen_shannon(corpus.topic_word)[0, 2] ** 2)
+    assert len(table) == 30
+    v = table["word"].astype(int)
+    np.testing.assert_allclose(table["probability"], corpus.topic_word[0, v])
+    np.testing.assert_allclose(table["log_ratio"], np.log(corpus.topic_word[0, v] / corpus.topic_word[2, v]))
+    first = table["log_ratio"] > 0
+    assert table["side"][first].nunique() == table["side"][~first].nunique() == 1
+    assert (np.diff(table["divergence"][first]) <= 0).all()
+
+
+def test_two_models(corpus, lda):
+    arrays = corpus.topic_word, corpus.doc_topic
+    table = contrast_topics(arrays, 0, 1, other_model=lda, n_words=3)
+    np.testing.assert_allclose(table["probability_in_other"], lda.topic_word_[1, table["word"].astype(int)], rtol=1e-6)
+    assert table["side"].str.contains(r"\(model\)").any() and table["side"].str.contains(r"\(other model\)").any()
+    with pytest.raises(ValueError, match="30 features and other_model 2"):
+        contrast_topics(arrays, 0, 0, other_model=([[0.5, 0.5]], [[1.0]]))
+    named = GibbsLDA(2, max_iter=5, random_state=0)
+    other = [make_pipeline(CountVectorizer(), named).fit([text]) for text in ("a1 b1 b1", "a1 c1 c1")]
+    with pytest.raises(ValueError, match="other names"):
+        contrast_topics(other[0], 0, 0, other_model=other[1])
+    assert len(contrast_topics(lda, 1, 1)) == 0
+
+
+def test_the_display_of_two_topics(corpus):
+    arrays = corpus.topic_word, corpus.doc_topic
+    table = contrast_topics(arrays, 0, 1, n_words=4)
+    display = TopicContrastDisplay.from_estimator(arrays, topic=0, other_topic=1, n_words=4)
+    left, right = ([bar.get_width() for bar in bars] for bars in display.bars_)
+    np.testing.assert_allclose(left, -table["probability"])
+    np.testing.assert_allclose(right, table["probability_in_other"])
+    assert [each.get_text() for each in display.ax_.get_yticklabels()] == table["word"].tolist()
+
+
+@pytest.mark.parametrize("groups", [["x", "y"] * 30, ["x", "y", "z"] * 20])
+def test_the_display_of_two_groups(corpus, lda, groups):
+    options = {"n_sweeps": 6, "random_state": 0}
+    display = TopicContrastDisplay.from_estimator(lda, corpus.data, topic=1, groups=groups, group="x", **options)
+    table = group_words(corpus.data, lda, groups, **options)
+    own = table[(table["topic"] == 1) & (table["group"] == "x")]
+    n = len(own)
+    assert n and list(display.words[:n]) == own["word"].tolist()
+    np.testing.assert_allclose(display.first[:n], own["share"])
+    np.testing.assert_allclose(display.second[:n], own["share_of_others"])
+    np.testing.assert_allclose(display.ratios[:n, 0], np.exp(own["log_ratio"]))
+    assert (display.ratios[:, 0] > 1).all() and (np.diff(display.ratios[:, [1, 0, 2]], axis=1) > 0).all()
+    assert display.names == ["x", "y" if len(set(groups)) == 2 else "all others"]
+
+
+def test_what_the_display_refuses(corpus, lda):
+    make = TopicContrastDisplay.from_estimator
+    with pytest.raises(ValueError, match="one of both"):
+        make(lda, topic=0)
+    with pytest.raises(ValueError, match="give the documents"):
+        make(lda, topic=0, groups=[0, 1] * 30)
+    with pytest.raises(ValueError, match="other_estimator is for other_topic"):
+        make(lda, corpus.data, topic=0, groups=[0, 1] * 30, other_estimator=lda)
+    with pytest.raises(ValueError, match="3 groups: give group"):
+        make(lda, corpus.data, topic=0, groups=[0, 1, 2] * 20, n_sweeps=6)
+    with pytest.raises(ValueError, match="group 5 is not among"):
+        make(lda, corpus.data, topic=0, groups=[0, 1] * 30, group=5, n_sweeps=6)
+
+
+def test_quality(corpus, lda):
+    display = TopicQualityDisplay.from_estimator(lda, corpus.data, n_top=5)
+    report = topic_report(corpus.data, lda, n_words=5)
+    x, y = display.points_.get_offsets().T
+    np.testing.assert_allclose(x, [row["coherence"] for row in report])
+    np.testing.assert_allclose(y, [row["exclusivity"] for row in report])
+    sizes = display.points_.get_sizes()
+    np.testing.assert_allclose(sizes / sizes.sum(), [row["share"] for row in report])
+    np.testing.assert_allclose(display.points_.get_array(), [row["prevalence"] for row in report])
+    display.figure_.canvas.draw()
+    arrays = corpus.topic_word, corpus.doc_topic
+    assert TopicQualityDisplay.from_estimator(arrays, corpus.data).prevalence is None
+    grey = TopicQualityDisplay([0.1, 0.2], [0.3, 0.4], [0.5, 0.5], ["0: a", "1: b"], [0.5, np.nan]).plot()
+    grey.figure_.canvas.draw()
+
+
+def test_a_passage_is_the_text(pipeline):
+    display = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=2, text=TEXTS[2])
+    assert "".join(piece for piece, _ in display.parts) == TEXTS[2]
+    coloured = [piece for piece, topic in display.parts if topic >= 0]
+    assert coloured == ["car", "engine", "wheel"]
+    display.figure_.canvas.draw()
+    assert "$wheel$".replace("wheel", "") not in {each.get_text() for each in display.ax_.texts}
+    short = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=0, text=TEXTS[0], n_characters=7)
+    assert "".join(piece for piece, _ in short.parts) == "Apple b…"
+    words = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=3)
+    assert "".join(piece for piece, _ in words.parts).split() == ["wheel×2", "engine"]
+    assert len(words.topics) == 1
+
+
+def test_lines_have_all_words_and_a_width():
+    rng = np.random.default_rng(0)
+    parts = [("x" * n + " ", int(n) % 3 - 1) for n in rng.integers(1, 20, 80)] + [("y" * 200, 0)]
+    lines = _lines(parts)
+    assert max(sum(len(piece) for piece, _ in line) for line in lines) <= 80
+    joined = "".join("".join(piece for piece, _ in line) for line in lines)
+    assert joined.replace(" ", "") == "".join(piece for piece, _ in parts).replace(" ", "")
+    assert {topic for line in lines for piece, topic in line if "y" in piece} == {0}
+
+
+# Fonts differ between computers.
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_drawn(name):
+    display = DocumentTopicsDisplay([(f"{name} ", 0), ("$x", 1)], [name, "$a"], name).plot()
+    display.figure_.canvas.draw()
+    display = TopicContrastDisplay([name, "$x"], [0.1, 0.2], [0.2, 0.1], [name, "$b"], title=name).plot()
+    display.figure_.canvas.draw()
+
+
+def test_what_a_passage_refuses(pipeline):
+    with pytest.raises(TypeError, match="text must be a str"):
+        DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=0, text=["a"])
+    with pytest.raises(ValueError, match="no words to show"):
+        DocumentTopicsDisplay.from_estimator(pipeline, [*TEXTS, "zebra"], document=4)
+    with pytest.raises(ValueError, match="n_topics must lie between 1 and 7"):
+        DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=0, n_topics=8)

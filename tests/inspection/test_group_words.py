@@ -1,0 +1,146 @@
+"""Words of groups within a topic: exact distributions, the strength of the prior, and intervals with the truth."""
+
+import numpy as np
+import pytest
+
+from sklda import GibbsLDA, LabeledLDA
+from sklda._inference.corpus import Corpus
+from sklda._inference.sampling import group_words as inner
+from sklda._inference.sampling.group_words import TopicGroups, prior_strength, sample_group_counts
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import group_words
+
+ALARM = 1e-5
+
+
+def draw_groups(seed, strength=100.0, n_documents=300, n_features=60, K=3):
+    """Counts, topics of the tokens, groups, and the topics of both groups."""
+    rng = np.random.default_rng(seed)
+    phi = np.maximum(rng.dirichlet(np.full(n_features, 0.3), K), 1e-9)
+    own = rng.gamma(strength * np.stack([phi, phi])) + 1e-300
+    own /= own.sum(axis=-1, keepdims=True)
+    groups = np.arange(n_documents) % 2
+    counts = np.zeros((n_documents, K, n_features), int)
+    for d, g in enumerate(groups):
+        n = rng.multinomial(60, rng.dirichlet(np.full(K, 0.3)))
+        counts[d] = [rng.multinomial(each, row) for each, row in zip(n, own[g], strict=True)]
+    by_word = counts.transpose(0, 2, 1).ravel()
+    topics = np.repeat(np.tile(np.arange(K, dtype=np.int32), n_documents * n_features), by_word)
+    return counts.sum(axis=1), topics, groups, own
+
+
+def coverage(seeds):
+    """How often intervals contain the truth, and for how many words, in chains that begin at the true topics."""
+    inside = []
+    for seed in seeds:
+        X, topics, groups, phi = draw_groups(seed)
+        lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.3, topic_word_prior=0.3)
+        table = group_words(X, lda, groups, n_words=60, n_sweeps=24, random_state=seed)
+        k, v = table["topic"], table["word"].astype(int)
+        true = np.log(phi[0, k, v] / phi[1, k, v]) * np.where(table["group"] == 0, 1, -1)
+        inside += ((table["low"] <= true) & (true <= table["high"])).tolist()
+    return np.mean(inside), len(inside)
+
+
+def misses(part, n):
+    """Deviation of a coverage from 95 %, in standard errors of independent words."""
+    return (0.95 - part) / np.sqrt(0.95 * 0.05 / n)
+
+
+# In standard errors: exceeded with probability 1e-6.
+LIMIT = 4.9
+
+
+@pytest.mark.mutation("test_a_prior_of_equal_groups_is_found")
+def test_intervals_contain_the_truth():
+    assert abs(misses(*coverage(range(3)))) < LIMIT
+
+
+def test_a_prior_of_equal_groups_is_found(monkeypatch):
+    monkeypatch.setattr(inner, "prior_strength", lambda first, second: 1e5)
+    assert misses(*coverage(range(3))) > LIMIT
+
+
+def test_the_strength_of_the_prior():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(500, 0.2))
+    for strength in (50, 1000):
+        counts = [rng.multinomial(20_000, rng.dirichlet(strength * p + 1e-9)) for _ in range(2)]
+        assert 0.6 < prior_strength(*counts) / strength < 1.6
+    counts = [rng.multinomial(20_000, p) for _ in range(2)]
+    assert prior_strength(*counts) > 1e4
+    assert prior_strength(counts[0], np.zeros(500, int)) == 1e9
+
+
+def test_moments_and_quantiles_are_those_of_two_dirichlet_distributions():
+    counts, strengths = np.array([[[40, 3, 2, 200], [10, 8, 7, 500]]], np.int32), np.array([[30.0, 30.0]])
+    own, rng = TopicGroups(counts, strengths), np.random.default_rng(0)
+    mean, std = own.log_ratios(0)
+    part = 245 / 770
+    shares = (counts[0].sum(axis=0) + 0.05) / 770.2
+    p, q = (
+        rng.dirichlet(n + 30 * shares / (2 * other), 200_000)
+        for n, other in zip(counts[0], (1 - part, part), strict=True)
+    )
+    true = np.log(p) - np.log(q)
+    np.testing.assert_allclose(mean, true.mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(std, true.std(axis=0), rtol=0.02)
+    found = own.quantiles(0, np.arange(4), (0.025, 0.5, 0.975), 200_000, rng)
+    np.testing.assert_allclose(found, np.quantile(true, (0.025, 0.5, 0.975), axis=0), atol=0.05, rtol=0.02)
+
+
+def test_with_one_topic_the_counts_are_those_of_the_documents():
+    X, _, groups, _ = draw_groups(0)
+    corpus = Corpus.from_counts(X)
+    topics = np.zeros(corpus.n_tokens, np.int32)
+    found = sample_group_counts(corpus, topics, groups, np.ones((1, 1)), 6, np.random.SeedSequence(0))
+    assert len(found.counts) == 2
+    for g in (0, 1):
+        np.testing.assert_array_equal(found.of(0).counts[:, g], [X[groups == g].sum(axis=0)] * 2)
+        np.testing.assert_array_equal(found.of(0).tokens(g)[0], X[groups == g].sum(axis=0))
+
+
+def test_the_table():
+    X, topics, groups, _ = draw_groups(1)
+    lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.3, topic_word_prior=0.3)
+    lda.set_topic_names(["a", "b", "c"])
+    words = [f"w{v}" for v in range(60)]
+    options = {"n_sweeps": 6, "feature_names": words, "random_state": 0}
+    table = group_words(X, lda, groups, topics=["b"], n_words=60, **options)
+    assert set(table["name"]) == {"b"} and set(table["group"]) == {0, 1}
+    # A word has a row in the group that uses it more.
+    assert not table["word"].duplicated().any() and (table["log_ratio"] > 0).all() and (table["tokens"] >= 20).all()
+    assert (table["low"] < table["log_ratio"]).all() and (table["log_ratio"] < table["high"]).all()
+    assert table.equals(group_words(X, lda, groups, topics=["b"], n_words=60, **options))
+    wide = group_words(X, lda, groups, topics=["b"], n_words=3, least_tokens=1, level=0.5, **options)
+    assert (wide.groupby("group").size() == 3).all()
+    three = group_words(X, lda, np.arange(len(X)) % 3, topics=[0], n_words=2, **options)
+    assert set(three["group"]) == {0, 1, 2}
+    none = group_words(X, lda, groups, least_tokens=10**6, **options)
+    assert list(none.columns) == list(table.columns) and len(none) == 0
+
+
+def test_new_documents_an_empty_group_and_labels():
+    X, _, groups, _ = draw_groups(2, n_documents=60)
+    lda = GibbsLDA(3, max_iter=30, random_state=0).fit(X[:30])
+    assert len(group_words(X, lda, groups, n_sweeps=6, least_tokens=2, random_state=0))
+    X[:5] = 0
+    empty = np.where(np.arange(60) < 5, 2, groups)
+    table = group_words(X, lda, empty, n_sweeps=6, least_tokens=2, random_state=0)
+    assert np.isfinite(table[["log_ratio", "low", "high"]]).all(axis=None)
+    labelled = LabeledLDA(max_iter=20, random_state=0).fit(X, [[1, 0], [1, 1], [0, 1], [0, 0]] * 15)
+    assert len(group_words(X, labelled, groups, n_sweeps=6, least_tokens=2, random_state=0))
+
+
+def test_what_is_refused():
+    corpus = make_lda_corpus(20, 10, 2, random_state=0)
+    X, groups = corpus.data, np.arange(20) % 2
+    lda = GibbsLDA(2, max_iter=5, random_state=0).fit(X)
+    with pytest.raises(TypeError, match="no posterior draws"):
+        group_words(X, (corpus.topic_word, corpus.doc_topic), groups)
+    with pytest.raises(ValueError, match="one label"):
+        group_words(X, lda, [1] * 20)
+    with pytest.raises(ValueError, match="n_sweeps must be at least 6"):
+        group_words(X, lda, groups, n_sweeps=5)
+    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+        group_words(X, lda, groups, level=95)

@@ -1,0 +1,161 @@
+"""The check of topics: exact replicates, z of the model, planted topics, and what it refuses."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.metrics import mutual_info_score
+
+from sklda import CollapsedVariationalLDA, GibbsLDA, LabeledLDA
+from sklda._inference.word_information import TopicTokens, deviation
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import topic_check
+
+ALARM = 1e-5
+SIZES = {"doc_length": 40, "doc_topic_prior": 0.2, "topic_word_prior": 0.1}
+
+
+def model_of(corpus, topics=None):
+    """A model whose only draw has the true topics, which are those of a perfect sampler."""
+    topics = corpus.topic_assignments if topics is None else topics
+    return GibbsLDA.from_assignments(corpus.data, topics, doc_topic_prior=0.2, topic_word_prior=0.1)
+
+
+@pytest.mark.parametrize("n_words", [3, 400])
+def test_the_information_is_that_of_scikit_learn(n_words):
+    rng = np.random.default_rng(0)
+    words, groups = rng.integers(n_words, size=200), rng.integers(5, size=200)
+    found = TopicTokens(words, groups, groups).information()
+    assert found == pytest.approx(mutual_info_score(words, groups) / np.log(2))
+
+
+@pytest.mark.mutation
+def test_replicates_have_their_exact_means():
+    words, documents, groups = np.array([0, 0, 1, 2, 2]), np.array([0, 0, 1, 2, 3]), np.array([0, 0, 1, 1, 0])
+    tokens, rng, n = TopicTokens(words, documents, groups), np.random.default_rng(0), 4000
+    exact = [
+        [TopicTokens(words[list(p)], documents, groups).information() for p in itertools.permutations(range(5))],
+        [
+            TopicTokens(words, documents, np.array([0, 1, 1, 0])[list(p)][documents]).information()
+            for p in itertools.permutations(range(4))
+        ],
+    ]
+    drawn = [
+        [replicate(rng) for _ in range(n)] for replicate in (tokens.with_words_permuted, tokens.with_documents_permuted)
+    ]
+    p = np.array([[chi2.sf((np.mean(a) - np.mean(b)) ** 2 / (np.var(b) / n), 1) for b in exact] for a in drawn])
+    # Each kind of replicates has its own mean, and not that of the other.
+    assert np.diag(p).min() > ALARM
+    assert p[0, 1] < ALARM and p[1, 0] < ALARM
+
+
+def test_the_deviation_of_a_few_numbers():
+    excess, z, z_std = deviation(np.array([3.0, 5.0]), np.array([[0.0, 2.0], [1.0, 3.0]]))
+    # Centres are 1 and 2, and the variance of replicates is 2.
+    assert excess == 2.5 and z == pytest.approx(2.5 / np.sqrt(2))
+    assert z_std == pytest.approx(np.sqrt(0.5 / 2 / 2 + 3.125 / 4))
+    assert np.isnan(deviation(np.ones(1), np.ones((1, 5)))[1])
+
+
+def sum_of_squares(n_corpora, groups, change=None):
+    """Sum of the squares of z of all topics, and the number of topics."""
+    z = []
+    for seed in range(n_corpora):
+        corpus = make_lda_corpus(60, 40, 4, **SIZES, random_state=seed)
+        topics = corpus.topic_assignments if change is None else change(corpus.topic_assignments, corpus)
+        given = None if groups is None else np.arange(60) % 5 < groups
+        z.append(topic_check(corpus.data, model_of(corpus, topics), groups=given, random_state=seed)["z"])
+    return float((np.concatenate(z) ** 2).sum()), 4 * n_corpora
+
+
+@pytest.mark.parametrize("groups", [None, 1, 2])
+@pytest.mark.mutation("test_topics_that_depend_on_documents_are_found")
+def test_z_is_standard_normal_for_topics_of_the_model(groups):
+    total, n = sum_of_squares(10, groups)
+    assert chi2.sf(total, n) > ALARM and chi2.cdf(total, n) > ALARM
+
+
+@pytest.mark.parametrize("groups", [None, 1])
+def test_topics_that_depend_on_documents_are_found(groups):
+    def shuffled(topics, corpus):
+        """Topics of some tokens of a half of the documents are those of other words."""
+        documents = np.repeat(np.arange(60), corpus.doc_length)
+        return np.where(documents % 5 < 2, (topics + 1) % 4, topics).astype(np.int32)
+
+    total, n = sum_of_squares(10, groups, shuffled)
+    assert chi2.sf(total, n) < ALARM
+
+
+def test_two_subjects_in_a_topic_come_first():
+    corpus = make_lda_corpus(100, 80, 5, **SIZES, random_state=0)
+    merged = np.maximum(corpus.topic_assignments - 1, 0)
+    table = topic_check(corpus.data, model_of(corpus, merged), random_state=0)
+    assert table["topic"].iloc[0] == 0 and table["z"].iloc[0] > 5
+    assert (table["z"].iloc[1:] < 5).all()
+
+
+def test_a_topic_whose_words_differ_between_groups_comes_first():
+    corpus, groups = make_lda_corpus(100, 80, 5, **SIZES, random_state=1), np.arange(100) % 2
+    documents = np.repeat(np.arange(100), corpus.doc_length)
+    # Topic 4 of the second group has the name 3.
+    moved = np.where((corpus.topic_assignments == 4) & (groups[documents] == 1), 3, corpus.topic_assignments)
+    moved = np.where((moved == 3) & (corpus.topic_assignments == 3) & (groups[documents] == 1), 4, moved)
+    table = topic_check(corpus.data, model_of(corpus, moved.astype(np.int32)), groups=groups, random_state=0)
+    assert set(table["topic"].iloc[:2]) == {3, 4}
+    assert (table[["z", "z_documents"]].iloc[:2] > 5).all(axis=None)
+    assert (table["z"].iloc[2:] < 5).all()
+
+
+def test_repeated_words_are_no_difference_of_groups():
+    corpus, groups = make_lda_corpus(100, 80, 3, **SIZES, random_state=2), np.arange(100) % 2
+    X, topics = 4 * corpus.data, np.repeat(corpus.topic_assignments, 4)
+    lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.2, topic_word_prior=0.1)
+    table = topic_check(X, lda, groups=groups, random_state=0)
+    assert table["z"].mean() > 5
+    assert table["z_documents"].abs().max() < 5
+
+
+def test_the_table():
+    corpus = make_lda_corpus(40, 30, 3, **SIZES, random_state=0)
+    lda = (
+        GibbsLDA(3, max_iter=100, n_draws=5, draw_every=5, random_state=0)
+        .fit(corpus.data)
+        .set_topic_names(["a", "b", "c"])
+    )
+    groups = ["x", None, "y", float("nan")] * 10
+    table = topic_check(corpus.data, lda, groups=groups, topics=["b"], n_draws=3, random_state=0)
+    assert table["topic"].tolist() == [1] and table["name"].tolist() == ["1: b"]
+    assert np.isfinite(table.drop(columns="name").to_numpy(float)).all()
+    again = topic_check(corpus.data, lda, groups=groups, topics=["b"], n_draws=3, random_state=0)
+    assert table.equals(again)
+    one = topic_check(corpus.data, lda, n_draws=1, random_state=0)
+    assert one["z_std"].isna().all() and "z_documents" not in one
+    assert (np.diff(one["excess"]) <= 0).all()
+
+
+def test_new_documents_and_other_models():
+    corpus = make_lda_corpus(40, 30, 3, **SIZES, random_state=0)
+    lda = GibbsLDA(3, max_iter=30, random_state=0).fit(corpus.data[:20])
+    variational = CollapsedVariationalLDA(3, random_state=0).fit(corpus.data)
+    labels = [[1, 0], [1, 1], [0, 1], [0, 0]] * 10
+    labelled = LabeledLDA(max_iter=20, random_state=0).fit(corpus.data, labels)
+    for model in (lda, variational, labelled):
+        table = topic_check(corpus.data, model, n_draws=2, random_state=0)
+        assert np.isfinite(table["z"]).all()
+
+
+def test_what_is_refused():
+    corpus = make_lda_corpus(20, 10, 2, **SIZES, random_state=0)
+    X, lda = corpus.data, model_of(corpus)
+    with pytest.raises(TypeError, match="pair of arrays has no posterior draws"):
+        topic_check(X, (corpus.topic_word, corpus.doc_topic))
+    with pytest.raises(TypeError, match=r"LatentDirichletAllocation has no posterior draws .*from_assignments"):
+        topic_check(X, LatentDirichletAllocation(2).fit(X))
+    with pytest.raises(ValueError, match="groups has 3 labels; there are 20"):
+        topic_check(X, lda, groups=[0, 1, 2])
+    with pytest.raises(ValueError, match="one label"):
+        topic_check(X, lda, groups=[0] * 20)
+    with pytest.raises(ValueError, match="n_draws"):
+        topic_check(X, lda, n_draws=0)

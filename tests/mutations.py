@@ -1,0 +1,48 @@
+"""The marker `mutation` of a test, and its runner: the test must fail when what it tests is broken on purpose.
+
+`@pytest.mark.mutation("sklda.module.name", replacement)` has the runner repeat the test with the name replaced, for all
+of its parameters or for those whose id contains `cases`, and requires that an assertion fails. Where a mutation is no
+replacement, as other priors, `@pytest.mark.mutation("test_of_the_same_file")` names the test that breaks it, and
+`@pytest.mark.mutation` says that the test does both. `test_mutations.py` checks that no property lacks its mutation.
+"""
+
+import pytest
+
+
+def pytest_collection_modifyitems(items):
+    """Each test with a replacement is there a second time, with it."""
+    repeats = [
+        (place, _repeat(item, mark))
+        for place, item in enumerate(items)
+        for mark in item.iter_markers("mutation")
+        if len(mark.args) == 2 and mark.kwargs.get("cases", "") in item.name
+    ]
+    for place, item in reversed(repeats):
+        items.insert(place + 1, item)
+
+
+def _repeat(item, mark):
+    mutant = pytest.Function.from_parent(
+        item.parent,
+        name=f"{item.name} without {mark.args[0].rpartition('.')[2]}",
+        callspec=getattr(item, "callspec", None),
+        callobj=item.obj,
+        fixtureinfo=item._fixtureinfo,
+        originalname=item.originalname,
+    )
+    mutant.replaced = mark.args
+    return mutant
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    replaced = getattr(pyfuncitem, "replaced", None)
+    if replaced is None:
+        return (yield)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*replaced)
+        try:
+            yield
+        except (AssertionError, pytest.fail.Exception):
+            return True
+    raise AssertionError(f"the test passes with another {replaced[0]}")
