@@ -28,8 +28,10 @@ this list, and from the modules in the first line. No module imports itself by w
                      tables              _tables  _report  _tokens  _hierarchy  _fit_tree  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      covariates          _effects  _topic_effects  _topic_effects_display
+                     does a topic fit    _topic_check  _group_words  _contrast  _quality
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
-                                         _collections  _convergence  _topic_count  _topic_counts  _topic_flows
+                                         _document_topics  _collections  _convergence  _topic_count  _topic_counts
+                                         _topic_flows
                                          _marginal_likelihood  _posterior_expectation
       datasets       corpora             _docstrings  _states  _synthetic  _tokens  _counts
         data         makes docstrings    make_docstrings

@@ -98,8 +98,8 @@ def group_words(
     distribution over words for every topic, with the prior of the log ratios. The alpha of documents is that of the
     model. The intervals contain the uncertainty of the topics of tokens, within one mode.
 
-    In simulations, intervals of 95 % contain the truth in 92 to 94 % of words with at least 100 tokens in the topic, and
-    in 85 to 94 % of those with 20 to 100 tokens. If only a few words differ, those of the largest differences are
+    In simulations, intervals of 95 % contain the truth in 92 to 94 % of words with at least 100 tokens in the topic,
+    and in 85 to 94 % of those with 20 to 100 tokens. If only a few words differ, those of the largest differences are
     pulled towards zero: intervals then contain them in 90 %.
 
     References
