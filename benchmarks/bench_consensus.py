@@ -1,44 +1,63 @@
-"""Whether two disjoint sets of fits have the same consensus topics, for several ways to cluster topics.
+"""Whether two disjoint sets of fits have the same topics, by several rules that choose topics of many fits.
 
     python benchmarks/bench_consensus.py
     python benchmarks/bench_consensus.py --resample bootstrap
-    python benchmarks/bench_consensus.py --ldac 10:whales/corpus.ldac.gz 20:reuters395/corpus.ldac.gz
-    python benchmarks/bench_consensus.py --study
+    python benchmarks/bench_consensus.py --ldac 20:whales/corpus.ldac.gz 50:reuters395/corpus.ldac.gz
+    python benchmarks/bench_consensus.py --several 15 20 30
     python benchmarks/bench_consensus.py --limits
+    python benchmarks/bench_consensus.py --stability
+    python benchmarks/bench_consensus.py --simulated
 
-The fits are those of GibbsLDA with default parameters. They are divided into two sets at random, several times. A
-consensus topic has a match in the other set: one less the Jensen-Shannon distance of the nearest topic. `--study`
-compares linkages, cuts, centres and prevalences. `--limits` says how often a topic of one fit is found again, by its
-stability in three other fits. Fits are kept in the folder `--cache`.
+The fits are those of GibbsLDA with default parameters. They are divided into two sets at random, several times. A topic
+of one set is found again if a topic of the other set is at a similarity of 0.8, one less the Jensen-Shannon distance.
+Fits are kept in the folder `--cache`. The rules:
+
+- tree: that of ConsensusTopics
+- one cut: clusters of the tree at a distance of 0.5, in which 0.75 of the fits have a topic
+- lowest nodes: from the leaves upwards, a node replaces the topics below it if they cover less than 0.8 of it, 0.75 of
+  the fits have it, and it has a similarity of 0.65
+- medoid: all topics of the fit that is most alike to the others, the idea of ldaPrototype (Rieger et al. 2020). Here
+  the likeness of two fits is the mean over topics of the similarity of the nearest topic.
+- EnsembleLda: the stable topics of gensim (Brigl 2019), with its defaults, if gensim is installed
+- k-means: medians of K clusters of normalised topics, without those that are far from their neighbours, as in cNMF
+  (Kotliar et al. 2019)
+
+`--limits` halves and doubles the slack of each limit of the tree. `--several` compares fits with one number of topics
+and with several. `--stability` says how often a topic of one fit is found again, by its stability in three other fits.
+`--simulated` compares with 20 known topics.
 """
 
 import argparse
+import logging
 import pickle
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from peers import read_ldac
 from report import say, table
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import squareform
+from scipy.cluster.hierarchy import fcluster
+from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from sklda import GibbsLDA
-from sklda._inference.consensus import SAME_TOPIC, mixture
+from sklda._consensus_fits import topics_of
+from sklda._inference import consensus as rule
+from sklda._inference.consensus import SAME_TOPIC, consensus_of, find_consensus
+from sklda._inference.consensus_tree import Pool, TopicTree
 from sklda._inference.distances import jensen_shannon
-from sklda.datasets import load_docstrings
+from sklda.datasets import load_docstrings, make_lda_corpus
 
-EXPONENTS = {"roots": 0.5, "mean": 1.0}
+LEAST = 0.75
 
 
-def fits_of(name, X, K, options):
-    """Topics, proportions of all documents, shares and CPU seconds of every fit."""
+def fits_of(name, X, K, options, n=None):
+    """Topics, shares and CPU seconds of every fit."""
     path = Path(options.cache) / f"{name}-{K}-{options.resample or 'all'}.pickle"
     known = pickle.loads(path.read_bytes()) if path.exists() else []
-    lengths = np.ravel(X.sum(axis=1))
-    for seed in range(len(known), 2 * options.fits):
+    lengths, n = np.ravel(X.sum(axis=1)), n or 2 * options.fits
+    for seed in range(len(known), n):
         rng = np.random.default_rng(seed)
         rows = np.arange(X.shape[0])
         if options.resample == "bootstrap":
@@ -48,124 +67,264 @@ def fits_of(name, X, K, options):
         begin = time.process_time()
         lda = GibbsLDA(K, random_state=1000 + seed).fit(X[rows])
         seconds = time.process_time() - begin
-        theta = lda.transform(X)
-        share = lengths @ theta / lengths.sum()
-        known.append((lda.topic_word_.astype(np.float32), theta.astype(np.float32), share, seconds))
+        theta = lda.transform(X) if options.resample else lda.doc_topic_
+        known.append((topics_of(lda).astype(np.float32), lengths @ theta / lengths.sum(), seconds))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(pickle.dumps(known))
-    return known[: 2 * options.fits]
+    return known[:n]
 
 
-def consensus(chosen, fits, pool, distance, method, cut, exponent, min_prevalence):
-    """Topics, and their proportions in all documents, of a set of fits. `pool` has fit, topics and shares."""
-    fit, topics, share = pool
-    own = np.flatnonzero(np.isin(fit, chosen))
-    clusters = fcluster(linkage(squareform(distance[np.ix_(own, own)], checks=False), method), cut, "distance")
-    found, theta = [], []
-    for c in range(1, clusters.max() + 1):
-        members = own[clusters == c]
-        having = np.unique(fit[members])
-        if len(having) < min_prevalence * len(chosen):
-            continue
-        rows = [mixture(topics[members[fit[members] == f]], share[members[fit[members] == f]]) for f in having]
-        centre = np.mean(np.power(rows, exponent), axis=0) ** (1 / exponent)
-        found.append(centre / centre.sum())
-        theta.append(sum(fits[f][1][:, k] for f, k in zip(fit[members], number(fit, members), strict=True)))
-    return np.array(found), np.array(theta) / len(chosen)
+def by_tree(topics, shares):
+    found = find_consensus(topics, shares, LEAST)
+    return found.topic_word, found.share
 
 
-def number(fit, members):
-    """Numbers of the pooled topics in their own fits."""
-    return members - np.searchsorted(fit, fit[members])
+def _of_nodes(tree, nodes):
+    pairs = [np.stack([tree.pool.fit[m], tree.pool.number[m]], axis=1) for m in (tree.members[i] for i in nodes)]
+    topics = np.split(tree.pool.topics, np.flatnonzero(np.diff(tree.pool.fit)) + 1)
+    shares = np.split(tree.pool.weight, np.flatnonzero(np.diff(tree.pool.fit)) + 1)
+    found = consensus_of(topics, shares, pairs)
+    return found.topic_word, found.share
 
 
-def compare(fits, splits=10, *, method="average", cut=SAME_TOPIC, centre="roots", min_prevalence=0.75):
-    """Topics kept, mean match, parts at 0.8 and at 0.7, and the correlation of proportions; means over splits."""
-    fit = np.repeat(np.arange(len(fits)), [len(each[0]) for each in fits])
-    topics = np.concatenate([each[0] for each in fits]).astype(np.float64)
-    topics /= topics.sum(axis=1, keepdims=True)
-    pool = fit, topics, np.concatenate([each[2] for each in fits])
-    distance = compare.known.setdefault(id(fits), jensen_shannon(topics, dtype=np.float32))
-    rows, rng = [], np.random.default_rng(0)
+def by_one_cut(topics, shares):
+    tree = TopicTree(Pool(topics, shares))
+    clusters = fcluster(tree.linkage, SAME_TOPIC, "distance")
+    sets = {tuple(np.flatnonzero(clusters == c)) for c in np.unique(clusters)}
+    good = (tree.prevalence >= LEAST - 1e-9) & (tree.beyond_chance >= rule._BEYOND_CHANCE) & tree.possible
+    return _of_nodes(tree, [i for i in np.flatnonzero(good) if tuple(tree.members[i]) in sets])
+
+
+def by_lowest_nodes(topics, shares, likeness=0.65, part=0.8):
+    tree = TopicTree(Pool(topics, shares))
+    good = (tree.prevalence >= LEAST - 1e-9) & (tree.beyond_chance >= rule._BEYOND_CHANCE) & tree.possible
+    good &= tree.similarity >= likeness
+    n, kept = len(tree.pool.topics), []
+    for node in range(len(good)):
+        below = [each for child in (tree.children[node - n] if node >= n else []) for each in kept[child]]
+        kept.append([node] if good[node] and tree.share[below].sum() < part * tree.share[node] else below)
+    return _of_nodes(tree, kept[-1])
+
+
+def by_medoid(topics, shares):
+    with_words = [each[each.any(axis=1)] for each in topics]
+    alike = np.array([[nearest(a, b).mean() for b in with_words] for a in with_words])
+    best = int((alike + alike.T).sum(axis=0).argmax())
+    return with_words[best], shares[best][topics[best].any(axis=1)]
+
+
+def by_k_means(topics, shares):
+    pool, K = np.concatenate(topics), int(np.median([len(each) for each in topics]))
+    weight, n_fits = np.concatenate(shares), len(topics)
+    known = pool.any(axis=1)
+    spectra = pool[known] / np.linalg.norm(pool[known], axis=1, keepdims=True)
+    distance = np.sqrt(np.maximum(2 - 2 * spectra @ spectra.T, 0))
+    # The published limit of the mean distance from as many neighbours as 30% of the fits.
+    n_near = max(int(0.3 * n_fits), 1)
+    dense = np.sort(distance, axis=1)[:, 1 : n_near + 1].mean(axis=1) < 0.5
+    spectra, weight = spectra[dense], weight[known][dense]
+    labels = KMeans(min(K, len(spectra)), n_init=10, random_state=1).fit_predict(spectra)
+    centres = np.array([np.median(spectra[labels == c], axis=0) for c in np.unique(labels)])
+    share = np.array([weight[labels == c].sum() / n_fits for c in np.unique(labels)])
+    words = centres.sum(axis=1) > 0
+    return centres[words] / centres[words].sum(axis=1, keepdims=True), share[words]
+
+
+def by_gensim(topics, shares):
+    from gensim.models import EnsembleLda
+
+    pool, weight = np.concatenate(topics), np.concatenate(shares)
+    known = pool.any(axis=1)
+    model = EnsembleLda(id2word={v: str(v) for v in range(pool.shape[1])}, num_models=len(topics))
+    model.ttda = pool[known].astype(np.float32)
+    model._generate_asymmetric_distance_matrix()
+    model._generate_topic_clusters(eps=0.1, min_samples=None)
+    model._generate_stable_topics(min_cores=None)
+    stable = np.asarray(model.stable_topics, dtype=np.float64).reshape(-1, pool.shape[1])
+    # Of each stable topic: all topics of its cluster.
+    found = model.cluster_model.results
+    kept = {topic.label for topic in found if topic.is_core and topic.valid_neighboring_labels == {topic.label}}
+    share = sum(w for w, topic in zip(weight[known], found, strict=True) if topic.label in kept) / len(topics)
+    return stable / stable.sum(axis=1, keepdims=True), np.full(len(stable), share / max(len(stable), 1))
+
+
+RULES = {
+    "tree": by_tree,
+    "one cut": by_one_cut,
+    "lowest nodes": by_lowest_nodes,
+    "medoid": by_medoid,
+    "EnsembleLda": by_gensim,
+    "k-means": by_k_means,
+}
+
+
+def nearest(a, b):
+    """Similarities of the topics of a with the nearest one of b."""
+    if not len(a) or not len(b):
+        return np.zeros(len(a))
+    return 1 - jensen_shannon(a, b, dtype=np.float32).min(axis=1)
+
+
+def halves(n, splits):
+    rng = np.random.default_rng(0)
     for _ in range(splits):
-        order = rng.permutation(len(fits))
-        halves = order[: len(fits) // 2], order[len(fits) // 2 :]
-        (a, a_theta), (b, b_theta) = (
-            consensus(half, fits, pool, distance, method, cut, EXPONENTS[centre], min_prevalence) for half in halves
+        order = rng.permutation(n)
+        yield order[: n // 2], order[n // 2 :]
+
+
+def compare(fits, choose, splits, pick=None):
+    """Topics, their share of the tokens, and parts found again at .8 and .7: one row for each pair of sets.
+
+    `pick` divides the fits; None: at random.
+    """
+    topics = [each[0].astype(np.float64) for each in fits]
+    topics = [each / np.maximum(each.sum(axis=1, keepdims=True), 1e-300) for each in topics]
+    shares, rows = [each[1] for each in fits], []
+    for sets in pick or halves(len(fits), splits):
+        (a, a_share), (b, b_share) = (choose([topics[f] for f in own], [shares[f] for f in own]) for own in sets)
+        found = np.concatenate([nearest(a, b), nearest(b, a)])
+        again = [(found >= limit).mean() if len(found) else 0.0 for limit in (0.8, 0.7)]
+        rows.append([(len(a) + len(b)) / 2, (a_share.sum() + b_share.sum()) / 2, *again])
+    return np.array(rows)
+
+
+HEADER = ("topics", "share", "least share", "at .8", "least at .8", "at .7")
+
+
+def shown(rows):
+    n, share, again, wide = rows.mean(axis=0)
+    worst = rows.min(axis=0)
+    return [f"{n:.1f}", f"{share:.2f}", f"{worst[1]:.2f}", f"{again:.2f}", f"{worst[2]:.2f}", f"{wide:.2f}"]
+
+
+def limits(title, fits, splits):
+    """The tree with half and twice the slack of each limit; with another least prevalence, the parameter."""
+    rows = [["as it is", *shown(compare(fits, by_tree, splits))]]
+    for name in ("SAME_TOPIC", "_ALIKE", "_BEYOND_CHANCE"):
+        for factor in (0.5, 2):
+            value = 1 - (1 - getattr(rule, name)) * factor
+            with patch.object(rule, name, value):
+                rows.append([f"{name} {value:.3g}", *shown(compare(fits, by_tree, splits))])
+    for least in (0.5, 0.875):
+        rows.append(
+            [f"min_prevalence {least}", *shown(compare(fits, lambda t, s: find_shares(t, s, least), splits))]  # noqa: B023
         )
-        if not len(a) or not len(b):
-            rows.append([(len(a) + len(b)) / 2, 0, 0, 0, np.nan])
-            continue
-        match = 1 - jensen_shannon(a, b)
-        best = np.concatenate([match.max(axis=0), match.max(axis=1)])
-        pairs = [(i, j) for i, j in zip(*linear_sum_assignment(-match), strict=True) if match[i, j] >= 0.8]
-        r = np.mean([np.corrcoef(a_theta[i], b_theta[j])[0, 1] for i, j in pairs]) if pairs else np.nan
-        rows.append([(len(a) + len(b)) / 2, best.mean(), (best >= 0.8).mean(), (best >= 0.7).mean(), r])
-    return np.nanmean(rows, axis=0)
+    table(title, ("limit", *HEADER), rows)
 
 
-compare.known = {}
-HEADER = ("kept", "mean match", "at .8", "at .7", "correlation")
+def find_shares(topics, shares, least):
+    found = find_consensus(topics, shares, least)
+    return found.topic_word, found.share
 
 
-def study(title, fits):
+def several(name, X, counts, options):
+    """Sets of nine fits with one number of topics, and with three of each of several."""
+    pools = [fits_of(name, X, K, options, 18) for K in counts]
     rows = []
-    for method in ("average", "complete", "weighted", "single"):
-        for cut in (0.4, 0.45, 0.5, 0.55):
-            rows.append([f"{method}, cut {cut}", *shown(compare(fits, method=method, cut=cut))])
-    rows.append(["arithmetic mean of members", *shown(compare(fits, centre="mean"))])
-    for least in (0.5, 0.625, 0.875, 1):
-        rows.append([f"average, cut {SAME_TOPIC}, prevalence {least}", *shown(compare(fits, min_prevalence=least))])
-    table(title, ("clusters", *HEADER), rows)
+    for K, fits in zip(counts, pools, strict=True):
+        rows.append([f"{K} topics", *shown(compare(fits, by_tree, options.splits))])
+    n = 18 // len(counts)
+    mixed = [each for fits in pools for each in fits[:n]]
+    rng, pick = np.random.default_rng(0), []
+    for _ in range(options.splits):
+        orders = [i * n + rng.permutation(n) for i in range(len(counts))]
+        pick.append(
+            [np.concatenate([each[: n // 2] for each in orders]), np.concatenate([o[n // 2 :] for o in orders])]
+        )
+    rows.append(["all of these", *shown(compare(mixed, by_tree, options.splits, pick))])
+    table(f"{name}: two sets of {9 // len(counts) * len(counts)} fits", ("fits", *HEADER), rows)
 
 
-def limits(title, fits):
+def simulated(options):
+    """Reported topics that are true topics or unions of true ones, at a similarity of .8."""
+    rows = []
+    for kind, alpha, eta in (("easy", 0.05, 0.02), ("hard", 0.3, 0.1)):
+        corpus = make_lda_corpus(
+            1000, 1000, 20, doc_length=100, doc_topic_prior=alpha, topic_word_prior=eta, random_state=0
+        )
+        for K in (15, 20, 30):
+            fits = fits_of(f"simulated-{kind}", corpus.data, K, options, 8)
+            topics, share = by_tree([each[0].astype(np.float64) for each in fits], [each[1] for each in fits])
+            true = [best_union(row, corpus.topic_word) for row in topics]
+            single = nearest(topics, corpus.topic_word)
+            known = nearest(corpus.topic_word, topics) >= 0.8
+            rows.append([
+                f"{kind}, K = {K}", str(len(topics)), f"{share.sum():.2f}", f"{(single >= 0.8).mean():.2f}",
+                f"{(np.array(true) >= 0.8).mean():.2f}", str(known.sum()),
+            ])  # fmt: skip
+    one = np.random.default_rng(0).dirichlet(np.full(1000, 0.1))
+    X = np.random.default_rng(1).multinomial(100, one, 1000)
+    fits = fits_of("simulated-one", X, 20, options, 8)
+    topics, share = by_tree([each[0].astype(np.float64) for each in fits], [each[1] for each in fits])
+    rows.append(["one topic, K = 20", str(len(topics)), f"{share.sum():.2f}", "", "", ""])
+    header = ("corpus", "topics", "share", "true", "true or union", "of 20 true")
+    table("20 true topics, eight fits", header, rows)
+
+
+def best_union(row, truth):
+    """The similarity of a topic with the best mixture of true ones, one added after the other."""
+    distances = jensen_shannon(row[None], truth)[0]
+    return 1 - rule.parts_of(row, truth, np.ones(len(truth)), distances)[1]
+
+
+def stability(title, fits):
     """By stability in three other fits: the part of the topics that an independent fit has at a match of 0.5."""
-    stability, again = [], []
+    values, again = [], []
     for f in range(len(fits)):
-        match = [1 - jensen_shannon(fits[f][0], other[0]).min(axis=1) for g, other in enumerate(fits) if g != f]
+        match = [nearest(fits[f][0], other[0]) for g, other in enumerate(fits) if g != f]
         for start in range(0, len(match) - 3, 4):
-            stability.append(np.mean(match[start : start + 3], axis=0))
+            values.append(np.mean(match[start : start + 3], axis=0))
             again.append(match[start + 3] >= 0.5)
-    stability, again = np.concatenate(stability), np.concatenate(again)
+    values, again = np.concatenate(values), np.concatenate(again)
     rows = []
     for low, high in ((0.8, 1), (0.7, 0.8), (0.6, 0.7), (0.5, 0.6), (0.4, 0.5), (0, 0.4)):
-        own = (stability >= low) & (stability < high)
+        own = (values >= low) & (values < high)
         rows.append([f"{low} to {high}", str(own.sum()), f"{again[own].mean():.2f}" if own.any() else ""])
     table(title, ("stability", "topics", "found again"), rows)
-
-
-def shown(values):
-    return [f"{values[0]:.1f}", *(f"{value:.2f}" for value in values[1:])]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--ldac", nargs="+", default=[], metavar="K:PATH", help="corpora, .ldac or .ldac.gz, instead of docstrings")
+    add("--topics", type=int, default=20, help="topics of a fit to the docstrings (default: 20)")
     add("--resample", help="bootstrap, or a part of the documents")
     add("--fits", type=int, default=8, help="fits of a set (default: 8)")
+    add("--splits", type=int, default=6, help="pairs of sets (default: 6)")
+    add("--rules", nargs="+", default=list(RULES), choices=list(RULES))
     add("--cache", default="consensus-fits", help="folder (default: consensus-fits)")
-    add("--study", action="store_true", help="compare ways to cluster")
-    add("--limits", action="store_true", help="how often topics are found again, by stability")
+    add("--several", type=int, nargs="+", metavar="K", help="fits with several numbers of topics")
+    add("--limits", action="store_true", help="half and twice the slack of limits")
+    add("--stability", action="store_true", help="how often topics are found again, by stability")
+    add("--simulated", action="store_true", help="known topics")
     options = parser.parse_args()
-    corpora = [] if options.ldac else [("docstrings", load_docstrings().data, 20)]
+    logging.getLogger("gensim").setLevel(logging.ERROR)
+    if options.simulated:
+        simulated(options)
+        return
+    corpora = [] if options.ldac else [("docstrings", load_docstrings().data, options.topics)]
     for each in options.ldac:
         K, _, path = each.partition(":")
         corpora.append((Path(path).parent.name, read_ldac(path), int(K)))
-    rows = []
     for name, X, K in corpora:
+        if options.several:
+            several(name, X, options.several, options)
+            continue
         fits = fits_of(name, X, K, options)
-        title = f"{name}, K = {K}, {np.mean([each[3] for each in fits]):.1f} CPU s a fit"
-        if options.study:
-            study(title, fits)
-        elif options.limits:
-            limits(title, fits)
+        title = f"{name}, K = {K}, {np.mean([each[2] for each in fits]):.1f} CPU s a fit"
+        if options.limits:
+            limits(title, fits, options.splits)
+        elif options.stability:
+            stability(title, fits)
         else:
-            rows.append([title, *shown(compare(fits, splits=20))])
-            say("  ", *rows[-1])
-    if rows:
-        table(f"Two sets of {options.fits} fits", ("corpus", *HEADER), rows)
+            rows = []
+            for each in options.rules:
+                begin = time.process_time()
+                values = shown(compare(fits, RULES[each], options.splits))
+                seconds = (time.process_time() - begin) / (2 * options.splits)
+                rows.append([each, *values, f"{seconds:.2f}"])
+                say("  ", *rows[-1])
+            table(title, ("rule", *HEADER, "CPU s a set"), rows)
 
 
 if __name__ == "__main__":

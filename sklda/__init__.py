@@ -25,12 +25,13 @@ this list, and from the modules in the first line. No module imports itself by w
                      their arguments     _models  _checks
       inspection     what they read      _view  _groups  _ranking  _names
                      in common           _parameters  _axes  _prior_axes
-                     tables              _tables  _report  _tokens  _hierarchy  _pyldavis  _label_words
+                     tables              _tables  _report  _tokens  _hierarchy  _fit_tree  _pyldavis  _label_words
                      a page              _texts  _explorer_data  _explorer
                      covariates          _effects  _topic_effects  _topic_effects_display
                      does a topic fit    _topic_check  _group_words  _contrast  _quality
                      plots               _topic_shares  _topic_words  _documents  _similarity  _correlation
                                          _document_topics  _collections  _convergence  _topic_count  _topic_counts
+                                         _topic_flows
                                          _marginal_likelihood  _posterior_expectation
       datasets       corpora             _docstrings  _states  _synthetic  _tokens  _counts
         data         makes docstrings    make_docstrings
@@ -41,7 +42,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      annotations         types
                      tables              records
                      convergence         diagnostics
-                     of topics           distances  consensus  composition  word_information
+                     of topics           distances  consensus_tree  consensus  composition  word_information
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed  some_topics
                      in common           threaded  blocked  count_rows  log_joint  choice  run_chains  steps

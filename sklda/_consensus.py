@@ -20,23 +20,23 @@ from sklda._consensus_fits import (
     draws_from_fits,
     fingerprint,
     fitted,
+    hierarchy_of,
     mean_and_std,
-    metadata_of_transform,
-    share_corpus,
+    relations_of,
     summed,
     tasks_of,
     topics_of,
+    training_proportions,
     warn_of_poor_fits,
+    with_shared_memory,
 )
 from sklda._fitting import all_or_nothing
 from sklda._gibbs import GibbsLDA
 from sklda._hints import HintsMixin
 from sklda._inference import random
-from sklda._inference.consensus import find_consensus, splits_and_merges
+from sklda._inference.consensus import find_consensus
 from sklda._inference.counts import check_matrix
-from sklda._inference.distances import jensen_shannon
 from sklda._inference.held_out.averages import mean_per_token
-from sklda._inference.records import Table
 from sklda._inference.types import Counts, Model, Seed
 from sklda._persistence import SavedMixin
 from sklda._topic_names import TopicNamesMixin
@@ -49,8 +49,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     """The topics that several fits of a topic model have in common, and how often each is found.
 
     A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
-    own, pools their topics, and clusters them by their Jensen-Shannon distances. The clusters that most fits have are
-    its topics, but for those that a corpus without topics would have too.
+    own and makes a tree of all their topics. Its topics are the nodes of the tree on which most fits agree, but for
+    those that a corpus without topics would have too.
 
     Parameters
     ----------
@@ -60,13 +60,11 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     n_fits : int, default=8
         Number of fits, at least 2.
     min_prevalence : float, default=0.75
-        The smallest part of the fits that must have a topic, between 0 and 1. Another set of fits has the topics of
-        most fits more often than those of one half.
+        The smallest part of the fits that must have a topic, between 0 and 1.
     resample : {"bootstrap"} or float, default=None
         The documents of each fit. None: all documents. ``"bootstrap"``: as many, drawn with replacement. A float
         between 0 and 1: this part of them, drawn without replacement. Documents without words are not drawn. Fits to
-        the same documents agree more than fits to other documents of the same kind would. Fits that also share their
-        start agree because of that alone.
+        the same documents agree more than fits to others; those that share their start agree because of that alone.
     n_jobs : int, default=None
         Number of fits at a time, as in joblib. Results do not depend on it.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -79,28 +77,33 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     topic_word_std_ : ndarray of shape (n_topics, n_features)
         Standard deviations of `topic_word_` between the fits that have the topic.
     n_topics_ : int
-        Number of consensus topics. It is 0 if no topic is found again beyond chance, with a warning.
+        Number of topics. It is 0 if no topic is found again beyond chance, with a warning.
     prevalence_ : ndarray of shape (n_topics,)
         Parts of the fits that have the topic.
     similarity_ : ndarray of shape (n_topics,)
-        How alike the members of a topic are: means over pairs of fits of one less the Jensen-Shannon distance.
+        How alike the topic is in different fits: means over pairs of fits of one less the Jensen-Shannon distance.
     members_ : list of n_topics ndarray of shape (n_members, 2)
-        The members of each topic: pairs of a fit and the number of its topic. A fit can have several members.
+        For each topic pairs of a fit and the number of its topic. A fit can have several members.
     relations_ : list of dict
         Splits and merges, computed at the first access, closest first. ``fit``, ``topics`` (of this fit), ``covers``
-        (consensus topics) and ``similarity``. If a topic of a fit covers several consensus topics together, the fit
-        merges these. If several topics of a fit cover a consensus topic together, the fit splits it.
+        (consensus topics that these cover together) and ``similarity``. The fit splits a topic or merges several.
+    levels_ : list of dict
+        The finer topics inside consensus topics, coarsest first. ``topic``, ``divided_by`` (part of the fits that have
+        its two parts as different topics; at least two fits), ``node`` and ``parts`` (nodes of `hierarchy_`).
+    hierarchy_ : sklearn.utils.Bunch
+        The tree of the topics of all fits, as from ``topic_hierarchy(model, of="fits")`` of `sklda.inspection`:
+        ``topics``, ``linkage``, ``prevalence``, ``share``, ``similarity`` and ``chosen``.
     doc_topic_ : ndarray of shape (n_documents, n_topics)
         Proportions of the consensus topics in the documents of the fit. Rows sum to at most one. With `resample`, they
         are those of ``transform(X)`` without metadata.
     doc_topic_std_ : ndarray of shape (n_documents, n_topics)
-        Standard deviations of the proportions between fits. A fit without a topic has the proportion 0 for it.
+        Standard deviations between fits. A fit without a topic has the proportion 0 for it.
     unassigned_ : ndarray of shape (n_documents,)
         The rest of each document, which belongs to topics that are not found again.
     topic_share_, topic_share_std_ : ndarray of shape (n_topics,)
         Shares of the topics in the tokens, and their standard deviations between fits.
     estimators_ : list of n_fits estimators
-        The fitted clones.
+        The fitted clones. They share the memory of the corpus; ``topic_assignments_`` are small integers.
     n_features_in_ : int
         Number of columns of X.
     topic_names_ : ndarray of shape (n_topics,)
@@ -120,19 +123,28 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
 
     Notes
     -----
-    Clusters are those of average linkage, cut at a mean distance of 0.5. A fit may have several topics in a cluster;
-    their mixture then stands for the fit. The distribution of a consensus topic is proportional to the square of the
-    mean of the square roots of its members. Another set of fits finds this centre more often than it finds the
-    arithmetic mean. :ref:`reportable_topics` has measurements.
+    The tree is that of average linkage. A fit may have several topics in a node; their mixture then stands for the fit.
+    A node can be a topic if `min_prevalence` of the fits have it, and either the mean distance of its two parts is at
+    most 0.5 or its similarity at least 0.6. Topics are those with the largest sum of share times prevalence times
+    persistence, none of which contains another. The persistence of a node is the distance at which it merges with
+    another node, less that of its own parts. So topics are as fine as the fits agree, and coarser where fits divide the
+    same words at different places. The node of all topics is never a topic.
 
-    Topics of a fit without words of their own are left out, see ``topic_stability_`` of `GibbsLDA`. Clusters that
-    chance can make are left out too. In a corpus without topics, the topics of a fit depend on a word by its frequency,
-    and the rest is noise. So each topic is compared with one in which every 16 words of similar frequency have the same
-    share together, divided as in the corpus. Members must have at least 0.65 of their squared distances from there in
-    common. Fits that do not depend on a seed, such as those of NMF that converge, have noise in common, too.
+    The distribution of a topic is proportional to the square of the mean of the square roots of its distributions in
+    the fits. Another set of fits finds this centre more often than the arithmetic mean. :ref:`reportable_topics` has
+    measurements.
+
+    Topics of a fit without words of their own are left out, see ``topic_stability_`` of `GibbsLDA`, and so are nodes
+    that chance can make. In a corpus without topics, topics depend on a word by its frequency, and the rest is noise.
+    So each topic is compared with one in which every 16 words of similar frequency share their mass as in the corpus.
+    Fits must have at least 0.65 of their squared distances from there in common. Fits that do not depend on a seed,
+    such as those of NMF that converge, have noise in common, too.
 
     References
     ----------
+    Campello, Moulavi & Sander (2013). Density-based clustering based on hierarchical density estimates. PAKDD. It
+    chooses the clusters of a tree that persist most.
+
     Hoyle, Goel, Sarkar & Resnik (2022). Are neural topic models broken? Findings of EMNLP.
 
     Kotliar et al. (2019). Identifying gene expression programs of cell-type identity and cellular activity with
@@ -218,19 +230,17 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         tasks = tasks_of(estimator, data, np.flatnonzero(lengths), metadata, *plan)
         n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
         check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths), self.resample)
-        estimators = Parallel(n_jobs=self.n_jobs)(delayed(fitted)(*task) for task in tasks)
-        share_corpus(estimators)
+        fits = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(fitted)(*task) for task in tasks)
+        estimators = with_shared_memory(fits)
         topics = [topics_of(each) for each in estimators]
-        theta = [self._training_proportions(each, data, metadata) for each in estimators]
+        theta = [training_proportions(each, data, metadata, self.resample is None) for each in estimators]
         shares = [lengths @ np.asarray(each, dtype=np.float64) / lengths.sum() for each in theta]
         found = find_consensus(topics, shares, self.min_prevalence)
         warn_of_poor_fits(topics, found, self.min_prevalence)
-        attributes = found.attributes() | {"estimators_": estimators, "_topic_shares_": shares}
-        mean, std = mean_and_std(
-            lambda f: summed(np.asarray(theta[f], dtype=np.float64), found.members, f), self.n_fits
-        )
-        attributes |= {"doc_topic_": mean, "doc_topic_std_": std}
-        attributes |= {"_fingerprint_": fingerprint(counts), "_resampled_": self.resample}
+        known = {"estimators_": estimators, "_topic_shares_": shares, "_resampled_": self.resample}
+        attributes = found.attributes() | known | hierarchy_of(found.tree, self.n_fits)
+        mean, std = mean_and_std(lambda f: summed(np.asarray(theta[f], float), found.members, f), self.n_fits)
+        attributes |= {"doc_topic_": mean, "doc_topic_std_": std, "_fingerprint_": fingerprint(counts)}
         attributes["topic_share_"], attributes["topic_share_std_"] = mean_and_std(
             lambda f: summed(shares[f][None], found.members, f)[0], self.n_fits
         )
@@ -242,8 +252,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     def transform(self, X: Counts, **metadata: Any) -> np.ndarray:
         """Proportions of the consensus topics in documents.
 
-        A proportion is the mean over fits of the summed proportions of the members of a topic. The row of a document
-        depends on this document alone if this is so for the estimator, as for `GibbsLDA`.
+        A proportion is the mean over fits of the summed proportions of the members of a topic.
 
         Parameters
         ----------
@@ -276,8 +285,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     def score(self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None, **metadata: Any) -> float:
         """The number of topics that are found again, times the part of documents that they make up.
 
-        Greater is better. With more topics in a fit, more topics are found again, but they make up a smaller part. So a
-        search over the number of topics has a maximum.
+        Greater is better. With more topics in a fit, more are found again, but they make up a smaller part.
 
         Parameters
         ----------
@@ -300,8 +308,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If X does not have the features of the fit, the estimator refuses X, X has no word, or a weight is negative
-            or not finite.
+            If X does not have the features of the fit or no word, the estimator refuses X, or a weight is not valid.
         """
         check_is_fitted(self)
         assigned = self._transform(X, self._routed("score", metadata).transform).sum(axis=1)
@@ -311,8 +318,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the proportions of the consensus topics in the documents of the fit, and of the topics.
 
-        Each draw comes from the posterior of one fit; all fits have their turn, in random order. So the draws contain
-        the differences between fits. The proportion of a topic that the fit does not have is 0.
+        Each draw comes from the posterior of one fit, and all fits have their turn, so draws contain the differences
+        between fits. The proportion of a topic that the fit does not have is 0.
 
         Parameters
         ----------
@@ -349,14 +356,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     def _draws(self, n_samples, seed):
         if self._resampled_ is not None:
             raise ValueError("each fit has a sample of the documents: draws of all documents need resample=None.")
-        if not self._has_posterior:
-            raise TypeError(f"{type(self.estimators_[0]).__name__} has no posterior to draw from.")
         return draws_from_fits(self.estimators_, self.members_, self._topic_shares_, n_samples, seed)
-
-    @property
-    def topic_word_(self) -> np.ndarray:
-        """The consensus topics as distributions over words: ndarray of shape (n_topics, n_features)."""
-        return self.components_
 
     @property
     def unassigned_(self) -> np.ndarray:
@@ -366,15 +366,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     @cached_property
     def relations_(self) -> list[dict[str, Any]]:
         """Splits and merges between fits and consensus topics, a list of dict."""
-        found = []
-        for f, (estimator, shares) in enumerate(zip(self.estimators_, self._topic_shares_, strict=True)):
-            own = topics_of(estimator)
-            distances = jensen_shannon(own, self.components_, dtype=np.float32)
-            for topics, covered, distance in splits_and_merges(
-                own, self.components_, shares, self.topic_share_, distances
-            ):
-                found.append({"fit": f, "topics": topics, "covers": covered, "similarity": 1 - distance})
-        return Table(sorted(found, key=lambda row: -row["similarity"]))
+        return relations_of(self.estimators_, self._topic_shares_, self.components_, self.topic_share_)
 
     def _counts(self, X, *, reset):
         """X as an array or CSR matrix of numbers that are not negative; its features are stored or compared."""
@@ -397,13 +389,6 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
             mapping.add(caller=caller, callee=callee)
         router = MetadataRouter(owner=self).add_self_request(self)
         return router.add(estimator=GibbsLDA() if self.estimator is None else self.estimator, method_mapping=mapping)
-
-    def _training_proportions(self, estimator, X, metadata):
-        """theta of all documents by one of the fits."""
-        known = getattr(estimator, "doc_topic_", None) if self.resample is None else None
-        if known is not None:
-            return np.asarray(known)
-        return topic_proportions(estimator, X, **metadata_of_transform(estimator, metadata))
 
     @property
     def _n_features_out(self):

@@ -7,18 +7,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
+from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from sklda._inference import random
 from sklda._inference.arguments import check_memory, distributions
-from sklda._inference.consensus import mixture
+from sklda._inference.consensus import consensus_of, splits_and_merges
+from sklda._inference.consensus_tree import leaves_below, mixture
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import std_of_proportions
-from sklda._inference.distances import jensen_shannon_pairs
+from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._inference.records import Table
 from sklda._inference.warn import warn
 from sklda._labels import as_list
-from sklda.metrics._models import topics_with_words
+from sklda.metrics._models import topic_proportions, topics_with_words
 
 # Jensen-Shannon distance of topics that are equal up to rounding.
 _EQUAL = 1e-3
@@ -68,21 +70,27 @@ def check_memory_of_fits(estimator, n_fits, n_tokens, n_documents, resample):
     """
     params = estimator.get_params(deep=False)
     n_components, n_draws = params.get("n_components"), params.get("n_draws")
-    # Four bytes for the topics of the last draw, and one at least for every other draw; single precision.
-    n_bytes = 0 if n_draws is None else n_tokens * (4 + n_draws)
+    # One byte at least for the topics of every draw; single precision, or double after `transform`.
+    n_bytes = 0 if n_draws is None else n_tokens * n_draws
     size = 4 if resample is None else 8
     n_bytes += size * n_documents * n_components if isinstance(n_components, Integral) else 0
     needs = f"{n_fits} fits of {n_tokens:.0f} tokens in {n_documents} documents keep at least"
     check_memory(n_fits * n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
 
 
-def share_corpus(estimators):
-    """Let the fits of the same documents have one corpus."""
-    corpora = {}
+def with_shared_memory(estimators):
+    """The fits, a list. Those of the same documents have one corpus, and assignments are those of the last draw."""
+    corpora, found = {}, []
     for each in estimators:
         results = vars(each).get("_results_")
         if hasattr(results, "corpus"):
             results.corpus = corpora.setdefault(results.corpus.fingerprint, results.corpus)
+        if hasattr(results, "states") and "topic_assignments_" in vars(each):
+            known = results.states[results.best].topics
+            if np.array_equal(each.topic_assignments_, known):
+                each.topic_assignments_ = known
+        found.append(each)
+    return found
 
 
 def metadata_of_transform(estimator, metadata):
@@ -94,6 +102,25 @@ def metadata_of_transform(estimator, metadata):
         known = set(estimator.collections_.tolist())
         found["collections"] = [label if label in known else None for label in as_list(found["collections"])]
     return found
+
+
+def training_proportions(estimator, X, metadata, is_whole):
+    """theta of all documents by one of the fits. `is_whole` says whether it has all documents."""
+    known = getattr(estimator, "doc_topic_", None) if is_whole else None
+    if known is not None:
+        return np.asarray(known)
+    return topic_proportions(estimator, X, **metadata_of_transform(estimator, metadata))
+
+
+def relations_of(estimators, shares, topic_word, topic_share):
+    """Splits and merges between fits and consensus topics, a `Table`, closest first."""
+    found = []
+    for f, (estimator, own_shares) in enumerate(zip(estimators, shares, strict=True)):
+        own = topics_of(estimator)
+        distances = jensen_shannon(own, topic_word, dtype=np.float32)
+        for topics, covered, distance in splits_and_merges(own, topic_word, own_shares, topic_share, distances):
+            found.append({"fit": f, "topics": topics, "covers": covered, "similarity": 1 - distance})
+    return Table(sorted(found, key=lambda row: -row["similarity"]))
 
 
 def topics_of(estimator):
@@ -119,6 +146,24 @@ def fingerprint(counts):
     """The hash of the documents, by which inspection knows those of the fit; None if they are no counts."""
     values = counts.data if sp.issparse(counts) else counts
     return Corpus.from_counts(counts).fingerprint if (values == np.floor(values)).all() else None
+
+
+def hierarchy_of(tree, n_fits):
+    """The fitted attributes that describe the tree of topics, a dict, from `TopicTree.records`."""
+    hierarchy = Bunch(**{name: value for name, value in tree.items() if name != "levels"})
+    levels = [
+        {"topic": topic, "divided_by": n_dividing / n_fits, "node": node, "parts": [left, right]}
+        for topic, node, left, right, n_dividing in tree["levels"]
+    ]
+    return {"hierarchy_": hierarchy, "levels_": Table(levels)}
+
+
+def topics_of_nodes(consensus, nodes):
+    """The distributions over words of nodes of ``hierarchy_``, (n_nodes, n_features)."""
+    tree = consensus.hierarchy_
+    members = [tree.topics[leaves_below(tree.linkage, node)] for node in nodes]
+    topics = [topics_of(each) for each in consensus.estimators_]
+    return consensus_of(topics, consensus._topic_shares_, members).topic_word
 
 
 def summed(theta, members, fit):
@@ -154,6 +199,8 @@ def draws_from_fits(estimators, members, shares, n_samples, seed):
         NaN for a topic that the fit of a draw does not have.
     fits : ndarray of shape (n_samples,)
     """
+    if not hasattr(estimators[0], "_sample_posterior"):
+        raise TypeError(f"{type(estimators[0]).__name__} has no posterior to draw from.")
     rng, n_fits = np.random.default_rng(seed), len(estimators)
     rounds = [rng.permutation(n_fits) for _ in range(-(-n_samples // n_fits))]
     fits = np.concatenate(rounds)[:n_samples]

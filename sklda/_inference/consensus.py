@@ -1,24 +1,22 @@
 """Topics of several fits: those that are found again, and topics of one fit that are split or merged in another."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 from scipy.special import gammaln
 
+from sklda._inference.consensus_tree import Pool, TopicTree, centre, mixture
 from sklda._inference.diagnostics import std_of_proportions
-from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._inference.distances import jensen_shannon_pairs
 
 # Topics at a smaller Jensen-Shannon distance are the same topic. benchmarks/bench_consensus.py has the measurements.
 SAME_TOPIC = 0.5
+# Of more distant parts: the smallest mean of one less the distance between the fits of a topic.
+_ALIKE = 0.6
 # 314 clusters of fits to corpora of one distribution had an agreement of .31 ± .06, at most .61; those of the bundled
 # corpus have .77 to .92.
 _BEYOND_CHANCE = 0.65
-# Words of similar frequency, within which the words of the corpus explain no choice of a topic.
-_SIMILAR_WORDS = 16
-# Rounding errors of squared distances between equal topics.
-_ROUNDING = 1e-5
 # A topic covers several others if each of these makes the distance of their mixture smaller by this, chosen by looking
 # at the words of the topics of eight fits of the bundled corpus.
 _GAIN = 0.03
@@ -39,11 +37,13 @@ class Consensus:
     prevalence : ndarray of shape (n_topics,)
         Parts of the fits that have the topic.
     similarity : ndarray of shape (n_topics,)
-        Means over pairs of fits of one less the distance of their members.
+        Means over pairs of fits of one less the distance of the mixtures of their members.
     members : list of ndarray of shape (n_members, 2)
         Pairs of a fit and one of its topics.
     n_by_chance : int
-        Topics that enough fits have, but that are not more alike than in a corpus without topics.
+        Topics that enough fits have, but that are not more alike than in a corpus without topics; 0 if others are.
+    tree : dict of {str: ndarray}
+        See `TopicTree.records`. None for topics that are not nodes of the tree.
     """
 
     topic_word: np.ndarray
@@ -53,11 +53,13 @@ class Consensus:
     similarity: np.ndarray
     members: list[np.ndarray]
     n_by_chance: int = 0
+    tree: dict[str, Any] | None = None
 
     def attributes(self):
         """The fitted attributes of an estimator, a dict."""
         return {
             "components_": self.topic_word,
+            "topic_word_": self.topic_word,
             "topic_word_std_": self.topic_word_std,
             "prevalence_": self.prevalence,
             "similarity_": self.similarity,
@@ -120,12 +122,11 @@ def stability_and_prevalence(nearest, kept):
 
 
 def find_consensus(topics, shares, min_prevalence):
-    """Cluster the topics of all fits, and keep the clusters that many fits have.
+    """The topics on which fits agree: nodes of the tree of the topics of all fits.
 
-    The linkage is the mean distance between two clusters. A cluster may have several topics of a fit. Then their
-    mixture stands for that fit. The topic of a cluster is the distribution whose Hellinger distances from those of its
-    fits have the smallest sum of squares: its roots are proportional to the mean of their roots. Clusters that
-    chance can make are left out, see `_Pool.agreement`.
+    A node can have several topics of a fit. Then their mixture stands for that fit. The topic of a node is the
+    distribution whose Hellinger distances from those of its fits have the smallest sum of squares: its roots are
+    proportional to the mean of their roots. Nodes that chance can make are left out, see `Pool.likeness`.
 
     Parameters
     ----------
@@ -141,101 +142,40 @@ def find_consensus(topics, shares, min_prevalence):
     Consensus
         By falling prevalence, then by falling share.
     """
-    pool = _Pool(topics, shares)
-    clusters = fcluster(linkage(squareform(pool.distance, checks=False), "average"), SAME_TOPIC, "distance")
-    found = [np.flatnonzero(clusters == c) for c in range(1, clusters.max() + 1)]
-    # Topics without words are rows of zeros, at the distance 1 from all others. The margin is for rounding errors.
-    found = [members for members in found if pool.topics[members].any()]
-    found = [members for members in found if pool.prevalence(members) >= min_prevalence - 1e-9]
-    kept = [members for members in found if pool.agreement(members) >= _BEYOND_CHANCE]
-    consensus = pool.consensus(sorted(kept, key=lambda m: (-pool.prevalence(m), -pool.share(m), m[0])))
-    return replace(consensus, n_by_chance=len(found) - len(kept))
+    tree = TopicTree(Pool(topics, shares))
+    # The margin is for rounding errors.
+    alike = (tree.height <= SAME_TOPIC) | (tree.similarity >= _ALIKE)
+    qualifies = (tree.prevalence >= min_prevalence - 1e-9) & alike
+    nodes = tree.order(tree.choose(qualifies & (tree.beyond_chance >= _BEYOND_CHANCE)))
+    consensus = _consensus(tree.pool, [tree.members[node] for node in nodes])
+    consensus.tree = tree.records(nodes)
+    if not nodes:
+        consensus.n_by_chance = len(tree.choose(qualifies))
+    return consensus
 
 
 def consensus_of(topics, shares, members):
     """The `Consensus` of given members: a list of arrays of pairs of a fit and one of its topics, in their order."""
-    pool = _Pool(topics, shares)
     starts = np.cumsum([0, *map(len, topics)])
-    return pool.consensus([np.sort(starts[pairs[:, 0]] + pairs[:, 1]) for pairs in members])
+    return _consensus(Pool(topics, shares), [np.sort(starts[pairs[:, 0]] + pairs[:, 1]) for pairs in members])
 
 
-class _Pool:
-    """The topics of all fits, with their shares, fits and numbers, and the distances between them."""
-
-    def __init__(self, topics, shares):
-        self.n_fits = len(topics)
-        self.fit = np.repeat(np.arange(self.n_fits), [len(each) for each in topics])
-        self.number = np.concatenate([np.arange(len(each)) for each in topics])
-        self.topics, self.weight = np.concatenate(topics), np.concatenate(shares)
-        self.distance = jensen_shannon(self.topics, dtype=np.float32)
-
-    def prevalence(self, members):
-        """Part of the fits that have one of the members."""
-        return len(np.unique(self.fit[members])) / self.n_fits
-
-    def share(self, members):
-        """Mean over all fits of the summed shares of the members."""
-        return self.weight[members].sum() / self.n_fits
-
-    def agreement(self, members):
-        """The part of the distance of topics from the words of the corpus that they share over fits, at most 1.
-
-        Without topics, what a fit finds depends on a word only by its frequency, but for noise that differs between
-        fits. So a topic is compared with its expected form: words of similar frequency have its mass there in
-        proportion to their shares in the corpus. Squared distances add up if the deviations have nothing in common, and
-        vanish if they are equal. Each topic is compared with the nearest one of every other fit.
-        """
-        fit, squares = self.fit[members], self.distance[np.ix_(members, members)] ** 2
-        alone = jensen_shannon_pairs(self.topics[members], self._by_frequency(self.topics[members])) ** 2
-        apart = together = n_pairs = 0
-        for f in np.unique(fit):
-            own, others = np.flatnonzero(fit == f), np.flatnonzero(fit != f)
-            nearest = own[squares[np.ix_(others, own)].argmin(axis=1)]
-            together += squares[others, nearest].sum()
-            apart += (alone[others] + alone[nearest]).sum()
-            n_pairs += len(others)
-        return 1.0 if together <= n_pairs * _ROUNDING else 1 - together / max(apart, np.finfo(np.float64).tiny)
-
-    def _by_frequency(self, topics):
-        """The distributions in which words of similar frequency share their mass as in the corpus."""
-        words = self.weight @ self.topics
-        order = np.argsort(-words, kind="stable")
-        # The words that are left over at the end belong to the last group.
-        starts = np.arange(0, max(len(words) - _SIMILAR_WORDS, 0) + 1, _SIMILAR_WORDS)
-        sizes = np.diff([*starts, len(words)])
-        mass = np.add.reduceat(words[order], starts)
-        part = words[order] / np.repeat(np.where(mass > 0, mass, 1), sizes)
-        found = np.empty_like(topics)
-        found[:, order] = np.repeat(np.add.reduceat(topics[:, order], starts, axis=1), sizes, axis=1) * part
-        return found
-
-    def consensus(self, found):
-        """The `Consensus` of clusters, a list of arrays of places in the pool."""
-        topic_word, std = np.zeros((2, len(found), self.topics.shape[1]))
-        for c, members in enumerate(found):
-            rows = _of_fits(self.topics[members], self.weight[members], self.fit[members])
-            topic_word[c] = centre(rows)
-            std[c] = std_of_proportions(rows.var(axis=0, ddof=1)) if len(rows) > 1 else 0
-        return Consensus(
-            topic_word,
-            std,
-            np.array([self.share(members) for members in found]),
-            np.array([self.prevalence(members) for members in found]),
-            np.array([_similarity(self.distance, members, self.fit) for members in found]),
-            [np.stack([self.fit[members], self.number[members]], axis=1) for members in found],
-        )
-
-
-def centre(rows):
-    """The distribution whose squared Hellinger distances from distributions have the smallest sum, (n_features,)."""
-    mean = np.sqrt(rows).mean(axis=0) ** 2
-    return mean / mean.sum()
-
-
-def mixture(rows, weights):
-    """The mixture of distributions with weights, (n_features,)."""
-    weights = np.maximum(weights, np.finfo(np.float64).tiny)
-    return weights / weights.sum() @ rows
+def _consensus(pool, found):
+    """The `Consensus` of topics, a list of arrays of places in the pool."""
+    topic_word, std = np.zeros((2, len(found), pool.topics.shape[1]))
+    similarity = np.zeros(len(found))
+    for c, members in enumerate(found):
+        rows = pool.of_fits(members)
+        topic_word[c], similarity[c] = centre(rows), pool.likeness(rows)[0]
+        std[c] = std_of_proportions(rows.var(axis=0, ddof=1)) if len(rows) > 1 else 0
+    return Consensus(
+        topic_word,
+        std,
+        np.array([pool.share(members) for members in found]),
+        np.array([pool.prevalence(members) for members in found]),
+        similarity,
+        [np.stack([pool.fit[members], pool.number[members]], axis=1) for members in found],
+    )
 
 
 def parts_of(whole, pieces, weights, distances):
@@ -298,14 +238,3 @@ def splits_and_merges(a, b, a_weights, b_weights, distances):
         if len(chosen) > 1 and distance <= SAME_TOPIC:
             found.append((sorted(chosen), [j], distance))
     return found
-
-
-def _of_fits(topics, weights, fit):
-    """The mixture of the topics of every fit, (n_fits_with_topics, n_features)."""
-    return np.array([mixture(topics[fit == f], weights[fit == f]) for f in np.unique(fit)])
-
-
-def _similarity(distance, members, fit):
-    """Mean of one less the distance over pairs of members of different fits; 1 if one fit has all members."""
-    others = fit[members][:, None] != fit[members]
-    return float(1 - distance[np.ix_(members, members)][others].mean()) if others.any() else 1.0

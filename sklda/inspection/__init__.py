@@ -27,6 +27,7 @@ from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_effects import topic_effects
 from sklda.inspection._topic_effects_display import TopicEffectsDisplay
+from sklda.inspection._topic_flows import TopicFlowDisplay, topic_flows
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
 
@@ -44,6 +45,7 @@ __all__ = [
     "TopicDocumentsDisplay",
     "TopicEffectsDisplay",
     "TopicExplorer",
+    "TopicFlowDisplay",
     "TopicHierarchyDisplay",
     "TopicQualityDisplay",
     "TopicSharesDisplay",
@@ -63,6 +65,7 @@ __all__ = [
     "topic_check",
     "topic_correlation",
     "topic_effects",
+    "topic_flows",
     "topic_hierarchy",
     "topic_report",
     "topic_table",

@@ -41,7 +41,7 @@ class TopicExplorer:
     The page has these panels:
 
     - topics by share, with their names, standard errors and stability where the fit has them;
-    - the words of a topic by relevance, with a slider for lambda;
+    - the words of a topic by relevance, with a slider for lambda, and for `ConsensusTopics` the finer topics of fits;
     - the documents closest to a topic, with the topic of each token;
     - the similarity of topics as a map;
     - the topic in groups of documents;

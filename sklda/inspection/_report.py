@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklda._inference.arguments import check_int
 from sklda._inference.records import Table, clean, records
 from sklda._inference.types import Data, Model, Values
+from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._names import suggested_names
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
@@ -64,6 +65,7 @@ def topic_report(
         - ``stability``, ``prevalence`` and ``found_in``: how alike the topic is in all chains or fits, the part of them
           that have it, and this part in words; only with several chains or fits. NaN, NaN and an empty text for a
           topic without words of its own, see `GibbsLDA`
+        - ``finer``: a list of str, how at least two fits of `ConsensusTopics` divide the topic, with words of the parts
         - ``coherence``: NPMI of the words in X, see `sklda.metrics.topic_coherence`; NaN with one word
         - ``exclusivity``: see `sklda.metrics.topic_exclusivity`
         - ``effective_documents``: over how many documents the topic is spread, see Notes
@@ -112,6 +114,7 @@ def topic_report(
         "stability": found.stability,
         "prevalence": found.prevalence,
         "found_in": found.found_in,
+        "finer": finer_topics(found),
         "coherence": (
             topic_coherence(found.counts, found.topic_word, n_words=n, per_topic=True)
             if n > 1
@@ -150,6 +153,8 @@ def _paragraph(row):
             initial_indent=f"{indent}{title:<11}",
             subsequent_indent=indent + " " * 11,
         ) or [f"{indent}{title}"]
+    for line in row.get("finer", ()):
+        yield from textwrap.wrap(clean(line, 1000), _WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
     parts = [f"stability {row['stability']:.2f}"] if "stability" in row else []
     parts += [f"in {row['found_in']}"] if "found_in" in row else []
     parts = [NO_TOPIC] if np.isnan(row.get("stability", 0)) else parts

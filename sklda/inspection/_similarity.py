@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from sklda._inference.arguments import check_choice
 from sklda._inference.distances import jensen_shannon
 from sklda._inference.types import Model, Values
 from sklda.inspection._axes import (
@@ -23,6 +24,7 @@ from sklda.inspection._axes import (
     PanelsDisplay,
     pyplot,
 )
+from sklda.inspection._fit_tree import draw_fit_tree, row_names
 from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
@@ -94,7 +96,9 @@ class TopicSimilarityDisplay(HeatmapDisplay):
 class TopicHierarchyDisplay(PanelsDisplay):
     """Dendrogram of topics by Jensen-Shannon distance, and the silhouette widths of the clusters.
 
-    Each cluster has a colour. `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    Each cluster has a colour. With ``of="fits"``, the tree of the topics of all fits of a `ConsensusTopics`, and the
+    prevalences of its topics and their parts; each consensus topic has a colour. `from_estimator` plots a fitted model;
+    the constructor takes the values to plot.
 
     Parameters
     ----------
@@ -127,6 +131,7 @@ class TopicHierarchyDisplay(PanelsDisplay):
         cls,
         estimator: Model,
         *,
+        of: Literal["topics", "fits"] = "topics",
         n_clusters: int | None = None,
         linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
         n_words: int = 3,
@@ -138,6 +143,10 @@ class TopicHierarchyDisplay(PanelsDisplay):
 
         Parameters
         ----------
+        of : {"topics", "fits"}, default="topics"
+            ``"fits"``: the tree of the topics of all fits of a `ConsensusTopics`, with the prevalence, the similarity
+            and the share of its nodes. Filled circles are consensus topics. Those that at least two fits divide are
+            shown with their parts.
         n_clusters : int, default=None
             See `topic_hierarchy`.
         linkage_method : {"average", "complete", "single", "weighted"}, default="average"
@@ -146,20 +155,28 @@ class TopicHierarchyDisplay(PanelsDisplay):
             Axes of the dendrogram and of the silhouette widths. None: those of a new figure.
         """
         found = view(estimator, feature_names=feature_names, topic_names=topic_names)
-        hierarchy = topic_hierarchy(estimator, n_clusters=n_clusters, linkage_method=linkage_method)
+        check_choice(of, "of", ("topics", "fits"))
+        hierarchy = topic_hierarchy(estimator, of=of, n_clusters=n_clusters, linkage_method=linkage_method)
+        if of == "fits":
+            return cls(hierarchy, row_names(found, hierarchy, n_words)).plot(ax=ax)
         return cls(hierarchy, found.labels(n_words=n_words)).plot(ax=ax)
 
     def _panels(self):
         return 2, "two Axes, for the dendrogram and for the widths"
 
     def _new_axes(self):
-        size = _SIZE[0], max(_SIZE[1], 0.2 * len(self.names))
+        size = _SIZE[0], max(_SIZE[1], (0.26 if "rows" in self.hierarchy else 0.2) * len(self.names))
         return pyplot().subplots(1, 2, figsize=size, layout="constrained", width_ratios=(2, 1))[1]
 
     def _draw(self, axes):
         found = self.hierarchy
         n = len(found.labels)
         tree, widths = axes
+        for each in axes:
+            each.spines[["top", "right"]].set_visible(False)
+        if "rows" in found:
+            self.bars_ = draw_fit_tree(axes, found, self.names, _COLOURS)
+            return
         self._dendrogram(tree, n)
         colours = [_COLOURS[c % len(_COLOURS)] for c in range(found.n_clusters)]
         places = np.arange(n)
@@ -170,8 +187,6 @@ class TopicHierarchyDisplay(PanelsDisplay):
         widths.axvline(0, color="0.3", lw=0.8)
         widths.axvline(found.silhouette.mean(), color="0.3", lw=0.8, ls="--", label="mean")
         widths.legend(frameon=False, fontsize=8)
-        for each in axes:
-            each.spines[["top", "right"]].set_visible(False)
 
     def _dendrogram(self, ax, n):
         """Lines of the tree, with leaf i at height i. Merges inside a cluster have its colour."""

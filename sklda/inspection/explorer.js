@@ -94,6 +94,12 @@
       make("td", {class: "number"}, percent(row.probability, 2)))));
   }
 
+  function drawFiner() {
+    const lines = topics.finer ? topics.finer[state.topic] : [];
+    at("finer").hidden = !lines.length;
+    fill("finer-list", lines.map((line) => make("li", {}, line)));
+  }
+
   function showWord(w) {
     at("word").hidden = false;
     at("word-title").replaceChildren("Topics of the word ", named(words.name[w]));
@@ -258,6 +264,7 @@
       }
     }
     drawWords();
+    drawFiner();
     drawDocuments();
     if (documents.closest[i].length) showDocument(documents.closest[i][0]);
     drawSimilar();

@@ -61,11 +61,11 @@ def test_clear_topics_are_found_by_every_fit(corpus, found):
 
 
 def test_topics_of_noise_are_not_found_again():
-    """With the cut at 1, of the clustering, all topics would be one topic that every fit has."""
+    """Large parts of the corpus are alike in all fits, because they have the frequencies of its words."""
     noise = np.random.default_rng(0).poisson(0.3, (150, 100))
     lda = GibbsLDA(8, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=60)
     model = ConsensusTopics(lda, n_fits=5, min_prevalence=0.8, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="No topic is found in 80% of the 5 fits"):
+    with pytest.warns(ConvergenceWarning, match="No topic is found beyond chance: n_topics_ is 0. 80% of the 5 fits"):
         model.fit(noise)
     assert model.n_topics_ == 0 and model.transform(noise).shape == (150, 0)
     assert model.components_.shape == (0, 100) and model.get_feature_names_out().shape == (0,)
@@ -412,3 +412,19 @@ def test_draws_that_are_refused(corpus, found):
     assert topic_correlation(half).n_samples == 0 and topic_correlation(found).n_samples == 20
     with pytest.raises(NotFittedError):
         ConsensusTopics().sample_posterior()
+
+
+def test_fits_share_the_memory_of_the_corpus_and_of_the_last_draw(corpus, found):
+    corpora = {id(each._results_.corpus) for each in found.estimators_}
+    assert len(corpora) == 1
+    for each in found.estimators_:
+        draws = each._results_.draws[0].topics
+        assert np.shares_memory(each.topic_assignments_, draws[-1]) and each.topic_assignments_.itemsize == 1
+    alone = clone(found.estimators_[1]).fit(corpus.data)
+    np.testing.assert_array_equal(alone.topic_assignments_, found.estimators_[1].topic_assignments_)
+
+
+def test_samples_of_documents_have_their_own_corpora(corpus):
+    half = ConsensusTopics(GibbsLDA(3, max_iter=5), n_fits=2, min_prevalence=0.1, resample=0.5, random_state=0)
+    fits = half.fit(corpus.data).estimators_
+    assert fits[0]._results_.corpus is not fits[1]._results_.corpus

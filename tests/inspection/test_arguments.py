@@ -58,10 +58,14 @@ def test_common_keywords_come_last_in_one_order(name):
     assert list(parameters)[len(parameters) - len(shared) :] == shared
     assert all(parameters[each].default is None for each in shared)
     assert all(parameters[each].kind is inspect.Parameter.KEYWORD_ONLY for each in shared)
-    assert "feature_names" not in shared or "topic_names" in shared or name in ("name_topics", "to_pyldavis")
+    assert (
+        "feature_names" not in shared
+        or "topic_names" in shared
+        or name in ("name_topics", "to_pyldavis", "TopicFlowDisplay")
+    )
     if "X" in parameters and "feature_names" in shared:
         # Proportions of new documents depend on their collections, except where all draws are made anew.
-        others = ("groups", "document", "covariates")
+        others = ("groups", "document", "covariates", "n_components")
         assert "collections" in shared or any(each in parameters for each in others)
 
 
