@@ -236,6 +236,18 @@ def test_an_interrupt_ends_the_work_of_the_workers(counts, blocks, processes):
     assert gibbs().fit(blocks(counts, 2)).n_iter_ == 20
 
 
+def test_an_interrupt_in_a_lock_of_python_is_one(counts, blocks, processes, monkeypatch):
+    def interrupted(corpus, *arguments, **options):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("release unlocked lock")
+
+    monkeypatch.setattr(ClusterCorpus, "call", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        gibbs().fit(blocks(counts, 2))
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("method", ["describe", "facts_of_all", "begin", "sweep", "means"])
 def test_an_error_at_any_call_leaves_nothing_on_the_workers(counts, blocks, processes, method, error, monkeypatch):

@@ -233,8 +233,11 @@ class ClusterCorpus:
         """A context in which an error or an interrupt ends the work of all workers."""
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             self.end_work()
+            if isinstance(error.__context__, KeyboardInterrupt):
+                # In the locks of Python, Ctrl-C becomes "release unlocked lock".
+                raise KeyboardInterrupt from error
             raise
 
     def end_work(self):
