@@ -87,6 +87,7 @@ def check_int(value, name, least=None, most=None):
 def check_level(value):
     """The probability of intervals as a float, or an error."""
     level = float(check_scalar(value, "level", (int, float)))
+    # Not a number, too.
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level:g}.")
     return level

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.utils import check_scalar
 
 from sklda._base import BaseLDA
 from sklda._consensus import ConsensusTopics
 from sklda._design import with_value
 from sklda._formulas import design_of, warn_of_sources
 from sklda._inference import random
-from sklda._inference.arguments import check_int
+from sklda._inference.arguments import check_int, check_level
 from sklda._inference.composition import LinearModels, collinear
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
@@ -169,10 +168,7 @@ class Effects:
         **names,
     ) -> Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
-        level = float(check_scalar(level, "level", (int, float)))
-        # Not a number, too.
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level:g}.")
+        level = check_level(level)
         seed = random.seed_sequence(random_state)
         draws = proportion_draws(X, model, n_draws, seed, **names)
         if draws.view.n_topics == 0:
