@@ -81,7 +81,17 @@ def pictures(draw, session):
             (draw.mostly(["share"], ["none"]),),
             {"along": draw.option("doc_topic_prior", "topic_word_prior"), "region": region, "n_points": 3},
         ),
+        "DocumentTopicsDisplay": ((X.given,), {**common, "document": which, "n_topics": n}),
+        "TopicContrastDisplay": (
+            (X.given,),
+            {**common, "topic": which, **draw.pick([{"other_topic": 0}, {"groups": _groups(draw, D), "n_sweeps": 3}])},
+        ),
         "TopicCountDisplay": ((), {}),
+        "TopicFlowDisplay": (
+            (X.given,),
+            {**common, "n_components": draw.mostly([[1, 2], [2, 1, 3]], [[2], "x", [0, 1]])},
+        ),
+        "TopicQualityDisplay": ((X.given,), {**common, "n_top": draw.mostly([2, 3], [0, 1, "x"])}),
         "TopicDocumentsDisplay": ((X.given,), {"topic": which, "n_documents": n, "feature_names": names}),
         "TopicHierarchyDisplay": (
             (),
@@ -183,6 +193,15 @@ def _tables(draw, session, model, X, refuse, K):
     if draw.chance(0.3):
         show = inspection.TopicEffectsDisplay.from_estimator
         session.call(show, model, X.given, draw.covariates(D), refuse=refuse, **effects)
+    labels = _groups(draw, D)
+    common = {"n_words": n, "feature_names": names}
+    check = session.call(
+        inspection.topic_check, X.given, model, groups=labels, n_draws=draw.pick([1, 3]), refuse=refuse, **common
+    )
+    session.require(check is None or len(check) == K, "every topic has a check")
+    session.call(inspection.group_words, X.given, model, labels, n_sweeps=draw.pick([1, 3]), refuse=refuse, **common)
+    session.call(inspection.contrast_topics, model, 0, draw.mostly([0, K - 1], [99, "x"]), **common)
+    session.call(inspection.topic_flows, [model, model], X=given)
     # Without tokens as rows, entries may be weights.
     refuse = None if refuse is not None and re.match(r"holds \d", refuse) else refuse
     found = session.call(inspection.to_pyldavis, X.given, model, feature_names=names, refuse=refuse)
