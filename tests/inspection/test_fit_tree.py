@@ -116,6 +116,9 @@ def test_flows_that_are_refused(X, models):
     other = GibbsLDA(2, max_iter=5, random_state=0).fit(X[:50])
     with pytest.raises(ValueError, match=r"The models have \[50, 200\] documents"):
         topic_flows([models[0], other])
+    arrays = np.full((2, 3), 1 / 3), np.full((3, 2), 0.5)
+    with pytest.raises(ValueError, match="The documents have no words"):
+        topic_flows([arrays, arrays], X=np.zeros((3, 3), dtype=int))
 
 
 def test_the_display_of_flows(models):
