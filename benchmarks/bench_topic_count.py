@@ -32,7 +32,7 @@ from sklda._inference.evidence.bennett import Runs
 from sklda._inference.evidence.combining import CountEvidence, EvidenceTable
 from sklda._inference.evidence.estimates import EvidenceSettings
 from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.topic_count import cost, count_prior, curve, runs, scan
 from sklda._inference.topic_count.count_prior import CountPrior
 from sklda._inference.topic_count.prior_rules import PriorRule

@@ -45,10 +45,10 @@ this list, and from the modules in the first line. No module imports itself by w
                      of topics           distances  consensus_tree  consensus  composition  word_information
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed  some_topics
-                     in common           threaded  blocked  count_rows  log_joint  choice  run_chains  steps
+                     in common           chain  threaded  blocked  count_rows  log_joint  choice  run_chains  steps
                      first states        initialisation  annealed_start
                      priors              prior_learning  prior_path  seed_words
-                     theta and phi       point_estimates  parameters  kept_draws  draws  matching
+                     theta and phi       point_estimates  parameters  draws  matching
                      phi of groups       group_words
         cluster      a chain on Dask     chain  actors  shard  shard_chain  tree
         variational  CVB0                batch  passes  stream  fixed_topics

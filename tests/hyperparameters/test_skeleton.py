@@ -20,7 +20,8 @@ from sklda._inference.hyperparameters.skeleton import Visits, find_maximum
 from sklda._inference.modes.search import Mode
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 
 SEED = np.random.SeedSequence(0)
 MEANS, SCALES = np.array([0.0, 0.7, 1.5]), np.array([1.0, 0.8, 1.3])

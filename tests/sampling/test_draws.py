@@ -17,9 +17,9 @@ from sklda import (
 )
 from sklda._consensus_fits import mean_and_std
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.chain import KeptDraws
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.draws import doc_topic_std, posterior_means, variance_around_mean, variance_of_draws
-from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.point_estimates import point_estimates
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda.datasets import make_lda_corpus

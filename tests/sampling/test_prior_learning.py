@@ -20,9 +20,9 @@ from sklda._inference.newton import RankOneUpdate
 from sklda._inference.priors import Priors
 from sklda._inference.rising import SumOfLogRising
 from sklda._inference.sampling import prior_learning
+from sklda._inference.sampling.chain import KeptDraws
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.prior_learning import missing_information, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.word_major import WordMajorChain

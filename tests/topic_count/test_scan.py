@@ -15,7 +15,7 @@ from sklda._inference.evidence import annealing
 from sklda._inference.evidence.bennett import Runs
 from sklda._inference.evidence.combining import CountEvidence, EvidenceTable
 from sklda._inference.evidence.estimates import EvidenceSettings
-from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.topic_count import scan
 from sklda._inference.topic_count.cost import Budget, BudgetSpent
 from sklda._inference.topic_count.count_prior import CountPrior

@@ -8,8 +8,8 @@ from sklda._inference import random
 from sklda._inference.gibbs_em import MStep
 from sklda._inference.hyperparameters.prior_steps import trace_of, with_step
 from sklda._inference.hyperparameters.serial_tempering import Grid, continue_on_grid
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.prior_learning import Learner
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 

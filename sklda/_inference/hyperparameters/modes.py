@@ -25,8 +25,9 @@ from sklda._inference.modes.search import counted_search
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS, anneal
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 from sklda._inference.sampling.run_chains import run_chains
 from sklda._inference.warn import warn

@@ -21,7 +21,7 @@ class Schedule:
     Attributes
     ----------
     n_draws : int
-        Number of the last draws of z that are kept in ``chain.draws``. The last one is the present z.
+        Number of the last draws of z that are kept in ``chain.draws``. The last one is the present z. 0: none.
     draw_every : int
         Number of sweeps between two of them.
     snapshot_every : int or None
@@ -63,7 +63,8 @@ class Schedule:
         last = [Trace()] if learner is None else [learner, Trace()]
         if self.snapshot_every:
             last.append(Snapshots(self.snapshot_every))
-        last.append(Thinning(self.n_draws, self.draw_every))
+        if self.n_draws:
+            last.append(Thinning(self.n_draws, self.draw_every))
         if self.tol is not None:
             last.append(Ending(self.tol, self.n_draws * self.draw_every, learner))
         return [AnnealedSweeps(self.annealing)] if chain.n_sweeps < self.annealing.n_sweeps else [], last
