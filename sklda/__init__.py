@@ -38,7 +38,7 @@ this list, and from the modules in the first line. No module imports itself by w
     ---------------------------------------------------------------------------------------------------------------------
       _inference     corpora             corpus  counts  arguments  dask_arrays
                      priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
-                     execution           random  parallel  journal  checkpoint_folder  frames  warn
+                     execution           random  parallel  progress  journal  checkpoint_folder  frames  warn
                      annotations         types
                      tables              records
                      convergence         diagnostics

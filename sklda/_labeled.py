@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from sklda._fitting import Plan, eta_attribute, sweep_chains
+from sklda._fitting import Plan, eta_attribute
 from sklda._gibbs import GibbsLDA
 from sklda._inference import random
 from sklda._inference.labels.chain import LabelChain
@@ -281,14 +281,10 @@ class LabeledLDA(LabelClassifier):
         numbers = np.diff(labels.indptr)[is_labelled]
 
         def begin(seed):
+            known.update(self._dependency_attributes(labels[is_labelled], numbers, random.child(seed, 2)))
+            known.update(self._label_count_attributes(corpus, is_labelled, numbers, targets.is_multilabel))
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
             return [LabelChain.initialise(corpus, priors, each, (sums,)) for each in seeds]
-
-        def run(plan, seed, progress):
-            chains = sweep_chains(plan, seed, progress)
-            plan.known |= self._dependency_attributes(labels[is_labelled], numbers, random.child(seed, 2))
-            plan.known |= self._label_count_attributes(corpus, is_labelled, numbers, targets.is_multilabel)
-            return chains
 
         known = {
             "classes_": targets.classes,
@@ -301,7 +297,7 @@ class LabeledLDA(LabelClassifier):
             "_numbers_of_labels_": (int(numbers.min()), float(numbers.mean()), int(numbers.max())),
             **label_attributes(targets, self.n_shared),
         }
-        return Plan(known, self.n_jobs, begin, Schedule(0, burn_in=burn_in), self.n_chains, self.max_iter, run=run)
+        return Plan(known, self.n_jobs, begin, Schedule(0, burn_in=burn_in), self.n_chains, self.max_iter)
 
     def _chain_results(self, known, chains):
         return LabelResults(chains, len(known["classes_"]))
