@@ -9,7 +9,8 @@ from scipy.stats import chi2, poisson
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 
 
 def make_corpus(docs, n_features):

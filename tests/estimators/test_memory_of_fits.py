@@ -23,7 +23,7 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.evidence.bennett import run_both_ways
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import anneal
-from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.chain import ChainState
 
 
 @pytest.mark.parametrize(
