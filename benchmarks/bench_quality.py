@@ -6,8 +6,8 @@
 The peers have their usual settings: tomotopy a learnt alpha and 500 sweeps; topica its defaults, which are those of
 MALLET's class (1,000 sweeps, an alpha learnt every 50 sweeps after 200) with means of five draws; scikit-learn 10
 iterations, its default, and 20. GibbsLDA has its defaults, 500 sweeps, and the same with fewer: its whole schedule
-shrinks with ``max_iter``. Held-out documents, the score and the seconds are those of `bench_defaults.py`: a fifth of the
-documents, log p(w_d) by the same function for all, and the time of a fit with that to load documents into a library.
+shrinks with ``max_iter``. Held-out documents, the score and the seconds are those of `bench_defaults.py`: a fifth of
+the documents, log p(w_d) by the same function for all, and the seconds of a fit with those of loading the documents.
 GibbsLDA is as good as a peer with the fewest sweeps whose score is at least as high.
 """
 
