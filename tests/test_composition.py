@@ -196,3 +196,14 @@ def test_other_errors_miss_the_truth(simulate, sizes, monkeypatch):
     else:
         monkeypatch.setattr(without, "variances", of_equal_spread)
     assert probability(simulate, sizes) < ALARM
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(12) // 2])
+@pytest.mark.parametrize("size", [1e-94, 1e94, 1e140])
+def test_units_of_a_term_change_the_units_of_its_effect_only(size, clusters):
+    one, other = (
+        LinearModels.fit(MATRIX * [1, unit, 1], THETA, np.array([[0.0, 1.0, 0.0]]), clusters) for unit in (1, size)
+    )
+    np.testing.assert_allclose(other.freedom, one.freedom)
+    for unit, a, b in zip((size,) * 4 + (1,), one.summary(0.95), other.summary(0.95), strict=True):
+        np.testing.assert_allclose(b * unit, a, rtol=1e-6)

@@ -57,6 +57,9 @@ class LinearModels:
         """
         q, r = np.linalg.qr(matrix)
         wanted = solve_triangular(r, combinations.T, trans="T")
+        # Squares of combinations of very large or small terms would leave the range of floats.
+        size = _nonzero(np.abs(wanted).max(axis=0, initial=0))
+        wanted /= size
         errors = _Documents(q, wanted) if clusters is None else _Clusters(q, wanted, clusters)
         expected, freedom = errors.moments()
         determined = expected / (wanted**2).sum(axis=0)
@@ -67,8 +70,8 @@ class LinearModels:
             variances.append(errors.variances(theta - q @ projected))
         known = determined > _ROUNDING
         inflation = 1 / np.where(known, determined, np.nan)
-        scales = np.sqrt(np.array(variances) * inflation[:, None])
-        return cls(np.array(centres), scales, np.where(known, freedom, np.nan), determined)
+        scales = np.sqrt(np.array(variances) * inflation[:, None]) * size[:, None]
+        return cls(np.array(centres) * size[:, None], scales, np.where(known, freedom, np.nan), determined)
 
     def summary(self, level):
         """Posterior of the combinations.
@@ -177,7 +180,8 @@ class _Mixtures:
 
     def error(self):
         """Of a t-distribution with at most two degrees of freedom there is no variance, so scales are not inflated."""
-        return np.sqrt(np.nanmean(self.scales**2, axis=0) + np.nanvar(self.centres, axis=0))
+        size = _nonzero(np.nanmax(np.fmax(np.abs(self.centres), self.scales), axis=0))
+        return size * np.sqrt(np.nanmean((self.scales / size) ** 2, axis=0) + np.nanvar(self.centres / size, axis=0))
 
     def below(self, x):
         """The probability of values below x."""
@@ -211,10 +215,13 @@ def _mean(values):
         return np.where(known, values, 0).sum(axis=0) / known.sum(axis=0)
 
 
+def _nonzero(sizes):
+    return np.where(sizes > 0, sizes, 1)
+
+
 def collinear(matrix):
     """The first column that is a combination of those before it; None if there is none."""
-    size = np.sqrt((matrix**2).sum(axis=0))
-    scaled = matrix / np.where(size > 0, size, 1)
+    scaled = matrix / _nonzero(np.sqrt((matrix**2).sum(axis=0)))
     if np.linalg.matrix_rank(scaled) == matrix.shape[1]:
         return None
     # Distances of the columns from the space of those before them. Rounding is that of `matrix_rank`.
