@@ -1,6 +1,7 @@
 """Corpus: counts to tokens and back, keys, fingerprints, blocks."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from sklda._inference import corpus as corpus_module
 from sklda._inference.corpus import Corpus
 
 matrices = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=8), elements=st.integers(0, 4))
@@ -80,6 +82,38 @@ def test_sums_of_duplicates_do_not_wrap(dtype):
     half = np.array([2**62, 2**62] if dtype == "int64" else [2**63, 2**63], dtype)
     with pytest.raises(ValueError, match=r"X\[0, 1\] = .* is too large"):
         Corpus.from_counts(sp.coo_array((half, ([0, 0], [1, 1])), shape=(1, 2)))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "float32"])
+def test_large_columns_are_read_in_blocks_of_rows(dtype, monkeypatch):
+    counts = np.random.default_rng(0).integers(0, 2, (30, 20)).astype(dtype)
+    expected = Corpus.from_counts(counts)
+    monkeypatch.setattr(corpus_module, "_LARGE", 40)
+    for form in (sp.csr_array, sp.csc_array, sp.csc_matrix):
+        assert Corpus.from_counts(form(counts)).fingerprint == expected.fingerprint
+    # Two entries of the same place, whose sum does not fit into eight bits.
+    one = np.full(60, 200, np.uint8)
+    X = sp.csc_array((one, np.repeat(np.arange(30), 2), [0, 60]), shape=(30, 1))
+    assert Corpus.from_counts(X).lengths.tolist() == 30 * [400]
+    counts = counts.astype(float)
+    counts[17, 3] = 0.5
+    with pytest.raises(ValueError, match=r"X\[17, 3\] = 0.5 is not a whole number"):
+        Corpus.from_counts(sp.csc_array(counts))
+    X.indices[7] = 30
+    with pytest.raises(ValueError, match="X is a malformed csc_array"):
+        Corpus.from_counts(X)
+
+
+def test_memory_of_large_columns(monkeypatch):
+    """The tokens take four bytes each, twice while the parts are joined, and the rows of booleans five."""
+    monkeypatch.setattr(corpus_module, "_LARGE", 2**14)
+    X = sp.random_array((2000, 3000), density=0.1, rng=0, format="csc") > 0
+    tracemalloc.start()
+    try:
+        Corpus.from_counts(X)
+        assert tracemalloc.get_traced_memory()[1] < 16 * X.nnz
+    finally:
+        tracemalloc.stop()
 
 
 def test_half_precision():

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from sklda._inference.counts import LARGEST_COUNT, read_counts, row_blocks
+from sklda._inference.counts import LARGEST_COUNT, read_counts, row_blocks, sparse_rows
 from sklda._inference.dask_arrays import blocks_of, is_dask
 from sklda._inference.parallel import Aligned
 from sklda._kernels import _tokens
@@ -60,7 +60,9 @@ class Corpus(Aligned):
         if is_dask(X):
             blocks = blocks_of(X)
             return cls.joined([cls.of_block(each.compute(), i, X.shape[1], validate) for i, each in enumerate(blocks)])
-        if sp.issparse(X) and X.format == "csr" and len(X.indices) > _LARGE:
+        if sp.issparse(X) and X.format in ("csr", "csc") and len(X.indices) > _LARGE:
+            # Blocks of rows keep their small dtype until they are read.
+            X = X if X.format == "csr" else sparse_rows(X, "X")
             return cls.joined([cls._read(part, validate, first) for first, part in row_blocks(X, _LARGE)])
         return cls._read(X, validate)
 

@@ -130,6 +130,13 @@ def read_sparse(X, name):
     ValueError
         If X has not two dimensions, or its arrays do not belong together.
     """
+    X = sparse_rows(X, name)
+    # A new object, because X may be that of the caller.
+    return type(X)((_wide(X.data), X.indices, X.indptr), shape=X.shape)
+
+
+def sparse_rows(X, name):
+    """A sparse matrix as CSR, after the checks of `read_sparse`, whose entries keep a small dtype if they can."""
     check_on_disk(X, name)
     if X.ndim != 2:
         raise ValueError(f"{name} must have two dimensions, got a {type(X).__name__} of shape {X.shape}.")
@@ -194,9 +201,10 @@ def _readable(X):
     if X.format in ("dok", "lil"):
         X = X.tocsr()
         kind = type(X)
-    data = _wide(storable(X.data))
+    data = storable(X.data)
     if X.format == "coo":
-        return kind((data, (_integers(X, "row"), _integers(X, "col"))), shape=shape).tocsr()
+        # This conversion adds up the entries of a place.
+        return kind((_wide(data), (_integers(X, "row"), _integers(X, "col"))), shape=shape).tocsr()
     if X.format == "dia":
         offsets = _integers(X, "offsets")
         if data.ndim != 2 or offsets.shape != data.shape[:1]:

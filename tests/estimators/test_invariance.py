@@ -143,11 +143,11 @@ def test_formats(counts, same, same_fit, fitted, theta, name):
 
 
 @pytest.mark.parametrize("dtype", "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float32 float64".split())
-@pytest.mark.parametrize("dense", [False, True])
-def test_dtypes(binary, same, same_fit, dtype, dense):
+@pytest.mark.parametrize("form", ["csr", "csc", "dense"])
+def test_dtypes(binary, same, same_fit, dtype, form):
     expected = make().fit(binary)
     X = binary.astype(dtype)
-    X = X.toarray() if dense else X
+    X = X.toarray() if form == "dense" else X.asformat(form)
     before = pickle.dumps(X)
     lda = make().fit(X)
     assert same_fit(lda, expected)

@@ -1,0 +1,79 @@
+"""CPU seconds of whole fits to the held-out quality of other libraries: GibbsLDA with its defaults and fewer sweeps.
+
+    python benchmarks/bench_quality.py
+    python benchmarks/bench_quality.py --topics 20 100 300 --corpora news:folder/corpus.ldac.gz --json figures.json
+
+The peers have their usual settings: tomotopy a learnt alpha and 500 sweeps; topica its defaults, which are those of
+MALLET's class (1,000 sweeps, an alpha learnt every 50 sweeps after 200) with means of five draws; scikit-learn 10
+iterations, its default, and 20. GibbsLDA has its defaults, 500 sweeps, and the same with fewer: its whole schedule
+shrinks with ``max_iter``. Held-out documents, the score and the seconds are those of `bench_defaults.py`: a fifth of
+the documents, log p(w_d) by the same function for all, and the seconds of a fit with those of loading the documents.
+GibbsLDA is as good as a peer with the fewest sweeps whose score is at least as high.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from bench_defaults import DEFAULT, MODELS, by_model, difference, gibbs, in_child, measure, splits
+from peers import describe, read_ldac
+from report import say, table
+
+from sklda.datasets import load_docstrings
+
+PEERS = "tomotopy", "topica, 1000", "scikit-learn", "scikit-learn, 20"
+# The default is 500; the fits of 250 and 125 show what half and a quarter of it are worth.
+SWEEPS = 15, 30, 60, 125, 250
+OURS = {f"{DEFAULT}, {n}": n for n in SWEEPS} | {DEFAULT: 500}
+MODELS |= {name: ("sklda", None, gibbs(max_iter=n)) for name, n in OURS.items() if name != DEFAULT}
+
+
+def show(title, own):
+    """A line for each model, and for each peer the first fit of GibbsLDA that is as good."""
+    models = by_model(own)
+    score = {name: values.sum(axis=1).mean() for name, (values, *_) in models.items()}
+    cpu = {name: np.mean(seconds) for name, (_, seconds, _) in models.items()}
+    rows = []
+    for name in models:
+        rows.append([name, f"{score[name]:.4f}", difference(models, name), f"{cpu[name]:.2f}", "", "", ""])
+        first = next((each for each in OURS if each in models and score[each] >= score[name]), None)
+        if name in PEERS and first is not None:
+            rows[-1][4:] = str(OURS[first]), f"{cpu[first]:.2f}", f"{cpu[name] / cpu[first]:.1f}"
+    header = ["model", "nats per token", "difference ± se", "CPU s", "as good: sweeps", "CPU s", "times faster"]
+    table(title, header, rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--corpora", nargs="*", default=[], metavar="NAME:PATH", help=".ldac or .ldac.gz, beside the bundled corpus")
+    add("--topics", nargs="+", type=int, default=[20, 100, 300])
+    add("--models", nargs="+", choices=[*OURS, *PEERS], default=[*OURS, *PEERS], metavar="MODEL")
+    add("--seeds", type=int, default=1)
+    add("--json", type=Path, metavar="FILE", help="save all figures in FILE; fits that it has are not repeated")
+    options = parser.parse_args()
+    options.folds, options.fit = None, None
+    record = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
+    corpora = {"docstrings": load_docstrings().data}
+    corpora |= {name: read_ldac(path) for name, path in (each.split(":", 1) for each in options.corpora)}
+    for corpus, X in corpora.items():
+        say(f"{corpus}: {describe(X)}")
+        [(train, test, unknown, _)] = splits(X, None, options, 0)
+        for n_topics in options.topics:
+            title = f"{corpus}, K = {n_topics}"
+            own = record.setdefault(title, {})
+            for name in options.models:
+                for seed in range(options.seeds):
+                    if f"{name}, {seed}" in own:
+                        continue
+                    fit = in_child(measure, name, train, test, n_topics, seed, (None, None))
+                    known = {"model": name, "seed": seed, "n_tokens": int(test.sum()), "unknown": unknown}
+                    own[f"{name}, {seed}"] = known | fit
+                    if options.json:
+                        options.json.write_text(json.dumps(record))
+            show(f"{title}: {train.sum():,} tokens in the fit, {test.sum():,} held out", own)
+
+
+if __name__ == "__main__":
+    main()
