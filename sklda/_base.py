@@ -86,8 +86,9 @@ class BaseLDA(
         """Replace the fitted attributes."""
         # The attributes of an earlier fit are deleted. The names of all of them end with an underscore.
         kept = "n_features_in_", "feature_names_in_"
-        for name in [name for name in vars(self) if name.endswith("_") and name not in kept]:
-            delattr(self, name)
+        for name in list(vars(self)):
+            if name.endswith("_") and name not in kept:
+                delattr(self, name)
         vars(self).update(fitted)
         return self
 

@@ -23,7 +23,7 @@ from sklda._inference.sampling.draws import (
 from sklda._inference.sampling.matching import match_and_nearest
 from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.sampling.prior_learning import MUCH_MISSING, missing_information
-from sklda._inference.sampling.run_chains import best_chain, traces_of
+from sklda._inference.sampling.run_chains import best_chain, in_rows, traces_of
 from sklda._inference.warn import warn
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
@@ -195,7 +195,7 @@ class ChainResults(RunResults):
             "_results_": self._stored(),
         }
         if "prior_trace_" in found:
-            found["prior_trace_"] = padded([each["prior_trace_"] for each in self.records])
+            found["prior_trace_"] = in_rows([each["prior_trace_"] for each in self.records])
         return found
 
     def _stored(self):
@@ -314,14 +314,6 @@ class ChainAttributes:
 def most_draws(method, n_sweeps, n_components):
     """The largest number of draws of a chain in its means, or None."""
     return max(n_sweeps * _TOPICS_EACH // n_components, 1) if method == "cgs_p" else None
-
-
-def padded(paths):
-    """(alpha, eta) in every sweep of each chain, (n_chains, n_sweeps, 2); NaN after the end of shorter chains."""
-    found = np.full((len(paths), max(map(len, paths)), 2), np.nan)
-    for row, path in zip(found, paths, strict=True):
-        row[: len(path)] = path
-    return found
 
 
 def total_variance(means, variances):

@@ -38,7 +38,7 @@ class CheckpointMixin:
 
     def _refuse_copies(self, owner: str) -> None:
         """Refuse a Checkpoint, because copies of this estimator would share the folder. `owner` fits them."""
-        if any(isinstance(each, Checkpoint) for each in getattr(self, "_skl_callbacks", ())):
+        if any(isinstance(each, Checkpoint) for each in vars(self).get("_skl_callbacks", ())):
             raise ValueError(_COPIES.format(owner))
 
     @classmethod
@@ -95,7 +95,7 @@ class CheckpointMixin:
 
     def _fit_and_save(self, corpus, data, metadata):
         """``fit_chains(self, corpus, data, **metadata)``, with checkpoints if the estimator has the callback."""
-        checkpoints = [each for each in getattr(self, "_skl_callbacks", ()) if isinstance(each, Checkpoint)]
+        checkpoints = [each for each in vars(self).get("_skl_callbacks", ()) if isinstance(each, Checkpoint)]
         if not checkpoints:
             return fit_chains(self, corpus, data, **metadata)
         if len(checkpoints) > 1:

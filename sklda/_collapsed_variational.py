@@ -304,9 +304,8 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _begun(self, corpus):
         """The key of the documents' seeds, and a stream with random topics."""
-        seed, K = random.seed_sequence(self.random_state), self.n_components
-        given = (1 / K if prior is None else prior for prior in (self.doc_topic_prior, self.topic_word_prior))
-        priors = Priors.make(*given, K, corpus.n_features)
+        seed = random.seed_sequence(self.random_state)
+        priors = Priors.make(self.doc_topic_prior, self.topic_word_prior, self.n_components, corpus.n_features)
         first = corpus.take(np.arange(min(self.batch_size, corpus.n_documents)))
         counts = initial_counts(first, priors, self.total_samples, random.child(seed, 0))
         return random.key(random.child(seed, 1)), self._stream(counts, priors, self._learner(priors))

@@ -3,14 +3,14 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda._chain_results import padded, total_variance
+from sklda._chain_results import total_variance
 from sklda._inference import random
 from sklda._inference.compound.hdp import RECORDED, shown_draws, shown_mixtures
 from sklda._inference.compound.mixtures import Mixtures
 from sklda._inference.compound.priors import document_prior
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.sampling.parameters import draw_dirichlets
-from sklda._inference.sampling.run_chains import best_chain, log_joint_traces
+from sklda._inference.sampling.run_chains import best_chain, in_rows
 from sklda._inference.warn import warn
 from sklda._labels import as_list, listed
 
@@ -117,7 +117,7 @@ class AscentResults:
         """The state of an ascent has its means."""
 
     def attributes(self):
-        best, traces = self.states[self.best], log_joint_traces(self.states)
+        best, traces = self.states[self.best], in_rows([each.trace for each in self.states])
         theta = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
         mean, std = self.mixtures[self.best]
         found = {
@@ -137,7 +137,7 @@ class AscentResults:
         if best.eta is not None:
             found["topic_word_prior_"] = best.eta
         if best.prior_trace:
-            found["prior_trace_"] = padded([np.reshape(each.prior_trace, (-1, 2)) for each in self.states])
+            found["prior_trace_"] = in_rows([np.reshape(each.prior_trace, (-1, 2)) for each in self.states])
         return found
 
     def sample(self, n_samples, seed):

@@ -261,8 +261,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     def _plan(self, corpus, data, former):
         per_topic = self._checked_per_topic()
-        given = (1.0 / self.n_components if h is None else h for h in (self.doc_topic_prior, self.topic_word_prior))
-        priors = Priors.make(*given, self.n_components, corpus.n_features)
+        priors = Priors.make(self.doc_topic_prior, self.topic_word_prior, self.n_components, corpus.n_features)
         functionals = self._checked_functionals()
         region = self._checked_region()
         given = self.n_tuning, self.max_iter, self.n_chains

@@ -332,9 +332,8 @@ class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
         kind = chain_class(self.sampler, corpus, priors)
         if former is None:
             init, annealing = start_of(self.init, data["X"], corpus, self.n_components, self.max_iter, self.burn_in)
-            inits = self.n_chains * [init]
             return annealing, lambda seed: initialise_chains(
-                corpus, priors, [random.child(seed, 0, c) for c in range(len(inits))], inits, self.n_jobs, kind
+                corpus, priors, [random.child(seed, 0, c) for c in range(self.n_chains)], init, self.n_jobs, kind
             )
         before = [draws.priors for draws in former.draws]
         own = continued_priors(priors, learning, before, self._learning_)

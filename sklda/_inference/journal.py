@@ -26,12 +26,6 @@ SHARE = 0.01
 _ACTIVE = ContextVar("journal", default=None)
 
 
-def recorded(name, work):
-    """``work()``, or its result from the journal of the fit that runs in this thread; see `call`."""
-    with call(name) as own:
-        return own.result if own.found else own.keep(work())
-
-
 def call(name):
     """A call whose result is kept in the journal of the fit that runs in this thread, if there is one.
 

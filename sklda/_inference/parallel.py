@@ -19,7 +19,7 @@ from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklda._inference.journal import recorded
+from sklda._inference import journal
 
 # Seconds between two checks of the flag: an interrupt is noticed after at most this time.
 _FLAG_INTERVAL = 0.05
@@ -251,8 +251,8 @@ def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):
     if n_jobs is not None and not isinstance(n_jobs, Integral):
         raise TypeError(f"n_jobs must be an int or None, got {n_jobs!r}.")
     # A partial has no name.
-    name = getattr(function, "func", function).__name__
-    return recorded(name, lambda: _results(function, tasks, n_jobs, always_in_threads))
+    with journal.call(getattr(function, "func", function).__name__) as call:
+        return call.result if call.found else call.keep(_results(function, tasks, n_jobs, always_in_threads))
 
 
 def _results(function, tasks, n_jobs, always_in_threads):

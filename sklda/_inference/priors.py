@@ -126,10 +126,10 @@ class Priors(Aligned):
 
         Parameters
         ----------
-        doc_topic_prior : float or array-like of shape (n_components,) or (n_documents, n_components)
-            alpha.
-        topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features)
-            eta.
+        doc_topic_prior : float or array-like of shape (n_components,) or (n_documents, n_components), or None
+            alpha. None: ``1 / n_components``.
+        topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), or None
+            eta. None: ``1 / n_components``.
         n_components, n_features : int
         n_documents : int, default=None
             None: a row of alpha for every document is not allowed.
@@ -142,6 +142,10 @@ class Priors(Aligned):
             See `check_memory_of_topics`.
         """
         check_memory_of_topics(n_components)
+        if doc_topic_prior is None:
+            doc_topic_prior = 1.0 / n_components
+        if topic_word_prior is None:
+            topic_word_prior = 1.0 / n_components
         shapes = {"one per topic": (n_components,)}
         if n_documents is not None:
             shapes["documents, topics"] = (n_documents, n_components)

@@ -122,14 +122,8 @@ def log_evidence(
     corpus = Corpus.from_counts(X)
     if corpus.n_tokens == 0:
         raise ValueError(f"X has {corpus.n_documents} documents and no token at all: it has no evidence.")
-    default = 1.0 / n_components
-    priors = Priors.make(
-        default if doc_topic_prior is None else doc_topic_prior,
-        default if topic_word_prior is None else topic_word_prior,
-        n_components,
-        corpus.n_features,
-        corpus.n_documents,
-    )
+    shape = n_components, corpus.n_features, corpus.n_documents
+    priors = Priors.make(doc_topic_prior, topic_word_prior, *shape)
     if method not in estimates.UNBIASED:
         warn(COMPARATOR.format(method))
     return estimates.log_evidence(

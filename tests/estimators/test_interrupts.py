@@ -394,5 +394,5 @@ def test_one_worker_has_a_thread_if_its_tasks_are_long(counts, monkeypatch, same
     start = parallel.Team.start
     monkeypatch.setattr(parallel.Team, "start", lambda team: (teams.append(team.n_threads), start(team)))
     assert same(fit().log_joint_trace_, expected.log_joint_trace_)
-    assert teams == [1, 1]
+    assert teams == [1]
     assert collapsed.BLOCK_WEIGHTS > 1

@@ -33,11 +33,11 @@ def test_fits_do_not_depend_on_n_jobs(X, sampler, learn_priors):
 def test_the_search_is_at_the_first_priors(X):
     corpus, seed = Corpus.from_counts(X), random.seed_sequence(0)
     priors = Priors.make(0.2, 0.1, 3, corpus.n_features)
-    (chain,) = initialise_chains(corpus, priors, [seed], ["search"])
-    (again,) = initialise_chains(corpus, priors, [seed], ["search"])
+    (chain,) = initialise_chains(corpus, priors, [seed], "search")
+    (again,) = initialise_chains(corpus, priors, [seed], "search")
     assert chain.priors is priors and chain.n_sweeps == 0
     assert (chain.topics == again.topics).all() and (chain.stream == again.stream).all()
-    (annealed,) = initialise_chains(corpus, priors, [seed], ["anneal"])
+    (annealed,) = initialise_chains(corpus, priors, [seed], "anneal")
     assert annealed.n_sweeps == 0 and (annealed.topics != chain.topics).any()
 
 

@@ -9,10 +9,11 @@ from enumeration import chi_square_p, make_corpus
 from sklda import GibbsLDA
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
+from sklda._inference.modes.initialisation import initialise_chains
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.initialisation import INITS, initialise_chains, merge, merge_gains
+from sklda._inference.sampling.initialisation import INITS, merge, merge_gains
 from sklda._inference.sampling.word_major import WordMajorChain
 
 ALARM = 1e-5
@@ -69,7 +70,7 @@ def test_merge_joins_the_best_pair_and_nothing_else(corpus):
 def test_initialise_chains(corpus, init):
     priors = Priors.make(0.3, 0.2, 3, 60)
     seeds = [random.child(random.seed_sequence(0), c) for c in range(2)]
-    chains = initialise_chains(corpus, priors, seeds, [init] * 2)
+    chains = initialise_chains(corpus, priors, seeds, init)
     for chain in chains:
         assert chain.priors is priors
         assert chain.n_sweeps == 0
@@ -77,7 +78,7 @@ def test_initialise_chains(corpus, init):
         assert len(chain.topic_totals) == 3
     assert (chains[0].topics != chains[1].topics).any()
     if init != "random":
-        at_random = initialise_chains(corpus, priors, seeds, ["random"] * 2)
+        at_random = initialise_chains(corpus, priors, seeds, "random")
         assert min(c.log_joint() for c in chains) > max(c.log_joint() for c in at_random)
 
 
@@ -113,7 +114,7 @@ def test_a_sequential_start_draws_tokens_in_turn(eta, kind):
     place = 2 ** np.arange(corpus.n_tokens)
     seen = np.zeros(2**corpus.n_tokens)
     seeds = [np.random.SeedSequence(seed) for seed in range(n)]
-    for chain in initialise_chains(corpus, priors, seeds, ["sequential"] * n, kind=kind):
+    for chain in initialise_chains(corpus, priors, seeds, "sequential", kind=kind):
         seen[chain.topics @ place] += 1
     assert chi_square_p(seen[states @ place], p) > ALARM
     assert chi_square_p(seen[states @ place], in_turn(corpus, alpha[::-1], eta, 2)[1]) < ALARM

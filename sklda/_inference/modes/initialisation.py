@@ -8,7 +8,7 @@ from sklda._inference.sampling import initialisation
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing, anneal
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.initialisation import check_exchangeable, weights_of_model
+from sklda._inference.sampling.initialisation import check_exchangeable, initialise_chain, weights_of_model
 from sklda._inference.sampling.point_estimates import check_assignments
 
 INITS = (*initialisation.INITS, "search")
@@ -42,27 +42,37 @@ def start_of(init, X, corpus, n_components, n_sweeps, burn_in=None):
     return weights_of_model(init, X, corpus, n_components), NOT_ANNEALED
 
 
-def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain):
+def initialise_chains(corpus, priors, seeds, init, n_jobs=None, kind=GibbsChain):
     """Initialise chains with the same target.
 
     Parameters
     ----------
-    corpus, priors, seeds, n_jobs, kind
-        See `sklda._inference.sampling.initialisation.initialise_chains`. A search uses `n_jobs` workers itself.
-    inits : list
-        As there; or all are ``"search"``: every chain begins in the mode that a search of its own finds from an
+    corpus : Corpus
+    priors : Priors
+        ``"prune"`` and ``"search"`` need topics with equal priors.
+    seeds : list of numpy.random.SeedSequence
+        One for each chain.
+    init : {"random", "sequential", "anneal", "prune", "search"}, ndarray or (ndarray, ndarray)
+        As in `initialise_chain`. ``"search"``: every chain begins in the mode that a search of its own finds from an
         annealed state.
+    n_jobs : int, default=None
+        Number of chains at a time, as in joblib. A search uses so many workers itself.
+    kind : type, default=GibbsChain
+        The class of the chains.
 
     Returns
     -------
     list of `kind`
         Their ``n_sweeps`` is 0.
     """
-    if not all(isinstance(init, str) and init == "search" for init in inits):
-        return initialisation.initialise_chains(corpus, priors, seeds, inits, n_jobs, kind)
+    how = init if isinstance(init, str) else "given"
+    if how == "prune":
+        check_exchangeable(priors, "init='prune' merges topics")
+    if how != "search":
+        tasks = [(init, corpus, priors, seed, kind) for seed in seeds]
+        return in_parallel(initialise_chain, tasks, n_jobs, always_in_threads=False)
     check_exchangeable(priors, "init='search' redraws groups of topics")
-    tasks = [(corpus, priors, random.child(seed, 0)) for seed in seeds]
-    starts = in_parallel(_annealed, tasks, n_jobs)
+    starts = in_parallel(_annealed, [(corpus, priors, random.child(seed, 0)) for seed in seeds], n_jobs)
     found = [
         improve_modes(corpus, priors, [start], seed=random.child(seed, 1), n_jobs=n_jobs)[0].topics
         for start, seed in zip(starts, seeds, strict=True)

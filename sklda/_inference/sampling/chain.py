@@ -91,8 +91,10 @@ class KeptDraws:
 
     def _alpha(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """The rows of alpha in one draw, and the row of each document, as in `Priors`."""
-        found = [step.alpha_of(self.draws[index].added) for step in self.steps]
-        return next((each for each in found if each is not None), (self.priors.doc, self.priors.row_of))
+        for step in self.steps:
+            if (found := step.alpha_of(self.draws[index].added)) is not None:
+                return found
+        return self.priors.doc, self.priors.row_of
 
     def priors_at(self, index: int) -> Priors:
         """The priors of one draw."""

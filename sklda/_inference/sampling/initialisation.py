@@ -5,12 +5,11 @@ from math import ceil
 import numpy as np
 
 from sklda._inference import random
-from sklda._inference.parallel import NEVER_STOP, in_parallel
+from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.rising import log_gamma_ratio
 from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._kernels import _merges
 
 INITS = ("random", "sequential", "anneal", "prune")
@@ -21,41 +20,6 @@ _PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN, _PRUNE_SHARE = 2.0, 60, 15, 0.4
 # Pairs of topics, summed over rows, in a block of rows; `stop` is called between blocks. A block takes about a tenth of
 # a second.
 _BLOCK_PAIRS = 2**22
-
-
-def initialise_chains(corpus, priors, seeds, inits, n_jobs=None, kind=GibbsChain):
-    """Initialise chains with the same target.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    priors : Priors
-        ``"prune"`` needs topics with equal priors.
-    seeds : list of numpy.random.SeedSequence
-        One for each chain.
-    inits : list of {"random", "sequential", "anneal", "prune"}, ndarray or (ndarray, ndarray)
-        The initialisation of each chain. ``"random"``: the topic of every token is uniform; if each topic has a
-        separate eta, it is proportional to the prior mean of phi_kv. ``"sequential"``: every token is drawn from its
-        conditional given the tokens before it, with documents in random order (Griffiths & Steyvers 2004, who call it
-        on-line). ``"anneal"``: 300 sweeps in which both priors decrease from ten times their values, because the
-        posterior has fewer modes at larger priors. ``"prune"``: 60 sweeps with twice as many topics; then, until there
-        are K topics, the two topics whose union has the highest log joint are merged, with 15 sweeps after each merge.
-        An array of shape (n_tokens,) has the topics. A pair (theta, phi) has the weights of topics in documents and of
-        words in topics; the topic of a token is drawn from their product.
-    n_jobs : int, default=None
-        Number of chains at a time, as in joblib.
-    kind : type, default=GibbsChain
-        The class of the chains. The sweeps of the initialisation are always those of the collapsed sampler.
-
-    Returns
-    -------
-    list of `kind`
-        Their ``n_sweeps`` is 0.
-    """
-    if any(isinstance(init, str) and init == "prune" for init in inits):
-        check_exchangeable(priors, "init='prune' merges topics")
-    tasks = [(init, corpus, priors, seed, kind) for init, seed in zip(inits, seeds, strict=True)]
-    return in_parallel(initialise_chain, tasks, n_jobs)
 
 
 def check_exchangeable(priors, reason):
@@ -69,7 +33,31 @@ def check_exchangeable(priors, reason):
 
 
 def initialise_chain(init, corpus, priors, seed, kind, stop):
-    """One chain, as in `initialise_chains`."""
+    """A chain before its first sweep.
+
+    Parameters
+    ----------
+    init : {"random", "sequential", "anneal", "prune"}, ndarray or (ndarray, ndarray)
+        ``"random"``: the topic of every token is uniform; if each topic has a separate eta, it is proportional to the
+        prior mean of phi_kv. ``"sequential"``: every token is drawn from its conditional given the tokens before it,
+        with documents in random order (Griffiths & Steyvers 2004, who call it on-line). ``"anneal"``: 300 sweeps in
+        which both priors decrease from ten times their values, because the posterior has fewer modes at larger priors.
+        ``"prune"``: 60 sweeps with twice as many topics; then, until there are K topics, the two topics whose union has
+        the highest log joint are merged, with 15 sweeps after each merge. An array of shape (n_tokens,) has the topics.
+        A pair (theta, phi) has the weights of topics in documents and of words in topics; the topic of a token is drawn
+        from their product.
+    corpus : Corpus
+    priors : Priors
+        ``"prune"`` needs topics with equal priors.
+    seed : numpy.random.SeedSequence
+    kind : type
+        The class of the chain. The sweeps of the initialisation are always those of the collapsed sampler.
+    stop : callable
+
+    Returns
+    -------
+    kind
+    """
     if not isinstance(init, str):
         rng = np.random.default_rng(random.child(seed, 0))
         topics = init if isinstance(init, np.ndarray) else _drawn_topics(corpus, *init, rng, stop)

@@ -264,14 +264,8 @@ def point_estimates(
     check_choice(method, "method", METHODS)
     corpus = Corpus.from_counts(X)
     topics, n_components = check_assignments(topic_assignments, corpus, n_components)
-    default = 1.0 / n_components
-    priors = Priors.make(
-        default if doc_topic_prior is None else doc_topic_prior,
-        default if topic_word_prior is None else topic_word_prior,
-        n_components,
-        corpus.n_features,
-        corpus.n_documents,
-    )
+    shape = n_components, corpus.n_features, corpus.n_documents
+    priors = Priors.make(doc_topic_prior, topic_word_prior, *shape)
     doc_topic, topic_word = estimate_counts(corpus, priors, topics, method)
     priors.add_doc(doc_topic)
     topic_word += priors.topic_word()

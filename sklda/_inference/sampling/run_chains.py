@@ -177,32 +177,27 @@ class _Run:
         return chain
 
 
-def log_joint_traces(chains):
-    """log p(w, z | alpha, eta) after every sweep, (n_chains, n_sweeps); NaN after the end of shorter chains."""
-    return _padded([chain.trace for chain in chains])
-
-
 def traces_of(chains):
     """Quantities after every sweep that do not depend on the names of topics, a dict of arrays (n_chains, n_sweeps).
 
     ``"log_joint"``, ``"log_topics"`` (log p(z | alpha)) and ``"squared_shares"`` (the sum of the squared shares of the
-    topics); NaN after the end of shorter chains.
+    topics), and those of steps; NaN after the end of shorter chains.
     """
-    log_topics, squared_shares = zip(*(zip(*chain.label_free, strict=True) for chain in chains), strict=True)
-    found = {
-        "log_joint": log_joint_traces(chains),
-        "log_topics": _padded(log_topics),
-        "squared_shares": _padded(squared_shares),
-    }
-    of_steps = [{k: v for step in chain.steps for k, v in step.traces().items()} for chain in chains]
-    return found | {name: _padded([each[name] for each in of_steps]) for name in of_steps[0]}
+    series = []
+    for chain in chains:
+        log_topics, squared_shares = zip(*chain.label_free, strict=True)
+        series.append({"log_joint": chain.trace, "log_topics": log_topics, "squared_shares": squared_shares})
+        for step in chain.steps:
+            series[-1].update(step.traces())
+    return {name: in_rows([each[name] for each in series]) for name in series[0]}
 
 
-def _padded(series):
-    traces = np.full((len(series), max(len(each) for each in series)), np.nan)
-    for row, each in zip(traces, series, strict=True):
+def in_rows(series):
+    """Numbers, or rows of numbers, of every sweep of each chain in one array; NaN after the end of shorter chains."""
+    found = np.full((len(series), max(map(len, series)), *np.shape(series[0])[1:]), np.nan)
+    for row, each in zip(found, series, strict=True):
         row[: len(each)] = each
-    return traces
+    return found
 
 
 def best_chain(chains):
