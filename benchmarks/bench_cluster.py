@@ -19,8 +19,8 @@ from sklda._inference.cluster.actors import ClusterCorpus
 from sklda._inference.cluster.chain import ClusterChain
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.partially_collapsed import random_topics
 
 N_FEATURES, LENGTH, TRUE_TOPICS = 20_000, 150, 100

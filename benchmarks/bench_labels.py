@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 from sklda import LabeledLDA
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
-from sklda._inference.labels.chain import LabelChain, Plan
+from sklda._inference.labels.chain import LabelChain
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
 from sklda._inference.labels.selection import top_labels
 from sklda.datasets import load_docstrings
@@ -204,7 +204,7 @@ def speed(corpora, options):
     corpus = Corpus.from_counts(X)
     opened = OpenTopics.make(corpus, sp.csr_array(Y.astype(bool)), 0)
     priors = LabelPriors.make(50 / Y.shape[1], options.eta, opened)
-    chain = LabelChain.initialise(corpus, opened, priors, Plan(10**9, 1, "cgs_p"), random.seed_sequence(0))
+    chain = LabelChain.initialise(corpus, priors, random.seed_sequence(0))
     runs = {"sklda": chain.sweep}
     if options.peers:
         import tomotopy

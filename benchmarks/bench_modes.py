@@ -19,7 +19,8 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.modes.mode_evidence import mode_evidence
 from sklda._inference.modes.search import improve_modes
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 
 # Sweeps of a start, and of every state before it is weighed.

@@ -32,7 +32,7 @@ from sklda._inference.evidence.bennett import Runs
 from sklda._inference.evidence.combining import CountEvidence, EvidenceTable
 from sklda._inference.evidence.estimates import EvidenceSettings
 from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.topic_count import cost, count_prior, curve, runs, scan
 from sklda._inference.topic_count.count_prior import CountPrior
 from sklda._inference.topic_count.prior_rules import PriorRule
@@ -249,7 +249,7 @@ def _known_scan(corpus, true, noise):
         value, half = mean - 2000 * (rng.random() < 0.1) + noise * rng.standard_normal(), noise / 2
         return Runs(np.array([value - half]), np.array([value + half]), ChainState(np.zeros(0, np.int32), None))
 
-    given = {"n_chains": 2, "max_sweeps": None, "seed": random.seed_sequence(true), "report": lambda text: False}
+    given = {"n_chains": 2, "max_sweeps": None, "seed": random.seed_sequence(true)}
     settings, rule = EvidenceSettings("guided_ais", 300, 1, 50), PriorRule(None, None, corpus.n_features)
     with patch.object(scan, "run_chain", run_chain):
         own = scan.Scan(corpus, rule, CountPrior(None, 2, None), settings, **given)

@@ -38,17 +38,17 @@ this list, and from the modules in the first line. No module imports itself by w
     ---------------------------------------------------------------------------------------------------------------------
       _inference     corpora             corpus  counts  arguments  dask_arrays
                      priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
-                     execution           random  parallel  journal  checkpoint_folder  frames  warn
+                     execution           random  parallel  progress  journal  checkpoint_folder  frames  warn
                      annotations         types
                      tables              records
                      convergence         diagnostics
                      of topics           distances  consensus_tree  consensus  composition  word_information
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed  some_topics
-                     in common           threaded  blocked  count_rows  log_joint  choice  run_chains  steps
+                     in common           chain  threaded  blocked  count_rows  log_joint  choice  run_chains  steps
                      first states        initialisation  annealed_start
                      priors              prior_learning  prior_path  seed_words
-                     theta and phi       point_estimates  parameters  kept_draws  draws  matching
+                     theta and phi       point_estimates  parameters  draws  matching
                      phi of groups       group_words
         cluster      a chain on Dask     chain  actors  shard  shard_chain  tree
         variational  CVB0                batch  passes  stream  fixed_topics

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from sklda._fitting import described
 from sklda._inference import random
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.point_estimates import check_assignments
 from sklda._inference.sampling.prior_learning import kind_of_learning
 from sklda._inference.types import Counts, Topics

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
 from sklda._checkpoints import CheckpointMixin
-from sklda._fitting import all_or_nothing, fit_chains
+from sklda._fitting import all_or_nothing
 from sklda._hints import HintsMixin
 from sklda._inference import random
 from sklda._inference.arguments import check_components, check_weights
@@ -43,7 +43,7 @@ class BaseLDA(
     BaseEstimator,
     ABC,
 ):
-    """Base class of the estimators. Those with chains define `_plan`, see `fit_chains`; others define `_fit`."""
+    """Base class of the estimators. They define `_plan`; see `fit_chains`."""
 
     # Parameters that must not change before a warm start.
     _continued: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class BaseLDA(
         return self._find_topics(X, y)
 
     def _find_topics(self, X, y, **metadata):
-        """The work of `fit`. `metadata`, such as the collections of the documents, is passed to `_fit`."""
+        """The work of `fit`. `metadata`, such as the collections of the documents, is passed to `_plan`."""
         self._validate_params()
         corpus = self._training_corpus(X)
         return self._take(self._fit_and_save(corpus, {"X": X, "y": y}, metadata))
@@ -90,9 +90,6 @@ class BaseLDA(
             delattr(self, name)
         vars(self).update(fitted)
         return self
-
-    # Takes the corpus, X and y for callbacks, and metadata; returns the fitted attributes as a dict.
-    _fit = fit_chains
 
     def _attributes(self, known, results):
         """Fitted attributes of this kind of estimator, beside those that are known and those of all results."""

@@ -3,6 +3,7 @@
 import time
 
 from sklda._inference import journal
+from sklda._inference.progress import SILENT, Progress
 from sklda._inference.types import Method
 from sklda.callbacks import Checkpoint
 
@@ -46,15 +47,24 @@ def with_callbacks(method: Method) -> Method:
     return _with_callbacks(method)
 
 
-class Progress:
-    """Reports the progress of a fit, by printed lines and to callbacks. It takes no decision about the fit.
+def progress_of(estimator, data, fitted_attributes, n_chains=None, n_sweeps=None, n_annealed=0):
+    """The `Progress` of a fit: a `Report`, which has the parameters, if lines are printed or there are callbacks."""
+    root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=n_chains is None)
+    # A checkpoint does not need to hear of tasks.
+    has_callbacks = any(not isinstance(each, Checkpoint) for each in root._callbacks)
+    if not (estimator.verbose or has_callbacks):
+        return SILENT
+    # Only callbacks ask for X, which may be large, or of a type that other processes cannot receive.
+    return Report(estimator, root, data if has_callbacks else {}, fitted_attributes, n_chains, n_sweeps, n_annealed)
 
-    There are two kinds of fits. A fit by chains calls `before` and `after` around every sweep. A fit in stages, whose
-    number is not known in advance, calls `stage` at the end of each stage. Both call `end` at the end.
+
+class Report(Progress):
+    """Reports the progress of a fit, by printed lines and to callbacks.
 
     Parameters
     ----------
     estimator : BaseLDA
+    root : CallbackContext
     data : dict
         X and y, for callbacks.
     fitted_attributes : callable
@@ -68,12 +78,11 @@ class Progress:
         How many of them, the first ones, are annealed. The lines say so.
     """
 
-    def __init__(self, estimator, data, fitted_attributes, n_chains=None, n_sweeps=None, n_annealed=0):
+    def __init__(self, estimator, root, data, fitted_attributes, n_chains=None, n_sweeps=None, n_annealed=0):
         self.estimator, self.data, self.fitted_attributes = estimator, data, fitted_attributes
         self.n_chains, self.n_sweeps, self.n_annealed = n_chains, n_sweeps, n_annealed
-        self.start_time = time.perf_counter()
-        self.root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=n_chains is None)
-        self._begin(self.root)
+        self.prints, self.ended, self.start_time, self.root = bool(estimator.verbose), set(), time.perf_counter(), root
+        self._begin(root)
         if n_chains is None:
             self._begin_stage()
             return
@@ -83,37 +92,22 @@ class Progress:
         ]
         self.sweeps, self.n_done = [None] * n_chains, [0] * n_chains
 
-    def __getstate__(self):
-        # Only callbacks ask for X, which may be large, or of a type that other processes cannot receive.
-        return self.__dict__ | ({} if self._has_callbacks else {"data": {}})
-
-    @property
-    def _has_callbacks(self):
-        # A checkpoint does not need to hear of tasks.
-        return any(not isinstance(each, Checkpoint) for each in self.root._callbacks)
-
-    @property
-    def listens(self):
-        """Whether `before` and `after` have an effect: if lines are printed or there are callbacks."""
-        return bool(self.estimator.verbose) or self._has_callbacks
-
     def before(self, index):
-        """A sweep of chain `index` begins."""
         self.sweeps[index] = self._begin(self.chains[index].subcontext(task_name="sweep"))
 
     def after(self, index, chain):
-        """A sweep of chain `index` has ended. Returns whether a callback asks to stop this chain."""
         self.n_done[index] += 1
         self._print_sweep(index, chain)
-        return self._end(self.sweeps[index], [chain])
+        ends = self._end(self.sweeps[index], [chain])
+        if ends:
+            self.ended.add(index)
+        return ends
 
     def resumed(self, index, n_sweeps):
-        """The first sweeps of chain `index` come from a checkpoint."""
         self.n_done[index] += n_sweeps
         self.say(f"chain {index + 1} of {self.n_chains} continues after sweep {self.n_done[index]} of {self.n_sweeps}")
 
     def stage(self, text):
-        """A stage has ended; `text` describes it. Returns whether a callback asks to stop the fit."""
         self.say(text)
         # The calls of callbacks do not belong to the fit.
         with journal.active(None):
@@ -123,12 +117,10 @@ class Progress:
         return stop
 
     def say(self, text):
-        """Print a line if the estimator is verbose."""
-        if self.estimator.verbose:
+        if self.prints:
             self._print(text)
 
     def end(self, result):
-        """The fit has ended. `result` is the argument of `fitted_attributes`; for chains, the list of all chains."""
         if self.n_chains is not None:
             for context, chain in zip(self.chains, result, strict=True):
                 self._end(context, [chain])

@@ -12,7 +12,7 @@ from sklda._inference.consensus import SAME_TOPIC, has_own_words, stability_and_
 from sklda._inference.diagnostics import diagnose, std_of_proportions
 from sklda._inference.distances import jensen_shannon_pairs
 from sklda._inference.parallel import in_parallel
-from sklda._inference.sampling.collapsed import compact_topics
+from sklda._inference.sampling.chain import compact_topics
 from sklda._inference.sampling.draws import (
     at_draws,
     doc_topic_std,

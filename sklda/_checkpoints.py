@@ -14,7 +14,7 @@ from typing import Any, Self
 from sklearn.utils.validation import _check_feature_names
 
 from sklda._callbacks import with_callbacks
-from sklda._fitting import all_or_nothing
+from sklda._fitting import all_or_nothing, fit_chains
 from sklda._inference import checkpoint_folder, journal
 from sklda._inference.types import Counts
 from sklda._inference.warn import warn
@@ -94,10 +94,10 @@ class CheckpointMixin:
         return self._take(fitted)
 
     def _fit_and_save(self, corpus, data, metadata):
-        """``_fit(corpus, data, **metadata)``, with checkpoints if the estimator has the callback."""
+        """``fit_chains(self, corpus, data, **metadata)``, with checkpoints if the estimator has the callback."""
         checkpoints = [each for each in getattr(self, "_skl_callbacks", ()) if isinstance(each, Checkpoint)]
         if not checkpoints:
-            return self._fit(corpus, data, **metadata)
+            return fit_chains(self, corpus, data, **metadata)
         if len(checkpoints) > 1:
             raise ValueError(f"an estimator can have one Checkpoint, not {len(checkpoints)}.")
         check_samples(self)
@@ -112,7 +112,7 @@ class CheckpointMixin:
         kept = journal.Journal(folder, corpus, every, new)
         try:
             with journal.active(kept):
-                fitted = self._fit(corpus, data, **metadata)
+                fitted = fit_chains(self, corpus, data, **metadata)
             kept.finish(without_dask(fitted))
         except Exception:
             kept.close()

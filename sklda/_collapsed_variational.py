@@ -14,8 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from sklda._base import BaseLDA
-from sklda._callbacks import Progress
-from sklda._fitting import all_or_nothing, check_same_parameters, prior_attributes
+from sklda._fitting import Plan, all_or_nothing, check_same_parameters, prior_attributes
 from sklda._inference import random
 from sklda._inference.arguments import check_weights
 from sklda._inference.corpus import Corpus
@@ -30,6 +29,26 @@ from sklda._inference.variational.passes import OnlinePasses, make_passes, propo
 from sklda._inference.variational.prior_learning import VariationalLearner
 from sklda._inference.variational.stream import Stream, initial_counts
 from sklda._parameters import POSITIVE
+
+
+class PassResults:
+    """The results of passes over a corpus by a `Batch` or by `OnlinePasses`, in the form of `ChainResults`."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def estimate(self, method, n_jobs):
+        self.doc_topic = proportions(self.model, n_jobs)
+
+    def attributes(self):
+        model = self.model
+        return {
+            "doc_topic_": self.doc_topic,
+            "bound_": perplexity(model.corpus, self.doc_topic, topics(model)),
+            "perplexity_trace_": np.array(model.trace),
+            "n_iter_": model.n_sweeps,
+            "_lengths_": model.corpus.lengths,
+        }
 
 
 class CollapsedVariationalLDA(BaseLDA):
@@ -206,53 +225,39 @@ class CollapsedVariationalLDA(BaseLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit(self, corpus, data):
-        seed = random.seed_sequence(self.random_state)
+    def _plan(self, corpus, data, former):
         given = kind_of_learning(self.learn_priors), self.doc_topic_prior, self.topic_word_prior
         priors, learning = prior_settings(*given, None, self.n_components, corpus)
         learner = None if learning is None else VariationalLearner(learning, priors)
-        if self.learning_method == "batch":
-            model = Batch(corpus, priors, random.child(seed, 0), learner)
-            if self.verbose:
-                print(f"[{type(self).__name__}] the distributions of topics take {model.n_bytes / 1e6:.1f} MB")
-        else:
-            counts = initial_counts(corpus, priors, corpus.n_documents, random.child(seed, 0))
-            stream = self._stream(counts, priors, learner, total_samples=corpus.n_documents)
-            model = OnlinePasses(corpus, stream, self.batch_size, random.child(seed, 2))
-        # The model for callbacks while the fit runs.
-        progress = Progress(self, data, lambda _: self._fitted(model, seed, []))
-        trace = with_team(
-            self._n_threads(),
-            lambda team: make_passes(
-                model,
-                self.max_iter,
-                team,
-                after_pass=progress.stage,
-                evaluate_every=self.evaluate_every,
-                tolerance=self.perp_tol,
-            ),
-        )
-        progress.end(model)
-        return self._fitted(model, seed, trace)
 
-    def _fitted(self, model, seed, trace):
-        """The fitted attributes after passes over a corpus."""
-        theta = proportions(model, self.n_jobs)
-        return self._topics(model.counts, model.priors, model.position(self.batch_size)) | {
-            "doc_topic_": theta,
-            "bound_": perplexity(model.corpus, theta, topics(model)),
-            "perplexity_trace_": np.array(trace),
-            "n_iter_": model.n_sweeps,
-            "_lengths_": model.corpus.lengths,
-            "_fold_in_seed_": random.key(random.child(seed, 1)),
-        }
+        def run(plan, seed, progress):
+            if self.learning_method == "batch":
+                model = Batch(corpus, priors, random.child(seed, 0), learner)
+                if self.verbose:
+                    print(f"[{type(self).__name__}] the distributions of topics take {model.n_bytes / 1e6:.1f} MB")
+            else:
+                counts = initial_counts(corpus, priors, corpus.n_documents, random.child(seed, 0))
+                stream = self._stream(counts, priors, learner, total_samples=corpus.n_documents)
+                model = OnlinePasses(corpus, stream, self.batch_size, random.child(seed, 2))
+            options = {"evaluate_every": self.evaluate_every, "tolerance": self.perp_tol, "progress": progress}
+            n_threads = min(effective_n_jobs(self.n_jobs), cpu_count())
+            with_team(n_threads, lambda team: make_passes(model, self.max_iter, team, **options))
+            return model
 
-    def _topics(self, counts, priors, position):
+        return Plan({}, self.n_jobs, run=run)
+
+    def _chain_results(self, known, model):
+        return PassResults(model)
+
+    def _attributes(self, known, results):
+        return self._topics(results.model, results.model.position(self.batch_size))
+
+    def _topics(self, model, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
         given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
-        totals = counts.sum(axis=1, dtype=np.float64)
-        return prior_attributes(self, priors, kind_of_learning(self.learn_priors)) | {
-            "components_": counts + priors.topic_word(),
+        totals = model.counts.sum(axis=1, dtype=np.float64)
+        return prior_attributes(self, model.priors, kind_of_learning(self.learn_priors)) | {
+            "components_": model.counts + model.priors.topic_word(),
             "topic_share_": totals / totals.sum(),
             "n_batch_iter_": position["n_chunks"],
             "_position_": position,
@@ -290,11 +295,11 @@ class CollapsedVariationalLDA(BaseLDA):
             for first, last in corpus.blocks(n_documents=self.batch_size):
                 stream.step(corpus.take(np.arange(first, last)), team)
 
-        with_team(self._n_threads(), work)
+        with_team(min(effective_n_jobs(self.n_jobs), cpu_count()), work)
         # The documents of an earlier fit do not belong to the new topics.
         for name in ("doc_topic_", "bound_", "perplexity_trace_", "_lengths_"):
             self.__dict__.pop(name, None)
-        self.__dict__.update(self._topics(stream.counts, stream.priors, stream.position()), _fold_in_seed_=key)
+        self.__dict__.update(self._topics(stream, stream.position()), _fold_in_seed_=key)
         return self
 
     def _begun(self, corpus):
@@ -345,9 +350,6 @@ class CollapsedVariationalLDA(BaseLDA):
             return None
         return VariationalLearner(PriorLearning(kind, *given), priors)
 
-    def _n_threads(self):
-        return min(effective_n_jobs(self.n_jobs), cpu_count())
-
     def transform(self, X: Counts, *, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics of the fit.
 
@@ -392,8 +394,7 @@ class CollapsedVariationalLDA(BaseLDA):
                 "documents. Call fit."
             )
         sizes = self._lengths_ + self._doc_prior(None).sum()
-        components = self._components()
-        check_weights(components, type(self).__name__)
+        check_weights(components := self._components(), type(self).__name__)
         # A count that was set to zero since the fit is not a Dirichlet parameter.
         parameters = self.doc_topic_ * sizes[:, None], np.maximum(components, SMALLEST)
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))

@@ -35,7 +35,7 @@ from sklda._gibbs import GibbsLDA
 from sklda._hints import HintsMixin
 from sklda._inference import random
 from sklda._inference.consensus import find_consensus
-from sklda._inference.counts import check_matrix
+from sklda._inference.counts import LARGEST_COUNT, check_matrix
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.types import Counts, Model, Seed
 from sklda._persistence import SavedMixin
@@ -229,7 +229,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         metadata = self._routed("fit", metadata).fit
         tasks = tasks_of(estimator, data, np.flatnonzero(lengths), metadata, *plan)
         n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
-        check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths), self.resample)
+        if counts.max() <= LARGEST_COUNT:  # Fits refuse what is larger.
+            check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths), self.resample)
         fits = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(fitted)(*task) for task in tasks)
         estimators = with_shared_memory(fits)
         topics = [topics_of(each) for each in estimators]

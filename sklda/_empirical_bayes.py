@@ -280,8 +280,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         )
 
         def run(plan, seed, progress):
-            options = {"n_chains": n_chains, "n_jobs": self.n_jobs, "listener": progress if progress.listens else None}
-            pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options, say=progress.say)
+            options = {"n_chains": n_chains, "n_jobs": self.n_jobs, "progress": progress}
+            pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options)
             if self.method in EM_METHODS:
                 expectation_maximisation(pool, self.method, per_topic)
                 plan.known["method_"] = self.method

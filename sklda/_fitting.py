@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sklda._callbacks import Progress
+from sklda._callbacks import progress_of
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import no_interrupt_lost
@@ -44,14 +44,6 @@ def all_or_nothing(fit: Method) -> Method:
     return no_interrupt_lost(guarded)
 
 
-def sweep_chains(plan, seed, progress):
-    """The chains of a plan after their sweeps."""
-    # Without a schedule, it is the listener that lets a chain record its sweeps.
-    listener = progress if progress.listens or plan.schedule is None else None
-    chains = plan.begin(seed)
-    return plan.sweep(chains, plan.n_sweeps, n_jobs=plan.n_jobs, listener=listener, schedule=plan.schedule)
-
-
 @dataclass(eq=False)
 class Plan:
     """What an estimator makes of its parameters and data: a fit that `fit_chains` can do.
@@ -59,7 +51,7 @@ class Plan:
     Attributes
     ----------
     known : dict
-        Fitted attributes that do not depend on the chains. `run` may add some.
+        Fitted attributes that do not depend on the chains. `begin` and `run` may add some.
     n_jobs : int or None
     begin : callable
         Takes the seed of the fit, and returns the chains: new ones, or those of a warm start, for which it is None.
@@ -75,8 +67,9 @@ class Plan:
         Reserves the memory of the results. It is held while the chains run.
     sweep : callable
         `run_chains`, or a function with its arguments.
-    run : callable
-        `sweep_chains`, or a function with its arguments.
+    run : callable or None
+        Takes the plan, the seed and the `Progress`, and returns the chains, or another object for `_chain_results`.
+        None: the chains of `begin` after their sweeps.
     warnings : tuple of callable
         They take the results before the means.
     """
@@ -90,38 +83,43 @@ class Plan:
     annealing: Annealing = NOT_ANNEALED
     reserve: Callable[[], Any] = list
     sweep: Callable[..., Any] = run_chains
-    run: Callable[..., Any] = sweep_chains
+    run: Callable[..., Any] | None = None
     warnings: tuple[Callable[[Any], None], ...] = ()
 
 
 def fit_chains(estimator, corpus, data, **metadata):
-    """The fitted attributes of an estimator, a dict.
+    """The fitted attributes of an estimator, a dict. After an error, nothing that the fit has begun goes on.
 
     ``estimator._plan(corpus, data, former, **metadata)`` returns a `Plan`; `former` are the results that a warm start
     continues, or None. ``estimator._chain_results(known, chains)`` returns the results of chains, and
     ``estimator._attributes(known, results)`` the fitted attributes that other estimators do not have.
     """
-    former = _former_results(estimator, corpus)
-    plan = estimator._plan(corpus, data, former, **metadata)
-    reserved = plan.reserve()
-    known, seed = plan.known, None
-    if former is None:
-        seed = random.seed_sequence(estimator.random_state)
-        known["_fold_in_seed_"] = random.key(random.child(seed, 1))
-    else:
-        known["_fold_in_seed_"] = estimator._fold_in_seed_
-    if estimator._continued:
-        known["_settings_"] = copy.deepcopy(_settings(estimator))
-    n_annealed = plan.annealing.n_sweeps
-    progress = Progress(estimator, data, partial(described, estimator, known), plan.n_chains, plan.n_sweeps, n_annealed)
-    chains = plan.run(plan, seed, progress)
-    del reserved
-    progress.end(chains)
-    results = estimator._chain_results(known, chains)
-    del chains  # They have arrays for sweeps.
-    for warn in plan.warnings:
-        warn(results)
-    return _with_means(estimator, known, results)
+    with corpus.ended_by_errors():
+        former = _former_results(estimator, corpus)
+        plan = estimator._plan(corpus, data, former, **metadata)
+        reserved = plan.reserve()
+        known, seed = plan.known, None
+        if former is None:
+            seed = random.seed_sequence(estimator.random_state)
+            known["_fold_in_seed_"] = random.key(random.child(seed, 1))
+        else:
+            known["_fold_in_seed_"] = estimator._fold_in_seed_
+        if estimator._continued:
+            known["_settings_"] = copy.deepcopy(_settings(estimator))
+        sizes = plan.n_chains, plan.n_sweeps, plan.annealing.n_sweeps
+        progress = progress_of(estimator, data, partial(described, estimator, known), *sizes)
+        if plan.run is None:
+            options = {"n_jobs": plan.n_jobs, "progress": progress, "schedule": plan.schedule}
+            chains = plan.sweep(plan.begin(seed), plan.n_sweeps, **options)
+        else:
+            chains = plan.run(plan, seed, progress)
+        del reserved
+        progress.end(chains)
+        results = estimator._chain_results(known, chains)
+        del chains  # They have arrays for sweeps.
+        for warn in plan.warnings:
+            warn(results)
+        return _with_means(estimator, known, results)
 
 
 def described(estimator, known, chains):
@@ -130,7 +128,7 @@ def described(estimator, known, chains):
 
 
 def _with_means(estimator, known, results):
-    results.estimate(estimator.point_estimate, estimator.n_jobs)
+    results.estimate(getattr(estimator, "point_estimate", None), estimator.n_jobs)
     found = known | results.attributes()
     return found | estimator._attributes(found, results)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import astuple, replace
 from functools import partial
 from numbers import Real
@@ -303,10 +302,6 @@ class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-    def _fit(self, corpus, data, **metadata):
-        with corpus.ended_by_errors() if isinstance(corpus, ClusterCorpus) else nullcontext():
-            return super()._fit(corpus, data, **metadata)
 
     def _plan(self, corpus, data, former):
         on_cluster = isinstance(corpus, ClusterCorpus)

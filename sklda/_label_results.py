@@ -1,10 +1,12 @@
 """The results of chains of labelled LDA: means over draws and chains."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 
 from sklda._chain_results import RunResults, share_attributes
+from sklda._inference.labels.chain import LabelChain
 from sklda._inference.labels.fitting import LabelMeans, sample_parameters
 
 
@@ -14,31 +16,31 @@ class LabelResults(RunResults):
     Parameters
     ----------
     chains : list of LabelChain
-    n_labels, n_burn_in : int
+    n_labels : int
     """
 
     continues = False
 
-    def __init__(self, chains, n_labels, n_burn_in):
-        super().__init__(chains, n_burn_in)
+    def __init__(self, chains, n_labels):
+        super().__init__(chains, chains[0].n_burn_in)
         self.chains, self.n_labels = chains, n_labels
 
     def attributes(self):
         """The fitted attributes, a dict."""
         chain, means = self.chains[self.best], LabelMeans.of(self.chains, self.n_labels)
-        counts = chain.open_topics.pair_matrix(means.pair_counts)
+        counts = chain.priors.opened.pair_matrix(means.pair_counts)
         totals = np.asarray(counts.sum(axis=0)).ravel()
         return {
             **super().attributes(),
             **share_attributes(means.shares, [means.shares]),
             # The mean of expected counts has less noise than that of the shares of draws.
             "topic_share_": totals / totals.sum(),
-            "doc_label_": means.theta(chain),
+            "doc_label_": means.theta(chain.priors),
             "n_draws_": len(means.shares),
-            "topic_assignments_": chain.topics(),
+            "topic_assignments_": chain.token_topics(),
             "_word_topic_counts_": counts,
             "_fingerprint_": chain.corpus.fingerprint,
-            "_results_": self._stored(chain, means.theta_std(chain)),
+            "_results_": self._stored(chain, means.theta_std(chain.priors)),
         }
 
     def _stored(self, chain, doc_label_std):
@@ -46,10 +48,10 @@ class LabelResults(RunResults):
         stored = copy.copy(self)
         for name in ("chains", "traces", "diagnostics"):
             vars(stored).pop(name, None)
-        stored.alpha, stored.doc_label_std, stored.kept = chain.priors.doc.copy(), doc_label_std, chain.__reduce__()
+        stored.corpus, stored.priors, stored.doc_label_std = chain.corpus, chain.priors, doc_label_std
+        stored.state = replace(chain.state(), trace=(), label_free=(), steps=())
         return stored
 
     def sample(self, eta, n_samples, seed):
         """theta and phi of `n_samples` draws."""
-        kind, arguments = self.kept
-        return sample_parameters(kind(*arguments), eta, n_samples, seed)
+        return sample_parameters(LabelChain(self.corpus, self.priors, self.state), eta, n_samples, seed)

@@ -14,16 +14,16 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from sklda._fitting import Plan, eta_attribute, sweep_chains
+from sklda._fitting import Plan, eta_attribute
 from sklda._gibbs import GibbsLDA
 from sklda._inference import random
 from sklda._inference.labels.chain import LabelChain
-from sklda._inference.labels.chain import Plan as DrawPlan
 from sklda._inference.labels.dependency import SAMPLERS
+from sklda._inference.labels.fitting import LabelSums
 from sklda._inference.labels.label_topics import label_prior
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
 from sklda._inference.priors import LARGEST, SMALLEST
-from sklda._inference.sampling.run_chains import burn_in_of
+from sklda._inference.sampling.run_chains import Schedule, burn_in_of
 from sklda._inference.types import Model, Seed
 from sklda._label_classifier import RANKING_SCORES, LabelClassifier
 from sklda._label_results import LabelResults
@@ -273,20 +273,18 @@ class LabeledLDA(LabelClassifier):
         opened = OpenTopics.make(corpus, labels, self.n_shared)
         alpha = 50 / n_labels if self.doc_topic_prior is None else self.doc_topic_prior
         priors = LabelPriors.make(alpha, self.topic_word_prior, opened)
+        burn_in = burn_in_of(self.burn_in, self.max_iter)
         # The last draws, of which there are at most `n_draws`.
-        first_draw = max(burn_in_of(self.burn_in, self.max_iter), self.max_iter - self.n_draws * self.draw_every)
-        draws = DrawPlan(first_draw, self.draw_every, self.point_estimate)
+        sums = LabelSums(
+            max(burn_in, self.max_iter - self.n_draws * self.draw_every), self.draw_every, self.point_estimate
+        )
         numbers = np.diff(labels.indptr)[is_labelled]
 
         def begin(seed):
+            known.update(self._dependency_attributes(labels[is_labelled], numbers, random.child(seed, 2)))
+            known.update(self._label_count_attributes(corpus, is_labelled, numbers, targets.is_multilabel))
             seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
-            return [LabelChain.initialise(corpus, opened, priors, draws, each) for each in seeds]
-
-        def run(plan, seed, progress):
-            chains = sweep_chains(plan, seed, progress)
-            plan.known |= self._dependency_attributes(labels[is_labelled], numbers, random.child(seed, 2))
-            plan.known |= self._label_count_attributes(corpus, is_labelled, numbers, targets.is_multilabel)
-            return chains
+            return [LabelChain.initialise(corpus, priors, each, (sums,)) for each in seeds]
 
         known = {
             "classes_": targets.classes,
@@ -299,10 +297,10 @@ class LabeledLDA(LabelClassifier):
             "_numbers_of_labels_": (int(numbers.min()), float(numbers.mean()), int(numbers.max())),
             **label_attributes(targets, self.n_shared),
         }
-        return Plan(known, self.n_jobs, begin, n_chains=self.n_chains, n_sweeps=self.max_iter, run=run)
+        return Plan(known, self.n_jobs, begin, Schedule(0, burn_in=burn_in), self.n_chains, self.max_iter)
 
     def _chain_results(self, known, chains):
-        return LabelResults(chains, len(known["classes_"]), burn_in_of(self.burn_in, self.max_iter))
+        return LabelResults(chains, len(known["classes_"]))
 
     def _attributes(self, known, results):
         frequency = known["label_frequency_"]
@@ -366,7 +364,7 @@ class LabeledLDA(LabelClassifier):
 
     def _prior_of_training(self):
         alpha = self.doc_label_.copy()
-        alpha.data = self._results_.alpha[alpha.indices]
+        alpha.data = self._results_.priors.doc[alpha.indices]
         return alpha.toarray()
 
     def _sample_posterior(self, n_samples, seed):

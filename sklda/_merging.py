@@ -24,7 +24,7 @@ from sklda._gibbs import GibbsLDA
 from sklda._inference.consensus import consensus_of
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, compact_topics
+from sklda._inference.sampling.chain import ChainState, compact_topics
 from sklda._inference.sampling.draws import variance_of_draws
 from sklda._inference.sampling.matching import nearest_distances
 from sklda._inference.types import Model

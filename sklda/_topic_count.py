@@ -268,9 +268,8 @@ sampler_
         settings = EvidenceSettings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
 
         def run(plan, seed, progress):
-            common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "report": progress.stage}
+            common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "progress": progress}
             if self.method == "scan":
-                common["announce"] = progress.say if self.verbose else None
                 options = {"n_chains": self.n_chains, "max_sweeps": self.max_sweeps}
                 posterior = Scan(corpus, rule, prior, settings, **options, **common).run()
             else:

@@ -1,4 +1,7 @@
-"""Small corpora, and comparisons to the last bit."""
+"""Small corpora, comparisons to the last bit, and figures that are closed."""
+
+import os
+import sys
 
 import hypothesis
 import numpy as np
@@ -11,6 +14,14 @@ from sklda.datasets import make_lda_corpus
 
 hypothesis.settings.register_profile("sklda", derandomize=True, deadline=None, max_examples=60)
 hypothesis.settings.load_profile("sklda")
+os.environ["MPLBACKEND"] = "Agg"
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

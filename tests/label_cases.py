@@ -4,8 +4,10 @@ import numpy as np
 import scipy.sparse as sp
 from enumeration import Enumeration
 
-from sklda._inference.labels.chain import LabelChain, LabelState, Plan
+from sklda._inference.labels.chain import LabelChain
+from sklda._inference.labels.fitting import LabelSums
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
+from sklda._inference.sampling.chain import ChainState
 
 # Documents with one label, with two and with all three.
 DOCS, LABELS, V = [[0, 0], [2, 1, 2], [2, 3]], [[0], [0, 2], [0, 1, 2]], 4
@@ -61,8 +63,8 @@ class LabelEnumeration(Enumeration):
     def chain(self, alpha, eta, topics, seed=0, method="cgs_p"):
         stream = np.random.SeedSequence(seed).generate_state(4, np.uint64)
         priors = LabelPriors.make(alpha, eta, self.opened)
-        plan = Plan(10**9, 1, method)
-        return LabelChain(self.corpus, self.opened, priors, plan, LabelState(self.choices(topics), stream))
+        sums = LabelSums(10**9, 1, method)
+        return LabelChain(self.corpus, priors, ChainState(self.choices(topics), stream, steps=(sums,)))
 
 
 def make_case(name="symmetric", n_shared=0):

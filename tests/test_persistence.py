@@ -16,9 +16,15 @@ from sklearn.utils.fixes import parse_version
 
 import sklda
 
-FITTED = {type(each).__name__: each for each in estimators()}
 STORED = sorted(FOLDER.glob("*/*.pkl.gz"))
+CLASSES = sorted(name for name in sklda.__all__ if isinstance(getattr(sklda, name), type))
 PAGE = Path(__file__).parents[1] / "doc" / "guide" / "persistence.rst"
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """By name. The fits are not made when the tests are collected, which every process of pytest-xdist does."""
+    return {type(each).__name__: each for each in estimators()}
 
 
 def through_skops(estimator):
@@ -37,20 +43,19 @@ def same_answers(found, expected, rtol=0.0):
         np.testing.assert_allclose(found[name], value, rtol=rtol, err_msg=name)
 
 
-def test_there_is_an_estimator_of_every_class():
-    classes = {name for name in sklda.__all__ if isinstance(getattr(sklda, name), type)}
-    assert FITTED.keys() == classes == {path.name.removesuffix(".pkl.gz") for path in STORED}
+def test_there_is_an_estimator_of_every_class(fitted):
+    assert fitted.keys() == set(CLASSES) == {path.name.removesuffix(".pkl.gz") for path in STORED}
 
 
 @pytest.mark.parametrize("way", [through_pickle, through_joblib, through_skops])
-@pytest.mark.parametrize("name", sorted(FITTED))
-def test_a_copy_has_the_same_answers(name, way):
-    same_answers(answers(way(FITTED[name])), answers(FITTED[name]))
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_copy_has_the_same_answers(fitted, name, way):
+    same_answers(answers(way(fitted[name])), answers(fitted[name]))
 
 
-def test_no_documented_type_is_superfluous():
+def test_no_documented_type_is_superfluous(fitted):
     skops = pytest.importorskip("skops.io")
-    fits = [*FITTED.values(), with_callbacks()]
+    fits = [*fitted.values(), with_callbacks()]
     needed = {kind for each in fits for kind in skops.get_untrusted_types(data=skops.dumps(each))}
     assert sorted(needed) == documented_types()
 
@@ -70,11 +75,11 @@ def test_a_fit_with_callbacks_survives():
 
 
 @pytest.mark.parametrize("form", [1, 4])
-@pytest.mark.parametrize("name", sorted(FITTED))
-def test_a_state_that_this_version_cannot_load(name, form, monkeypatch):
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_state_that_this_version_cannot_load(fitted, name, form, monkeypatch):
     monkeypatch.setattr("sklda._persistence._FORMAT", form)
     monkeypatch.setattr("sklda._persistence.version", lambda package: "9.9")
-    saved = pickle.dumps(FITTED[name])
+    saved = pickle.dumps(fitted[name])
     monkeypatch.undo()
     # The fits of ConsensusTopics are loaded first.
     name = "GibbsLDA" if name == "ConsensusTopics" else name

@@ -4,7 +4,6 @@ import copy
 import pickle
 import re
 
-import matplotlib
 import numpy as np
 import pandas
 import pytest
@@ -34,8 +33,7 @@ from sklda.inspection import (
     topic_table,
 )
 
-matplotlib.use("Agg")
-plt = pytest.importorskip("matplotlib.pyplot")
+pytest.importorskip("matplotlib.pyplot")
 X = np.random.default_rng(0).poisson(1, (20, 12))
 NAMES = ["sport", "tokens", "états"]
 SHOWN = [f"{k}: {name}" for k, name in enumerate(NAMES)]
@@ -44,12 +42,6 @@ SHOWN = [f"{k}: {name}" for k, name in enumerate(NAMES)]
 @pytest.fixture
 def lda():
     return GibbsLDA(3, max_iter=5, random_state=0).fit(X).set_topic_names(NAMES)
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def test_names_are_an_attribute_of_the_fit(lda):

@@ -47,7 +47,8 @@ def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> Table:
     Raises
     ------
     ValueError, TypeError
-        If there are fewer than two models, one is no topic model, or they have other documents.
+        If there are fewer than two models, one is no topic model, they have other documents, or no document
+        has words.
 
     Notes
     -----
@@ -101,6 +102,8 @@ def _flows(views):
         else:
             lengths = np.ones(len(a.doc_topic)) if a.counts is None else a.lengths
             flow = (np.asarray(a.doc_topic, dtype=np.float64) * lengths[:, None]).T @ b.doc_topic
+        if not flow.any():
+            raise ValueError("The documents have no words: no tokens flow from one model to the next.")
         flows.append(flow / flow.sum())
     return flows
 

@@ -11,7 +11,8 @@ from sklda._inference.arguments import check_int
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.leave_one_out import leave_one_out
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.point_estimates import check_assignments
 from sklda._inference.types import Counts, Model, Seed
 from sklda.metrics._models import has_covariates, inner_model

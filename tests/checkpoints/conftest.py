@@ -59,7 +59,7 @@ def check(saves, same_fit, corpus, tmp_path):
     A point is a share of the saves in this process, or the number of a save.
     """
 
-    def check(make, *data, points=(0.1, 0.6), X=corpus, prepare=lambda estimator: estimator, **metadata):
+    def check(make, *data, points=(0.5,), X=corpus, prepare=lambda estimator: estimator, **metadata):
         whole = prepare(make()).fit(X, *data, **metadata)
         saved = prepare(make()).set_callbacks(Checkpoint(tmp_path / "whole", every=0))
         saves.n = 0

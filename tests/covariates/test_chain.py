@@ -15,7 +15,8 @@ from sklda._inference.covariates.coefficients import Coefficients, chain_with_co
 from sklda._inference.covariates.model import INTERCEPT_SCALE, Model, distinct_rows
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import Annealing
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.steps import advance
 

@@ -14,7 +14,8 @@ from sklda._inference.covariates.coefficients import Coefficients
 from sklda._inference.covariates.model import INTERCEPT_SCALE, Columns, Model
 from sklda._inference.covariates.regression import CollapsedLikelihood, PoissonRegressions, draw_sigma
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 
 # A fixed seed, and two-sided p-values times the number of statistics.
 ALARM = 1e-6

@@ -1,7 +1,6 @@
 """Folders of counts: what is written is read again, in bounded memory, and a changed folder is found."""
 
 import json
-import subprocess
 import sys
 import tracemalloc
 
@@ -11,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from workers import run_program
 
 import sklda._inference.corpus as corpus_module
 from sklda import CollapsedVariationalLDA, GibbsLDA
@@ -245,9 +245,8 @@ for each in (on_disk, dense, by_hand):
 @pytest.mark.parametrize("large", [2**22, 100])
 def test_a_file_that_was_cut_off_does_not_end_python(tmp_path, large):
     """Read as a whole and in blocks. Without the check the process ends with SIGBUS."""
-    run = [sys.executable, "-c", CUT_OFF, str(tmp_path), str(large)]
-    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout.split("\n")) == (0, ["refused"] * 9 + [""]), done.stderr
+    code, out, err = run_program(CUT_OFF, tmp_path, tmp_path, large)
+    assert (code, out.split("\n")) == (0, ["refused"] * 9 + [""]), err
 
 
 def test_a_block_that_was_cut_off(counts, tmp_path, small_chunks):

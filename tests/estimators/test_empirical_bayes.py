@@ -356,12 +356,12 @@ def test_a_fit_ends_when_it_is_precise_enough(X, fitted):
     """A loose tolerance ends it early, with errors below it; a tolerance of zero uses the budget."""
     lengths = {}
     for tol in (0.0, 0.5):
-        lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=2000, tol=tol, random_state=0).fit(X)
+        lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=1200, tol=tol, random_state=0).fit(X)
         lengths[tol] = lda.prior_trace_.shape[1]
         errors = [lda.confidence_region(kind=kind).standard_errors for kind in ("monte_carlo", "statistical")]
         assert (errors[0] < 0.5 * errors[1]).all()
         assert fitted.confidence_region(0.999, "statistical").contains(lda.doc_topic_prior_, lda.topic_word_prior_)
-    assert lengths[0.5] < lengths[0.0] <= 2000
+    assert lengths[0.5] < lengths[0.0] <= 1200
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -21,7 +21,7 @@ from sklda import (
 )
 
 ESTIMATORS = [
-    GibbsLDA(),
+    GibbsLDA(max_iter=20),
     GibbsLDA(2, max_iter=5, n_chains=2, n_jobs=2, point_estimate="cgs"),
     CollapsedVariationalLDA(max_iter=5),
     CollapsedVariationalLDA(3, learning_method="online", max_iter=2, batch_size=7, learn_priors=False, n_jobs=2),
@@ -31,17 +31,6 @@ ESTIMATORS = [
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
     TopicCountLDA(1, 2, n_temperatures=2, n_runs=2, max_sweeps=60),
     LabeledLDA(max_iter=10, n_draws=2, fold_in_iter=5),
-    LabeledLDA(
-        n_shared=1,
-        n_chains=2,
-        max_iter=5,
-        fold_in_iter=5,
-        draw_every=1,
-        n_draws=2,
-        label_prior="dependency",
-        ranking_score="shares",
-        label_count=1,
-    ),
 ]
 # Other parameters of estimators that are above.
 MORE = [
@@ -49,7 +38,11 @@ MORE = [
     CompoundLDA(2, max_iter=5, method="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
     CovariateLDA(2, max_iter=5, n_chains=2, n_jobs=2, coef_scale=1.0, learn_priors=False),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
-]
+    LabeledLDA(
+        n_shared=1, n_chains=2, max_iter=5, fold_in_iter=5, draw_every=1, n_draws=2, label_prior="dependency",
+        ranking_score="shares", label_count=1,
+    ),
+]  # fmt: skip
 
 
 def checks(estimators, *marks):

@@ -22,7 +22,8 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import NEVER_STOP, Stop, Stopped, in_parallel, with_team
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import collapsed, initialisation, partitioned, point_estimates
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.word_major import WordMajorChain
 from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain

@@ -13,7 +13,8 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.held_out import document_block
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import collapsed as chain
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 
 PRIORS = {
     "symmetric": {},

@@ -23,30 +23,30 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.evidence.bennett import run_both_ways
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import anneal
-from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.chain import ChainState
 
 
 @pytest.mark.parametrize(
     "estimator",
     [
-        GibbsLDA(16_000_000),
-        EmpiricalBayesLDA(16_000_000),
-        EmpiricalBayesLDA(16_000_000, method="gibbs_em"),
-        CompoundLDA(16_000_000),
-        CompoundLDA(16_000_000, method="variational"),
-        CovariateLDA(16_000_000),
-        TopicCountLDA(16_000_000, 16_000_000),
+        GibbsLDA(1_600_000),
+        EmpiricalBayesLDA(1_600_000),
+        EmpiricalBayesLDA(1_600_000, method="gibbs_em"),
+        CompoundLDA(1_600_000),
+        CompoundLDA(1_600_000, method="variational"),
+        CovariateLDA(1_600_000),
+        TopicCountLDA(1_600_000, 1_600_000),
     ],
 )
 def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch, same):
-    """1.25e5 documents by 1.6e7 topics are 8 TB in single precision."""
+    """1.25e6 documents by 1.6e6 topics are 8 TB in single precision."""
 
     def never(*args, **kwargs):
         pytest.fail("a chain was made")
 
     monkeypatch.setattr(ChainState, "__init__", never)
-    X = sp.csr_array(([1], [0], np.r_[0, np.ones(125_000, int)]), shape=(125_000, 1))
-    refuse(estimator, X, MemoryError, r"^16000000 topics need at least (8|16|40|56)\d\d\d\.\d GB", same)
+    X = sp.csr_array(([1], [0], np.r_[0, np.ones(1_250_000, int)]), shape=(1_250_000, 1))
+    refuse(estimator, X, MemoryError, r"^1600000 topics need at least (8|16|40|56)\d\d\d\.\d GB", same)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,9 @@ def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(mon
     many = np.ones((20_000, 1), int)
     with pytest.raises(MemoryError, match=r"^6 fits of 20000 tokens in 20000 documents keep at least 0\.0 GB"):
         ConsensusTopics(NMF(10), n_fits=6).fit(many)
+    # What is no count gets the message of the fits.
+    with pytest.raises(ValueError, match="too large: no word and no document"):
+        ConsensusTopics(lda, n_fits=2).fit(np.array([[1, 2], [1e300, 2], [1, 1], [2, 1]]))
 
 
 @pytest.mark.parametrize("K", [10**9, 2**31 - 17])

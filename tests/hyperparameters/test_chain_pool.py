@@ -4,30 +4,32 @@ import numpy as np
 import pytest
 from enumeration import DOCS, make_corpus
 
-from sklda._inference.hyperparameters import chain_pool
 from sklda._inference.hyperparameters.chain_pool import ChainPool
 from sklda._inference.hyperparameters.prior_steps import trace_of
 from sklda._inference.hyperparameters.serial_tempering import continue_on_grid
 from sklda._inference.hyperparameters.settings import Settings, Tempering, wider
 from sklda._inference.priors import Priors
+from sklda._inference.progress import SILENT, Progress
 
 REGION = ((0.1, 10.0), (0.05, 5.0))
 
 
-class Listener:
+class EndAt(Progress):
     """Asks a chain to stop after this many sweeps, by its number."""
 
     def __init__(self, limits):
-        self.limits, self.heard = limits, []
+        self.limits, self.heard, self.ended = limits, [], set()
 
     def before(self, index):
         self.heard.append(index)
 
     def after(self, index, chain):
-        return self.heard.count(index) == self.limits.get(index)
+        if self.heard.count(index) == self.limits.get(index):
+            self.ended.add(index)
+        return index in self.ended
 
 
-def make_pool(listener=None, n_chains=3, **settings):
+def make_pool(progress=SILENT, n_chains=3, **settings):
     settings = Settings(n_tuning=5, max_iter=10, region=REGION, grid_shape=(3, 4), **settings)
     pool = ChainPool(
         make_corpus(DOCS, 4),
@@ -35,33 +37,33 @@ def make_pool(listener=None, n_chains=3, **settings):
         settings,
         np.random.SeedSequence(0),
         n_chains=n_chains,
-        listener=listener,
+        progress=progress,
     )
     pool.initialise(pool.seed)
     return pool
 
 
 @pytest.mark.parametrize("noted", [True, False])
-def test_a_chain_that_the_listener_ends_is_not_swept_again(monkeypatch, noted):
-    """Nor where the listener is a copy in another process, whose notes do not come back."""
+def test_a_chain_that_a_callback_ends_is_not_swept_again(monkeypatch, noted):
+    """Nor where it runs in another process, whose notes do not come back."""
+    progress = EndAt({1: 3})
     if not noted:
-        monkeypatch.setattr(chain_pool._Renumbered, "after", lambda self, i, c: self.listener.after(self.numbers[i], c))
-    listener = Listener({1: 3})
-    pool = make_pool(listener)
+        monkeypatch.setattr(EndAt, "after", lambda self, c, chain: self.heard.count(c) == self.limits.get(c))
+    pool = make_pool(progress)
     pool.sweep(4)
     assert pool.ended == {1} and not pool.all_ended
     pool.continue_on_grid(pool.new_grid(REGION), 0)
     pool.sweep(2)
-    assert [len(chain.trace) for chain in pool.chains] == [4 + 2, 3, 4 + 2]
-    assert [listener.heard.count(c) for c in range(3)] == [6, 3, 6]
+    assert [chain.n_sweeps for chain in pool.chains] == [4 + 2, 3, 4 + 2]
+    assert [progress.heard.count(c) for c in range(3)] == [6, 3, 6]
     assert pool.left == pool.settings.max_iter - 6
-    listener.limits = {0: 9, 2: 9}
+    progress.limits = {0: 9, 2: 9}
     pool.sweep(5)
     assert pool.ended == {0, 1, 2} and pool.all_ended
 
 
 def test_a_request_at_the_last_sweep_of_a_stage_counts():
-    pool = make_pool(Listener({2: 4}))
+    pool = make_pool(EndAt({2: 4}))
     pool.sweep(4)
     assert pool.ended == {2}
 

@@ -213,7 +213,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-@pytest.mark.parametrize("factor", [(0.01, 0.01), (100, 100), (0.01, 100), (1e9, 1e-9)])
+@pytest.mark.parametrize("factor", [(0.01, 100), (1e9, 1e-9)])
 def test_bad_starts_and_odd_corpora_end_within_the_box(name, factor):
     corpus, n_components = ODD[name]
     chain = chain_on(corpus, 0.3 * factor[0], 0.3 * factor[1], n_components)

@@ -20,7 +20,9 @@ from sklda._inference.hyperparameters.skeleton import Visits, find_maximum
 from sklda._inference.modes.search import Mode
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.progress import Progress
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 
 SEED = np.random.SeedSequence(0)
 MEANS, SCALES = np.array([0.0, 0.7, 1.5]), np.array([1.0, 0.8, 1.3])
@@ -290,7 +292,7 @@ def test_batches_of_visits():
     assert (batches.sums(terms) ** 2).sum() == pytest.approx(2 * (4 + 4 + 16 + 16))
 
 
-class EndsAll:
+class EndsAll(Progress):
     """Ends every chain after this many sweeps."""
 
     def __init__(self, n_sweeps):
@@ -312,8 +314,8 @@ def test_a_callback_may_end_the_chains_at_any_sweep(method, n_sweeps):
     """In learning, in the first visit, and at the beginning of the second round."""
     corpus, _ = three_kinds()
     settings = Settings(n_tuning=20, max_iter=3000, tol=0.01, functionals=(lambda theta, phi: 0.5,))
-    options = {"n_chains": 2, "listener": EndsAll(n_sweeps)}
+    options = {"n_chains": 2, "progress": EndsAll(n_sweeps)}
     pool = ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, **options)
     found = estimate(pool, method)
     assert np.isfinite(found.maximum.log_h).all()
-    assert max(options["listener"].made.values()) == n_sweeps
+    assert max(options["progress"].made.values()) == n_sweeps

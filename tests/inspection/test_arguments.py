@@ -2,7 +2,6 @@
 
 import inspect
 
-import matplotlib
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -22,7 +21,6 @@ from sklda.inspection import (
 from sklda.inspection._parameters import described
 from sklda.metrics import make_coherence_scorer, topic_coherence
 
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 X = np.random.default_rng(0).poisson(1, (20, 12))
 LDA = GibbsLDA(3, max_iter=5, random_state=0).fit(X)
@@ -131,7 +129,6 @@ def test_axes_for_every_topic():
     assert list(display.axes_) == list(axes) and all(len(ax.patches) for ax in axes)
     with pytest.raises(ValueError, match="one Axes for each of the 3 topics; got 2"):
         display.plot(axes[:2])
-    plt.close("all")
 
 
 def test_collections_belong_to_documents():
@@ -152,4 +149,3 @@ def test_plots_of_chains_take_pipelines():
     np.testing.assert_array_equal(shown.trace, LDA.log_joint_trace_)
     with pytest.raises(TypeError, match="GibbsLDA has no topic_counts_: give a fitted TopicCountLDA"):
         TopicCountDisplay.from_estimator(make_pipeline("passthrough", LDA))
-    plt.close("all")

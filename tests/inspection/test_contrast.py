@@ -1,6 +1,5 @@
 """Two sides next to each other, the quality of topics, and passages: tables and displays have the right numbers."""
 
-import matplotlib
 import numpy as np
 import pytest
 from inspection_pages import HOSTILE
@@ -20,15 +19,8 @@ from sklda.inspection import (
 )
 from sklda.inspection._document_topics import _lines
 
-matplotlib.use("Agg")
-plt = pytest.importorskip("matplotlib.pyplot")
+pytest.importorskip("matplotlib.pyplot")
 TEXTS = ["Apple banana, apple!", "banana cherry apple", "car engine $wheel$", "engine wheel wheel"]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import sys
 import warnings
 
-import matplotlib
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
@@ -14,7 +13,6 @@ from sklda._inference.diagnostics import effective_draws, r_hat
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import ConvergenceDisplay, to_arviz
 
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
@@ -35,7 +33,6 @@ class Fitted(BaseEstimator):
 @pytest.fixture
 def fitted():
     yield Fitted().fit()
-    plt.close("all")
 
 
 def test_traces_are_drawn(fitted):
@@ -76,7 +73,6 @@ def test_plain_arrays_and_many_chains():
     assert len({tuple(line.get_color()) for line in display.lines_}) == 12
     assert display.ax_.get_ylabel() == "log joint (nats)"
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["end of burn-in"]
-    plt.close("all")
 
 
 @pytest.mark.parametrize(("n_sweeps", "n_burn_in"), [(1, 0), (1, 1), (5, 2), (3, 30)])
@@ -85,7 +81,6 @@ def test_too_few_draws(n_sweeps, n_burn_in):
     n_draws = 2 * max(n_sweeps - n_burn_in, 0)
     assert display.ax_.get_title() == f"{n_draws} draws: too few for R-hat"
     assert np.isnan(display.diagnosis_.r_hat)
-    plt.close("all")
 
 
 CORPUS = make_lda_corpus(40, 20, 2, doc_length=30, random_state=0).data
@@ -114,7 +109,6 @@ def test_every_estimator_has_traces(estimator):
         assert isinstance(estimator, TopicCountLDA) and display.burn_in_ is None
     if isinstance(estimator, CompoundLDA):
         assert estimator.n_burn_in_ == 15
-    plt.close("all")
 
 
 @pytest.mark.parametrize("call", [ConvergenceDisplay.from_estimator, to_arviz])

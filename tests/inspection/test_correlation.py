@@ -2,7 +2,6 @@
 
 import warnings
 
-import matplotlib
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -22,7 +21,6 @@ from sklda.datasets import make_lda_corpus
 from sklda.inspection import TopicCorrelationDisplay, topic_correlation
 from sklda.inspection._correlation import _prior_correlation
 
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 ALARM = 1e-5
 
@@ -201,7 +199,6 @@ def test_a_topic_that_does_not_vary():
     one = TopicCorrelationDisplay.from_estimator(arrays(np.ones((4, 1))))
     one.figure_.canvas.draw()
     assert one.names == ["0: 0"]
-    plt.close("all")
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -245,4 +242,3 @@ def test_the_display():
     assert display.plot(ax=ax).ax_ is ax and display.figure_ is figure
     plain = TopicCorrelationDisplay(found.correlation, [0, 1, 2, 3], names).plot()
     assert plain.dots_ is None and plain.ax_.get_xlabel() == "topic"
-    plt.close("all")

@@ -1,6 +1,5 @@
 """Displays of topics draw the numbers of the model, for pipelines and for every kind of model."""
 
-import matplotlib
 import numpy as np
 import pytest
 from inspection_pages import HOSTILE
@@ -24,15 +23,8 @@ from sklda.inspection import (
     topic_table,
 )
 
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from sklda.inspection._explorer_data import page_data
 from sklda.inspection._topic_flows import _orders
 from sklda.inspection._view import view
 
-plt = pytest.importorskip("matplotlib.pyplot")
+pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,6 @@ def test_the_display_of_the_tree(found):
     node = rows[-1]
     expected = f"/4, {found.hierarchy_.similarity[node]:.2f}, {100 * found.hierarchy_.share[node]:.0f}%"
     assert texts[-1].endswith(expected)
-    plt.close(display.figure_)
 
 
 def test_a_tree_that_is_refused(X, found):
@@ -116,6 +115,9 @@ def test_flows_that_are_refused(X, models):
     other = GibbsLDA(2, max_iter=5, random_state=0).fit(X[:50])
     with pytest.raises(ValueError, match=r"The models have \[50, 200\] documents"):
         topic_flows([models[0], other])
+    arrays = np.full((2, 3), 1 / 3), np.full((3, 2), 0.5)
+    with pytest.raises(ValueError, match="The documents have no words"):
+        topic_flows([arrays, arrays], X=np.zeros((3, 3), dtype=int))
 
 
 def test_the_display_of_flows(models):
@@ -126,4 +128,3 @@ def test_the_display_of_flows(models):
     # Topics that come from one topic are side by side.
     order = _orders([np.array([[0.3, 0.0, 0.2], [0.0, 0.5, 0.0]])])[1]
     assert order.tolist() in ([1, 0, 2], [0, 2, 1])
-    plt.close(display.figure_)

@@ -2,7 +2,6 @@
 
 import warnings
 
-import matplotlib
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -22,7 +21,6 @@ from sklda.inspection import (
 )
 from sklda.metrics import leave_one_out_score
 
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 CENTER = np.array([0.3, 0.2])
@@ -71,7 +69,6 @@ class Fitted(BaseEstimator):
 @pytest.fixture
 def fitted():
     yield Fitted().fit()
-    plt.close("all")
 
 
 def test_contours(fitted):
@@ -145,7 +142,6 @@ def test_plot_again_and_without_extras():
     for kind in ("contour", "doc_topic_prior", "topic_word_prior"):
         assert display.plot(kind=kind) is display
         assert display.band_ is None and display.ellipses_ == []
-    plt.close("all")
     with pytest.raises(ValueError, match="kind must be one of"):
         display.plot(kind="surface")
 
@@ -186,7 +182,6 @@ def test_a_real_estimator():
     display = PosteriorExpectationDisplay.from_estimator(lda, "distance", n_points=10)
     assert (display.low < display.value).all() and (display.value < display.high).all()
     assert np.isfinite(leave_one_out_score(X, lda, n_draws=10, documents=[0, 1], random_state=0).score)
-    plt.close("all")
 
 
 @pytest.mark.parametrize(
@@ -257,7 +252,6 @@ def test_topic_counts():
     assert left.get_legend().get_texts()[0].get_text() == "95% interval, 4 to 7"
     # Fifty topics are out of the question, so not in the left panel.
     assert left.get_xlim()[1] < 10 and right.get_xlim()[1] > 50
-    plt.close("all")
 
 
 def test_topic_counts_on_given_axes_and_without_errors():
@@ -269,7 +263,6 @@ def test_topic_counts_on_given_axes_and_without_errors():
     assert display.plot().figure_ is not figure
     with pytest.raises(ValueError, match="two Axes, for the posterior and for the evidence; got 1"):
         display.plot(axes[0])
-    plt.close("all")
     with pytest.raises(NotFittedError):
         TopicCountDisplay.from_estimator(FittedCounts())
 
@@ -281,7 +274,6 @@ def test_topic_counts_of_a_fit():
     np.testing.assert_array_equal(display.posterior, lda.topic_count_posterior_)
     value = lda.log_evidence_
     np.testing.assert_allclose(display.line_.get_ydata(), value - value.max())
-    plt.close("all")
 
 
 def test_the_same_counts_under_other_names():

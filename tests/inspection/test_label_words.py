@@ -1,6 +1,5 @@
 """Which words speak for which label: tables and the display."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
@@ -97,7 +96,6 @@ def test_the_display(fitted):
         DocumentLabelsDisplay.from_estimator(fitted, np.zeros((1, 5), int), document=0)
     with pytest.raises(ValueError, match="document must lie between 0 and 3, got 4"):
         DocumentLabelsDisplay.from_estimator(fitted, X, document=4)
-    plt.close("all")
 
 
 def test_texts():
@@ -106,7 +104,6 @@ def test_texts():
     pipe.fit(texts, [[1, 0], [0, 1], [1, 1]])
     assert label_words(pipe, n_words=1)["word"].iloc[0] == "apple"
     assert DocumentLabelsDisplay.from_estimator(pipe, texts, document=2).words == ["apple", "wheel"]
-    plt.close("all")
 
 
 def test_other_tables_and_plots(fitted):
@@ -114,7 +111,6 @@ def test_other_tables_and_plots(fitted):
     assert set(topic_table(fitted, X=X, n_words=2)["topic"]) == {0, 1}
     display = ConvergenceDisplay.from_estimator(fitted)
     assert len(display.lines_) == 5
-    plt.close("all")
 
 
 def test_traces_for_arviz(fitted):

@@ -3,7 +3,6 @@
 import sys
 
 import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -32,12 +31,6 @@ COUNTS = np.array(
 LDA = GibbsLDA(2, max_iter=200, n_chains=3, random_state=0, doc_topic_prior=0.5, topic_word_prior=0.1).fit(COUNTS)
 # The topic of the first six words.
 TOPIC = int(LDA.topic_word_[:, 0].argmax())
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def column(table, name):

@@ -10,9 +10,10 @@ from label_cases import PRIORS, LabelEnumeration, indicator, make_case
 from sklearn.naive_bayes import MultinomialNB
 
 from sklda import LabeledLDA
-from sklda._inference.labels.chain import LabelChain, Plan
-from sklda._inference.labels.fitting import LabelMeans
+from sklda._inference.labels.chain import LabelChain
+from sklda._inference.labels.fitting import LabelMeans, LabelSums
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
+from sklda._inference.sampling.steps import advance
 
 ALARM = 1e-5
 # One allowed state of the seven tokens.
@@ -22,13 +23,13 @@ START = (0, 0, 0, 2, 2, 1, 2)
 def one_sweep_p(truth, alpha, eta, n_draws=5_000, break_it=lambda chain: None, start=START):
     """p-value of single sweeps from `start` against the exact transition."""
     chain = truth.chain(alpha, eta, start)
-    choices = chain.choices.copy()
+    choices = chain.topics.copy()
     draws = np.empty((n_draws, len(start)), np.int32)
     for draw in draws:
-        chain.set_choices(choices)
+        chain.set_topics(choices)
         break_it(chain)
         chain.sweep()
-        draw[:] = chain.topics()
+        draw[:] = chain.token_topics()
     return chi_square_p(truth.frequencies(draws), truth.transition(start))
 
 
@@ -64,10 +65,10 @@ def test_with_all_labels_open_the_chain_has_the_posterior_of_lda(kind):
     priors = own.chain(0.4, 0.3, [0] * 7).priors
     draws = []
     for seed in np.random.SeedSequence(1).spawn(1500):
-        chain = LabelChain.initialise(truth.corpus, own.opened, priors, Plan(10**9, 1, "cgs_p"), seed)
+        chain = LabelChain.initialise(truth.corpus, priors, seed)
         for _ in range(20):
             chain.sweep()
-        draws.append(chain.topics())
+        draws.append(chain.token_topics())
     assert chi_square_p(truth.frequencies(draws), truth.posterior) > ALARM
     other = Enumeration(OPEN_DOCS, 4, 2, 0.8, 0.3)
     assert chi_square_p(truth.frequencies(draws), other.posterior) < ALARM
@@ -80,13 +81,13 @@ def test_the_mean_of_expected_counts_is_the_exact_mean(name, n_shared):
     truth, alpha, eta = make_case(name, n_shared)
     states = np.flatnonzero(truth.posterior)
     chain = truth.chain(alpha, eta, truth.states[states[0]])
-    doc, pair = np.zeros_like(chain.doc_sums), np.zeros_like(chain.pair_sums)
+    doc, pair = np.zeros(len(truth.opened.topics)), np.zeros(len(truth.opened.pairs))
     for i in states:
-        chain.set_choices(truth.choices(truth.states[i]))
-        chain.doc_sums[:], chain.pair_sums[:] = 0, 0
-        chain.add_draw()
-        doc += truth.posterior[i] * chain.doc_sums
-        pair += truth.posterior[i] * chain.pair_sums
+        chain.set_topics(truth.choices(truth.states[i]))
+        sums = LabelSums(0, 1, "cgs_p")
+        sums.add(chain)
+        doc += truth.posterior[i] * sums.doc
+        pair += truth.posterior[i] * sums.pair
     exact_doc, exact_pair = (np.tensordot(truth.posterior, each, 1) for each in (truth.n_dk, truth.m_kv))
     np.testing.assert_allclose(truth.opened.document_matrix(doc).toarray(), exact_doc, atol=1e-12)
     np.testing.assert_allclose(truth.opened.pair_matrix(pair).toarray().T, exact_pair, atol=1e-12)
@@ -99,7 +100,7 @@ def test_the_log_joint(name):
     chain = truth.chain(alpha, eta, truth.states[states[0]])
     found = []
     for i in states:
-        chain.set_choices(truth.choices(truth.states[i]))
+        chain.set_topics(truth.choices(truth.states[i]))
         found.append(chain.log_joint())
     # The normalisers of the two differ by what the closed topics would add.
     difference = np.array(found) - truth.log_joint[states]
@@ -118,14 +119,14 @@ def test_one_label_per_document_is_naive_bayes():
 def test_a_pickled_chain_continues_with_the_same_draws():
     truth, alpha, eta = make_case("eta per topic and word", 2)
     chain = truth.chain(alpha, eta, START)
-    chain.add_draw()
+    chain.step(LabelSums).add(chain)
     copy = pickle.loads(pickle.dumps(chain))
     for each in (chain, copy):
         each.sweep()
-        each.add_draw()
-    np.testing.assert_array_equal(copy.choices, chain.choices)
-    np.testing.assert_array_equal(copy.pair_sums, chain.pair_sums)
-    assert copy.n_draws == chain.n_draws == 2
+        each.step(LabelSums).add(each)
+    np.testing.assert_array_equal(copy.topics, chain.topics)
+    np.testing.assert_array_equal(copy.step(LabelSums).pair, chain.step(LabelSums).pair)
+    assert copy.step(LabelSums).n_draws == chain.step(LabelSums).n_draws == 2
 
 
 def test_results_before_the_first_draw_do_not_change_the_chain():
@@ -134,43 +135,43 @@ def test_results_before_the_first_draw_do_not_change_the_chain():
     means = LabelMeans.of([chain], 3)
     assert means.doc_counts.sum() == pytest.approx(7)
     assert means.pair_counts.sum() == pytest.approx(7)
-    assert chain.n_draws == 0
-    assert not chain.doc_sums.any()
+    assert chain.step(LabelSums).n_draws == 0
+    assert not np.any(chain.step(LabelSums).doc)
 
 
 def test_documents_without_open_topics_do_not_count():
     corpus = make_corpus([[0, 1], [1, 1], []], 2)
     opened = OpenTopics.make(corpus, indicator([[], [1], [0]], 2), 0)
     priors = LabelPriors.make(0.5, 0.5, opened)
-    chain = LabelChain.initialise(corpus, opened, priors, Plan(0, 1, "cgs"), np.random.SeedSequence(0))
-    chain.sweep()
-    assert chain.topics().tolist() == [-1, -1, 1, 1]
+    chain = LabelChain.initialise(corpus, priors, np.random.SeedSequence(0))
+    sums = LabelSums(0, 1, "cgs")
+    advance(chain, [sums])
+    assert chain.token_topics().tolist() == [-1, -1, 1, 1]
     assert chain.topic_totals.tolist() == [0, 2]
-    assert chain.doc_sums.tolist() == [2, 0]
+    assert sums.doc.tolist() == [2, 0]
 
 
 def test_shared_topics_are_matched_before_chains_are_averaged():
     truth, alpha, eta = make_case("symmetric", 2)
-    a, b = (truth.chain(alpha, eta, truth.states[np.flatnonzero(truth.posterior)[0]]) for _ in range(2))
+    chains = [truth.chain(alpha, eta, truth.states[np.flatnonzero(truth.posterior)[0]]) for _ in range(2)]
+    a, b = (chain.step(LabelSums) for chain in chains)
     rng = np.random.default_rng(0)
-    a.doc_sums[:], a.pair_sums[:] = rng.random(len(a.doc_sums)), rng.random(len(a.pair_sums))
-    a.theta_sums[:] = rng.random(a.theta_sums.shape)
-    a.shares = [rng.random(5)]
-    for sums, other, topics in (
-        (a.doc_sums, b.doc_sums, truth.opened.topics),
-        (a.pair_sums, b.pair_sums, truth.opened.pairs),
-        (a.theta_sums[0], b.theta_sums[0], truth.opened.topics),
-        (a.theta_sums[1], b.theta_sums[1], truth.opened.topics),
-    ):
-        shared = topics >= 3
-        other[:] = sums
-        other[shared] = sums[shared].reshape(-1, 2)[:, ::-1].ravel()
+    a.doc, a.pair = rng.random(len(truth.opened.topics)), rng.random(len(truth.opened.pairs))
+    a.theta, a.shares = rng.random((2, len(a.doc))), [rng.random(5)]
+
+    def swapped(sums, topics):
+        found, shared = sums.copy(), topics >= 3
+        found[shared] = sums[shared].reshape(-1, 2)[:, ::-1].ravel()
+        return found
+
+    b.doc, b.pair = swapped(a.doc, truth.opened.topics), swapped(a.pair, truth.opened.pairs)
+    b.theta = np.array([swapped(each, truth.opened.topics) for each in a.theta])
     b.shares = [a.shares[0][[0, 1, 2, 4, 3]]]
     a.n_draws = b.n_draws = 1
-    means = LabelMeans.of([a, b], 3)
-    np.testing.assert_allclose(means.doc_counts, a.doc_sums)
-    np.testing.assert_allclose(means.pair_counts, a.pair_sums)
-    np.testing.assert_allclose(means.theta_moments, a.theta_sums)
+    means = LabelMeans.of(chains, 3)
+    np.testing.assert_allclose(means.doc_counts, a.doc)
+    np.testing.assert_allclose(means.pair_counts, a.pair)
+    np.testing.assert_allclose(means.theta_moments, a.theta)
     np.testing.assert_allclose(means.shares, [a.shares[0]] * 2)
 
 
@@ -179,12 +180,14 @@ def test_standard_deviations_of_proportions_are_those_of_the_mixture():
     truth, alpha, eta = make_case()
     chain = truth.chain(alpha, eta, START)
     possible = truth.posterior > 0
-    mean, square = 0.0, 0.0
+    sums, mean, square = chain.step(LabelSums), 0.0, 0.0
     for z, p in zip(truth.states[possible], truth.posterior[possible], strict=True):
         own = truth.chain(alpha, eta, z)
         a = own.doc_counts() + own.priors.doc[truth.opened.topics]
         A = np.repeat(truth.opened.document_matrix(a).sum(axis=1), truth.opened.numbers)
         mean, square = mean + p * a / A, square + p * a * (a + 1) / (A * (A + 1))
-        chain.theta_sums += p * a / A, p * (a / A) ** 2
-    chain.doc_sums[:], chain.shares, chain.n_draws = chain.doc_counts(), [np.ones(3)], 1
-    np.testing.assert_allclose(LabelMeans.of([chain], 3).theta_std(chain).data, np.sqrt(square - mean**2), rtol=1e-9)
+        sums.theta = np.add(sums.theta, (p * a / A, p * (a / A) ** 2))
+    sums.doc, sums.pair = chain.doc_counts(), np.zeros(len(truth.opened.pairs))
+    sums.shares, sums.n_draws = [np.ones(3)], 1
+    found = LabelMeans.of([chain], 3).theta_std(chain.priors)
+    np.testing.assert_allclose(found.data, np.sqrt(square - mean**2), rtol=1e-9)

@@ -6,8 +6,9 @@ from label_cases import indicator
 from scipy.stats import norm
 
 from sklda._inference.corpus import Corpus
-from sklda._inference.labels.chain import LabelChain, LabelState, Plan
+from sklda._inference.labels.chain import LabelChain
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
+from sklda._inference.sampling.chain import ChainState
 
 # Many draws of the same shapes.
 pytestmark = pytest.mark.slow
@@ -57,12 +58,10 @@ def smallest_p(alpha=ALPHA, eta=ETA, break_it=lambda chain: None):
         corpus = Corpus(words, OFFSETS, V)
         opened = OpenTopics.make(corpus, labels, N_SHARED)
         places = np.cumsum(OPEN, axis=1)[DOCUMENTS, topics] - 1
-        chain = LabelChain(
-            corpus, opened, LabelPriors.make(alpha, eta, opened), Plan(10**9, 1, "cgs"), LabelState(places, stream)
-        )
+        chain = LabelChain(corpus, LabelPriors.make(alpha, eta, opened), ChainState(places, stream))
         break_it(chain)
         chain.sweep()
-        topics, stream = chain.topics(), chain.stream
+        topics, stream = chain.token_topics(), chain.stream
         drawn.append((topics, words))
     successive = statistics(*map(np.array, zip(*drawn, strict=True)))
     batches = successive.reshape(N_BATCHES, -1, successive.shape[1]).mean(axis=1)

@@ -2,7 +2,6 @@
 
 import warnings
 
-import matplotlib
 import numpy as np
 import pandas
 import pytest
@@ -29,7 +28,6 @@ from sklda.inspection import TopicCountComparisonDisplay
 from sklda.metrics import compare_topic_counts, topic_coherence, topic_exclusivity
 from sklda.metrics._topic_counts import _jackknife
 
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 X = make_lda_corpus(90, 40, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
 LDA = GibbsLDA(max_iter=30)
@@ -222,7 +220,6 @@ def test_the_display():
     with pytest.raises(ValueError, match="one Axes for each of the 5 measures; got 2"):
         display.plot(ax=axes[:2])
     display.figure_.canvas.draw()
-    plt.close("all")
 
 
 @pytest.mark.parametrize(

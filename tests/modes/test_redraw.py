@@ -8,7 +8,8 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.modes.groups import Group, choose_group, overlaps
 from sklda._inference.modes.redraw import extract, put_back, redraw
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 
 K = 6
 PRIORS = {

@@ -8,7 +8,8 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import Stop, Stopped
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 
 # In nats of the log joint: the bad mode is 245 lower, and the mean over 30 sweeps has a standard deviation of about 3.
 LIMIT = 60.0

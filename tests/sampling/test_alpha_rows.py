@@ -14,7 +14,8 @@ from sklda._inference.covariates.coefficients import chain_with_coefficients
 from sklda._inference.evidence.annealing import Guide
 from sklda._inference.evidence.cgs_transition import log_transition
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.grouped import GroupedChain
 from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain

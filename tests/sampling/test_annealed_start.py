@@ -6,6 +6,7 @@ from enumeration import DOCS, Enumeration, K, V, chi_square_p
 
 from sklda import GibbsLDA
 from sklda._inference.priors import Priors
+from sklda._inference.progress import Progress
 from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
@@ -26,7 +27,7 @@ PRIORS = {
 }
 
 
-class Sweeps:
+class Sweeps(Progress):
     """The priors in every sweep of a class of chains, and between sweeps."""
 
     def __init__(self, kind, monkeypatch):
@@ -108,7 +109,7 @@ def test_between_sweeps_a_chain_has_its_own_priors(sampler, monkeypatch):
     kind = kind_of(sampler, corpus, priors)
     seen = Sweeps(kind, monkeypatch)
     chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(5))
-    (chain,) = run_chains([chain], 10, listener=seen, schedule=Schedule(annealing=Annealing(4, 8.0)))
+    (chain,) = run_chains([chain], 10, progress=seen, schedule=Schedule(annealing=Annealing(4, 8.0)))
     assert all(each is priors for each in seen.between)
     np.testing.assert_allclose(factors(seen.during, priors), np.outer([8, 4, 2, 1] + 6 * [1], [1, 1]), rtol=1e-6)
     assert (chain.n_annealed, chain.n_burn_in, chain.n_sweeps) == (4, 7, 10)

@@ -17,9 +17,10 @@ from sklda import (
 )
 from sklda._consensus_fits import mean_and_std
 from sklda._inference.priors import Priors
+from sklda._inference.progress import Progress
+from sklda._inference.sampling.chain import KeptDraws
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.draws import doc_topic_std, posterior_means, variance_around_mean, variance_of_draws
-from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.point_estimates import point_estimates
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda.datasets import make_lda_corpus
@@ -144,8 +145,8 @@ def test_stop_is_called_for_every_draw():
     assert len(calls) >= 2 * len(draws)
 
 
-class EndAt:
-    """A listener that ends chains after a sweep."""
+class EndAt(Progress):
+    """Ends chains after a sweep."""
 
     def __init__(self, n_sweeps):
         self.n_sweeps = n_sweeps
@@ -162,7 +163,7 @@ def test_no_draws_of_the_burn_in_are_kept():
     chains = [GibbsChain.initialise_randomly(truth.corpus, truth.priors, np.random.SeedSequence(0))]
     schedule = Schedule(n_draws=5, draw_every=10)
     for n_sweeps, end, n_burn_in, n_draws in ((40, 13, 20, 1), (40, 35, 26, 2), (11, None, 23, 3)):
-        (chain,) = chains = run_chains(chains, n_sweeps, listener=EndAt(end), schedule=schedule)
+        (chain,) = chains = run_chains(chains, n_sweeps, progress=EndAt(end), schedule=schedule)
         assert chain.n_burn_in == n_burn_in
         # First the present z, as there is nothing else; then after sweeps 30 and 35; then after sweeps 30, 40 and 46.
         assert len(chain.draws) == n_draws

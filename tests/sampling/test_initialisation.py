@@ -10,7 +10,8 @@ from sklda import GibbsLDA
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import INITS, initialise_chains, merge, merge_gains
 from sklda._inference.sampling.word_major import WordMajorChain
 

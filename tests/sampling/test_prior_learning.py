@@ -18,11 +18,12 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.gibbs_em import SeededMStep
 from sklda._inference.newton import RankOneUpdate
 from sklda._inference.priors import Priors
+from sklda._inference.progress import Progress
 from sklda._inference.rising import SumOfLogRising
 from sklda._inference.sampling import prior_learning
+from sklda._inference.sampling.chain import KeptDraws
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.kept_draws import KeptDraws
 from sklda._inference.sampling.prior_learning import missing_information, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.word_major import WordMajorChain
@@ -137,7 +138,7 @@ def test_eta_with_pseudo_counts_has_the_largest_likelihood(everywhere):
     assert loss(np.log(found)) <= best.fun + 1e-9 * abs(best.fun)
 
 
-class Collector:
+class Collector(Progress):
     """Keeps z and the priors of a chain after every sweep."""
 
     def __init__(self):
@@ -175,7 +176,7 @@ def test_learnt_priors_are_the_optimum_over_the_stored_draws(learn, kind):
     priors, learning = prior_settings(learn, None, None, None, n_components, corpus)
     chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
     seen = Collector()
-    (chain,) = run_chains([chain], 200, listener=seen, schedule=Schedule(learning=learning))
+    (chain,) = run_chains([chain], 200, progress=seen, schedule=Schedule(learning=learning))
     # M-steps are after sweeps 20, 30, ..., 100. The last one uses all nine draws.
     n_dk, m_kv = (
         np.array(each)

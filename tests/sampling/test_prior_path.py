@@ -15,7 +15,8 @@ from sklda._inference.parallel import NEVER_STOP, Stop, Stopped
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import collapsed
 from sklda._inference.sampling.annealed_start import anneal
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.prior_path import PriorPath
 
 # Topics, more than the lanes of the kernel.

@@ -15,7 +15,7 @@ from sklda._inference.evidence import annealing
 from sklda._inference.evidence.bennett import Runs
 from sklda._inference.evidence.combining import CountEvidence, EvidenceTable
 from sklda._inference.evidence.estimates import EvidenceSettings
-from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.topic_count import scan
 from sklda._inference.topic_count.cost import Budget, BudgetSpent
 from sklda._inference.topic_count.count_prior import CountPrior
@@ -161,7 +161,7 @@ def scanned(X, true, monkeypatch, noise=5.0):
     monkeypatch.setattr(scan, "run_chain", run_chain)
     corpus, prior = Corpus.from_counts(X), CountPrior(None, 2, None)
     settings = EvidenceSettings("guided_ais", 300, 1, 50)
-    options = {"n_chains": 2, "max_sweeps": None, "seed": random.seed_sequence(true), "report": lambda text: False}
+    options = {"n_chains": 2, "max_sweeps": None, "seed": random.seed_sequence(true)}
     own = scan.Scan(corpus, PriorRule(None, None, corpus.n_features), prior, settings, **options)
     return own.run(), own
 

@@ -15,7 +15,7 @@ from sklda._inference.cluster.tree import Tree
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import Stop, Stopped
 from sklda._inference.priors import Priors, padded
-from sklda._inference.sampling.collapsed import ChainState, compact_topics
+from sklda._inference.sampling.chain import ChainState, compact_topics
 from sklda._inference.sampling.draws import std_of_theta
 from sklda._inference.sampling.matching import same_names
 from sklda._inference.sampling.partially_collapsed import random_topics

@@ -4,6 +4,7 @@ from sklda._inference import random
 from sklda._inference.compound.hdp import HDPMixtures
 from sklda._inference.compound.mixtures import MixtureMStep, Mixtures
 from sklda._inference.compound.variational import VariationalAscent, maximise_bounds
+from sklda._inference.progress import SILENT
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.prior_learning import EVERY, LAST_DRAWS, Learner
 from sklda._inference.sampling.run_chains import run_chains
@@ -51,8 +52,8 @@ def continued(corpus, priors, model, states):
     return chains
 
 
-def run(chains, n_iter, *, n_jobs=None, listener=None, schedule=None):
+def run(chains, n_iter, *, n_jobs=None, progress=SILENT, schedule=None):
     """`n_iter` sweeps of each chain, or ascents until they have converged but no longer than that."""
     if isinstance(chains[0], VariationalAscent):
-        return maximise_bounds(chains, n_iter, n_jobs=n_jobs, listener=listener)
-    return run_chains(chains, n_iter, n_jobs=n_jobs, listener=listener, schedule=schedule)
+        return maximise_bounds(chains, n_iter, n_jobs=n_jobs, progress=progress)
+    return run_chains(chains, n_iter, n_jobs=n_jobs, progress=progress, schedule=schedule)

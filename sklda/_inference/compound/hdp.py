@@ -17,7 +17,7 @@ from sklda._inference.compound import concentrations
 from sklda._inference.compound.merge_pass import merged_numbers
 from sklda._inference.compound.mixtures import Mixtures
 from sklda._inference.compound.priors import document_prior
-from sklda._inference.sampling.collapsed import compact_topics
+from sklda._inference.sampling.chain import compact_topics
 from sklda._inference.sampling.draws import variance_of_draws
 from sklda._kernels import LANES
 

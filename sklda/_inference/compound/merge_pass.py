@@ -17,7 +17,7 @@ from scipy.special import betaln
 from sklda._inference.compound.priors import document_prior
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.rising import log_gamma_ratio
-from sklda._inference.sampling.collapsed import compact_topics
+from sklda._inference.sampling.chain import compact_topics
 
 # A topic is compared with this number of topics, those with the most similar words.
 _NEAREST = 3

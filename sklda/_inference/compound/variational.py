@@ -16,6 +16,7 @@ from sklda._inference.dirichlet import dirichlet_log_density
 from sklda._inference.gibbs_em import BOUNDS
 from sklda._inference.newton import newton_on_log
 from sklda._inference.parallel import NEVER_STOP, in_parallel
+from sklda._inference.progress import SILENT
 from sklda._inference.rising import log_gamma_ratio
 
 # Updates of (rho, q(z)) of a document in one iteration. Chosen, not tuned: the next iteration continues from the last
@@ -230,7 +231,7 @@ class VariationalAscent:
         return self.alpha
 
 
-def maximise_bounds(ascents, n_iter, *, n_jobs=None, listener=None):
+def maximise_bounds(ascents, n_iter, *, n_jobs=None, progress=SILENT):
     """Iterate ascents in parallel, each until it has converged, but at most `n_iter` times.
 
     Parameters
@@ -239,28 +240,25 @@ def maximise_bounds(ascents, n_iter, *, n_jobs=None, listener=None):
     n_iter : int
     n_jobs : int, default=None
         Ascents that run at the same time, as in joblib. Results do not depend on it.
-    listener : object, default=None
-        ``listener.before(index)`` is called before every iteration of ascent `index`, and
-        ``listener.after(index, ascent)`` after it; that ascent ends when the latter returns True.
+    progress : Progress, optional
+        It hears of every iteration.
 
     Returns
     -------
     list of VariationalAscent
     """
-    tasks = [(i, ascent, n_iter, listener) for i, ascent in enumerate(ascents)]
-    # A listener may have to run in the thread of the caller.
+    tasks = [(i, ascent, n_iter, progress) for i, ascent in enumerate(ascents)]
+    # Some callbacks have to run in the thread of the caller.
     return in_parallel(_maximise, tasks, n_jobs, always_in_threads=False)
 
 
-def _maximise(index, ascent, n_iter, listener, stop):
+def _maximise(index, ascent, n_iter, progress, stop):
     for _ in range(n_iter):
-        if listener is not None:
-            listener.before(index)
+        progress.before(index)
         ascent.sweep(stop)
         stop()
         ascent.trace.append(ascent.log_joint())
-        ended = listener is not None and listener.after(index, ascent)
-        if ended or ascent.converged:
+        if progress.after(index, ascent) or ascent.converged:
             break
     return ascent
 

@@ -8,8 +8,9 @@ from sklda._inference import random
 from sklda._inference.evidence.topic_labels import draw_labels, label_changes, log_mean_over_labels
 from sklda._inference.parallel import NEVER_STOP, Aligned
 from sklda._inference.priors import Priors, check_memory_of_topics
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.prior_path import PriorPath
 from sklda._kernels import _independent
 

@@ -15,7 +15,7 @@ from sklda._inference.evidence.annealing import (
     reverse_prior_run,
 )
 from sklda._inference.held_out.averages import bennett
-from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.chain import ChainState
 
 
 @dataclass(frozen=True, eq=False)

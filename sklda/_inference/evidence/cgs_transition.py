@@ -3,7 +3,8 @@
 import numpy as np
 
 from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._kernels import _transition
 
 

@@ -4,7 +4,8 @@ import numpy as np
 
 from sklda._inference.evidence.cgs_transition import log_transition
 from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 
 
 def inverse_by_chib(chain, n_inner, stop=NEVER_STOP):

@@ -22,7 +22,8 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.averages import bennett, log_mean
 from sklda._inference.parallel import in_parallel
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._kernels import _leave_one_out
 from sklda._kernels._leave_one_out import GUIDE_ROWS
 

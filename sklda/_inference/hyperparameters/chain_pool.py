@@ -8,8 +8,9 @@ from sklda._inference import random
 from sklda._inference.gibbs_em import MStep
 from sklda._inference.hyperparameters.prior_steps import trace_of, with_step
 from sklda._inference.hyperparameters.serial_tempering import Grid, continue_on_grid
+from sklda._inference.progress import SILENT
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.prior_learning import Learner
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 
@@ -30,25 +31,22 @@ class ChainPool:
     n_chains : int
     n_jobs : int, default=None
         Chains that run at the same time. The draws do not depend on it.
-    listener : object, default=None
-        See `run_chains`. It is called for all sweeps made by `sweep`.
-    say : callable, default=None
-        Called with a line of text about the expected cost and after every stage.
+    progress : Progress, optional
+        It hears of all sweeps made by `sweep`, and of the results of stages.
 
     Attributes
     ----------
     chains : list of GibbsChain
         Empty until the caller sets them or calls `initialise`.
     ended : set of int
-        Chains that the listener has asked to stop. They are not swept again.
+        Chains that a callback has asked to stop. They are not swept again.
     left : int
         Sweeps that are left of `max_iter`.
     """
 
-    def __init__(self, corpus, priors, settings, seed, *, n_chains, n_jobs=None, listener=None, say=None):
+    def __init__(self, corpus, priors, settings, seed, *, n_chains, n_jobs=None, progress=SILENT):
         self.corpus, self.priors, self.settings, self.seed = corpus, priors, settings, seed
-        self.n_chains, self.n_jobs, self.listener = n_chains, n_jobs, listener
-        self.say = say or (lambda text: None)
+        self.n_chains, self.n_jobs, self.progress = n_chains, n_jobs, progress
         self.chains, self.ended, self.left = [], set(), settings.max_iter
 
     def initialise(self, seed, *key):
@@ -86,14 +84,12 @@ class ChainPool:
         """Make `n_sweeps` sweeps with every chain that has not ended."""
         self.left -= n_sweeps
         numbers = [c for c in range(len(self.chains)) if c not in self.ended]
-        listener = None if self.listener is None else _Renumbered(self.listener, numbers, self.ended)
         before = [self.chains[c].n_sweeps for c in numbers]
-        options = {"n_jobs": self.n_jobs, "listener": listener, "schedule": schedule}
+        options = {"n_jobs": self.n_jobs, "progress": self.progress, "schedule": schedule, "numbers": numbers}
         swept = run_chains([self.chains[c] for c in numbers], n_sweeps, **options)
         for c, chain, length in zip(numbers, swept, before, strict=True):
             self.chains[c] = chain
-            # In another process the listener is a copy, and what it adds to `ended` is lost.
-            if chain.n_sweeps - length < n_sweeps:
+            if c in self.progress.ended or chain.n_sweeps - length < n_sweeps:
                 self.ended.add(c)
 
     def continue_on_grid(self, grid, stage, gain=None):
@@ -176,22 +172,3 @@ def learning(chain, n_sweeps, m_step=None, every=EM_SWEEPS, **options):
 def learnt(chain):
     """log (alpha, eta) that a chain has learnt."""
     return chain.steps[0].log_h
-
-
-class _Renumbered:
-    """Calls a listener with the numbers of the chains in the pool, and adds those that it stops to `ended`."""
-
-    def __init__(self, listener, numbers, ended):
-        self.listener, self.numbers, self.ended = listener, numbers, ended
-
-    def before(self, index):
-        self.listener.before(self.numbers[index])
-
-    def resumed(self, index, n_sweeps):
-        self.listener.resumed(self.numbers[index], n_sweeps)
-
-    def after(self, index, chain):
-        stop = self.listener.after(self.numbers[index], chain)
-        if stop:
-            self.ended.add(self.numbers[index])
-        return stop

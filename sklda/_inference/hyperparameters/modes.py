@@ -25,8 +25,9 @@ from sklda._inference.modes.search import counted_search
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS, anneal
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 from sklda._inference.sampling.run_chains import run_chains
 from sklda._inference.warn import warn
@@ -94,7 +95,7 @@ def begin(pool, seed):
         return Beginning(log_h)
     log_h = pool.learn(n_learn)
     alpha, eta = np.exp(log_h)
-    pool.say(f"{pool.n_chains} chains have learnt doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}")
+    pool.progress.say(f"{pool.n_chains} chains have learnt doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}")
     found = Beginning(log_h)
     if K > 1 and _has_modes(pool, log_h):
         found = _search(pool, found, random.child(seed, 1))
@@ -190,7 +191,7 @@ class _Modes:
         found = mode_evidence([chain], at, _TEMPERATURES, _RUNS, key, pool.n_jobs)
         value = float(found.value[0])
         self.variances.append(found.std**2)
-        pool.say(f"{what}: log evidence {value:.1f} at {alpha:.4g}, {eta:.4g}")
+        pool.progress.say(f"{what}: log evidence {value:.1f} at {alpha:.4g}, {eta:.4g}")
         for mode in self.known:
             if mode.is_near(topics, K) and self.same(mode.value, value):
                 mode.values.append(value)
@@ -293,7 +294,7 @@ def resolve(pool, found, reserved, shares, seed):
         priors = Priors.make(*found.maximum.h, K, pool.corpus.n_features)
         evidence = mode_evidence(pool.chains, priors, _TEMPERATURES, _RUNS, seed, pool.n_jobs)
         values = ", ".join(f"{x:.1f}" for x in evidence.value)
-        pool.say(f"log evidence of the chains: {values}, each +- {evidence.std:.1f} nats")
+        pool.progress.say(f"log evidence of the chains: {values}, each +- {evidence.std:.1f} nats")
         shares = probabilities(evidence.value, evidence.std)
     return found.averaged(np.ones(n_chains) if shares is None else shares)
 

@@ -130,7 +130,7 @@ class Settings:
         return self.region if whole else wider(grid_region, self.region)
 
     def most_sweeps(self, method):
-        """Largest number of sweeps of a chain for which a listener is called."""
+        """Largest number of sweeps of a chain that are reported."""
         tuning = {"gibbs_em": self.n_tuning, "variational_em": 2 * self.n_tuning - self.max_iter}
         return self.max_iter + tuning.get(method, 0)
 

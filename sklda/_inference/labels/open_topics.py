@@ -113,6 +113,8 @@ class LabelPriors(Aligned):
 
     Attributes
     ----------
+    opened : OpenTopics
+        Those of the documents.
     doc : ndarray of shape (n_topics,)
         alpha.
     word : ndarray of shape (n_features,) or (0,)
@@ -123,21 +125,29 @@ class LabelPriors(Aligned):
         Sum of eta over words.
     """
 
+    opened: OpenTopics
     doc: np.ndarray
     word: np.ndarray
     pair: np.ndarray
     totals: np.ndarray
 
     @classmethod
-    def make(cls, doc_topic_prior, topic_word_prior, open_topics):
+    def make(cls, doc_topic_prior, topic_word_prior, opened):
         """Priors from floats or arrays; errors as `check_prior`."""
-        K, V = open_topics.n_topics, len(open_topics.pair_offsets) - 1
+        K, V = opened.n_topics, len(opened.pair_offsets) - 1
         alpha = check_prior(doc_topic_prior, "doc_topic_prior", {"one per label and shared topic": (K,)})
         shapes = {"one per word": (V,), "labels and shared topics, words": (K, V)}
         eta = np.asarray(check_prior(topic_word_prior, "topic_word_prior", shapes))
         doc = np.array(np.broadcast_to(alpha, K), dtype=np.float64)
         if eta.ndim < 2:
             word = np.array(np.broadcast_to(eta, V), dtype=np.float64)
-            return cls(doc, word, np.empty(0), np.full(K, word.sum()))
-        words = np.repeat(np.arange(V), np.diff(open_topics.pair_offsets))
-        return cls(doc, np.empty(0), eta[open_topics.pairs, words], eta.sum(axis=1))
+            return cls(opened, doc, word, np.empty(0), np.full(K, word.sum()))
+        words = np.repeat(np.arange(V), np.diff(opened.pair_offsets))
+        return cls(opened, doc, np.empty(0), eta[opened.pairs, words], eta.sum(axis=1))
+
+    def proportions(self, counts):
+        """theta of the open topics from counts of tokens, and the Dirichlet parameter's sum of their documents."""
+        weights, starts = counts + self.doc[self.opened.topics], self.opened.offsets[:-1]
+        sums = np.add.reduceat(np.append(weights, 0), starts) if len(starts) else np.zeros(0)
+        totals = np.repeat(sums, self.opened.numbers)
+        return weights / totals, totals

@@ -6,7 +6,8 @@ from sklda._inference.modes.search import improve_modes
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling import initialisation
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing, anneal
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import check_exchangeable, weights_of_model
 from sklda._inference.sampling.point_estimates import check_assignments
 

@@ -8,8 +8,8 @@ from sklda._inference import random
 from sklda._inference.evidence.bennett import run_both_ways
 from sklda._inference.evidence.combining import CountEvidence
 from sklda._inference.parallel import in_parallel
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState
 
 # In nats, as an order of magnitude: annealing is not run if half the distance of the two directions may be larger.
 _LARGEST_BIAS = 100

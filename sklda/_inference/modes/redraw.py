@@ -6,7 +6,8 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.annealed_start import anneal
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 
 # Sweeps over the tokens of the group. Measured on C-2 and whales: 30 annealed sweeps lead to better modes as often as
 # 100.

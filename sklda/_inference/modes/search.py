@@ -10,8 +10,9 @@ from sklda._inference.held_out.averages import log_mean_exp
 from sklda._inference.modes.groups import choose_group, overlaps
 from sklda._inference.modes.redraw import REDRAW_SWEEPS, redraw
 from sklda._inference.parallel import NEVER_STOP, in_parallel
+from sklda._inference.sampling.chain import ChainState, checked_topics, compact_topics
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain, checked_topics, compact_topics
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import check_exchangeable
 
 # Modes that are kept at least, and proposals in a round.

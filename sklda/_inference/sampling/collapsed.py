@@ -1,16 +1,13 @@
 """The collapsed Gibbs sampler: a chain of topic assignments z with theta and phi integrated out."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling import log_joint
+from sklda._inference.sampling.chain import Chain, ChainState, checked_topics
 from sklda._inference.sampling.count_rows import CountRows, aligned_zeros
-from sklda._inference.sampling.kept_draws import KeptDraws
-from sklda._inference.sampling.steps import Draw
 from sklda._kernels import _collapsed, _histograms, _log_joint, _prior_path, _tokens
 
 # Weights (tokens times topics) of a block; `stop` is called between blocks. A block takes about a tenth of a second.
@@ -22,51 +19,7 @@ _NARROW = 256
 _SMALL_COUNTS = 64
 
 
-@dataclass(frozen=True, eq=False)
-class ChainState:
-    """The state of a chain, from which it can be continued, and what was recorded during its sweeps.
-
-    Attributes
-    ----------
-    topics : ndarray of shape (n_tokens,), int32
-        The assignments z.
-    stream : ndarray of shape (4,), uint64
-        State of the random generator.
-    n_sweeps : int
-        Number of sweeps so far.
-    trace : tuple of float
-        ``log_joint()`` after every sweep made with `run_chains`.
-    snapshots : tuple of (int, ndarray of shape (n_components, n_features), float32)
-        Numbers of sweeps, and the topics phi after them.
-    draws : tuple of Draw
-        Those that `run_chains` kept. The last one has the present z.
-    label_free : tuple of (float, float)
-        log p(z | alpha), and the sum of the squared shares of the topics, after every sweep.
-    n_burn_in : int
-        Number of sweeps whose draws are not used.
-    n_annealed : int
-        Number of sweeps of the annealed start.
-    steps : tuple of Step
-        What is done between the sweeps, apart from a `Schedule`. Their order is that of their work.
-    """
-
-    topics: np.ndarray
-    stream: np.ndarray
-    n_sweeps: int = 0
-    trace: tuple = ()
-    snapshots: tuple = ()
-    draws: tuple = ()
-    label_free: tuple = ()
-    n_burn_in: int = 0
-    n_annealed: int = 0
-    steps: tuple = ()
-
-    def compact(self, n_components):
-        """A copy without records, with topics in the smallest integer type: it saves memory."""
-        return ChainState(compact_topics(self.topics, n_components), self.stream, self.n_sweeps)
-
-
-class GibbsChain:
+class GibbsChain(Chain):
     """A Markov chain of topic assignments z with target p(z | w, alpha, eta).
 
     A sweep of this class draws every token from its full conditional, document by document, with the weights of all
@@ -89,21 +42,9 @@ class GibbsChain:
         m_kv, one row for each word; zero in the columns from ``n_components`` on. Computed at every access.
     topic_totals : ndarray of shape (n_components,), int64
         m_k.
-    trace, snapshots, draws, label_free, steps : list
-        See `ChainState`.
     """
 
     sampler = "dense"
-
-    def __init__(self, corpus, priors, state):
-        self.corpus, self.priors = corpus, priors
-        self.stream = np.array(state.stream, np.uint64)
-        self.n_sweeps = state.n_sweeps
-        self.trace, self.snapshots, self.draws = list(state.trace), list(state.snapshots), list(state.draws)
-        self.label_free = list(state.label_free)
-        self.n_burn_in, self.n_annealed = state.n_burn_in, state.n_annealed
-        self.steps = [step.state() for step in state.steps]
-        self._set_up(state.topics)
 
     def _set_up(self, topics):
         """Set z to `topics`, and make the counts and the scratch arrays of sweeps."""
@@ -130,14 +71,6 @@ class GibbsChain:
     @property
     def word_topic_counts(self):
         return self.rows.dense()
-
-    def __reduce__(self):
-        # The arrays are made again from the state, because joblib makes large arrays read-only in other processes.
-        return type(self), (self.corpus, self.priors, self.state())
-
-    def restart_stream(self, seed):
-        """Continue with other random numbers."""
-        self.stream = random.stream(seed)
 
     @classmethod
     def initialise_randomly(cls, corpus, priors, seed):
@@ -166,10 +99,6 @@ class GibbsChain:
         chain._order = np.random.default_rng(random.child(seed, 0)).permutation(corpus.n_documents)
         chain.sweep(stop)
         return cls(corpus, priors, ChainState(chain.topics, chain.stream))
-
-    def with_workers(self, n_jobs, work):
-        """Return ``work(stop)``. During this call, sweeps of parallel samplers use `n_jobs` workers; here, one."""
-        return work(NEVER_STOP)
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token once from its full conditional. ``stop()`` is called between blocks of documents."""
@@ -254,43 +183,6 @@ class GibbsChain:
         self.n_sweeps += len(positions) - 1
         return log_weight
 
-    def record(self):
-        """Append the log joint of the present draw to `trace`, and two more numbers to `label_free`."""
-        log_topics = self.log_topics()
-        self.trace.append(log_topics + self.log_words())
-        self.label_free.append((log_topics, float(((self.topic_totals / self.corpus.n_tokens) ** 2).sum())))
-
-    def draw(self):
-        """The present draw, with what the steps add."""
-        added = {name: value for step in self.steps for name, value in step.draw().items()}
-        return Draw(self.n_sweeps, compact_topics(self.topics, self.priors.n_components), added)
-
-    def keep_draw(self, n_draws):
-        """Append the present draw to `draws`. Of earlier ones than the last `n_draws`, what steps add is kept."""
-        draws = [*self.draws, self.draw()]
-        earlier = (draw._replace(topics=None) for draw in draws[:-n_draws] if draw.added)
-        self.draws = [*earlier, *draws[-n_draws:]]
-
-    def keep_only(self, every):
-        """Forget draws of the burn-in, and those whose sweep is not a multiple of `every`."""
-        self.draws = [draw for draw in self.draws if draw.sweep > self.n_burn_in and draw.sweep % every == 0]
-
-    def kept_draws(self):
-        """`KeptDraws`: the draws that were kept, or the present one if there are none."""
-        draws = [draw for draw in self.draws if draw.topics is not None] or [self.draw()]
-        kept = KeptDraws(self.priors, draws, tuple(self.steps))
-        for step in self.steps:
-            kept = step.shown(kept)
-        return kept
-
-    def step(self, kind):
-        """The step of a class."""
-        return next(step for step in self.steps if isinstance(step, kind))
-
-    def log_joint(self):
-        """log p(w, z | alpha, eta) with theta and phi integrated out, in nats."""
-        return self.log_topics() + self.log_words()
-
     def log_topics(self):
         """log p(z | alpha)."""
         priors, corpus = self.priors, self.corpus
@@ -351,30 +243,3 @@ class GibbsChain:
         K = self.priors.n_components
         phi = self.word_topic_counts[:, :K].T + self.priors.topic_word()
         return (phi / phi.sum(axis=1, keepdims=True)).astype(np.float32)
-
-    def state(self):
-        """A copy of the state. A chain of the same class made from it makes the same draws as this chain."""
-        records = (tuple(each) for each in (self.trace, self.snapshots, self.draws, self.label_free))
-        steps = tuple(step.state() for step in self.steps)
-        return ChainState(
-            self.topics.copy(), self.stream.copy(), self.n_sweeps, *records, self.n_burn_in, self.n_annealed, steps
-        )
-
-
-def compact_topics(topics, n_components):
-    """A copy of the topics of all tokens, in the smallest unsigned integer type: one byte up to 256 topics."""
-    return topics.astype(np.min_scalar_type(n_components - 1))
-
-
-def checked_topics(topics, corpus, n_components, lowest=0):
-    """A copy of the topics of all tokens, int32, after checks. With ``lowest=-1`` a token may have no topic."""
-    topics = np.asarray(topics)
-    if topics.shape != (corpus.n_tokens,):
-        raise ValueError(f"topics have shape {topics.shape}; the corpus has {corpus.n_tokens} tokens.")
-    # Checked before the cast to int32, which could overflow silently.
-    if topics.size and not (lowest <= int(topics.min()) and int(topics.max()) < n_components):
-        raise ValueError(
-            f"topics range from {topics.min()} to {topics.max()}; they must be at least {lowest} and below "
-            f"{n_components}."
-        )
-    return topics.astype(np.int32)

@@ -10,7 +10,8 @@ from scipy.sparse import csr_array, vstack
 from sklda._inference.corpus import count_tokens
 from sklda._inference.diagnostics import effective_draws, std_of_proportions
 from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.matching import same_names
 from sklda._inference.sampling.parameters import draw_parameters
 from sklda._inference.sampling.point_estimates import add_estimates, word_blocks

@@ -10,7 +10,8 @@ from scipy.special import betaln, digamma, polygamma
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import LARGEST, SMALLEST, Priors
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 
 # Bounds of the strength of the prior of a group, in tokens: groups with no word in common, and equal groups.
 _STRENGTHS = 1.0, 1e9

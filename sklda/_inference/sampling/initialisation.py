@@ -8,8 +8,9 @@ from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP, in_parallel
 from sklda._inference.rising import log_gamma_ratio
 from sklda._inference.sampling.annealed_start import anneal
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._kernels import _merges
 
 INITS = ("random", "sequential", "anneal", "prune")

@@ -4,7 +4,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.sampling.blocked import BlockChain, dense_sweep
-from sklda._inference.sampling.collapsed import ChainState
+from sklda._inference.sampling.chain import ChainState
 from sklda._kernels import _partially_collapsed
 
 

@@ -7,9 +7,10 @@ import numpy as np
 
 from sklda._inference import journal
 from sklda._inference.parallel import in_parallel
+from sklda._inference.progress import SILENT
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, AnnealedSweeps, Annealing
 from sklda._inference.sampling.prior_learning import Learner, PriorLearning
-from sklda._inference.sampling.steps import Ending, Snapshots, Step, Thinning, Trace, advance
+from sklda._inference.sampling.steps import Ending, Snapshots, Thinning, Trace, advance
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Schedule:
     Attributes
     ----------
     n_draws : int
-        Number of the last draws of z that are kept in ``chain.draws``. The last one is the present z.
+        Number of the last draws of z that are kept in ``chain.draws``. The last one is the present z. 0: none.
     draw_every : int
         Number of sweeps between two of them.
     snapshot_every : int or None
@@ -63,7 +64,8 @@ class Schedule:
         last = [Trace()] if learner is None else [learner, Trace()]
         if self.snapshot_every:
             last.append(Snapshots(self.snapshot_every))
-        last.append(Thinning(self.n_draws, self.draw_every))
+        if self.n_draws:
+            last.append(Thinning(self.n_draws, self.draw_every))
         if self.tol is not None:
             last.append(Ending(self.tol, self.n_draws * self.draw_every, learner))
         return [AnnealedSweeps(self.annealing)] if chain.n_sweeps < self.annealing.n_sweeps else [], last
@@ -84,7 +86,7 @@ def burn_in_of(burn_in, n_sweeps, n_annealed=0):
     return burn_in
 
 
-def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
+def run_chains(chains, n_sweeps, *, n_jobs=None, progress=SILENT, schedule=None, numbers=None):
     """Run chains in parallel for `n_sweeps` sweeps each, with their steps.
 
     Parameters
@@ -95,12 +97,12 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
     n_jobs : int, default=None
         Number of chains at a time, as in joblib; for a single chain, number of workers of its sweeps. The draws do not
         depend on it.
-    listener : object, default=None
-        ``listener.before(index)`` is called before every sweep of chain `index`, and ``listener.after(index, chain)``
-        after it. If the latter returns True, this chain ends. ``listener.resumed(index, n_sweeps)`` is called if the
-        first sweeps of a chain come from a journal.
+    progress : Progress, optional
+        It hears of every sweep.
     schedule : Schedule, default=None
-        None: only the sweeps, the steps of the chains and, for a listener, their trace.
+        None: only the sweeps, the steps of the chains and, if progress is printed, their trace.
+    numbers : sequence of int, default=None
+        Those of the chains for `progress`. None: 0, 1, ...
 
     Returns
     -------
@@ -108,23 +110,25 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, listener=None, schedule=None):
         The chains after their sweeps. With the processes of a joblib backend, or with a journal, they are not the
         objects that were passed.
     """
-
+    numbers = range(len(chains)) if numbers is None else numbers
     with journal.call("run_chains") as call:
         if call.found:
-            if listener is not None:
-                for index, (swept, chain) in enumerate(zip(call.result, chains, strict=True)):
-                    listener.resumed(index, swept.n_sweeps - chain.n_sweeps)
+            for number, swept, chain in zip(numbers, call.result, chains, strict=True):
+                progress.resumed(number, swept.n_sweeps - chain.n_sweeps)
             return call.result
-        tasks = [(i, chain, n_sweeps, listener, schedule, call.saver(i)) for i, chain in enumerate(chains)]
+        tasks = [
+            (number, chain, n_sweeps, progress, schedule, call.saver(i))
+            for i, (number, chain) in enumerate(zip(numbers, chains, strict=True))
+        ]
         if len(chains) == 1:
             run, saver = _Run.begin(*tasks[0]), tasks[0][-1]
-            return call.keep([run.chain.with_workers(n_jobs, partial(run.go, 0, listener, saver))])
-        # With one chain at a time, the listener is called in the caller's thread, which some callbacks need.
+            return call.keep([run.chain.with_workers(n_jobs, partial(run.go, numbers[0], progress, saver))])
+        # With one chain at a time, progress is reported in the caller's thread, which some callbacks need.
         return call.keep(in_parallel(_run, tasks, n_jobs, always_in_threads=False))
 
 
-def _run(index, chain, n_sweeps, listener, schedule, saver, stop):
-    return _Run.begin(index, chain, n_sweeps, listener, schedule, saver).go(index, listener, saver, stop)
+def _run(number, chain, n_sweeps, progress, schedule, saver, stop):
+    return _Run.begin(number, chain, n_sweeps, progress, schedule, saver).go(number, progress, saver, stop)
 
 
 class _Run:
@@ -139,51 +143,38 @@ class _Run:
         The steps of the schedule before those of the chain and after them.
     """
 
-    def __init__(self, chain, n_left, listener, schedule):
+    def __init__(self, chain, n_left, progress, schedule):
         self.chain, self.n_left = chain, n_left
-        self.first, self.last = [], [] if listener is None else [Trace()]
+        self.first, self.last = [], [Trace()] if progress.prints else []
         if schedule is not None:
             self.first, self.last = schedule.steps(chain, n_left)
         for step in (*self.first, *chain.steps, *self.last):
             step.begin(chain)
 
     @classmethod
-    def begin(cls, index, chain, n_sweeps, listener, schedule, saver):
+    def begin(cls, number, chain, n_sweeps, progress, schedule, saver):
         """The run of a chain; at its last state in the journal, if there is one."""
         run = None if saver is None else saver.load(chain.corpus)
         if run is None:
-            return cls(chain, n_sweeps, listener, schedule)
-        if listener is not None:
-            listener.resumed(index, run.chain.n_sweeps - chain.n_sweeps)
+            return cls(chain, n_sweeps, progress, schedule)
+        progress.resumed(number, run.chain.n_sweeps - chain.n_sweeps)
         return run
 
-    def go(self, index, listener, saver, stop):
+    def go(self, number, progress, saver, stop):
         """Make the sweeps that are left, and return the chain."""
         chain = self.chain
         steps = [*self.first, *chain.steps, *self.last]
-        heard = steps if listener is None else [*steps, _Listener(index, listener)]
         while self.n_left:
-            ends = advance(chain, heard, stop)
+            progress.before(number)
+            ends = advance(chain, steps, stop)
+            ends = progress.after(number, chain) or ends
             self.n_left = 0 if ends else self.n_left - 1
             if saver is not None:
-                # A listener that ends a chain may not do so again.
+                # A callback that ends a chain may not do so again.
                 saver.save(chain, self, now=ends)
         for step in steps:
             step.end(chain)
         return chain
-
-
-class _Listener(Step):
-    """Tells a listener of the sweeps."""
-
-    def __init__(self, index, listener):
-        self.index, self.listener = index, listener
-
-    def before(self, chain):
-        self.listener.before(self.index)
-
-    def after(self, chain, stop):
-        return self.listener.after(self.index, chain)
 
 
 def log_joint_traces(chains):

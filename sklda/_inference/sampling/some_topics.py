@@ -5,7 +5,8 @@ import numpy as np
 from sklda._inference.corpus import Corpus, count_tokens
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors, padded
-from sklda._inference.sampling.collapsed import ChainState, GibbsChain
+from sklda._inference.sampling.chain import ChainState
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.count_rows import CountRows
 
 

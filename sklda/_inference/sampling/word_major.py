@@ -7,7 +7,8 @@ import numpy as np
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import padded
 from sklda._inference.sampling import log_joint
-from sklda._inference.sampling.collapsed import GibbsChain, checked_topics
+from sklda._inference.sampling.chain import checked_topics
+from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.count_rows import aligned_zeros
 from sklda._kernels import LANES, _histograms, _log_joint, _tokens, _word_layout, _word_major, _word_major_path
 

@@ -10,6 +10,7 @@ from sklda._inference.evidence.annealing import reserve_runs
 from sklda._inference.evidence.estimates import METHODS, forward_runs
 from sklda._inference.held_out.averages import log_mean, log_mean_exp
 from sklda._inference.parallel import in_parallel
+from sklda._inference.progress import SILENT
 from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS
 from sklda._inference.topic_count.count_prior import LARGEST
 from sklda._inference.topic_count.posterior import ESTIMATE, ModelDraws, Posterior, credible_interval
@@ -88,8 +89,8 @@ class PMMH:
     n_proposals : int
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
-    report : callable
-        Called with a line of text ten times. The chain ends if it returns True.
+    progress : Progress, optional
+        It hears of ten stages.
 
     Attributes
     ----------
@@ -99,9 +100,9 @@ class PMMH:
         The posterior from the mean of all estimates made for each number of topics.
     """
 
-    def __init__(self, corpus, rule, prior, settings, *, n_proposals, seed, n_jobs=None, report):
+    def __init__(self, corpus, rule, prior, settings, *, n_proposals, seed, n_jobs=None, progress=SILENT):
         self.corpus, self.rule, self.settings, self.n_proposals = corpus, rule, settings, n_proposals
-        self.seed, self.n_jobs, self.report = seed, n_jobs, report
+        self.seed, self.n_jobs, self.progress = seed, n_jobs, progress
         self.log_prior = prior.up_to(_LARGEST_WITHOUT_END if prior.open else LARGEST)
         self.counts = sorted(self.log_prior)
         self.rng = np.random.default_rng(random.child(seed, 3))
@@ -155,8 +156,8 @@ class PMMH:
                 T, value, end = proposed, new, new_end
                 ends[T] = [*ends.get(T, []), end][-_KEPT_STATES:]
             rows.append((T, value, proposed, new))
-            at_report = i % max(self.n_proposals // 10, 1) == 0
-            if at_report and self.report(f"{i} of {self.n_proposals} proposals, {T} topics"):
+            ends_stage = i % max(self.n_proposals // 10, 1) == 0
+            if ends_stage and self.progress.stage(f"{i} of {self.n_proposals} proposals, {T} topics"):
                 return i
         return self.n_proposals
 

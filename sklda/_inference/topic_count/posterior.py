@@ -8,8 +8,8 @@ from scipy.special import ndtr, softmax
 from sklda._inference import random
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.annealed_start import anneal
+from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import ChainState
 from sklda._inference.sampling.draws import after_sweeps
 from sklda._inference.sampling.parameters import draw_parameters
 from sklda._inference.sampling.run_chains import Schedule, run_chains

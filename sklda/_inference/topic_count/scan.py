@@ -7,6 +7,7 @@ from sklda._inference import journal, random
 from sklda._inference.evidence.annealing import reserve_runs
 from sklda._inference.evidence.combining import LITTLE, MUCH_WORSE, CountEvidence, EvidenceTable
 from sklda._inference.parallel import in_parallel
+from sklda._inference.progress import SILENT
 from sklda._inference.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._inference.topic_count.count_prior import LARGEST
 from sklda._inference.topic_count.curve import Curves, too_low
@@ -58,10 +59,8 @@ class Scan:
         Largest number of sweeps over the corpus, last sweeps included; None: the default for the corpus.
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
-    report : callable
-        Called with a line of text after every round. The scan ends if it returns True.
-    announce : callable, default=None
-        Called with a line of text about the cost, at the start.
+    progress : Progress, optional
+        It hears of the cost at the start, and of every round, which is a stage.
 
     Attributes
     ----------
@@ -74,11 +73,9 @@ class Scan:
     budget : Budget
     """
 
-    def __init__(
-        self, corpus, rule, prior, settings, *, n_chains, max_sweeps, seed, n_jobs=None, report, announce=None
-    ):
+    def __init__(self, corpus, rule, prior, settings, *, n_chains, max_sweeps, seed, n_jobs=None, progress=SILENT):
         self.corpus, self.rule, self.prior, self.settings, self.n_chains = corpus, rule, prior, settings, n_chains
-        self.seed, self.n_jobs, self.report, self.announce = seed, n_jobs, report, announce
+        self.seed, self.n_jobs, self.progress = seed, n_jobs, progress
         self.by_count, self.rules, self.trace, self.n_rounds = {}, {}, [], 0
         self.budget = Budget(corpus, max_sweeps, n_chains * LAST_SWEEPS)
         self.first = self._first_runs()
@@ -92,8 +89,8 @@ class Scan:
             If there are estimates, also after Ctrl-C, after a callback asked to stop, and if the memory does not do.
         """
         unfinished, following = "", self.first
-        if self.announce is not None:
-            self.announce(self._cost_in_words())
+        if self.progress.prints:
+            self.progress.say(self._cost_in_words())
         try:
             while following:
                 self._round(following)
@@ -256,7 +253,7 @@ class Scan:
         runs = (
             f"{', '.join(map(str, lengths))} topics, {self.n_chains} chains with runs of {max(lengths.values())} sweeps"
         )
-        if self.report(f"{runs}{self._known()}" if self.announce else runs):
+        if self.progress.stage(f"{runs}{self._known()}" if self.progress.prints else runs):
             raise _Ended("a callback stopped the fit")
 
     def _learn(self, lengths, seeds):

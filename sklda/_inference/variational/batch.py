@@ -52,7 +52,7 @@ class Batch:
         except MemoryError as error:
             raise MemoryError(f"{error} {_ALTERNATIVE}") from error
         self.topic_totals = np.zeros(K)
-        self.n_sweeps = 0
+        self.n_sweeps, self.trace = 0, []
 
     def initialise(self, team):
         """Let the documents enter the counts one after the other, each with random topics that are then updated."""

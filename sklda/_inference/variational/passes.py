@@ -3,6 +3,7 @@
 import numpy as np
 
 from sklda._inference import random
+from sklda._inference.progress import SILENT
 from sklda._inference.variational.fixed_topics import infer, perplexity
 
 
@@ -11,7 +12,7 @@ class OnlinePasses:
 
     def __init__(self, corpus, stream, chunk_documents, seed):
         self.corpus, self.stream, self.chunk_documents, self.seed = corpus, stream, chunk_documents, seed
-        self.n_sweeps = 0
+        self.n_sweeps, self.trace = 0, []
 
     @property
     def priors(self):
@@ -54,13 +55,13 @@ def proportions(model, n_jobs=None):
     return theta / theta.sum(axis=1, keepdims=True)
 
 
-def make_passes(model, n_passes, team, *, after_pass, evaluate_every=0, tolerance=0.0):
-    """Make passes of a `Batch` or of `OnlinePasses` over the corpus; the perplexities, a list.
+def make_passes(model, n_passes, team, *, progress=SILENT, evaluate_every=0, tolerance=0.0):
+    """Make passes of a `Batch` or of `OnlinePasses` over the corpus; their `trace` has the perplexities.
 
-    `after_pass` takes a text after every pass, and returns whether to stop. If `evaluate_every` is positive, the
-    perplexity is evaluated after so many passes each, and the passes end if it changes by less than `tolerance`.
+    Every pass is a stage of `progress`. If `evaluate_every` is positive, the perplexity is evaluated after so many
+    passes each, and the passes end if it changes by less than `tolerance`.
     """
-    trace = []
+    trace = model.trace
     model.initialise(team)
     for n in range(1, n_passes + 1):
         model.sweep(team)
@@ -69,6 +70,5 @@ def make_passes(model, n_passes, team, *, after_pass, evaluate_every=0, toleranc
             trace.append(perplexity(model.corpus, proportions(model), topics(model)))
             text += f": perplexity {trace[-1]:.6g}"
             converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tolerance
-        if after_pass(text) or converged:
+        if progress.stage(text) or converged:
             break
-    return trace
