@@ -140,10 +140,7 @@ def main():
     add("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     options = parser.parse_args()
     X = simulated(options.cells, options.regions, options.ones)
-    n = X.getnnz(axis=0)
-    say(
-        f"{X.shape[0]:,} x {X.shape[1]:,}, {X.nnz:,} ones; in a region {n.min()} to {n.max()}, median {np.median(n):.0f}"
-    )
+    say(f"{X.shape[0]:,} x {X.shape[1]:,}, {X.nnz:,} ones")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for i, form in enumerate(options.forms):
