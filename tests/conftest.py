@@ -12,7 +12,7 @@ from mutations import pytest_collection_modifyitems, pytest_pyfunc_call  # noqa:
 from sklda._inference.corpus import Corpus
 from sklda.datasets import make_lda_corpus
 
-hypothesis.settings.register_profile("sklda", derandomize=True, deadline=None, max_examples=60)
+hypothesis.settings.register_profile("sklda", derandomize=True, deadline=None, max_examples=30)
 hypothesis.settings.load_profile("sklda")
 os.environ["MPLBACKEND"] = "Agg"
 

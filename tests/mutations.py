@@ -4,13 +4,21 @@
 of its parameters or for those whose id contains `cases`, and requires that an assertion fails. Where a mutation is no
 replacement, as other priors, `@pytest.mark.mutation("test_of_the_same_file")` names the test that breaks it, and
 `@pytest.mark.mutation` says that the test does both. `test_mutations.py` checks that no property lacks its mutation.
+Tests of broken code have the marker `mutant`: ``-m "not mutant"`` leaves them out.
 """
 
 import pytest
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Each test with a replacement is there a second time, with it."""
+    breaking = {
+        (item.path, mark.args[0]) for item in items for mark in item.iter_markers("mutation") if len(mark.args) == 1
+    }
+    for item in items:
+        if (item.path, getattr(item, "originalname", None)) in breaking:
+            item.add_marker("mutant")
     repeats = [
         (place, _repeat(item, mark))
         for place, item in enumerate(items)
@@ -31,6 +39,7 @@ def _repeat(item, mark):
         originalname=item.originalname,
     )
     mutant.replaced = mark.args
+    mutant.add_marker("mutant")
     return mutant
 
 

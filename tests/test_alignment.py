@@ -151,7 +151,9 @@ CALLS = {
     "components_ in single precision": of_replaced("components_", PHI.astype(np.float32)),
     "doc_topic_prior_": of_replaced("doc_topic_prior_", ALPHA),
     "CVB0": lambda: CollapsedVariationalLDA(K, **PRIORS, random_state=0).fit(X).partial_fit(unaligned(X)).transform(X),
-    "Gibbs-EM": lambda: EmpiricalBayesLDA(K, method="gibbs_em", doc_topic_prior=unaligned(ALPHA), max_iter=2).fit(X),
+    "Gibbs-EM": lambda: EmpiricalBayesLDA(
+        K, method="gibbs_em", doc_topic_prior=unaligned(ALPHA), max_iter=2, n_tuning=2
+    ).fit(X),
     "CompoundLDA": lambda: CompoundLDA(K, topic_word_prior=unaligned(ETAS), max_iter=2).fit(
         X, collections=unaligned(np.arange(25) % 2)
     ),
@@ -159,7 +161,7 @@ CALLS = {
         X, covariates=unaligned(np.arange(25.0))
     ),
     "LabeledLDA": lambda: (
-        LabeledLDA(burn_in=2, n_draws=2, n_chains=2, n_shared=2, topic_word_prior=unaligned(ETA))
+        LabeledLDA(burn_in=2, n_draws=2, n_chains=2, n_shared=2, fold_in_iter=3, topic_word_prior=unaligned(ETA))
         .fit(X, unaligned(np.eye(3, dtype=np.int64)[np.arange(25) % 3]))
         .predict(X)
     ),
@@ -178,7 +180,7 @@ CALLS = {
         n_draws=32,
         random_state=0,
     ),
-    "evidence": lambda: metrics.log_evidence(X, K, **PRIORS, random_state=0),
+    "evidence": lambda: metrics.log_evidence(X, K, **PRIORS, n_temperatures=4, n_chains=2, random_state=0),
     "coherence": lambda: metrics.topic_coherence(unaligned(X), unaligned(PHI), n_words=3),
 }
 

@@ -25,7 +25,7 @@ def code():
     return found
 
 
-def p_value(Alpha, n_sweeps=12_000):
+def p_value(Alpha, n_sweeps=6_000):
     """p-value of the posterior mean of log alpha and of its square, by enumeration on a grid of alpha."""
     grid = np.linspace(-6, 6, 61)
     each = [Enumeration(DOCS, 4, 2, np.exp(x), 0.4) for x in grid]

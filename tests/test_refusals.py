@@ -214,6 +214,19 @@ BAD_PARAMETERS = [
     ("verbose", -1, "'verbose' parameter of GibbsLDA must be"),
     ("random_state", -1, "'random_state' parameter of GibbsLDA must be"),
     ("random_state", "seed", "'random_state' parameter of GibbsLDA must be"),
+    *(
+        (name, value, f"'{name}' parameter of GibbsLDA must be")
+        for name, values in {
+            "learn_priors": (None, "x", 1),
+            "tol": (-1.0, np.nan, np.inf, "x"),
+            "n_draws": (0, None, 1.5),
+            "draw_every": (0, np.nan, None),
+            "seed_strength": (0, np.nan, np.inf, None),
+            "vocabulary": (3,),
+            "init": (None, "x", 3.5),
+        }.items()
+        for value in values
+    ),
 ]
 
 

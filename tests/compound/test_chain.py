@@ -144,9 +144,10 @@ def test_quadrature_agrees_with_rational_arithmetic():
     "method, setting",
     [
         ("augmented", (0.7, 1.5, 0.4)),
-        ("langevin", (2.0, 8.0, 0.2)),
-        pytest.param("augmented", (2.0, 8.0, 0.2), marks=pytest.mark.exhaustive),
-        pytest.param("langevin", (0.7, 1.5, 0.4), marks=pytest.mark.exhaustive),
+        *(
+            pytest.param(*case, marks=pytest.mark.exhaustive)
+            for case in (("langevin", (2.0, 8.0, 0.2)), ("augmented", (2.0, 8.0, 0.2)), ("langevin", (0.7, 1.5, 0.4)))
+        ),
     ],
 )
 def test_all_states_have_their_probabilities(method, setting):
@@ -240,19 +241,16 @@ def replace(chain, topics):
     chain.recount()
 
 
-# The pair of one sampler proves what both share; their steps have exact tests above.
-GEWEKE = pytest.mark.parametrize(
-    "method", [SAMPLERS[0], *(pytest.param(each, marks=pytest.mark.exhaustive) for each in SAMPLERS[1:])]
-)
-
-
+# All states and the means of the mixtures have exact tests above.
 @pytest.mark.mutation("test_geweke_finds_a_wrong_target")
-@GEWEKE
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_sweeps_and_new_words_keep_the_joint_distribution(method):
     assert geweke_p(method, (1.0, 2.0, 0.4)) > ALARM
 
 
-@GEWEKE
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_geweke_finds_a_wrong_target(method, monkeypatch):
     MUTATIONS[method](monkeypatch)
     assert geweke_p(method, (1.0, 2.0, 0.4)) < ALARM

@@ -254,6 +254,7 @@ def test_calibration_finds_a_wrong_exposure(monkeypatch):
 
 
 @pytest.mark.mutation
+@pytest.mark.exhaustive
 def test_one_topic_says_nothing_about_its_alpha():
     """With K = 1 the posterior of lambda is its prior."""
     corpus = make_corpus([[0, 1], [1, 1, 0], [0]], 2)

@@ -22,11 +22,9 @@ from sklda import (
 
 ESTIMATORS = [
     GibbsLDA(max_iter=20),
-    GibbsLDA(2, max_iter=5, n_chains=2, n_jobs=2, point_estimate="cgs"),
     CollapsedVariationalLDA(max_iter=5),
     CollapsedVariationalLDA(3, learning_method="online", max_iter=2, batch_size=7, learn_priors=False, n_jobs=2),
     CompoundLDA(max_iter=20),
-    CompoundLDA(2, max_iter=5, method="variational", learn_priors=True),
     CovariateLDA(max_iter=20),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
     TopicCountLDA(1, 2, n_temperatures=2, n_runs=2, max_sweeps=60),
@@ -34,6 +32,8 @@ ESTIMATORS = [
 ]
 # Other parameters of estimators that are above.
 MORE = [
+    GibbsLDA(2, max_iter=5, n_chains=2, n_jobs=2, point_estimate="cgs"),
+    CompoundLDA(2, max_iter=5, method="variational", learn_priors=True),
     GibbsLDA(3, max_iter=5, doc_topic_prior=0.1, topic_word_prior=2),
     CompoundLDA(2, max_iter=5, method="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
     CovariateLDA(2, max_iter=5, n_chains=2, n_jobs=2, coef_scale=1.0, learn_priors=False),

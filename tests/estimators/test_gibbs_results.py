@@ -4,9 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+from refusals import TEXTS
 from scipy.spatial.distance import cdist, jensenshannon
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA, merge_topics
 from sklda.datasets import make_lda_corpus
@@ -287,43 +290,22 @@ def test_an_interrupt_in_the_averages_changes_nothing(X, monkeypatch):
     assert all(before[name] is after[name] for name in before)
 
 
-BAD = [
-    ({"learn_priors": None}, ValueError, "learn_priors"),
-    ({"learn_priors": "x"}, ValueError, "learn_priors"),
-    ({"learn_priors": 1}, ValueError, "learn_priors"),
-    ({"tol": -1.0}, ValueError, "tol"),
-    ({"tol": np.nan}, ValueError, "tol"),
-    ({"tol": np.inf}, ValueError, "tol"),
-    ({"tol": "x"}, ValueError, "tol"),
-    ({"n_draws": 0}, ValueError, "n_draws"),
-    ({"n_draws": None}, ValueError, "n_draws"),
-    ({"n_draws": 1.5}, ValueError, "n_draws"),
-    ({"draw_every": 0}, ValueError, "draw_every"),
-    ({"draw_every": np.nan}, ValueError, "draw_every"),
-    ({"draw_every": None}, ValueError, "draw_every"),
-    ({"seed_strength": 0}, ValueError, "seed_strength"),
-    ({"seed_strength": np.nan}, ValueError, "seed_strength"),
-    ({"seed_strength": np.inf}, ValueError, "seed_strength"),
-    ({"seed_strength": None}, ValueError, "seed_strength"),
-    ({"vocabulary": 3}, ValueError, "vocabulary"),
-    ({"init": None}, ValueError, "init"),
-    ({"init": "x"}, ValueError, "init"),
-    ({"init": 3.5}, ValueError, "init"),
-]
-
-
-@pytest.mark.parametrize("parameters, error, message", BAD)
-def test_bad_parameters(X, parameters, error, message):
-    lda = GibbsLDA(4, max_iter=2, **parameters)
-    before = dict(vars(lda))
-    with pytest.raises(error, match=f"'{message}' parameter"):
-        lda.fit(X)
-    assert vars(lda) == before
-
-
 def test_a_warm_start_with_other_learning_is_refused(X):
     lda = fit(X, max_iter=2, warm_start=True)
     with pytest.raises(ValueError, match="learn_priors='asymmetric', but learn_priors is now False"):
         lda.set_params(learn_priors=False).fit(X)
     # True is the same as "asymmetric".
     lda.set_params(learn_priors=True).fit(X)
+
+
+def test_words_that_the_fit_never_saw():
+    """A word without a token in the fit has the prior in every topic and moves proportions by it alone."""
+    lda = GibbsLDA(3, max_iter=50, random_state=0).fit([[4, 0, 0], [0, 0, 5], [3, 0, 1]])
+    assert np.isfinite(lda.transform([[0, 9, 0], [1, 9, 0]])).all()
+
+
+def test_documents_without_a_known_word():
+    """A vectorizer drops unknown words: what is left is an empty document, which has the mean of the prior."""
+    lda = GibbsLDA(3, max_iter=5, doc_topic_prior=[1, 2, 1], random_state=0)
+    pipeline = make_pipeline(CountVectorizer(), lda).fit(TEXTS)
+    np.testing.assert_allclose(pipeline.transform(["zebra giraffe", ""]), [[0.25, 0.5, 0.25]] * 2)

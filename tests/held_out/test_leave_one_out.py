@@ -71,9 +71,10 @@ def test_annealing_of_one_document_is_unbiased(alpha, eta, backward):
 
 
 @pytest.mark.mutation("test_mutations_are_found")
-@pytest.mark.parametrize("alpha, eta", [PRIORS["symmetric"], PRIORS["eta per topic and word"]])
-def test_exact(alpha, eta):
-    found = estimates(WITH_EMPTY, alpha, eta)
+@pytest.mark.parametrize("name, n_draws", [("symmetric", 100), ("eta per topic and word", 50)])
+def test_exact(name, n_draws):
+    alpha, eta = PRIORS[name]
+    found = estimates(WITH_EMPTY, alpha, eta, n_draws=n_draws)
     assert p_value(found, exact_leave_one_out(WITH_EMPTY, alpha, eta)) > LEVEL
     assert (np.array(found)[:, 1] == 0).all()
 

@@ -317,7 +317,7 @@ def test_log_dirichlet_of_the_smallest_parameters():
 def test_the_total_ellipse_covers_the_true_priors():
     """False-alarm rate 1e-5, for estimates whose errors are normal. The statistical ellipse alone is found too small at
     the same level."""
-    rng, n = np.random.default_rng(0), 4000
+    rng, n = np.random.default_rng(0), 1500
     statistical, monte_carlo = np.array([[0.04, 0.01], [0.01, 0.02]]), np.array([[0.01, -0.008], [-0.008, 0.02]])
     truth = np.log([0.5, 2.0])
     estimates = rng.multivariate_normal(truth, statistical, n) + rng.multivariate_normal(np.zeros(2), monte_carlo, n)

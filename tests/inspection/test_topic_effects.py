@@ -174,10 +174,10 @@ def test_displays_of_all_kinds_of_frames(library):
     frame = library.DataFrame(data)
     rows = [list(row) for row in zip(*(each.tolist() for each in data.values()), strict=True)]
     for name, place in (("n", "x0"), ("g", "x1")):
-        of_dict = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, covariate=name, random_state=0)
+        of_dict = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, covariate=name, n_draws=2, random_state=0)
         options = [{"covariates": frame, "covariate": name}, {"covariates": rows, "covariate": place}]
         for each in options:
-            shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, **each, random_state=0)
+            shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, **each, n_draws=2, random_state=0)
             assert list(shown.values) == list(of_dict.values)
             assert_allclose(shown.estimate, of_dict.estimate)
     for column in (library.Series("n", X_NUMBER) if library.__name__ == "polars" else frame["n"], frame["g"]):
@@ -437,7 +437,7 @@ def test_a_topic_of_one_chain_has_its_draws_even_if_there_are_few():
 def test_curves_of_groups_their_differences_and_given_values():
     pytest.importorskip("formulaic")
     data = {"n": X_NUMBER, "g": np.where(GROUPS == "a", "a", "b"), "x": np.arange(D) % 7}
-    given = {"covariates": data, "formula": "g * n + x", "n_draws": 5, "random_state": 0}
+    given = {"covariates": data, "formula": "g * n + x", "n_draws": 2, "random_state": 0}
     groups = TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariate="n", by="g", topics=[0, 1], **given)
     assert groups.estimate.shape == (41, 4)
     assert [name.partition(", ")[2] for name in groups.topics] == ["g = a", "g = b"] * 2
@@ -446,7 +446,7 @@ def test_curves_of_groups_their_differences_and_given_values():
     )
     assert_allclose(both.estimate, groups.estimate[:, 1::2] - groups.estimate[:, ::2])
     assert "b − a" in both.ax_.get_ylabel() and both.topics == [name.partition(", ")[0] for name in groups.topics[::2]]
-    table = topic_effects(COUNTS, LDA, data, formula="g * n + x", n_draws=5, random_state=0)
+    table = topic_effects(COUNTS, LDA, data, formula="g * n + x", n_draws=2, random_state=0)
     one = TopicEffectsDisplay.from_estimator(
         LDA, COUNTS, covariate="g", difference=("b", "a"), at={"n": 0}, topics=[0, 1], **given
     )

@@ -34,7 +34,7 @@ class ListsPartitioned(WordMajorPartitionedChain):
 BY_WORD = [WordMajorPartitionedChain, ListsPartitioned]
 
 
-def stationary_p(kind, truth, break_it=lambda chain: None, priors=None, n_draws=800):
+def stationary_p(kind, truth, break_it=lambda chain: None, priors=None, n_draws=500):
     """p-value of one sweep from each of `n_draws` exact draws against the posterior."""
     starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=n_draws, p=truth.posterior)]
     chain, draws = make_chain(truth.corpus, priors or truth.priors, starts[0], kind=kind), []

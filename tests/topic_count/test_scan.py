@@ -172,7 +172,7 @@ def test_a_scan_does_not_miss_a_kink(X, monkeypatch):
 
     The mutation: no number of topics is unclear, so that draws alone say where runs are needed.
     """
-    for true in range(3, 121, 9):
+    for true in range(3, 121, 13):
         posterior, own = scanned(X, true, monkeypatch)
         low, high = posterior.interval
         assert low <= true <= high

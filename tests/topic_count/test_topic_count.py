@@ -249,18 +249,6 @@ def test_verbose(tiny, capsys):
 
 
 @ignore
-def test_an_interrupted_fit_leaves_nothing(X, monkeypatch):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("sklda._inference.topic_count.scan.in_parallel", interrupted)
-    lda = TopicCountLDA(2, 4, **QUICK)
-    with pytest.raises(KeyboardInterrupt):
-        lda.fit(X)
-    assert not [name for name in vars(lda) if name.endswith("_")]
-
-
-@ignore
 def test_priors_are_learnt(X):
     lda = TopicCountLDA(3, 5, learn_priors=True, n_temperatures=40, random_state=0).fit(sp.csr_matrix(X))
     # The corpus was made with 0.1 and 0.1: of 120 x 4 and 4 x 40 proportions a factor of 2 is over five errors away.
