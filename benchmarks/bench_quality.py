@@ -3,11 +3,12 @@
     python benchmarks/bench_quality.py
     python benchmarks/bench_quality.py --topics 20 100 300 --corpora news:folder/corpus.ldac.gz --json figures.json
 
-The peers have their usual settings. tomotopy learns alpha and makes 500 sweeps. topica has its defaults, which are those
-of MALLET's class: 1,000 sweeps, an alpha learnt every 50 sweeps after 200; and means of five draws. scikit-learn makes
-10 iterations, its default, or 20. GibbsLDA has its defaults, 500 sweeps, and the same with fewer: its whole schedule
-shrinks with ``max_iter``. Held-out documents and the score are those of `bench_defaults.py`: a fifth of the documents,
-and log p(w_d) by the same function for all. The seconds are those of a fit with the time to load the documents.
+The peers have their usual settings. tomotopy learns alpha and makes 500 sweeps. topica has its defaults, which are
+those of MALLET's class: 1,000 sweeps, an alpha learnt every 50 sweeps after 200; and means of five draws. scikit-learn
+makes 10 iterations, its default, or 20. GibbsLDA has its defaults, 500 sweeps, and the same with fewer: its whole
+schedule shrinks with ``max_iter``. Held-out documents and the score are those of `bench_defaults.py`: a fifth of the
+documents, and log p(w_d) by the same function for all. The seconds are those of a fit with the time to load the
+documents.
 GibbsLDA is as good as a peer with the fewest sweeps whose score is at least as high.
 """
 

@@ -8,6 +8,7 @@ from report import table
 from scipy.stats import entropy
 
 from sklda import GibbsLDA
+from sklda._inference.random import log_dirichlet
 from sklda._inference.sampling.matching import match_topics as matching
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import group_words, topic_check
@@ -56,7 +57,7 @@ def planted_topics(seed, options):
     found["two subjects"] = standing(check, entropy(pairs, axis=1).argmax(), "z", "excess")
     X, groups, phi = draw_groups(seed, K, strengths=[100.0] + [np.inf] * (K - 1))
     lda = fitted(X, K, seed, options)
-    topic = matching(phi[0], lda.topic_word_)[0][0]
+    topic = matching(np.exp(phi[0]), lda.topic_word_)[0][0]
     check = topic_check(X, lda, groups=groups, random_state=seed)
     found["groups differ"] = standing(check, topic, "z", "z_documents")
     return found
@@ -79,21 +80,21 @@ def planted_topics_table(found):
 
 
 def draw_groups(seed, K, n_features=500, n_documents=600, length=80, share=0.5, strengths=300.0):
-    """Counts, groups and the topics of both groups, which have the distribution ``Dir(strength * phi)``."""
+    """Counts, groups and the logarithms of the topics of both groups, from the distribution ``Dir(strength * phi)``.
+
+    Logarithms, because a word that one group hardly has can have a probability below the smallest number.
+    """
     rng = np.random.default_rng([48, seed])
     phi = np.maximum(rng.dirichlet(np.full(n_features, 0.05), K), 1e-12)
-    strengths = np.broadcast_to(strengths, K)
-    own = np.array(
-        [
-            [row if np.isinf(a) else rng.gamma(a * row) + 1e-300 for a, row in zip(strengths, phi, strict=True)]
-            for _ in range(2)
-        ]
-    )
-    own /= own.sum(axis=-1, keepdims=True)
+    phi /= phi.sum(axis=1, keepdims=True)
+    strengths = np.broadcast_to(strengths, K)[:, None]
+    # Equal groups have no noise.
+    equal = np.isinf(strengths)
+    own = [np.where(equal, np.log(phi), log_dirichlet(rng, np.where(equal, 1, strengths) * phi)) for _ in range(2)]
     groups = (rng.random(n_documents) < share).astype(int)
     theta = rng.dirichlet(np.full(K, 0.2), n_documents)
-    X = [rng.multinomial(length, mixture @ own[g]) for mixture, g in zip(theta, groups, strict=True)]
-    return sp.csr_array(np.array(X)), groups, own
+    X = [rng.multinomial(length, mixture @ np.exp(own[g])) for mixture, g in zip(theta, groups, strict=True)]
+    return sp.csr_array(np.array(X)), groups, np.array(own)
 
 
 # Strength of the distribution of the groups' words, and the share of the first group.
@@ -103,7 +104,6 @@ GROUPED = {
     "little": (3000.0, 0.5),
     "a group of a tenth": (300.0, 0.1),
 }
-SWEEPS = 30, 60, 120
 
 
 def log_ratios(seed, options):
@@ -112,16 +112,15 @@ def log_ratios(seed, options):
     for kind, (strength, share) in GROUPED.items():
         X, groups, phi = draw_groups(seed, 8, share=share, strengths=strength)
         lda = fitted(X, 8, seed, options)
-        order = matching(phi.mean(axis=0), lda.topic_word_)[0]
+        order = matching(np.exp(phi).mean(axis=0), lda.topic_word_)[0]
         topic_of = dict(zip(order.tolist(), range(8), strict=True))
-        for n_sweeps in SWEEPS if kind == "groups differ" else SWEEPS[1:2]:
-            rows = group_words(X, lda, groups, n_words=500, n_sweeps=n_sweeps, random_state=seed)
-            k, v = rows["topic"].map(topic_of), rows["word"].astype(int)
-            sign = np.where(rows["group"] == 0, 1, -1)
-            true = sign * np.log(phi[0, k, v] / phi[1, k, v])
-            inside = (rows["low"] <= true) & (true <= rows["high"])
-            for size, taken in (("20 to 100", rows["tokens"] < 100), ("100 or more", rows["tokens"] >= 100)):
-                found[f"{kind}, {n_sweeps} sweeps, {size} tokens"] = int(inside[taken].sum()), int(taken.sum())
+        rows = group_words(X, lda, groups, n_words=500, random_state=seed)
+        k, v = rows["topic"].map(topic_of), rows["word"].astype(int)
+        sign = np.where(rows["group"] == 0, 1, -1)
+        true = sign * (phi[0, k, v] - phi[1, k, v])
+        inside = (rows["low"] <= true) & (true <= rows["high"])
+        for size, taken in (("20 to 100", rows["tokens"] < 100), ("100 or more", rows["tokens"] >= 100)):
+            found[f"{kind}, {size} tokens"] = int(inside[taken].sum()), int(taken.sum())
     return found
 
 

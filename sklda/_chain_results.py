@@ -317,9 +317,14 @@ def most_draws(method, n_sweeps, n_components):
 
 
 def total_variance(means, variances):
-    """Variance over chains: the mean of their variances, and the variance of their means if there are several."""
-    between = np.var(means, axis=0, ddof=1) if len(means) > 1 else 0.0
-    return np.mean(variances, axis=0) + between
+    """Variance over chains: the mean of their variances, and the variance of their means if there are several.
+
+    The values of a chain that are NaN do not count. One chain at least has a number.
+    """
+    known = ~np.isnan(means)
+    n = known.sum(axis=0)
+    deviations = np.where(known, means - np.nansum(means, axis=0) / n, 0)
+    return np.nanmean(variances, axis=0) + (deviations**2).sum(axis=0) / np.maximum(n - 1, 1)
 
 
 def share_attributes(kept, chains):

@@ -22,7 +22,7 @@ from sklda._inference.parallel import with_team
 from sklda._inference.priors import SMALLEST, Priors
 from sklda._inference.sampling.parameters import draw_dirichlets
 from sklda._inference.sampling.prior_learning import PriorLearning, kind_of_learning, prior_settings
-from sklda._inference.types import Counts, Seed
+from sklda._inference.types import Counts, Seed, TopicPrior
 from sklda._inference.variational.batch import Batch
 from sklda._inference.variational.fixed_topics import infer, perplexity
 from sklda._inference.variational.passes import OnlinePasses, make_passes, proportions, topics
@@ -67,8 +67,9 @@ class CollapsedVariationalLDA(BaseLDA):
         or every ten chunks of a stream, from the expected counts. If X of `fit` has fewer than 1,000 tokens, priors
         that are None are 0.1. A stream begins with ``1 / n_components`` and learns after 1,000 tokens. True is the same
         as ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
-    doc_topic_prior : float or array-like of shape (n_components,), default=None
-        alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed.
+    doc_topic_prior : float, array-like of shape (n_components,), str or callable, default=None
+        alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed. A text such as
+        ``"50/K"`` and a function such as ``lambda K: 50 / K`` follow the number of topics.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of the topics. A given eta is not changed. Both priors must lie between
         1e-12 and 1e12.
@@ -191,7 +192,7 @@ class CollapsedVariationalLDA(BaseLDA):
         n_components: int = 10,
         *,
         learn_priors: Literal["asymmetric", "symmetric"] | bool = "asymmetric",
-        doc_topic_prior: ArrayLike | None = None,
+        doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         learning_method: Literal["batch", "online"] = "batch",
         learning_decay: float = 0.7,
@@ -226,7 +227,7 @@ class CollapsedVariationalLDA(BaseLDA):
         self.random_state = random_state
 
     def _plan(self, corpus, data, former):
-        given = kind_of_learning(self.learn_priors), self.doc_topic_prior, self.topic_word_prior
+        given = kind_of_learning(self.learn_priors), self._alpha, self.topic_word_prior
         priors, learning = prior_settings(*given, None, self.n_components, corpus)
         learner = None if learning is None else VariationalLearner(learning, priors)
 
@@ -305,7 +306,7 @@ class CollapsedVariationalLDA(BaseLDA):
     def _begun(self, corpus):
         """The key of the documents' seeds, and a stream with random topics."""
         seed = random.seed_sequence(self.random_state)
-        priors = Priors.make(self.doc_topic_prior, self.topic_word_prior, self.n_components, corpus.n_features)
+        priors = Priors.make(self._alpha, self.topic_word_prior, self.n_components, corpus.n_features)
         first = corpus.take(np.arange(min(self.batch_size, corpus.n_documents)))
         counts = initial_counts(first, priors, self.total_samples, random.child(seed, 0))
         return random.key(random.child(seed, 1)), self._stream(counts, priors, self._learner(priors))
@@ -344,7 +345,7 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _learner(self, priors):
         """How the stream learns priors; None if it does not."""
-        kind, given = kind_of_learning(self.learn_priors), (self.doc_topic_prior, self.topic_word_prior)
+        kind, given = kind_of_learning(self.learn_priors), (self._alpha, self.topic_word_prior)
         if not kind or None not in [None if prior is None else True for prior in given]:
             return None
         return VariationalLearner(PriorLearning(kind, *given), priors)

@@ -24,7 +24,7 @@ from sklda._inference.sampling.draws import variance_of_draws
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of
-from sklda._inference.types import Seed
+from sklda._inference.types import Seed, TopicPrior
 from sklda._inference.warn import warn
 from sklda._metadata import COVARIATES, MetadataLDA
 
@@ -56,9 +56,9 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         a number divided by its standard deviation, and of half of the difference between the two values of a category's
         column. A smaller value shrinks effects more. None: it is drawn in every step, with a half-Cauchy prior of
         scale 1.
-    doc_topic_prior : float or array-like of shape (n_components,), default=None
+    doc_topic_prior : float, array-like of shape (n_components,), str or callable, default=None
         The prior median of alpha at the mean covariates. The logarithm of this alpha has the prior standard deviation
-        2. None: ``1 / n_components``.
+        2. None: ``1 / n_components``. A text such as ``"50/K"`` and a function of the number of topics follow it.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
     learn_priors : {"asymmetric"} or bool, default="asymmetric"
@@ -101,17 +101,18 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         Posterior means of the coefficients: the change of log alpha_k if the covariate grows by one of its units, or
         for a category the difference from its base.
     coef_std_ : ndarray of shape (n_components, n_terms)
-        Posterior standard deviations. With several chains they contain the differences between matched topics of the
-        chains. That of one chain is within its mode.
+        Posterior standard deviations. With several chains they contain the differences between those that have the
+        topic, see `coef_draws_`. That of one chain is within its mode.
     coef_draws_ : ndarray of shape (n_coef_draws, n_components, n_terms)
         Draws of the coefficients after the burn-in, chain by chain. They are one sweep apart; up to seven if alpha has
-        more than 50,000 values that differ. The topics of all chains have the order of `coef_`.
+        more than 50,000 values that differ. The topics of all chains have the order of `coef_`. NaN where a chain does
+        not have a topic: the matched one is at a Jensen-Shannon distance above 0.5.
     intercept_ : ndarray of shape (n_components,)
         Posterior means of log alpha if all covariates are zero and all categories have their base.
     intercept_std_ : ndarray of shape (n_components,)
         Posterior standard deviations.
     intercept_draws_ : ndarray of shape (n_coef_draws, n_components)
-        Draws of the intercepts.
+        Draws of the intercepts, NaN as in `coef_draws_`.
     coef_scale_ : float
         sigma as given, or its posterior mean.
     covariate_names_ : ndarray of shape (n_terms,)
@@ -216,7 +217,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         formula: str | None = None,
         transformer: Any = None,
         coef_scale: float | None = None,
-        doc_topic_prior: ArrayLike | None = None,
+        doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         learn_priors: Literal["asymmetric"] | bool = "asymmetric",
         max_iter: int = 500,
@@ -305,7 +306,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             first, learns = SMALL_CORPUS_PRIOR, False
         eta = first if self.topic_word_prior is None else self.topic_word_prior
         priors = Priors.make(1.0, eta, K, corpus.n_features)
-        alpha = first if self.doc_topic_prior is None else self.doc_topic_prior
+        alpha = first if self._alpha is None else self._alpha
         centre = np.log(check_prior(alpha, "doc_topic_prior", {"one per topic": (K,)}) * np.ones(K))
         learns = learns and self.topic_word_prior is None
         if former is not None:
@@ -343,9 +344,13 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         }
 
     def _attributes(self, known, results):
-        found = {}
+        found, components = {}, known["components_"]
+        has_topics = results.has_topics(components / components.sum(axis=1, keepdims=True, dtype=np.float64))
         for name in ("coef", "intercept"):
             draws = results.in_order(f"{name}_draws_", (slice(None),))
+            # A chain that does not have a topic does not speak for it.
+            for own, has in zip(draws, has_topics, strict=True):
+                own[:, ~has] = np.nan
             means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]
             found |= {
                 f"{name}_": means[results.best],

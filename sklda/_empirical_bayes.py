@@ -30,7 +30,7 @@ from sklda._inference.hyperparameters.settings import (
 )
 from sklda._inference.priors import LARGEST, SMALLEST, Priors
 from sklda._inference.sampling.point_estimates import reserve_memory
-from sklda._inference.types import Seed
+from sklda._inference.types import Seed, TopicPrior
 from sklda._marginal_likelihood import MarginalLikelihoodMixin, attributes_of
 from sklda._parameters import POSITIVE
 
@@ -98,9 +98,10 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         - ``"tuning"``: "stochastic_approximation" or "restarts" (equation 2.16)
         - ``"estimator"``: "mixture" (equation 2.10), "component" (2.17) or "simple" (2.1, from one h)
     doc_topic_prior, topic_word_prior : float, default=None
-        The first alpha and eta of the search. None: ``1 / n_components``. With ``method="gibbs_em"``,
-        `doc_topic_prior` may be an array of shape (n_components,); an alpha is then learnt for every topic. The paper
-        warns that a corpus contains too little information about so many priors.
+        The first alpha and eta of the search. None: ``1 / n_components``. `doc_topic_prior` may be a text such as
+        ``"5/K"`` or a function of the number of topics. With ``method="gibbs_em"``, it may be an array of shape
+        (n_components,); an alpha is then learnt for every topic. The paper warns that a corpus contains too little
+        information about so many priors.
     n_chains : int, default=None
         Independent chains. None: 4, or 2 for a skeleton with more than 120,000 tokens, where a few long chains get
         farther than many short ones.
@@ -230,7 +231,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         region: ArrayLike | None = None,
         functionals: dict[str, Callable[..., float]] | None = None,
         tempering: dict[str, Any] | Literal["paper"] | None = None,
-        doc_topic_prior: ArrayLike | None = None,
+        doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         n_chains: int | None = None,
         n_draws: int = 15,
@@ -261,7 +262,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     def _plan(self, corpus, data, former):
         per_topic = self._checked_per_topic()
-        priors = Priors.make(self.doc_topic_prior, self.topic_word_prior, self.n_components, corpus.n_features)
+        priors = Priors.make(self._alpha, self.topic_word_prior, self.n_components, corpus.n_features)
         functionals = self._checked_functionals()
         region = self._checked_region()
         given = self.n_tuning, self.max_iter, self.n_chains
@@ -296,7 +297,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         """Whether an alpha is learnt for every topic; refuse other arrays."""
         if np.ndim(self.topic_word_prior) > 0:
             raise ValueError("topic_word_prior must be one number: the search is over symmetric priors.")
-        per_topic = np.ndim(self.doc_topic_prior) > 0
+        per_topic = np.ndim(self._alpha) > 0
         if per_topic and self.method != "gibbs_em":
             raise ValueError(
                 "doc_topic_prior must be one number, because both priors are symmetric. "
@@ -339,7 +340,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         """alpha, a float unless topics have different ones, and eta."""
         alpha = draws.priors.doc[0]
         return {
-            "doc_topic_prior_": alpha.copy() if np.ndim(self.doc_topic_prior) else float(alpha[0]),
+            "doc_topic_prior_": alpha.copy() if np.ndim(self._alpha) else float(alpha[0]),
             "topic_word_prior_": float(draws.priors.word[0]),
             "prior_trace_": np.reshape(trace_of(chain).path, (-1, 2)),
         }

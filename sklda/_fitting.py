@@ -14,7 +14,7 @@ from sklda._callbacks import progress_of
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import no_interrupt_lost
-from sklda._inference.priors import SMALLEST
+from sklda._inference.priors import SMALLEST, at_topics
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._inference.sampling.prior_learning import kind_of_learning
 from sklda._inference.sampling.run_chains import Schedule, run_chains
@@ -178,7 +178,8 @@ def prior_attributes(estimator, priors, learnt="symmetric"):
 
     `learnt` is the kind of priors that the estimator has learnt, see `kind_of_learning`.
     """
-    alpha, eta = estimator.doc_topic_prior, estimator.topic_word_prior
+    alpha = at_topics(estimator.doc_topic_prior, "doc_topic_prior", priors.n_components)
+    eta = estimator.topic_word_prior
     as_array = np.ndim(alpha) if alpha is not None else learnt == "asymmetric"
     if len(priors.topic) and (eta is None or getattr(estimator, "seed_words", None)):
         # Rounding to single precision may have left the allowed range.

@@ -30,7 +30,7 @@ from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import continued_priors, kind_of_learning, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of
 from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
-from sklda._inference.types import Model, Seed
+from sklda._inference.types import Model, Seed, TopicPrior
 from sklda._parameters import POSITIVE
 
 
@@ -53,8 +53,9 @@ class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
         after its annealed sweeps, with an M-step every ten sweeps. Fewer than 15 sweeps learn nothing. If X has fewer
         than 1,000 tokens, priors that are None are 0.1, because so few tokens do not determine them. True is the same
         as ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
-    doc_topic_prior : float or array-like of shape (n_components,), default=None
-        alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed.
+    doc_topic_prior : float, array-like of shape (n_components,), str or callable, default=None
+        alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed. A text such as
+        ``"50/K"`` and a function such as ``lambda K: 50 / K`` follow the number of topics.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of the topics. It is not changed. Both priors: from 1e-12 to 1e12.
     seed_words : dict of {int: sequence of str or int}, default=None
@@ -259,7 +260,7 @@ class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
         n_components: int = 10,
         *,
         learn_priors: Literal["asymmetric", "symmetric"] | bool = "asymmetric",
-        doc_topic_prior: ArrayLike | None = None,
+        doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         seed_words: dict[int, Sequence[str | int]] | None = None,
         seed_strength: float = 1.0,
@@ -383,7 +384,7 @@ class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
             names = None if names is None else columns_of(names, corpus.n_features, known)
             added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
             added = added if added.nnz else None
-        given = self.doc_topic_prior, self.topic_word_prior
+        given = self._alpha, self.topic_word_prior
         return prior_settings(kind_of_learning(self.learn_priors), *given, added, self.n_components, corpus)
 
     def _record(self, known, chain, draws):

@@ -22,9 +22,9 @@ from sklda._inference.labels.dependency import SAMPLERS
 from sklda._inference.labels.fitting import LabelSums
 from sklda._inference.labels.label_topics import label_prior
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
-from sklda._inference.priors import LARGEST, SMALLEST
+from sklda._inference.priors import LARGEST, SMALLEST, at_topics
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of
-from sklda._inference.types import Model, Seed
+from sklda._inference.types import Model, Seed, TopicPrior
 from sklda._label_classifier import RANKING_SCORES, LabelClassifier
 from sklda._label_results import LabelResults
 from sklda._label_targets import read_targets
@@ -50,9 +50,9 @@ class LabeledLDA(LabelClassifier):
     n_shared : int, default=0
         Number of further topics that all documents have, for words that belong to no label. With shared topics,
         documents without labels are used too; otherwise they are left out.
-    doc_topic_prior : float or array-like of shape (n_labels + n_shared,), default=None
+    doc_topic_prior : float, array-like of shape (n_labels + n_shared,), str or callable, default=None
         alpha in the fit: the Dirichlet parameter per topic of the proportions of a document's labels. None: ``50 /
-        n_labels``.
+        n_labels``. A text such as ``"10/K"`` and a function are for ``K = n_labels + n_shared``.
     topic_word_prior : float or array-like of shape (n_features,) or (n_labels + n_shared, n_features), default=0.1
         eta, the Dirichlet parameter per word of the topics. Both priors must lie between 1e-12 and 1e12.
     max_iter : int, default=100
@@ -216,7 +216,7 @@ class LabeledLDA(LabelClassifier):
         self,
         *,
         n_shared: int = 0,
-        doc_topic_prior: ArrayLike | None = None,
+        doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike = 0.1,
         max_iter: int = 100,
         burn_in: int | None = None,
@@ -271,7 +271,8 @@ class LabeledLDA(LabelClassifier):
             )
         n_labels = labels.shape[1]
         opened = OpenTopics.make(corpus, labels, self.n_shared)
-        alpha = 50 / n_labels if self.doc_topic_prior is None else self.doc_topic_prior
+        alpha = at_topics(self.doc_topic_prior, "doc_topic_prior", n_labels + self.n_shared)
+        alpha = 50 / n_labels if alpha is None else alpha
         priors = LabelPriors.make(alpha, self.topic_word_prior, opened)
         burn_in = burn_in_of(self.burn_in, self.max_iter)
         # The last draws, of which there are at most `n_draws`.

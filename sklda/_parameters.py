@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sklda._inference.priors import at_topics
 from sklda._inference.sampling.point_estimates import METHODS
 from sklda._inference.sampling.prior_learning import KINDS
 
@@ -14,7 +15,7 @@ _PRIOR = [None, Interval(Real, 0, None, closed="neither"), "array-like"]
 _SHARED = {
     "n_components": [POSITIVE],
     "learn_priors": [StrOptions(set(KINDS)), "boolean"],
-    "doc_topic_prior": _PRIOR,
+    "doc_topic_prior": [*_PRIOR, str, callable],
     "topic_word_prior": _PRIOR,
     "max_iter": [POSITIVE],
     "burn_in": [None, Interval(Integral, 0, None, closed="left")],
@@ -40,3 +41,8 @@ class ParametersMixin:
         if "__init__" in vars(cls):
             names, known = signature(cls).parameters, _SHARED | cls._parameter_constraints
             cls._parameter_constraints = {name: known[name] for name in names if name in known}
+
+    @property
+    def _alpha(self):
+        """`doc_topic_prior` for the present number of topics; None if it is not given."""
+        return at_topics(self.doc_topic_prior, "doc_topic_prior", self.n_components)

@@ -24,7 +24,7 @@ from sklda._inference.topic_count.pmmh import PMMH
 from sklda._inference.topic_count.posterior import LAST_SWEEPS, sample_models
 from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.scan import Scan
-from sklda._inference.types import Seed
+from sklda._inference.types import Seed, TopicPrior
 from sklda._inference.warn import warn
 from sklda._parameters import POSITIVE
 from sklda.metrics._evidence import COMPARATOR
@@ -87,9 +87,9 @@ default=None
         with more topics. So it favours few topics. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are
         worse. They are meant for comparisons, with a warning. ``method="pmmh"`` needs unbiased estimates and refuses
         them.
-    doc_topic_prior : float, default=None
+    doc_topic_prior : float, str or callable, default=None
         alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics. None: ``1 / T``,
-        or learnt.
+        or learnt. A text such as ``"5/K"`` is a number over T, and a function is called with T.
     topic_word_prior : float or array-like of shape (n_features,), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / T``, or learnt.
     learn_priors : {"symmetric"} or bool, default=False
@@ -202,7 +202,7 @@ sampler_
         "topic_count_prior": [None, "array-like", HasMethods("pmf")],
         "method": [StrOptions({"scan", "pmmh"})],
         "evidence": [StrOptions(set(METHODS))],
-        "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither")],
+        "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), str, callable],
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
         "n_runs": [None, POSITIVE],
         "n_chains": [Interval(Integral, 2, None, closed="left")],
@@ -219,7 +219,7 @@ sampler_
         topic_count_prior: ArrayLike | Any | None = None,
         method: Literal["scan", "pmmh"] = "scan",
         evidence: str = "guided_ais",
-        doc_topic_prior: ArrayLike | None = None,
+        doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         learn_priors: Literal["symmetric"] | bool = False,
         n_temperatures: int = 300,
@@ -319,7 +319,8 @@ sampler_
                 "given: set one of them to None, or learn_priors to False."
             )
         # Checks shapes and ranges before anything is sampled.
-        rule(self.min_components)
+        if not rule(self.min_components).exchangeable:
+            raise ValueError("doc_topic_prior must give one number, because all topics have the same prior.")
         return rule
 
     def _pmmh_attributes(self, pmmh):

@@ -173,14 +173,12 @@ BAD_PARAMETERS = [
     ("n_components", "3", "'n_components' parameter of GibbsLDA must be an int"),
     ("n_components", None, "'n_components' parameter of GibbsLDA must be an int"),
     *(
-        (
-            name,
-            value,
-            rf"'{name}' parameter of GibbsLDA must be None, a float in the range \(0.0, inf\) or an array-like",
-        )
+        (name, value, rf"'{name}' parameter of GibbsLDA must be None, a float in the range \(0.0, inf\)")
         for name in ("doc_topic_prior", "topic_word_prior")
-        for value in (0, -0.1, np.nan, np.inf, "auto", 1j)
+        for value in (0, -0.1, np.nan, np.inf, 1j)
     ),
+    ("doc_topic_prior", "auto", "doc_topic_prior = 'auto': a text must be a number over K, such as '50/K'"),
+    ("topic_word_prior", "auto", r"topic_word_prior' parameter of GibbsLDA must be None, .* or an array-like"),
     *(
         (
             name,

@@ -54,6 +54,28 @@ def check_prior(prior, name, shapes):
     return values if values.ndim else float(values)
 
 
+def at_topics(prior, name, n_components):
+    """A prior at a number of topics: the value of a text such as "50/K", or of a function; others as they are.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a text is not a number over K, or a function returns None. The range of values is not checked.
+    """
+    if isinstance(prior, str):
+        number, _, topics = prior.partition("/")
+        try:
+            return float(number if topics.strip() == "K" else "") / n_components
+        except ValueError:
+            raise ValueError(f"{name} = {prior!r}: a text must be a number over K, such as '50/K'.") from None
+    if not callable(prior):
+        return prior
+    found = prior(n_components)
+    if found is None:
+        raise TypeError(f"{name} is a function that returned None for {n_components} topics: it must return a number.")
+    return found
+
+
 def check_number_of_topics(n_components, name="n_components"):
     """Raise a ValueError if there are more topics than 32-bit numbers; `name` is the parameter that says so."""
     if n_components > _MOST_TOPICS:

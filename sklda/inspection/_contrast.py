@@ -235,10 +235,11 @@ class TopicContrastDisplay(Display):
             raise ValueError("other_estimator is for other_topic: do not give it with groups.")
         found = view(estimator, X, **names, collections=collections, needs="counts")
         (chosen,) = found.chosen([topic])
-        sample = GroupSample.of(found, groups, n_sweeps, level, random_state)
+        least_tokens = check_int(least_tokens, "least_tokens", 1)
+        sample = GroupSample.of_view(found, groups, n_sweeps, level, random_state)
         g, names = _sides(sample.labels, group)
-        own = sample.counts.of(chosen)
-        rows = [sample.words_of(own, g, n_words, check_int(least_tokens, "least_tokens", 1), side) for side in (1, -1)]
+        own = sample.of(chosen, least_tokens)
+        rows = [own.words_of(g, n_words, side) for side in (1, -1)]
         columns = {name: np.concatenate([each[name] for each in rows]) for name in rows[0]}
         ratios = np.stack([columns[name] for name in ("log_ratio", "low", "high")], axis=1)
         # A word of the right side has the ratio of right to left.

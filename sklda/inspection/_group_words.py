@@ -20,7 +20,9 @@ from sklda.inspection._tokens import Tokens
 from sklda.inspection._view import view
 
 # Samples of a log ratio from which its quantiles are computed: at least these.
-_SAMPLES = 4000
+_SAMPLES = 1000
+# The quantiles of the median and, of a normal distribution, of one standard deviation on each side.
+_MIDDLE = 0.1587, 0.5, 0.8413
 
 
 @described
@@ -41,9 +43,9 @@ def group_words(
 ) -> Table:
     """The words that each group of documents uses more than the others within a topic.
 
-    A word has a log ratio: that of its probability in the topic in a group, by that in all other groups. The prior is
-    a Dirichlet distribution around the shares of words in all groups (Monroe, Colaresi & Quinn 2008), whose strength
-    is estimated for each topic.
+    A word has a log ratio: that of its probability in the topic in a group, by that in all other groups. The prior of
+    each group is a Dirichlet distribution around that of the topic (Monroe, Colaresi & Quinn 2008). Its centre and its
+    strength are drawn, too.
 
     Parameters
     ----------
@@ -70,8 +72,8 @@ def group_words(
         A row for each topic, group and word, with these columns:
 
         - ``topic``, ``name`` if topics have names, ``group`` and ``word``
-        - ``log_ratio``: posterior mean in nats, above 0 if the group uses the word more; ``std``: its standard
-          deviation; ``z``: their quotient
+        - ``log_ratio``: posterior median in nats, above 0 if the group uses the word more; ``std``: half the width of
+          the middle 68 % of the posterior, which is skewed for rare words; ``z``: their quotient
         - ``low`` and ``high``: the ends of the interval
         - ``share``: of the word in the tokens of the topic in this group; ``share_of_others``: in all other groups
         - ``tokens``: of the word in the topic, in all groups
@@ -93,17 +95,21 @@ def group_words(
     Notes
     -----
     The sampler of the fit does not know the groups. It gives a token a topic whose words it has in all groups, so
-    groups come out more alike than they are. Plain counts of its draws have intervals that contain the truth in 73 to
-    88 % of cases. So this function makes further sweeps, which begin at the last draw. In these, each group has its own
-    distribution over words for every topic, with the prior of the log ratios. The alpha of documents is that of the
-    model. The intervals contain the uncertainty of the topics of tokens, within one mode.
+    groups come out more alike than they are. So this function makes further sweeps, which begin at the last draw. In
+    these, each group has its own distribution over words for every topic. The prior of the centre is
+    `topic_word_prior_`, and the weight n / (n + strength) of the n tokens of a group has a uniform prior (Daniels
+    1999). The alpha of documents is that of the model. The intervals contain the uncertainty of the topics of tokens,
+    within one mode.
 
     In simulations, intervals of 95 % contain the truth in 92 to 94 % of words with at least 100 tokens in the topic,
-    and in 85 to 94 % of those with 20 to 100 tokens. If only a few words differ, those of the largest differences are
-    pulled towards zero: intervals then contain them in 90 %.
+    and in 91 to 93 % of those with 20 to 100 tokens. The prior has one strength for all words of a topic. If only a few
+    words differ, their log ratios are pulled towards zero. With 1 for four of the 40 most frequent words and 0 for all
+    others, the estimates are .6, and 30 % of their intervals contain the truth.
 
     References
     ----------
+    Daniels (1999). A prior for the variance in hierarchical models. Canadian Journal of Statistics 27.
+
     Monroe, Colaresi & Quinn (2008). Fightin' words: lexical feature selection and evaluation for identifying the
     content of political conflict. Political Analysis 16.
 
@@ -123,12 +129,12 @@ def group_words(
     names = {"feature_names": feature_names, "topic_names": topic_names}
     found = view(model, X, **names, collections=collections, needs="counts")
     chosen = found.chosen(topics)
-    sample = GroupSample.of(found, groups, n_sweeps, level, random_state)
+    sample = GroupSample.of_view(found, groups, n_sweeps, level, random_state)
     parts = []
     for k in chosen:
-        own = sample.counts.of(k)
+        own = sample.of(k, least_tokens)
         for g, label in enumerate(sample.labels):
-            columns = sample.words_of(own, g, n_words, least_tokens)
+            columns = own.words_of(g, n_words)
             n = len(columns["word"])
             parts.append({"topic": np.full(n, k), "group": [label] * n} | columns)
     whole = {name: np.concatenate([each[name] for each in parts]) for name in parts[0] if name != "group"}
@@ -142,12 +148,12 @@ class GroupSample:
     """Posterior draws of the words of topics in groups. `labels` are those of the groups, in order."""
 
     labels: list
-    counts: Any
+    draws: Any
     level: float
-    rng: np.random.Generator
+    seed: Any
 
     @classmethod
-    def of(cls, found, groups, n_sweeps, level, random_state):
+    def of_view(cls, found, groups, n_sweeps, level, random_state):
         """Sample from a view with documents."""
         n_sweeps, level = check_int(n_sweeps, "n_sweeps", 6), check_level(level)
         labels, index = group_index(groups, found.n_documents)
@@ -159,27 +165,50 @@ class GroupSample:
         if len(alpha) > 1:
             # Documents that are open to no topic.
             index = np.where(alpha.sum(axis=1) > 0, index, -1)
-        counts = sample_group_counts(found.corpus, topics, index, alpha, n_sweeps, random.child(seed, 1))
-        return cls(labels, counts, level, np.random.default_rng(random.child(seed, 2)))
+        eta = found.model.topic_word_prior_
+        draws = sample_group_counts(found.corpus, topics, index, alpha, eta, n_sweeps, random.child(seed, 1))
+        return cls(labels, draws, level, seed)
 
-    def words_of(self, topic, group, n_words, least_tokens, sign=1):
-        """Words that a group uses more (less, if `sign` is -1) in a topic, a `TopicGroups`: columns, a dict."""
-        mean, std = topic.log_ratios(group)
-        counts, others = topic.tokens(group)
-        z = mean / std
-        scores = np.where(counts + others >= least_tokens, sign * z, -np.inf)
-        words = largest(scores, n_words)
-        words = words[scores[words] > 0]
+    def of(self, topic, least_tokens):
+        """The words of a topic that have enough tokens: `TopicRatios`."""
+        own = self.draws.of(topic)
+        tokens = own.tokens()
+        words = np.flatnonzero(tokens.sum(axis=0) >= least_tokens)
+        # The results of a topic do not depend on which others are asked for.
+        rng = np.random.default_rng(random.child(self.seed, 2, int(topic)))
         tails = (1 - self.level) / 2, (1 + self.level) / 2
-        low, high = topic.quantiles(group, words, tails, _SAMPLES, self.rng)
+        return TopicRatios(words, tokens, own.log_ratios(words, (*tails, *_MIDDLE), _SAMPLES, rng))
+
+
+@dataclass
+class TopicRatios:
+    """Log ratios of words of a topic in every group and in all others.
+
+    `tokens` are the mean counts (n_groups, n_features). `quantiles`, (n_groups, 5, n_words), are the ends of the
+    interval and those of `_MIDDLE`.
+    """
+
+    words: np.ndarray
+    tokens: np.ndarray
+    quantiles: np.ndarray
+
+    def words_of(self, group, n_words, sign=1):
+        """Words that a group uses more, or less if `sign` is -1: columns, a dict."""
+        low, high, below, median, above = self.quantiles[group]
+        std = np.maximum((above - below) / 2, np.finfo(np.float64).tiny)
+        scores = sign * median / std
+        places = largest(scores, n_words)
+        places = places[scores[places] > 0]
+        words, own = self.words[places], self.tokens[group]
+        others = self.tokens.sum(axis=0) - own
         return {
             "word": words,
-            "log_ratio": mean[words],
-            "std": std[words],
-            "z": z[words],
-            "low": low,
-            "high": high,
-            "share": counts[words] / max(counts.sum(), 1),
+            "log_ratio": median[places],
+            "std": std[places],
+            "z": (median / std)[places],
+            "low": low[places],
+            "high": high[places],
+            "share": own[words] / max(own.sum(), 1),
             "share_of_others": others[words] / max(others.sum(), 1),
-            "tokens": (counts + others)[words],
+            "tokens": (own + others)[words],
         }

@@ -157,7 +157,7 @@ class Tokens:
         model = self.view.model
         if self.kind == "state" and hasattr(model, "doc_label_"):
             alpha, opened = np.zeros(self.view.n_topics), model.doc_label_[[d]].indices
-            alpha[opened] = model._results_.alpha[opened]
+            alpha[opened] = model._results_.priors.doc[opened]
             return alpha
         alpha = self.view.alpha
         return alpha[d if len(alpha) > 1 else 0]

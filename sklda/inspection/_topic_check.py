@@ -9,7 +9,7 @@ from sklda._inference import random
 from sklda._inference.arguments import check_int
 from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Seed, Table, Values
-from sklda._inference.word_information import TopicTokens, deviation
+from sklda._inference.word_information import TopicTokens, deviations
 from sklda.inspection._groups import group_index
 from sklda.inspection._parameters import described
 from sklda.inspection._tokens import Tokens
@@ -87,9 +87,9 @@ def topic_check(
     ``excess`` then says which topics are the least uniform, such as two subjects in one topic. With `groups`,
     ``z_documents`` does not count such repeats as a difference of groups, and ``z`` does.
 
-    **How well it is calibrated.** In corpora drawn from the model, z of a single draw is standard normal. Its mean over
-    draws has a smaller one, about .8 with groups and .95 with documents as groups. So z is conservative
-    with groups: a value of 3 is rarer than a normal one. With ``n_draws=1`` it is exact, and has more noise.
+    **How well it is calibrated.** In corpora drawn from the model, z is about standard normal. For a single draw this
+    is exact. The mean over draws has a smaller variance: that of a single draw, less that between draws. The second is
+    estimated from the topics of the table with a deviation below 3, so z is slightly conservative if there are few.
 
     The permutation of groups takes documents as exchangeable. If groups have documents of very different lengths,
     ``z_documents`` is less exact.
@@ -142,8 +142,8 @@ def topic_check(
         "information": observed.mean(axis=0),
     }
     for values, ending in zip(replicates, ("", "_documents"), strict=False):
-        found_of = np.array([deviation(observed[:, j], each) for j, each in enumerate(values)])
-        columns |= dict(zip((f"excess{ending}", f"z{ending}", f"z{ending}_std"), found_of.T, strict=True))
+        keys = f"excess{ending}", f"z{ending}", f"z{ending}_std"
+        columns |= dict(zip(keys, deviations(observed.T, values), strict=True))
     by = columns["excess" if groups is None else "z_documents"]
     worst = np.argsort(-np.nan_to_num(by, nan=-np.inf), kind="stable")
     return frame({name: column[worst] for name, column in columns.items()})

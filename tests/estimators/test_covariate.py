@@ -66,6 +66,21 @@ def test_coefficients_are_found_in_the_units_of_the_covariates(fitted):
     assert_allclose(fitted.chains_[fitted.best_chain_].coef, fitted.coef_, atol=1e-12)
 
 
+@pytest.mark.mutation("sklda._chain_results.SAME_TOPIC", 1.0)
+def test_chains_without_a_topic_do_not_speak_for_it():
+    lda = CovariateLDA(8, max_iter=40, n_chains=3, random_state=0).fit(X, covariates=Z)
+    has, draws = lda._has_topics(), np.split(lda.coef_draws_, 3)
+    assert not has.all() and has[lda.best_chain_].all()
+    for c, own in enumerate(draws):
+        assert_array_equal(np.isnan(own), np.broadcast_to(~has[c][:, None], own.shape))
+        assert_array_equal(np.isnan(lda.intercept_draws_[c * len(own)]), ~has[c])
+        assert np.isfinite(lda.chains_[c].coef_draws).all()
+    for k in range(8):
+        own = np.array([each[:, k] for each, with_k in zip(draws, has[:, k], strict=True) if with_k])
+        between = own.mean(axis=1).var(axis=0, ddof=1) if len(own) > 1 else 0
+        assert_allclose(lda.coef_std_[k] ** 2, own.var(axis=1, ddof=1).mean(axis=0) + between)
+
+
 def test_the_prior_of_documents(fitted):
     columns = np.column_stack([YEAR, SOURCE == "radio"])
     prior = fitted.document_prior(Z)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.stats import beta, kstest
 
 from sklda import GibbsLDA, LabeledLDA
 from sklda._inference.corpus import Corpus
 from sklda._inference.sampling import group_words as inner
-from sklda._inference.sampling.group_words import TopicGroups, prior_strength, sample_group_counts
+from sklda._inference.sampling.group_words import GroupPriors, TopicGroups, sample_group_counts
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import group_words
 
@@ -51,53 +52,74 @@ def misses(part, n):
 LIMIT = 4.9
 
 
-@pytest.mark.mutation("test_a_prior_of_equal_groups_is_found")
+@pytest.mark.mutation("test_priors_of_equal_groups_miss_the_truth")
 def test_intervals_contain_the_truth():
     assert abs(misses(*coverage(range(3)))) < LIMIT
 
 
-def test_a_prior_of_equal_groups_is_found(monkeypatch):
-    monkeypatch.setattr(inner, "prior_strength", lambda first, second: 1e5)
+def test_priors_of_equal_groups_miss_the_truth(monkeypatch):
+    monkeypatch.setattr(inner, "_draw_strengths", lambda rng, strengths, *given: np.full_like(strengths, 1e5))
     assert misses(*coverage(range(3))) > LIMIT
 
 
-def test_the_strength_of_the_prior():
+def after_steps(n_topics=4000, n=60, n_features=12, eta=0.3, n_steps=4):
+    """p-values of the weights and the probabilities of words after steps from a draw of the prior, given its counts."""
     rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.full(500, 0.2))
-    for strength in (50, 1000):
-        counts = [rng.multinomial(20_000, rng.dirichlet(strength * p + 1e-9)) for _ in range(2)]
-        assert 0.6 < prior_strength(*counts) / strength < 1.6
-    counts = [rng.multinomial(20_000, p) for _ in range(2)]
-    assert prior_strength(*counts) > 1e4
-    assert prior_strength(counts[0], np.zeros(500, int)) == 1e9
+    # Of the bounds of the strength, only the lower one is in reach.
+    weights = rng.uniform(0, (n + 1) / (n + 2), n_topics)
+    strengths = (n + 1) * (1 / weights - 1)
+    phi = np.maximum(rng.dirichlet(np.full(n_features, eta), n_topics), 1e-12)
+    words = rng.standard_gamma(np.stack([strengths[:, None] * phi] * 2)) + 1e-300
+    counts = rng.multinomial(n, words / words.sum(axis=2, keepdims=True))
+    priors = GroupPriors(counts, eta, np.random.SeedSequence(0))
+    priors.phi, priors.strengths = phi, strengths
+    for _ in range(n_steps):
+        priors.draw(counts)
+    weights = (n + 2) / (n + 1 + priors.strengths)
+    exact = beta(eta, eta * (n_features - 1)).cdf
+    return kstest(weights, "uniform").pvalue, kstest(priors.phi[:, 0], exact).pvalue
 
 
-def test_moments_and_quantiles_are_those_of_two_dirichlet_distributions():
-    counts, strengths = np.array([[[40, 3, 2, 200], [10, 8, 7, 500]]], np.int32), np.array([[30.0, 30.0]])
-    own, rng = TopicGroups(counts, strengths), np.random.default_rng(0)
-    mean, std = own.log_ratios(0)
-    part = 245 / 770
-    shares = (counts[0].sum(axis=0) + 0.05) / 770.2
-    p, q = (
-        rng.dirichlet(n + 30 * shares / (2 * other), 200_000)
-        for n, other in zip(counts[0], (1 - part, part), strict=True)
-    )
-    true = np.log(p) - np.log(q)
-    np.testing.assert_allclose(mean, true.mean(axis=0), atol=0.02)
-    np.testing.assert_allclose(std, true.std(axis=0), rtol=0.02)
-    found = own.quantiles(0, np.arange(4), (0.025, 0.5, 0.975), 200_000, rng)
-    np.testing.assert_allclose(found, np.quantile(true, (0.025, 0.5, 0.975), axis=0), atol=0.05, rtol=0.02)
+@pytest.mark.mutation("test_other_steps_change_the_prior")
+def test_steps_keep_the_priors():
+    """Draws of the prior stay draws of it, if each step is exact given the counts."""
+    assert min(after_steps()) > ALARM
+
+
+@pytest.mark.parametrize("step", ["_draw_strengths", "_draw_tables"])
+def test_other_steps_change_the_prior(step, monkeypatch):
+    if step == "_draw_tables":
+        monkeypatch.setattr(GroupPriors, step, lambda self, priors, n: n)
+    else:
+        exact = inner._draw_strengths
+        monkeypatch.setattr(inner, step, lambda *given: exact(*given[:-1], given[-1] / 2))
+    assert min(after_steps()) < ALARM
+
+
+def test_log_ratios_are_those_of_dirichlet_distributions():
+    counts, rng = np.array([[[40, 3, 0, 200], [10, 8, 7, 500], [5, 0, 9, 30]]], np.int32), np.random.default_rng(0)
+    priors, strengths = np.array([[10.0, 4.0, 1.0, 15.0]]), np.array([30.0])
+    found = TopicGroups(counts, priors, strengths).log_ratios(np.arange(4), (0.025, 0.5, 0.975), 50_000, rng)
+    p, sizes = [rng.dirichlet(own + priors[0], 50_000) for own in counts[0]], counts[0].sum(axis=1)
+    for g in range(3):
+        others = [h for h in range(3) if h != g]
+        rest = np.average([p[h] for h in others], axis=0, weights=sizes[others])
+        true = np.quantile(np.log(p[g]) - np.log(rest), (0.025, 0.5, 0.975), axis=0)
+        np.testing.assert_allclose(found[g], true, atol=0.05, rtol=0.02)
+    two = TopicGroups(counts[:, :2], priors, strengths).log_ratios(np.arange(4), (0.5,), 50_000, rng)
+    np.testing.assert_allclose(two[0], -two[1])
+    np.testing.assert_allclose(two[0, 0], np.median(np.log(p[0]) - np.log(p[1]), axis=0), atol=0.05, rtol=0.02)
 
 
 def test_with_one_topic_the_counts_are_those_of_the_documents():
     X, _, groups, _ = draw_groups(0)
     corpus = Corpus.from_counts(X)
     topics = np.zeros(corpus.n_tokens, np.int32)
-    found = sample_group_counts(corpus, topics, groups, np.ones((1, 1)), 6, np.random.SeedSequence(0))
+    found = sample_group_counts(corpus, topics, groups, np.ones((1, 1)), 0.1, 6, np.random.SeedSequence(0))
     assert len(found.counts) == 2
     for g in (0, 1):
         np.testing.assert_array_equal(found.of(0).counts[:, g], [X[groups == g].sum(axis=0)] * 2)
-        np.testing.assert_array_equal(found.of(0).tokens(g)[0], X[groups == g].sum(axis=0))
+        np.testing.assert_array_equal(found.of(0).tokens()[g], X[groups == g].sum(axis=0))
 
 
 def test_the_table():

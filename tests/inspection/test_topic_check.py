@@ -9,7 +9,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.metrics import mutual_info_score
 
 from sklda import CollapsedVariationalLDA, GibbsLDA, LabeledLDA
-from sklda._inference.word_information import TopicTokens, deviation
+from sklda._inference.word_information import TopicTokens, deviations
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import topic_check
 
@@ -51,12 +51,33 @@ def test_replicates_have_their_exact_means():
     assert p[0, 1] < ALARM and p[1, 0] < ALARM
 
 
-def test_the_deviation_of_a_few_numbers():
-    excess, z, z_std = deviation(np.array([3.0, 5.0]), np.array([[0.0, 2.0], [1.0, 3.0]]))
-    # Centres are 1 and 2, and the variance of replicates is 2.
-    assert excess == 2.5 and z == pytest.approx(2.5 / np.sqrt(2))
-    assert z_std == pytest.approx(np.sqrt(0.5 / 2 / 2 + 3.125 / 4))
-    assert np.isnan(deviation(np.ones(1), np.ones((1, 5)))[1])
+def test_the_deviations_of_a_few_numbers():
+    observed, replicates = np.array([[3.0, 5.0]]), np.array([[[0.0, 2.0], [1.0, 3.0]]])
+    excess, z, z_std = deviations(observed, replicates)
+    # Centres are 1 and 2, and the variance of replicates is 2. That between draws is 1/2, of which 1/2 is that of the
+    # centres in units of the variance: no part is left.
+    assert excess[0] == 2.5 and z[0] == pytest.approx(2.5 / np.sqrt(2))
+    assert z_std[0] == pytest.approx(np.sqrt(0.5 / 2 / 2 + 3.125 / 4))
+    assert np.isnan(deviations(np.ones((1, 1)), np.ones((1, 1, 5)))[1])
+    # A topic that deviates clearly says nothing about the variance between draws of the others.
+    two = deviations(np.array([[3.0, 5.0], [300.0, 500.0]]), np.repeat(replicates, 2, axis=0))[1]
+    np.testing.assert_allclose(two, [2.5 / np.sqrt(2), 398.5 / np.sqrt(2)])
+
+
+def of_correlated_draws(n_topics=4000, n_draws=15, correlation=0.6):
+    """Sum of the squares of z, if differences from replicates have correlated normal distributions over draws."""
+    rng = np.random.default_rng(0)
+    common, own = rng.standard_normal((n_topics, 1)), rng.standard_normal((n_topics, n_draws))
+    observed = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own
+    z = deviations(observed, rng.standard_normal((n_topics, n_draws, 10)))[1]
+    return (z**2).sum(), n_topics
+
+
+@pytest.mark.mutation("sklda._inference.word_information._MOST_WITHIN", 0.0)
+def test_z_of_the_mean_over_draws_is_standard_normal():
+    total, n = of_correlated_draws()
+    # The errors of the standard deviations of replicates, and topics beyond 3, are a hundredth.
+    assert chi2.sf(total / 1.02, n) > ALARM and chi2.cdf(total / 0.98, n) > ALARM
 
 
 def sum_of_squares(n_corpora, groups, change=None):

@@ -1,149 +1,217 @@
-"""Log ratios of the probabilities of words of a topic in groups of documents, from chains that know the groups."""
+"""Log ratios of the probabilities of words of a topic in groups of documents, from chains that know the groups.
+
+The words of topic k in group g have a distribution from ``Dir(s_k * phi_k)``, and phi_k is from ``Dir(eta)``: one
+distribution for each group, around that of the topic. The strength s_k has the uniform shrinkage prior (Daniels 1999):
+with n tokens of a group, the weight n / (n + s_k) of its counts is uniform between 0 and 1.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
-from scipy.special import betaln, digamma, polygamma
 
 from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import LARGEST, SMALLEST, Priors
+from sklda._inference.rising import log_gamma_ratio
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._kernels import _compound
 
-# Bounds of the strength of the prior of a group, in tokens: groups with no word in common, and equal groups.
-_STRENGTHS = 1.0, 1e9
-# The strength before the first sweep. It is estimated after each sweep.
-_FIRST_STRENGTH = 1000.0
-# Of its logarithm. Its standard error is larger.
-_TOLERANCE = 0.02
-# Added to the pooled counts of a topic, so that every word has a probability.
+# Bounds of the logarithm of the strength, in tokens: groups with no word in common, and equal groups.
+_LOWEST, _HIGHEST = np.log(1.0), np.log(1e9)
+# Width of the first interval of a slice step, in units of the logarithm of a strength.
+_WIDTH = 2.0
+# A slice shrinks to a point before this.
+_MOST_TRIALS = 100
+# Tokens of a word that a draw does not have in the topic, and of an empty group.
 _ADDED = 0.05
-
-
-def prior_strength(first, second):
-    """The sum of the Dirichlet prior of the words of two groups that is most likely, in tokens.
-
-    The words of each group are a draw from ``Dir(strength * shares)``, where the shares are those in both groups. Given
-    the number of tokens of a word in both groups, that in the first group then has a beta-binomial distribution, exact
-    for groups of equal size. Its likelihood does not depend on the distribution from which both groups come, so equal
-    groups are not taken as more alike than they are.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_features,), int
-        Counts of the words in the groups.
-    """
-    pooled = first + second
-    n, n_first = int(pooled.sum()), int(first.sum())
-    if not 0 < n_first < n:
-        return _STRENGTHS[1]
-    # A single token says nothing. Words with the same counts have the same likelihood.
-    used = pooled > 1
-    pairs, times = np.unique(first[used] * np.int64(n + 1) + second[used], return_counts=True)
-    a, b = pairs // (n + 1), pairs % (n + 1)
-    part = n_first / n
-    shares = (a + b + _ADDED) / (n + _ADDED * len(pooled)) / (2 * part * (1 - part))
-
-    def minus_log_likelihood(log_strength):
-        each = np.exp(log_strength) * shares
-        x, y = part * each, (1 - part) * each
-        return -(times * (betaln(a + x, b + y) - betaln(x, y))).sum()
-
-    options = {"bounds": np.log(_STRENGTHS), "method": "bounded", "options": {"xatol": _TOLERANCE}}
-    return float(np.exp(minimize_scalar(minus_log_likelihood, **options).x))
+# Samples of a block of words: 16 MB.
+_BLOCK = 2**21
 
 
 @dataclass(frozen=True, eq=False)
-class GroupCounts:
+class GroupDraws:
     """Posterior draws of the counts of words by group and topic, with their priors.
 
     Attributes
     ----------
     counts : list of csr_array of shape (n_groups * n_components, n_features), int32
         Of every draw. Row ``g * n_components + k`` has group g and topic k.
-    strengths : ndarray of shape (n_draws, n_groups, n_components)
-        The sum of the prior of each group against all others, in tokens. See `prior_strength`.
+    priors : list of csr_array of shape (n_components, n_features)
+        ``s_k * phi_kv`` of the words that have tokens.
+    strengths : ndarray of shape (n_draws, n_components)
     """
 
     counts: list
+    priors: list
     strengths: np.ndarray
 
     def of(self, topic):
         """The draws of a topic: a `TopicGroups`."""
-        K = self.strengths.shape[2]
+        K = self.strengths.shape[1]
         counts = np.stack([each[topic::K].toarray() for each in self.counts])
-        return TopicGroups(counts, self.strengths[:, :, topic])
+        priors = np.stack([each[[topic]].toarray()[0] for each in self.priors])
+        return TopicGroups(counts, priors, self.strengths[:, topic])
 
 
 @dataclass(frozen=True, eq=False)
 class TopicGroups:
-    """Posterior draws of the counts of words of one topic by group, (n_draws, n_groups, n_features).
+    """Posterior draws of the counts of words of one topic by group (n_draws, n_groups, n_features).
 
-    `strengths` are those of `GroupCounts`, (n_draws, n_groups).
+    `priors`, (n_draws, n_features), and `strengths`, (n_draws,), are those of `GroupDraws`.
     """
 
     counts: np.ndarray
+    priors: np.ndarray
     strengths: np.ndarray
 
-    def tokens(self, group):
-        """Mean counts of all words in the group, and in all others."""
-        own = self.counts[:, group].mean(axis=0)
-        return own, self.counts.sum(axis=1).mean(axis=0) - own
+    def tokens(self):
+        """Mean counts of all words in the groups, (n_groups, n_features)."""
+        return self.counts.mean(axis=0)
 
-    def log_ratios(self, group):
-        """Posterior mean and standard deviation of the log ratio of the probabilities of all words, in nats."""
-        means, variances = [], []
-        for (own, n_own), (rest, n_rest) in self._parameters(group):
-            means.append(digamma(own) - digamma(n_own) - digamma(rest) + digamma(n_rest))
-            variances.append(polygamma(1, own) - polygamma(1, n_own) + polygamma(1, rest) - polygamma(1, n_rest))
-        return np.mean(means, axis=0), np.sqrt(np.mean(variances, axis=0) + np.var(means, axis=0))
+    def log_ratios(self, words, probabilities, n_samples, rng):
+        """Quantiles of the log ratios of words in each group and in all others.
 
-    def quantiles(self, group, words, probabilities, n_samples, rng):
-        """Quantiles of the log ratios of some words, (n_probabilities, n_words): of a mixture over the draws."""
-        samples, shape = [], (-(-n_samples // len(self.counts)), len(words))
-        for both in self._parameters(group, words):
-            own, rest = (_log_beta(a, n - a, shape, rng) for a, n in both)
-            samples.append(own - rest)
-        return np.quantile(np.concatenate(samples), probabilities, axis=0)
+        Parameters
+        ----------
+        words : ndarray of shape (n_words,), int
+        probabilities : sequence of float
+        n_samples : int
+            At least this number of samples, the same from each draw.
+        rng : numpy.random.Generator
 
-    def _parameters(self, group, words=slice(None)):
-        """For every draw, Dirichlet parameters of words and their sum, in the group and in all others."""
-        for counts, strengths in zip(self.counts, self.strengths, strict=True):
-            pooled, size = counts.sum(axis=0, dtype=np.float64), counts[group].sum(dtype=np.float64)
-            part = (size + _ADDED) / (pooled.sum() + 2 * _ADDED)
-            priors = strengths[group] / (2 * (1 - part)), strengths[group] / (2 * part)
-            shares, own = _shares(pooled)[words], counts[group, words]
-            yield (
-                (priors[0] * shares + own, priors[0] + size),
-                (priors[1] * shares + (pooled[words] - own), priors[1] + pooled.sum() - size),
-            )
+        Returns
+        -------
+        ndarray of shape (n_groups, n_probabilities, n_words)
+        """
+        n_draws, n_groups = self.counts.shape[:2]
+        n_each = -(-n_samples // n_draws)
+        n_block = max(_BLOCK // (n_draws * n_each * n_groups), 1)
+        parts = [
+            np.quantile(self._samples(words[i : i + n_block], n_each, rng), probabilities, axis=0)
+            for i in range(0, len(words), n_block)
+        ]
+        if not parts:
+            return np.empty((n_groups, len(probabilities), 0))
+        return np.concatenate(parts, axis=2).transpose(1, 0, 2)
+
+    def _samples(self, words, n_each, rng):
+        """(n_draws * n_each, n_groups, n_words)"""
+        sizes = self.counts.sum(axis=2, dtype=np.float64)
+        least = _ADDED * self.strengths / (sizes.sum(axis=1) + _ADDED)
+        prior = np.maximum(self.priors[:, words], least[:, None])
+        own = prior[:, None] + self.counts[:, :, words]
+        rest = (self.strengths[:, None] + sizes)[:, :, None] - own
+        shape = n_each, *own.shape
+        x, y = (random.log_gamma(rng, np.broadcast_to(each, shape)) for each in (own, np.maximum(rest, SMALLEST)))
+        log_p = (x - np.logaddexp(x, y)).reshape(-1, *own.shape[1:])
+        return log_p - _of_others(log_p, np.tile(sizes + _ADDED, (n_each, 1))[:, :, None])
 
 
-def _log_beta(a, b, shape, rng):
-    """Logarithms of draws from beta distributions.
+def _of_others(log_p, sizes):
+    """Logarithms of the means over all other groups, weighted by their sizes (n, n_groups, 1)."""
+    if log_p.shape[1] == 2:
+        return log_p[:, ::-1]
+    # Sums over the groups before and after each: no differences, which would lose digits.
+    weighted = log_p + np.log(sizes)
+    none = np.full_like(weighted[:, :1], -np.inf)
+    before = np.logaddexp.accumulate(np.concatenate([none, weighted[:, :-1]], axis=1), axis=1)
+    after = np.logaddexp.accumulate(np.concatenate([none, weighted[:, :0:-1]], axis=1), axis=1)[:, ::-1]
+    return np.logaddexp(before, after) - np.log(sizes.sum(axis=1, keepdims=True) - sizes)
 
-    A gamma of a small shape a can be zero in double precision, and log G(a + 1) + log(U) / a cannot.
+
+class GroupPriors:
+    """The distributions phi of the topics and their strengths, drawn given the counts of words in the groups.
+
+    Given the counts, auxiliary numbers of tables are drawn as in a Chinese restaurant process; given these, phi has a
+    Dirichlet distribution. The strengths are drawn by slice steps given phi and the counts.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_groups, n_components, n_features), int
+        From which phi begins.
+    eta : ndarray that broadcasts to (n_components, n_features)
+    seed : SeedSequence
+
+    Attributes
+    ----------
+    phi : ndarray of shape (n_components, n_features)
+    strengths : ndarray of shape (n_components,)
     """
-    x, y = (np.log(rng.standard_gamma(c + 1, shape)) - rng.standard_exponential(shape) / c for c in (a, b))
-    return x - np.logaddexp(x, y)
+
+    def __init__(self, counts, eta, seed):
+        self._rng, self._stream = np.random.default_rng(random.child(seed, 0)), random.stream(random.child(seed, 1))
+        self.eta = np.broadcast_to(eta, counts.shape[1:])
+        self.phi = counts.sum(axis=0) + self.eta
+        self.phi /= self.phi.sum(axis=1, keepdims=True)
+        self.strengths = np.clip(counts.sum(axis=2).mean(axis=0), 1.0, None)
+
+    def __call__(self):
+        """``s_k * phi_kv``, (n_components, n_features)."""
+        return np.clip(self.strengths[:, None] * self.phi, SMALLEST, LARGEST)
+
+    def draw(self, counts):
+        """Draw the strengths, then phi, given the counts of the groups."""
+        groups, topics, words = np.nonzero(counts)
+        n = counts[groups, topics, words]
+        sizes = counts.sum(axis=2, dtype=np.float64)
+        phi = np.maximum(self.phi[topics, words], SMALLEST)
+        self.strengths = _draw_strengths(self._rng, self.strengths, phi, n, topics, sizes)
+        tables = self._draw_tables(self.strengths[topics] * phi, n)
+        parameter = self.eta.copy()
+        np.add.at(parameter, (topics, words), tables)
+        self.phi = np.exp(random.log_dirichlet(self._rng, parameter))
+
+    def _draw_tables(self, priors, n):
+        """Numbers of tables for every cell: token i, from 0, has a new one with probability a / (a + i)."""
+        offsets = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
+        tables = np.zeros((len(n), 1), np.int64)
+        # Each cell is a document with one topic.
+        topics, cells = np.zeros(offsets[-1], np.int32), np.arange(len(n))
+        _compound.draw_tables(offsets, topics, cells, priors[:, None], self._stream, tables, np.empty(1, np.int32))
+        return tables[:, 0]
 
 
-def _shares(pooled):
-    """Shares of words in the prior from their counts, rows that sum to one."""
-    added = pooled + _ADDED
-    return added / added.sum(axis=-1, keepdims=True)
+def _draw_strengths(rng, strengths, phi, n, topics, sizes):
+    """A slice step for the logarithm of the strength of every topic, without stepping out (Neal 2003).
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    strengths : ndarray of shape (n_components,)
+    phi, n, topics : ndarray of shape (n_cells,)
+        Of every word in every group: its probability in the topic, its tokens, and the topic.
+    sizes : ndarray of shape (n_groups, n_components)
+        Tokens.
+    """
+    mean = sizes.mean(axis=0) + 1
+
+    def log_density(x):
+        s = np.exp(x)
+        words = np.bincount(topics, log_gamma_ratio(s[topics] * phi, n), minlength=len(s))
+        return words - log_gamma_ratio(s, sizes).sum(axis=0) + x - 2 * np.log(mean + s)
+
+    x = np.log(strengths)
+    level = log_density(x) - rng.standard_exponential(len(x))
+    low = x - _WIDTH * rng.random(len(x))
+    low, high = np.maximum(low, _LOWEST), np.minimum(low + _WIDTH, _HIGHEST)
+    found, waits = x.copy(), np.ones(len(x), bool)
+    for _ in range(_MOST_TRIALS):
+        trial = low + (high - low) * rng.random(len(x))
+        inside = log_density(trial) >= level
+        found[waits & inside] = trial[waits & inside]
+        waits &= ~inside
+        if not waits.any():
+            break
+        low, high = np.where(trial < x, trial, low), np.where(trial < x, high, trial)
+    return np.exp(found)
 
 
-def sample_group_counts(corpus, topics, group_of, alpha, n_sweeps, seed):
+def sample_group_counts(corpus, topics, group_of, alpha, eta, n_sweeps, seed):
     """Gibbs sweeps in which every group has its own distribution over words for each topic.
 
-    Given the other groups, the words of topic k in group g have the prior ``Dir(strength_gk / (2 r_gk) * phi0_k)``.
-    Here phi0 are the shares of words in all groups, and r_gk is the share of the others in the tokens of the topic.
-    Strengths and shares are computed from the counts after every sweep. The counts of a chain that does not know the
-    groups would not do, because it makes them more alike than they are.
+    The counts of a chain that does not know the groups would not do, because it makes them more alike than they are.
 
     Parameters
     ----------
@@ -151,40 +219,34 @@ def sample_group_counts(corpus, topics, group_of, alpha, n_sweeps, seed):
     topics : ndarray of shape (n_tokens,), int32
         The first state.
     group_of : ndarray of shape (n_documents,), int
-        Numbers of groups from 0.
+        Numbers of groups from 0; -1 for documents that are left out.
     alpha : ndarray of shape (1 or n_documents, n_components)
+    eta : float or ndarray that broadcasts to (n_components, n_features)
     n_sweeps : int
         Draws are kept after every second sweep of the last two thirds.
     seed : SeedSequence
 
     Returns
     -------
-    GroupCounts
+    GroupDraws
     """
     alpha = np.maximum(alpha, SMALLEST)
     n_groups, K = int(group_of.max()) + 1, alpha.shape[1]
     groups = [_Group(corpus, topics, np.flatnonzero(group_of == g), alpha) for g in range(n_groups)]
     for g, each in enumerate(groups):
         each.stream = random.stream(random.child(seed, g))
-    strengths = np.full((n_groups, K), _FIRST_STRENGTH)
-    counts, kept = np.stack([each.counts for each in groups]), []
+    counts = np.stack([each.counts for each in groups])
+    priors, kept = GroupPriors(counts, eta, random.child(seed, n_groups)), []
     for sweep in range(n_sweeps):
-        totals = counts.sum(axis=2, dtype=np.float64)
-        rest = (totals.sum(axis=0) - totals + 1) / (totals.sum(axis=0) + n_groups)
-        shares = _shares(counts.sum(axis=0, dtype=np.float64))
+        own = priors()
         for g, each in enumerate(groups):
-            counts[g] = each.sweep(np.clip((strengths[g] / (2 * rest[g]))[:, None] * shares, SMALLEST, LARGEST))
-        pooled = counts.sum(axis=0)
-        for g in range(n_groups):
-            # With two groups, the second has the strengths of the first.
-            strengths[g] = (
-                strengths[0]
-                if n_groups == 2 and g
-                else [prior_strength(*each) for each in zip(counts[g], pooled - counts[g], strict=True)]
-            )
+            counts[g] = each.sweep(own)
+        priors.draw(counts)
         if sweep >= n_sweeps // 3 and (n_sweeps - 1 - sweep) % 2 == 0:
-            kept.append((csr_array(counts.reshape(n_groups * K, -1)), strengths.copy()))
-    return GroupCounts([each for each, _ in kept], np.array([each for _, each in kept]))
+            used = csr_array(np.where(counts.any(axis=0), priors(), 0))
+            kept.append((csr_array(counts.reshape(n_groups * K, -1)), used, priors.strengths))
+    found, used, strengths = zip(*kept, strict=True)
+    return GroupDraws(found, used, np.array(strengths))
 
 
 class _Group:

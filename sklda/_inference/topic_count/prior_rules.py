@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklda._inference.gibbs_em import BOUNDS, MStep
-from sklda._inference.priors import Priors
+from sklda._inference.priors import Priors, at_topics
 from sklda._inference.sampling.prior_learning import Learner
 from sklda._inference.sampling.steps import advance
 
@@ -20,8 +20,8 @@ class PriorRule:
 
     Attributes
     ----------
-    doc_topic_prior : float or None
-        alpha; None: 1 / T.
+    doc_topic_prior : float, str, callable or None
+        alpha, see `at_topics`; None: 1 / T.
     topic_word_prior : float, ndarray of shape (n_features,) or None
         eta; None: 1 / T.
     n_features : int
@@ -51,9 +51,8 @@ class PriorRule:
 
     def _values(self, n_components):
         """alpha and eta."""
-        return tuple(
-            1 / n_components if value is None else value for value in (self.doc_topic_prior, self.topic_word_prior)
-        )
+        alpha = at_topics(self.doc_topic_prior, "doc_topic_prior", n_components)
+        return tuple(1 / n_components if value is None else value for value in (alpha, self.topic_word_prior))
 
     def learn(self, chain):
         """The rule after some steps of Gibbs-EM, which sweep the chain; the same rule if nothing is learnt."""
