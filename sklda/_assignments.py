@@ -66,7 +66,8 @@ class AssignmentsMixin:
         state = ChainState(topics, random.stream(random.child(seed, 0)))
         chain = chain_class(lda.sampler, corpus, priors)(corpus, priors, state)
         if learning is not None:
-            learning.set(chain, learning.maximum([learning.statistics(chain)], learning.present(chain)))
+            m_step = learning.m_step
+            m_step.set(chain, m_step.maximum([m_step.statistics(chain)], m_step.present(chain)))
         chain.record()
         chain.keep_draw(1)
         kind = kind_of_learning(lda.learn_priors)

@@ -20,7 +20,7 @@ from sklda._inference.arguments import check_weights
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import with_team
 from sklda._inference.priors import SMALLEST, Priors
-from sklda._inference.sampling.parameters import draw_dirichlets
+from sklda._inference.sampling.draws import draw_dirichlets
 from sklda._inference.sampling.prior_learning import PriorLearning, kind_of_learning, prior_settings
 from sklda._inference.types import Counts, Seed, TopicPrior
 from sklda._inference.variational.batch import Batch
@@ -229,7 +229,7 @@ class CollapsedVariationalLDA(BaseLDA):
     def _plan(self, corpus, data, former):
         given = kind_of_learning(self.learn_priors), self._alpha, self.topic_word_prior
         priors, learning = prior_settings(*given, None, self.n_components, corpus)
-        learner = None if learning is None else VariationalLearner(learning, priors)
+        learner = None if learning is None else VariationalLearner(learning.m_step, priors)
 
         def run(plan, seed, progress):
             if self.learning_method == "batch":
@@ -348,7 +348,7 @@ class CollapsedVariationalLDA(BaseLDA):
         kind, given = kind_of_learning(self.learn_priors), (self._alpha, self.topic_word_prior)
         if not kind or None not in [None if prior is None else True for prior in given]:
             return None
-        return VariationalLearner(PriorLearning(kind, *given), priors)
+        return VariationalLearner(PriorLearning(kind, *given).m_step, priors)
 
     def transform(self, X: Counts, *, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics of the fit.

@@ -18,6 +18,7 @@ from scipy.special import digamma, polygamma
 
 from sklda._inference.count_histograms import CountHistograms, Histograms
 from sklda._inference.newton import RankOneUpdate, newton, newton_by_derivatives
+from sklda._inference.priors import Priors
 from sklda._inference.rising import SumOfLogRising, log_gamma_ratio, log_rising
 
 # Default bounds of learnt priors. For counts below a thousand, smaller and larger values give almost the same
@@ -61,15 +62,25 @@ class MStep:
     per_topic: bool = False
 
     def present(self, chain):
-        """log (alpha, eta) of a chain, within the bounds."""
+        """log (alpha, eta) of a chain, or of another object with `priors`, within the bounds."""
         alpha = chain.priors.doc[0] if self.per_topic else chain.priors.doc[0, :1]
-        values = [*((value, self.bounds[0]) for value in alpha), (chain.priors.smallest_eta, self.bounds[1])]
+        values = [*((value, self.bounds[0]) for value in alpha), (self.eta(chain.priors), self.bounds[1])]
         return np.log([value if bounds is None else np.clip(value, *bounds) for value, bounds in values])
 
+    @staticmethod
+    def eta(priors):
+        """eta, one number, of `Priors`."""
+        return priors.smallest_eta
+
+    @staticmethod
+    def with_eta(priors, eta):
+        """`Priors` with another eta."""
+        return priors.with_eta(eta)
+
     def set(self, chain, log_h):
-        """Set the priors of a chain that are not fixed."""
+        """Set the priors that are not fixed."""
         if self.bounds[1] is not None:
-            chain.priors = chain.priors.with_eta(float(np.exp(log_h[-1])))
+            chain.priors = self.with_eta(chain.priors, float(np.exp(log_h[-1])))
         if self.bounds[0] is not None:
             alpha = np.broadcast_to(np.exp(log_h[:-1]), chain.priors.n_components)[None].copy()
             chain.priors = replace(chain.priors, doc=alpha, row_of=chain.priors.row_of[:0])
@@ -130,6 +141,23 @@ class SeededMStep(MStep):
     """
 
     cells: tuple = ()
+
+    def eta(self, priors):
+        """eta without pseudo-counts."""
+        added = self._pseudo_counts(priors)
+        return float((priors.topic_word()[added == added.min()] - added.min()).min())
+
+    def with_eta(self, priors, eta):
+        # In single precision, as in `Priors`, so that `eta` of these priors is this number again.
+        topic_word = float(np.float32(eta)) + self._pseudo_counts(priors)
+        return replace(Priors.make(1.0, topic_word, *priors.shape), doc=priors.doc, row_of=priors.row_of)
+
+    def _pseudo_counts(self, priors):
+        """c_kv, (n_components, n_features)."""
+        topics, words, added = self.cells
+        c = np.zeros(priors.shape)
+        c[topics, words] = added
+        return c
 
     def statistics(self, chain):
         draw, (topics, words, _) = super().statistics(chain), self.cells

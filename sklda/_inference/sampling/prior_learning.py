@@ -1,6 +1,6 @@
 """Priors learnt in the burn-in of a chain by Gibbs-EM, and fixed afterwards."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -51,62 +51,20 @@ class PriorLearning:
     pseudo_counts: object = None
 
     @property
-    def per_topic(self):
-        return self.kind == "asymmetric"
-
-    @property
     def names(self):
         """The names of the priors that are learnt."""
         given = {"doc_topic_prior": self.alpha, "topic_word_prior": self.eta}
         return [name for name, prior in given.items() if prior is None]
 
-    def values(self, priors):
-        """alpha, one or one for each topic, and eta of the priors of a chain."""
-        return np.array([*(priors.doc[0] if self.per_topic else priors.doc[0, :1]), self._eta(priors)])
-
-    def _eta(self, priors):
-        """eta without pseudo-counts."""
-        if self.pseudo_counts is None:
-            return priors.smallest_eta
-        added = self.pseudo_counts.toarray()
-        return float((priors.topic_word()[added == added.min()] - added.min()).min())
-
-    def priors(self, values, n_components, n_features):
-        """The priors with the learnt `values`, alpha and then eta."""
-        alpha, eta = self.alpha, self.eta
-        if alpha is None:
-            alpha = values[:-1] if self.per_topic else float(values[0])
-        if eta is None:
-            eta = float(values[-1])
-            if self.pseudo_counts is not None:
-                # In single precision, as in `Priors`, so that the `values` of these priors give them again.
-                eta = float(np.float32(eta)) + self.pseudo_counts.toarray()
-        return Priors.make(alpha, eta, n_components, n_features)
-
-    def present(self, chain):
-        """See `Learner`."""
-        return np.log(self.values(chain.priors))
-
-    def set(self, chain, log_h):
-        """See `Learner`."""
-        chain.priors = self.priors(np.exp(log_h), *chain.priors.shape)
-
-    def statistics(self, chain):
-        """See `Learner`."""
-        return self.m_step.statistics(chain)
-
-    def maximum(self, draws, log_h):
-        """See `Learner`."""
-        return self.m_step.maximum(draws, log_h)
-
     @cached_property
     def m_step(self):
         """The M-step for the priors that are learnt."""
         bounds = tuple(BOUNDS if prior is None else None for prior in (self.alpha, self.eta))
+        per_topic = self.kind == "asymmetric"
         if self.eta is None and self.pseudo_counts is not None:
             cells = self.pseudo_counts.tocoo()
-            return SeededMStep(bounds, self.per_topic, (cells.row, cells.col, cells.data))
-        return MStep(bounds, self.per_topic)
+            return SeededMStep(bounds, per_topic, (cells.row, cells.col, cells.data))
+        return MStep(bounds, per_topic)
 
 
 def kind_of_learning(learn_priors):
@@ -176,7 +134,11 @@ def continued_priors(priors, learning, former_priors, former):
                 f"warm_start=True continues a fit with a given {name}, but {name} is now None, and priors are learnt "
                 f"only in the first fit. Give a {name}, or fit with warm_start=False to begin again."
             )
-    return [learning.priors(former.values(own), *priors.shape) for own in former_priors]
+    found = []
+    for own in former_priors:
+        new = replace(priors, doc=own.doc, row_of=own.row_of) if learning.alpha is None else priors
+        found.append(learning.m_step.with_eta(new, former.m_step.eta(own)) if learning.eta is None else new)
+    return found
 
 
 def missing_information(corpus, draws):
@@ -233,7 +195,7 @@ class Learner(Step):
 
     Parameters
     ----------
-    m_step : MStep or PriorLearning
+    m_step : MStep
         Or another object with four methods. ``present(chain)`` returns the logarithms of the present priors, and
         ``set(chain, log_h)`` sets them. ``statistics(chain)`` returns those of the present draw. ``maximum(draws,
         log_h)`` takes a list of them, and returns the next log_h.

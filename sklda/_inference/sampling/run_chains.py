@@ -60,7 +60,7 @@ class Schedule:
         elif chain.n_sweeps == 0 or self.learning is None:
             chain.n_burn_in = burn_in_of(None, chain.n_sweeps + n_sweeps, chain.n_annealed)
         learns = self.learning is not None and chain.n_sweeps < chain.n_burn_in
-        learner = Learner(self.learning) if learns else None
+        learner = Learner(self.learning.m_step) if learns else None
         last = [Trace()] if learner is None else [learner, Trace()]
         if self.snapshot_every:
             last.append(Snapshots(self.snapshot_every))

@@ -17,11 +17,11 @@ _BLOCK = 2**20
 
 
 class VariationalLearner:
-    """Learns the priors of one model by a `PriorLearning`, from the initial ones."""
+    """Learns the priors of one model by an `MStep`, from the initial ones."""
 
-    def __init__(self, learning, priors):
-        self.learning, self.shape = learning, priors.shape
-        self.m_step, self.log_h = learning.m_step, np.log(learning.values(priors))
+    def __init__(self, m_step, priors):
+        self.m_step, self.priors = m_step, priors
+        self.log_h = m_step.present(self)
 
     def statistics(self, doc_topic, lengths, word_topic, topic_totals):
         """`Statistics` for the M-step.
@@ -31,7 +31,7 @@ class VariationalLearner:
         """
         by_topic = _by_topic(doc_topic, int(lengths.max(initial=0)))
         counts = CountHistograms(
-            self.shape[1],
+            self.priors.shape[1],
             _histograms(np.bincount(lengths[lengths > 0])),
             _histograms(by_topic.sum(axis=0)),
             _histograms(_of_words(word_topic)),
@@ -42,7 +42,8 @@ class VariationalLearner:
     def maximise(self, statistics):
         """Do an M-step and return the new priors."""
         self.log_h = self.m_step.maximum([statistics], self.log_h)
-        return self.learning.priors(np.exp(self.log_h), *self.shape)
+        self.m_step.set(self, self.log_h)
+        return self.priors
 
 
 def _by_topic(doc_topic, longest):
