@@ -7,8 +7,9 @@ from scipy.stats import kstest
 
 from sklda._inference import random
 from sklda._inference.compound.driver import chain_with_mixtures
+from sklda._inference.compound.mixtures import MixtureMStep
 from sklda._inference.compound.model import Model
-from sklda._inference.compound.priors import CompoundHyperparameters, CompoundMStep, draw_alpha
+from sklda._inference.compound.priors import CompoundHyperparameters, draw_alpha
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.steps import advance
@@ -59,7 +60,7 @@ def log_p(chain, gamma):
 
 def test_the_statistics_give_log_p_and_its_slopes(corpus):
     chain = make_chain(corpus)
-    draw = CompoundMStep().statistics(chain, chain.steps[0])
+    draw = MixtureMStep().statistics(chain)
     for gamma in (0.3, 2.0, 40.0):
         h = np.array([gamma])
         found = draw.log_topics(h) - draw.log_topics(np.ones(1))
@@ -71,19 +72,19 @@ def test_the_statistics_give_log_p_and_its_slopes(corpus):
 
 def test_the_m_step_is_the_maximum(corpus):
     """Of the mean over draws, on a fine grid."""
-    chain, m_step, draws, values = make_chain(corpus), CompoundMStep(), [], 0
+    chain, m_step, draws, values = make_chain(corpus), MixtureMStep(), [], 0
     grid = np.exp(np.linspace(-3, 5, 2001))
     for _ in range(4):
         advance(chain, chain.steps)
-        draws.append(m_step.statistics(chain, chain.steps[0]))
+        draws.append(m_step.statistics(chain))
         values = values + np.array([log_p(chain, gamma) for gamma in grid])
     found = m_step.maximum(draws, np.log([1.0, 0.1]))
     assert abs(found[0] - np.log(grid[values.argmax()])) <= 0.004
     word = np.mean([draw.counts.word_part(np.exp(np.linspace(-6, 1, 1751)))[0] for draw in draws], axis=0)
     assert abs(found[1] - np.linspace(-6, 1, 1751)[word.argmax()]) <= 0.004
     start = np.log([1.0, 0.1])
-    np.testing.assert_array_equal(CompoundMStep(learn_gamma=False).maximum(draws, start), [start[0], found[1]])
-    np.testing.assert_array_equal(CompoundMStep(learn_eta=False).maximum(draws, [start[0], np.nan]), [found[0], np.nan])
+    np.testing.assert_array_equal(MixtureMStep(learn_gamma=False).maximum(draws, start), [start[0], found[1]])
+    np.testing.assert_array_equal(MixtureMStep(learn_eta=False).maximum(draws, [start[0], np.nan]), [found[0], np.nan])
 
 
 @pytest.mark.parametrize(("learn_gamma", "learn_eta"), [(True, True), (True, False), (False, True)])

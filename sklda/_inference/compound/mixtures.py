@@ -4,14 +4,18 @@ George, Xia & Michailidis (2019), section 3.1. A sweep draws z given pi, with th
 collection j. Then the step draws pi given z, by augmented Gibbs sampling or by a Langevin step, and alpha given pi.
 """
 
-import dataclasses
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from sklda._inference import random
 from sklda._inference.compound import augmented_gibbs, mmala
-from sklda._inference.compound.priors import CompoundMStep, document_prior, draw_alpha
+from sklda._inference.compound.priors import LEARNT_GAMMA, CompoundStatistics, document_prior, draw_alpha
 from sklda._inference.compound.tail_counts import TailCounts
+from sklda._inference.count_histograms import CountHistograms
+from sklda._inference.gibbs_em import BOUNDS
+from sklda._inference.newton import newton_on_log
 from sklda._inference.sampling.steps import Step
 
 
@@ -128,11 +132,21 @@ class Mixtures(Step):
     def set_alpha(self, chain):
         """Give the documents of a chain their alpha."""
         doc = document_prior(self.gamma, self.pi)
-        chain.priors = dataclasses.replace(chain.priors, doc=doc, row_of=self.model.row_of)
+        chain.priors = replace(chain.priors, doc=doc, row_of=self.model.row_of)
 
 
-class MixtureMStep(CompoundMStep):
-    """The M-step of a `Learner` for gamma and eta of a chain with `Mixtures`."""
+@dataclass(frozen=True)
+class MixtureMStep:
+    """The M-step of a `Learner`: the (gamma, eta) that maximise the mean of log p(w, z | pi, gamma, eta) over draws.
+
+    Attributes
+    ----------
+    learn_gamma, learn_eta : bool
+        A prior that is not learnt keeps its value.
+    """
+
+    learn_gamma: bool = True
+    learn_eta: bool = True
 
     def present(self, chain):
         """log (gamma, eta)."""
@@ -149,4 +163,22 @@ class MixtureMStep(CompoundMStep):
 
     def statistics(self, chain):
         """`CompoundStatistics` of the present draw."""
-        return super().statistics(chain, chain.step(Mixtures))
+        if not self.learn_gamma:
+            return CompoundStatistics(None, None, CountHistograms.of(chain))
+        mixtures = chain.step(Mixtures)
+        tails = mixtures.tails(chain)
+        return CompoundStatistics(tails, mixtures.pi.ravel()[tails.cells], CountHistograms.of(chain))
+
+    def maximum(self, draws, log_h):
+        """log (gamma, eta) at the maximum, by Newton's method from `log_h`."""
+        log_gamma, log_eta = log_h
+        if self.learn_gamma:
+            log_gamma = newton_on_log(partial(_log_topics, draws), log_gamma, LEARNT_GAMMA)
+        if self.learn_eta:
+            counts = CountHistograms.stack([draw.counts for draw in draws])
+            log_eta = newton_on_log(counts.word_part, log_eta, BOUNDS)
+        return np.array([log_gamma, log_eta])
+
+
+def _log_topics(draws, gamma, order):
+    return [draw.log_topics(gamma, order) for draw in draws]

@@ -1,7 +1,6 @@
-"""The hyperparameters of compound LDA: initial values, the M-step for (gamma, eta), a slice step for alpha."""
+"""The hyperparameters of compound LDA: initial values, the statistics of an M-step, a slice step for alpha."""
 
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -10,8 +9,6 @@ from scipy.special import gammaln
 
 from sklda._inference.compound.tail_counts import TailCounts
 from sklda._inference.count_histograms import CountHistograms
-from sklda._inference.gibbs_em import BOUNDS
-from sklda._inference.newton import newton_on_log
 from sklda._inference.priors import LARGEST, SMALLEST, check_prior
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR
 
@@ -135,41 +132,6 @@ class CompoundStatistics:
             return first * np.log(gamma[0]) + documents @ np.log(a + i[later]) - total
         share = a / (a + i[later])
         return first + documents @ share - total if order == 1 else documents @ (share * (1 - share)) - total
-
-
-@dataclass(frozen=True)
-class CompoundMStep:
-    """The (gamma, eta) that maximise the mean of log p(w, z | pi, gamma, eta) over draws of (pi, z).
-
-    Attributes
-    ----------
-    learn_gamma, learn_eta : bool
-        A prior that is not learnt keeps its value.
-    """
-
-    learn_gamma: bool = True
-    learn_eta: bool = True
-
-    def statistics(self, chain, mixtures):
-        """`CompoundStatistics` of the present draw of a chain and of its `Mixtures`."""
-        if not self.learn_gamma:
-            return CompoundStatistics(None, None, CountHistograms.of(chain))
-        tails = mixtures.tails(chain)
-        return CompoundStatistics(tails, mixtures.pi.ravel()[tails.cells], CountHistograms.of(chain))
-
-    def maximum(self, draws, log_h):
-        """log (gamma, eta) at the maximum, by Newton's method from `log_h`."""
-        log_gamma, log_eta = log_h
-        if self.learn_gamma:
-            log_gamma = newton_on_log(partial(_log_topics, draws), log_gamma, LEARNT_GAMMA)
-        if self.learn_eta:
-            counts = CountHistograms.stack([draw.counts for draw in draws])
-            log_eta = newton_on_log(counts.word_part, log_eta, BOUNDS)
-        return np.array([log_gamma, log_eta])
-
-
-def _log_topics(draws, gamma, order):
-    return [draw.log_topics(gamma, order) for draw in draws]
 
 
 def draw_alpha(rng, alpha, log_pi, shape, rate):
