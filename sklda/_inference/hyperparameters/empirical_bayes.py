@@ -89,9 +89,17 @@ def estimate(pool, method):
         If the maximum lies at an edge or is extrapolated, chains disagree, only one search found the
         best mode, or a part of the grid was not visited.
     """
-    n_last = min(pool.settings.n_tuning, pool.settings.max_iter // 4)
-    found = _by_skeleton(pool, n_last) if method == "skeleton" else _on_grid(pool, method, n_last)
-    if method == "skeleton" and pool.settings.tol == 0:
+    settings = pool.settings
+    n_last = min(settings.n_tuning, settings.max_iter // 4)
+    beginning = begin(pool, random.child(pool.seed, 0))
+    if method == "skeleton":
+        n_functionals = min(settings.max_iter // 3, 5 * settings.n_tuning) if settings.functionals else 0
+        skeleton = find_maximum(pool, beginning, n_last + n_functionals, settings.tol)
+        found = _by_skeleton(pool, beginning, skeleton, n_last, n_functionals)
+    else:
+        skeleton = find_maximum(pool, beginning, (pool.left + n_last) // 2, np.inf)
+        found = _on_grid(pool, beginning, skeleton, method, n_last)
+    if method == "skeleton" and settings.tol == 0:
         n_last = max(n_last, pool.left)
     pool.finish([found.maximum.log_h] * len(pool.chains), n_last)
     warn_of_edges(found.maximum, found.region)
@@ -106,15 +114,11 @@ def estimate(pool, method):
     return found
 
 
-def _by_skeleton(pool, n_last):
+def _by_skeleton(pool, beginning, found, n_last, n_functionals):
     """m(h) from a skeleton; functionals by full Bayes around its maximum."""
-    settings, seed = pool.settings, random.child(pool.seed, 0)
-    n_functionals = min(settings.max_iter // 3, 5 * settings.n_tuning) if settings.functionals else 0
-    beginning, reserved = begin(pool, seed), n_last + n_functionals
-    found = find_maximum(pool, beginning, reserved, settings.tol)
-    found = resolve(pool, found, reserved, beginning.shares, random.child(pool.seed, 2))
+    found = resolve(pool, found, n_last + n_functionals, beginning.shares, random.child(pool.seed, 2))
     functionals = None, np.empty((0, 0)), found.region
-    if settings.functionals:
+    if n_functionals:
         full_bayes(pool, region_of(found.curve, found.region), n_functionals // 4)
         pool.sweep(n_functionals - n_functionals // 4)
         # Few sweeps, or a callback, may have left no draws.
@@ -130,11 +134,9 @@ def _by_skeleton(pool, n_last):
     )
 
 
-def _on_grid(pool, method, n_last):
-    """m(h) from chains on (h, z), on a grid around the maximum of a short skeleton."""
-    settings, seed = pool.settings, random.child(pool.seed, 0)
-    beginning = begin(pool, seed)
-    placed = find_maximum(pool, beginning, (pool.left + n_last) // 2, np.inf)
+def _on_grid(pool, beginning, placed, method, n_last):
+    """m(h) from chains on (h, z), on a grid around the maximum of a short skeleton, `placed`."""
+    settings = pool.settings
     region = settings.region if settings.grid_is_region else region_of(placed.curve, placed.region)
     n_runs = RESTARTS if settings.tempering.tuning == "restarts" else 1
     n_tuning = max(min(settings.n_tuning, (pool.left - n_last) // (2 * n_runs)), 1)
