@@ -3,8 +3,8 @@
     python benchmarks/bench_fit_times.py path/to/before path/to/after
     python benchmarks/bench_fit_times.py path/to/before path/to/after --only GibbsLDA --corpora "10 x 10" --repeats 15
 
-Each fit is in a process of its own, one thread, after a short fit of GibbsLDA. The two
-checkouts alternate, so that other work on the computer slows both. Medians over repeats, with seeds 0, 1, ...
+Each checkout has a process, with one thread. The two fit in turn, so that other work on the computer slows both, and
+which of them is first alternates. Medians over repeats, with seeds 0, 1, ..., after a first fit that does not count.
 """
 
 import argparse
@@ -28,29 +28,31 @@ CORPORA = {
     "10 x 10": "X, groups = np.random.default_rng(0).poisson(1.2, (10, 10)), np.arange(10) % 2",
     "docstrings": "found = load_docstrings(); X, groups = found.data, np.asarray(found.collection)",
 }
+# Reads lines of code, and answers with the CPU seconds of each.
 PROGRAM = """
-import time, warnings
+import sys, time, warnings
 import numpy as np
 import sklda
 from sklda.datasets import load_docstrings
 from threadpoolctl import threadpool_limits
 warnings.simplefilter("ignore")
-{corpus}
-takes = {{}} if "{name}" in ("LabeledLDA", "TopicCountLDA") else {{"n_components": {topics}}}
 with threadpool_limits(1):
-    sklda.GibbsLDA(2, max_iter=10).fit(X[:10])
-    begin = time.process_time()
-    sklda.{name}(**takes, random_state={seed}).fit(X, {given})
-    print(time.process_time() - begin)
+    for line in sys.stdin:
+        begin = time.process_time()
+        exec(line)
+        print(time.process_time() - begin, flush=True)
 """
 
 
-def seconds(checkout, name, corpus, seed):
-    topics = 10 if corpus == "10 x 10" else 20
-    parts = {"corpus": CORPORA[corpus], "name": name, "topics": topics, "seed": seed, "given": ESTIMATORS[name]}
-    run = [sys.executable, "-c", PROGRAM.format(**parts)]
+def start(checkout):
     environment = {**os.environ, "PYTHONPATH": os.path.abspath(checkout)}
-    return float(subprocess.run(run, cwd=checkout, env=environment, check=True, capture_output=True, text=True).stdout)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    return subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=checkout, env=environment, **pipes)
+
+
+def seconds(process, code):
+    process.stdin.write(code + "\n")
+    return float(process.stdout.readline())
 
 
 def main():
@@ -61,16 +63,23 @@ def main():
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA))
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
-    rows = []
+    rows, processes = [], [start(each) for each in (options.before, options.after)]
     for corpus in options.corpora:
+        for process in processes:
+            seconds(process, CORPORA[corpus])
+        topics = 10 if corpus == "10 x 10" else 20
         for name in options.only:
-            taken = [
-                [seconds(each, name, corpus, seed) for each in (options.before, options.after)]
-                for seed in range(options.repeats)
-            ]
-            before, after = map(statistics.median, zip(*taken, strict=True))
-            rows.append([corpus, name, f"{before:.3f}", f"{after:.3f}", f"{after / before:.3f}"])
+            takes = "" if name in ("LabeledLDA", "TopicCountLDA") else f"n_components={topics}, "
+            taken = {process: [] for process in processes}
+            for seed in range(-1, options.repeats):
+                code = f"sklda.{name}({takes}random_state={abs(seed)}).fit(X, {ESTIMATORS[name]})"
+                for process in processes[:: 1 - 2 * (seed % 2)]:
+                    taken[process].append(seconds(process, code))
+            before, after = (statistics.median(taken[process][1:]) for process in processes)
+            rows.append([corpus, name, f"{before:.4f}", f"{after:.4f}", f"{after / before:.3f}"])
             say("  ".join(rows[-1]))
+    for process in processes:
+        process.stdin.close()
     table("CPU seconds, medians", ("corpus", "estimator", "before", "after", "ratio"), rows)
 
 
