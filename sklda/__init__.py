@@ -48,7 +48,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      in common           chain  threaded  blocked  count_rows  log_joint  choice  run_chains  steps
                      first states        initialisation  annealed_start
                      priors              prior_learning  prior_path  seed_words
-                     theta and phi       point_estimates  parameters  draws  matching
+                     theta and phi       point_estimates  draws  matching
                      phi of groups       group_words
         cluster      a chain on Dask     chain  actors  shard  shard_chain  tree
         variational  CVB0                batch  passes  stream  fixed_topics

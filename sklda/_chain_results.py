@@ -16,12 +16,12 @@ from sklda._inference.sampling.chain import compact_topics
 from sklda._inference.sampling.draws import (
     at_draws,
     doc_topic_std,
+    draw_doc_topic,
     posterior_means,
     sample_parameters,
     variance_around_mean,
 )
 from sklda._inference.sampling.matching import match_and_nearest
-from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.sampling.prior_learning import MUCH_MISSING, missing_information
 from sklda._inference.sampling.run_chains import best_chain, in_rows, traces_of
 from sklda._inference.warn import warn

@@ -9,7 +9,7 @@ from sklda._inference.compound.hdp import RECORDED, shown_draws, shown_mixtures
 from sklda._inference.compound.mixtures import Mixtures
 from sklda._inference.compound.priors import document_prior
 from sklda._inference.diagnostics import std_of_proportions
-from sklda._inference.sampling.parameters import draw_dirichlets
+from sklda._inference.sampling.draws import draw_dirichlets
 from sklda._inference.sampling.run_chains import best_chain, in_rows
 from sklda._inference.warn import warn
 from sklda._labels import as_list, listed

@@ -242,18 +242,14 @@ def _integers(X, name):
     values = getattr(X, name)
     if values.dtype.kind != "i":
         raise ValueError(f"{name} has dtype {values.dtype}")
-    return _aligned(values)
+    return np.require(values, requirements="A")
 
 
 def storable(values):
     """An aligned array of a dtype that sparse matrices can hold: no half precision, the byte order of the machine."""
     dtype = np.dtype(np.float32) if values.dtype.kind == "f" and values.dtype.itemsize == 2 else values.dtype
-    return _aligned(values.astype(dtype.newbyteorder("="), copy=False))
-
-
-def _aligned(array):
-    """The array, or a copy that is aligned in memory, as the code of scipy needs it."""
-    return np.require(array, requirements="A")
+    # The code of scipy needs aligned arrays.
+    return np.require(values.astype(dtype.newbyteorder("="), copy=False), requirements="A")
 
 
 def _holds_texts(X):

@@ -45,17 +45,12 @@ def diagnose(traces, first):
     -------
     dict of str to Diagnosis
     """
-    return {name: _diagnosis(draws_after(first, trace)) for name, trace in traces.items()}
-
-
-def _diagnosis(draws):
-    chains = draws[:, None, :]
-    return Diagnosis(
-        r_hat=r_hat(draws),
-        n_effective=effective_draws(draws),
-        r_hat_by_chain=np.array([r_hat(each) for each in chains]),
-        n_effective_by_chain=np.array([effective_draws(each) for each in chains]),
-    )
+    found = {}
+    for name, trace in traces.items():
+        draws = draws_after(first, trace)
+        by_chain = [(r_hat(each), effective_draws(each)) for each in draws[:, None, :]]
+        found[name] = Diagnosis(r_hat(draws), effective_draws(draws), *np.array(by_chain).T)
+    return found
 
 
 def draws_after(first, trace):

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 
 from sklda._inference import random
 from sklda._inference.arguments import check_int
-from sklda._inference.sampling.parameters import draw_doc_topic
+from sklda._inference.sampling.draws import draw_doc_topic
 from sklda._inference.types import Data, Model, Seed, Values
 from sklda.inspection._axes import MOST_NAMES, HeatmapDisplay
 from sklda.inspection._hierarchy import cluster_tree, leaf_order

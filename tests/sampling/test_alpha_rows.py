@@ -16,8 +16,8 @@ from sklda._inference.evidence.cgs_transition import log_transition
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.draws import draw_doc_topic
 from sklda._inference.sampling.grouped import GroupedChain
-from sklda._inference.sampling.parameters import draw_doc_topic
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._inference.sampling.partitioned import PartitionedChain
 from sklda._inference.sampling.point_estimates import estimate_counts

@@ -4,7 +4,7 @@ import numpy as np
 
 from sklda._inference.held_out.document_completion import token_probabilities
 from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.sampling.parameters import draw_parameters
+from sklda._inference.sampling.draws import draw_parameters
 
 
 def harmonic_mean(chain, n_inner, seed, given, stop=NEVER_STOP):

@@ -89,26 +89,21 @@ class KeptDraws:
         """What a step has added to the draws, (n_draws, ...)."""
         return np.array([draw.added[name] for draw in self.draws])
 
-    def _alpha(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of alpha in one draw, and the row of each document, as in `Priors`."""
-        for step in self.steps:
-            if (found := step.alpha_of(self.draws[index].added)) is not None:
-                return found
-        return self.priors.doc, self.priors.row_of
-
     def priors_at(self, index: int) -> Priors:
         """The priors of one draw."""
-        doc, row_of = self._alpha(index)
-        return replace(self.priors, doc=doc, row_of=row_of)
+        for step in self.steps:
+            if (found := step.alpha_of(self.draws[index].added)) is not None:
+                return replace(self.priors, doc=found[0], row_of=found[1])
+        return self.priors
 
     def mean_priors(self) -> Priors:
         """The priors with the mean of alpha over the draws."""
         first = self.priors_at(0)
-        if first.doc is self.priors.doc:
+        if first is self.priors:
             return first
         total = np.zeros_like(first.doc)
         for i in range(len(self)):
-            total += self._alpha(i)[0]
+            total += self.priors_at(i).doc
         return replace(first, doc=total / len(self))
 
     def step(self, kind: type) -> Any:

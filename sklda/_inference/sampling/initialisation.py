@@ -179,7 +179,8 @@ def merge_gains(chain, stop=NEVER_STOP):
     """Change of the log joint if topics i < j are merged, up to a constant; (K, K), valid above the diagonal."""
     K, priors = chain.priors.n_components, chain.priors
     gains = np.zeros((K, K))
-    alpha = np.ascontiguousarray(np.broadcast_to(priors.doc_of()[:, 0], chain.corpus.n_documents))
+    of_rows = priors.doc[:, 0]
+    alpha = of_rows[priors.row_of] if len(priors.row_of) else np.full(chain.corpus.n_documents, of_rows[0])
     eta = np.ascontiguousarray(priors.topic_word()[0], dtype=np.float64)
     scratch, step = (np.empty(K, np.int32), np.empty(K)), max(_BLOCK_PAIRS // K**2, 1)
     for counts, prior in ((chain.doc_topic_counts().astype(np.int32), alpha), (chain.word_topic_counts, eta)):

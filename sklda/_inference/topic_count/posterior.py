@@ -10,8 +10,7 @@ from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.draws import after_sweeps
-from sklda._inference.sampling.parameters import draw_parameters
+from sklda._inference.sampling.draws import after_sweeps, draw_parameters
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 
 # Last sweeps of each chain at the mode. Every tenth draw of them is averaged.
