@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.pipeline import make_pipeline
+from stub_callbacks import DoNothing
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA
 from sklda._dask import client_of_cluster
@@ -212,15 +213,8 @@ def test_the_client_is_that_of_the_caller(processes):
 
 
 def test_an_interrupt_ends_the_work_of_the_workers(counts, blocks, processes):
-    class Interrupt:
-        def setup(self, estimator, context):
-            self.n = 0
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
+    class Interrupt(DoNothing):
+        n = 0
 
         def on_fit_task_end(self, estimator, context):
             self.n += 1
@@ -336,20 +330,11 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
         _ = finished.doc_topic_
 
 
-class _Interruption:
+class _Interruption(DoNothing):
     """A callback that raises an error after some sweeps."""
 
     def __init__(self, n_sweeps):
         self.left = n_sweeps
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
 
     def on_fit_task_end(self, estimator, context):
         self.left -= context.task_name == "sweep"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, poisson
 from sklearn.exceptions import ConvergenceWarning
+from stub_callbacks import Stop
 
 from sklda import TopicCountLDA
 from sklda._inference import random
@@ -344,20 +345,6 @@ def test_an_interrupt_of_the_last_sweeps(X, monkeypatch):
 @ignore
 def test_a_callback_that_stops(X):
     pytest.importorskip("sklearn.callback")
-
-    class Stop:
-        def setup(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context, **kwargs):
-            pass
-
-        def on_fit_task_end(self, estimator, context, **kwargs):
-            return True
-
-        def teardown(self, estimator, context):
-            pass
-
     lda = TopicCountLDA(2, 6, **PRIORS, random_state=0).set_callbacks(Stop())
     with pytest.warns(ConvergenceWarning, match="because a callback stopped the fit"):
         lda.fit(X)

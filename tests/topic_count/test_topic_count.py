@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from stub_callbacks import Stop
 
 from sklda import TopicCountLDA
 from sklda._inference.topic_count.pmmh import PMMH, propose_neighbour
@@ -328,22 +329,6 @@ def test_errors_of_the_posterior_are_calibrated():
     found, by_draws = np.mean(covered, axis=(0, 2))
     assert found > 0.91
     assert found - by_draws > 0.02
-
-
-class Stop:
-    """A callback that ends a fit at once."""
-
-    def setup(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **kwargs):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **kwargs):
-        return True
-
-    def teardown(self, estimator, context):
-        pass
 
 
 @ignore

@@ -3,7 +3,6 @@
 import dataclasses
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
 from sklda._inference import random
 from sklda._inference.compound.augmented_gibbs import draw_tables
@@ -130,10 +129,11 @@ def continued(corpus, priors, model, states):
 
 
 def _entries(chain):
-    """The n_dk that are not zero, csr_array (n_documents, n_components), without all of them at once."""
-    K, offsets, topics, blocks = chain.priors.n_components, chain.corpus.offsets, chain.topics, []
+    """The documents, topics and values of the n_dk that are not zero, without all of them at once."""
+    K, offsets, parts = chain.priors.n_components, chain.corpus.offsets, []
     for first, last in chain.corpus.blocks(n_documents=max(_BLOCK_ENTRIES // K, 1)):
         counts = np.zeros((last - first, K))
-        _tokens.count_documents(offsets[first : last + 1], topics, counts)
-        blocks.append(csr_array(counts))
-    return vstack(blocks, "csr")
+        _tokens.count_documents(offsets[first : last + 1], chain.topics, counts)
+        documents, topics = (each.astype(np.int32) for each in np.nonzero(counts))
+        parts.append((documents + np.int32(first), topics, counts[documents, topics]))
+    return [np.concatenate(each) for each in zip(*parts, strict=True)]

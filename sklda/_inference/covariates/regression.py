@@ -44,16 +44,16 @@ class CollapsedLikelihood:
 
     Parameters
     ----------
-    counts : csr_array of shape (n_documents, n_components)
-        n_dk.
+    entries : (ndarray, ndarray, ndarray)
+        The documents, topics and values of the n_dk that are not zero.
     lengths : ndarray of shape (n_documents,)
     model : Model
     sigma : float
     """
 
-    def __init__(self, counts, lengths, model, sigma):
-        entries = counts.tocoo()
-        self.rows, self.topics, self.counts = model.index[entries.row], entries.col, entries.data
+    def __init__(self, entries, lengths, model, sigma):
+        documents, self.topics, self.counts = entries
+        self.rows = model.index[documents]
         self.lengths, self.model, self.precision = lengths, model, model.prior_precision(sigma)
 
     def __call__(self, coefficients):
