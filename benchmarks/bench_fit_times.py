@@ -26,6 +26,7 @@ ESTIMATORS = {
 }
 CORPORA = {
     "10 x 10": "X, groups = np.random.default_rng(0).poisson(1.2, (10, 10)), np.arange(10) % 2",
+    "60 x 40": "X, groups = make_lda_corpus(60, 40, 4, doc_length=40, random_state=0).data, np.arange(60) % 3",
     "docstrings": "found = load_docstrings(); X, groups = found.data, np.asarray(found.collection)",
 }
 # Reads lines of code, and answers with the CPU seconds of each.
@@ -33,7 +34,7 @@ PROGRAM = """
 import sys, time, warnings
 import numpy as np
 import sklda
-from sklda.datasets import load_docstrings
+from sklda.datasets import load_docstrings, make_lda_corpus
 from threadpoolctl import threadpool_limits
 warnings.simplefilter("ignore")
 with threadpool_limits(1):
@@ -67,7 +68,7 @@ def main():
     for corpus in options.corpora:
         for process in processes:
             seconds(process, CORPORA[corpus])
-        topics = 10 if corpus == "10 x 10" else 20
+        topics = 20 if corpus == "docstrings" else 10
         for name in options.only:
             takes = "" if name in ("LabeledLDA", "TopicCountLDA") else f"n_components={topics}, "
             taken = {process: [] for process in processes}

@@ -9,7 +9,7 @@ this list, and from the modules in the first line. No module imports itself by w
                                           _collapsed_variational  _covariate
                      of several fits     _consensus  _consensus_fits
                      their fits          _fitting  _chain_results  _dask  _assignments
-                     their parameters    _parameters  _hints
+                     their parameters    _parameters
                      their progress      _callbacks  callbacks
                      their saved states  _persistence  _checkpoints
                      their topics        _topic_names  _merging

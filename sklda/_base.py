@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklda._callbacks import CallbackSupportMixin, with_callbacks
 from sklda._checkpoints import CheckpointMixin
 from sklda._fitting import all_or_nothing
-from sklda._hints import HintsMixin
 from sklda._inference import random
 from sklda._inference.arguments import check_components, check_weights
 from sklda._inference.corpus import Corpus
@@ -27,7 +26,7 @@ from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.held_out.log_likelihoods import log_likelihoods
 from sklda._inference.priors import check_prior
 from sklda._inference.types import Counts, Seed
-from sklda._parameters import ParametersMixin
+from sklda._parameters import HintsMixin, ParametersMixin
 from sklda._persistence import SavedMixin
 from sklda._topic_names import TopicNamesMixin
 

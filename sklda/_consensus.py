@@ -32,12 +32,12 @@ from sklda._consensus_fits import (
 )
 from sklda._fitting import all_or_nothing
 from sklda._gibbs import GibbsLDA
-from sklda._hints import HintsMixin
 from sklda._inference import random
 from sklda._inference.consensus import find_consensus
 from sklda._inference.counts import LARGEST_COUNT, check_matrix
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.types import Counts, Model, Seed
+from sklda._parameters import HintsMixin
 from sklda._persistence import SavedMixin
 from sklda._topic_names import TopicNamesMixin
 from sklda.metrics._models import topic_proportions

@@ -1,4 +1,4 @@
-"""How often each count occurs: the sufficient statistics of log p(w, z | eta, alpha) for symmetric priors."""
+"""How often each count occurs: the sufficient statistics of log p(w, z | alpha, eta) for symmetric priors."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -78,9 +78,9 @@ def _compact(numbers):
 
 @dataclass(frozen=True, eq=False)
 class CountHistograms:
-    """Sufficient statistics of draws of z, to evaluate log p(w, z | eta, alpha) at any symmetric priors.
+    """Sufficient statistics of draws of z, to evaluate log p(w, z | alpha, eta) at any symmetric priors.
 
-    With theta and phi integrated out, log p(w, z | eta, alpha) = B(eta) + A(alpha). Both parts are sums over counts n
+    With theta and phi integrated out, log p(w, z | alpha, eta) = A(alpha) + B(eta). Both parts are sums over counts n
     of log Gamma(n + a) - log Gamma(a), so they depend only on how often each count occurs (George & Doss 2018,
     equation 2.2, after integration).
 
@@ -155,25 +155,3 @@ class CountHistograms:
         alpha = np.asarray(alpha, dtype=np.float64)
         lengths = self.lengths.sum_of_log_rising(alpha * self.totals.shape[1], order)
         return self.doc.sum_of_log_rising(alpha, order) - lengths
-
-    def log_joint(self, eta, alpha):
-        """log p(w, z | eta, alpha) of every draw, in nats.
-
-        Parameters
-        ----------
-        eta, alpha : array-like of shape (n_priors,)
-
-        Returns
-        -------
-        ndarray of shape (n_draws, n_priors)
-        """
-        return self.word_part(eta) + self.doc_part(alpha)
-
-    def derivatives(self, eta, alpha):
-        """First and second derivatives of `log_joint` with respect to log eta and log alpha; the mixed one is zero.
-
-        Returns
-        -------
-        gradient, curvature : ndarray of shape (n_draws, n_priors, 2)
-        """
-        return tuple(np.stack([self.word_part(eta, order), self.doc_part(alpha, order)], axis=2) for order in (1, 2))

@@ -123,7 +123,13 @@ class SumOfLogRising:
     def __init__(self, histogram):
         self.n_groups = histogram.shape[0]
         blocks = [(slice(0, self.n_groups), histogram)] if isinstance(histogram, np.ndarray) else _blocks(histogram)
-        self._blocks = [(block, *_tails(dense)) for block, dense in blocks]
+        # Of every i below the largest n of each group: the group, i, and f(i).
+        self._blocks = []
+        for block, dense in blocks:
+            dense = dense[:, : np.flatnonzero(dense.any(axis=0)).max(initial=0) + 1]
+            tails = np.cumsum(dense[:, :0:-1], axis=1, dtype=np.float64)[:, ::-1]
+            groups, i = np.nonzero(tails)
+            self._blocks.append((block, groups, i, tails[groups, i]))
 
     def __call__(self, a):
         """Value, first and second derivative for every group, (3, n_groups); `a` has shape (n_groups,)."""
@@ -151,11 +157,3 @@ def _blocks(histogram, first=0, last=None):
     dense = np.zeros((last - first, width), histogram.dtype)
     dense[np.repeat(np.arange(last - first), np.diff(ends)), histogram.indices[own]] = histogram.data[own]
     yield slice(first, last), dense
-
-
-def _tails(dense):
-    """Of every i below the largest n of each group: the group, i, and f(i)."""
-    dense = dense[:, : np.flatnonzero(dense.any(axis=0)).max(initial=0) + 1]
-    tails = np.cumsum(dense[:, :0:-1], axis=1, dtype=np.float64)[:, ::-1]
-    groups, i = np.nonzero(tails)
-    return groups, i, tails[groups, i]

@@ -261,11 +261,12 @@ def test_histograms_give_the_log_joint_at_any_prior():
     ]
     draws = CountHistograms.stack([CountHistograms.of(chain) for chain in chains])
     eta, alpha = np.array([1e-3, 0.7, 200.0]), np.array([5.0, 0.02, 90.0])
-    for chain, found in zip(chains, draws.log_joint(eta, alpha), strict=True):
+    for chain, found in zip(chains, draws.doc_part(alpha) + draws.word_part(eta), strict=True):
         for e, a, value in zip(eta, alpha, found, strict=True):
             chain.priors = Priors.make(a, e, 3, 9)
             np.testing.assert_allclose(value, chain.log_joint(), rtol=1e-11)
-    np.testing.assert_allclose(draws[1:3].log_joint(eta, alpha), draws.log_joint(eta, alpha)[1:3])
+    np.testing.assert_allclose(draws[1:3].doc_part(alpha), draws.doc_part(alpha)[1:3])
+    np.testing.assert_allclose(draws[1:3].word_part(eta), draws.word_part(eta)[1:3])
 
 
 def visits(rule, n_steps=40_000, thin=8):

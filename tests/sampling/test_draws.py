@@ -23,6 +23,7 @@ from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.draws import doc_topic_std, posterior_means, variance_around_mean, variance_of_draws
 from sklda._inference.sampling.point_estimates import point_estimates
 from sklda._inference.sampling.run_chains import Schedule, run_chains
+from sklda._inference.sampling.steps import Draw
 from sklda.datasets import make_lda_corpus
 
 # A normal number is more standard deviations than this from its mean with a probability of 6e-7.
@@ -45,6 +46,10 @@ def independent_draws(truth, n, seed=0):
     return truth.states[rng.choice(len(truth.states), size=n, p=truth.posterior)].astype(np.uint8)
 
 
+def kept_draws(priors, topics):
+    return KeptDraws(priors, [Draw(i, z, {}) for i, z in enumerate(topics)])
+
+
 @pytest.fixture
 def any_names(monkeypatch):
     """Draws of tiny corpora are averaged although topics switch names: that is what the enumeration does, too."""
@@ -55,13 +60,13 @@ def any_names(monkeypatch):
 def test_moments_are_those_of_the_posterior(alpha, eta, any_names):
     truth = Enumeration(DOCS, V, K, alpha, eta)
     n = 2_000
-    found = posterior_means(truth.corpus, KeptDraws.of(truth.priors, independent_draws(truth, n)), "cgs", lambda: None)
+    found = posterior_means(truth.corpus, kept_draws(truth.priors, independent_draws(truth, n)), "cgs", lambda: None)
     mean, std = exact_moments(truth)
     assert found.topic_shares.shape == (n, K)
     # The standard error of a mean is at most std / sqrt(n). That of a variance of numbers in [0, 1] is at most
     # sqrt(E(theta - mean)^2 / n), so that of the standard deviation is at most 1 / (2 sqrt(n)).
     assert np.abs(found.doc_topic - mean).max() < MOST_SD * std.max() / np.sqrt(n)
-    found_std = doc_topic_std(truth.corpus, KeptDraws.of(truth.priors, independent_draws(truth, n)))
+    found_std = doc_topic_std(truth.corpus, kept_draws(truth.priors, independent_draws(truth, n)))
     assert np.abs(found_std - std).max() < MOST_SD / (2 * np.sqrt(n))
     # The mutation: the variance within draws alone, or that between draws alone, is far too small.
     draws = truth.n_dk + truth.alpha
@@ -75,9 +80,7 @@ def test_cgs_p_has_the_same_mean(any_names):
     """The mean over z of the full conditionals of all tokens is the mean of their topics."""
     truth = Enumeration(DOCS, V, K, np.array([0.2, 0.9]), 0.3)
     n = 2_000
-    found = posterior_means(
-        truth.corpus, KeptDraws.of(truth.priors, independent_draws(truth, n)), "cgs_p", lambda: None
-    )
+    found = posterior_means(truth.corpus, kept_draws(truth.priors, independent_draws(truth, n)), "cgs_p", lambda: None)
     mean, std = exact_moments(truth)
     assert np.abs(found.doc_topic - mean).max() < MOST_SD * std.max() / np.sqrt(n)
     counts = (truth.posterior[:, None, None] * truth.m_kv).sum(axis=0)
@@ -89,10 +92,10 @@ def test_cgs_p_has_the_same_mean(any_names):
 def test_one_draw_has_the_moments_of_dirichlet_distributions(method):
     truth = Enumeration(DOCS, V, K, np.array([0.2, 0.9]), 0.3)
     z = [0, 0, 1, 1, 0, 1, 1]
-    found = posterior_means(truth.corpus, KeptDraws.of(truth.priors, [np.array(z)]), method, lambda: None)
+    found = posterior_means(truth.corpus, kept_draws(truth.priors, [np.array(z)]), method, lambda: None)
     a = truth.n_dk[truth.index(z)] + truth.alpha
     total = a.sum(axis=1, keepdims=True)
-    found_std = doc_topic_std(truth.corpus, KeptDraws.of(truth.priors, [np.array(z)]))
+    found_std = doc_topic_std(truth.corpus, kept_draws(truth.priors, [np.array(z)]))
     np.testing.assert_allclose(found_std, np.sqrt(a * (total - a) / (total**2 * (total + 1))), rtol=1e-5)
     X = np.array([np.bincount(doc, minlength=V) for doc in DOCS])
     expected = point_estimates(X, z, doc_topic_prior=[0.2, 0.9], topic_word_prior=0.3, method=method)
@@ -103,7 +106,7 @@ def test_one_draw_has_the_moments_of_dirichlet_distributions(method):
 def test_identical_draws_do_not_differ_from_one():
     truth = Enumeration(DOCS, V, K, 0.4, 0.3)
     z = np.array([0, 0, 1, 1, 0, 1, 1])
-    kept = [KeptDraws.of(truth.priors, [z] * n) for n in (1, 9)]
+    kept = [kept_draws(truth.priors, [z] * n) for n in (1, 9)]
     one, many = (posterior_means(truth.corpus, draws, "cgs_p", lambda: None) for draws in kept)
     np.testing.assert_allclose(*(doc_topic_std(truth.corpus, draws) for draws in kept), rtol=1e-5)
     np.testing.assert_allclose(one.components, many.components, rtol=1e-6)
@@ -113,11 +116,11 @@ def test_identical_draws_do_not_differ_from_one():
 def test_topics_without_tokens_and_documents_without_words():
     corpus = make_corpus([[], [0, 0], []], 2)
     priors = Priors.make([0.5, 1e-5, 2.0], 0.1, 3, 2)
-    found = posterior_means(corpus, KeptDraws.of(priors, [np.array([0, 0])] * 3), "cgs_p", lambda: None)
+    found = posterior_means(corpus, kept_draws(priors, [np.array([0, 0])] * 3), "cgs_p", lambda: None)
     alpha, total = np.array([0.5, 1e-5, 2.0]), 2.50001
     np.testing.assert_allclose(found.doc_topic[0], alpha / total, rtol=1e-6)
     np.testing.assert_allclose(
-        doc_topic_std(corpus, KeptDraws.of(priors, [np.array([0, 0])] * 3))[2],
+        doc_topic_std(corpus, kept_draws(priors, [np.array([0, 0])] * 3))[2],
         np.sqrt(alpha * (total - alpha) / (total**2 * (total + 1))),
         rtol=1e-3,
         atol=1e-6,
@@ -131,8 +134,8 @@ def test_averaging_stops_where_topics_switch_names():
     assert lda.n_draws_ == len(kept) == 8
     draws = list(kept.topics)
     draws[:5] = [np.array([1, 0, 2, 3], np.uint8)[z] for z in draws[:5]]
-    found = posterior_means(lda._results_.corpus, KeptDraws.of(kept.priors, draws), "cgs_p", lambda: None)
-    last = posterior_means(lda._results_.corpus, KeptDraws.of(kept.priors, draws[5:]), "cgs_p", lambda: None)
+    found = posterior_means(lda._results_.corpus, kept_draws(kept.priors, draws), "cgs_p", lambda: None)
+    last = posterior_means(lda._results_.corpus, kept_draws(kept.priors, draws[5:]), "cgs_p", lambda: None)
     assert len(found.topic_shares) == 3
     for name, value in vars(last).items():
         np.testing.assert_array_equal(getattr(found, name), value)
@@ -141,7 +144,7 @@ def test_averaging_stops_where_topics_switch_names():
 def test_stop_is_called_for_every_draw():
     truth, calls = Enumeration(DOCS, V, K, 0.4, 0.3), []
     draws = [np.array([0, 0, 1, 1, 0, 1, 1])] * 5
-    posterior_means(truth.corpus, KeptDraws.of(truth.priors, draws), "cgs_p", lambda: calls.append(1))
+    posterior_means(truth.corpus, kept_draws(truth.priors, draws), "cgs_p", lambda: calls.append(1))
     assert len(calls) >= 2 * len(draws)
 
 
@@ -300,7 +303,7 @@ def test_intervals_contain_the_true_proportions():
 def test_no_standard_deviation_is_larger_than_that_of_two_ends():
     """With few draws the unbiased variance of a share may be larger than any of a number in [0, 1]."""
     corpus, priors = make_corpus([[0] * 1000], 1), Priors.make(1e-3, 1.0, 2, 1)
-    draws = KeptDraws.of(priors, [np.full(1000, k) for k in (0, 1)])
+    draws = kept_draws(priors, [np.full(1000, k) for k in (0, 1)])
     np.testing.assert_array_equal(doc_topic_std(corpus, draws), 0.5)
 
 

@@ -26,6 +26,7 @@ from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.prior_learning import missing_information, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, run_chains
+from sklda._inference.sampling.steps import Draw
 from sklda._inference.sampling.word_major import WordMajorChain
 from sklda.datasets import make_lda_corpus
 
@@ -287,7 +288,8 @@ def test_missing_information_is_that_of_second_and_first_derivatives():
     """Against numerical derivatives in the logarithm of the sum of alpha."""
     corpus, rng, K, step = simulated(n_documents=8), np.random.default_rng(0), 4, 1e-3
     alpha = rng.gamma(1, 1, K) + 0.1
-    draws = KeptDraws.of(Priors.make(alpha, 0.1, K, 25), [rng.integers(K, size=corpus.n_tokens) for _ in range(6)])
+    topics = [Draw(i, rng.integers(K, size=corpus.n_tokens), {}) for i in range(6)]
+    draws = KeptDraws(Priors.make(alpha, 0.1, K, 25), topics)
     values = np.empty((3, 6, 8))
     for s in range(3):
         scaled = alpha * np.exp(step * (s - 1))

@@ -100,7 +100,7 @@ class Coefficients(Step):
         chain.priors = dataclasses.replace(chain.priors, doc=rows[0], row_of=rows[1])
 
 
-def chain_with_coefficients(corpus, priors, seed, model, kind=GibbsChain):
+def chain_with_coefficients(corpus, priors, seed, model):
     """A chain with random topics, and the steps that draw its coefficients and learn eta.
 
     Parameters
@@ -110,9 +110,8 @@ def chain_with_coefficients(corpus, priors, seed, model, kind=GibbsChain):
         Only eta is used.
     seed : numpy.random.SeedSequence
     model : Model
-    kind : type, default=GibbsChain
     """
-    chain = kind.initialise_randomly(corpus, priors, random.child(seed, 0))
+    chain = GibbsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
     chain.steps = [Coefficients(model, random.child(seed, 1))]
     if model.learn_eta:
         chain.steps.insert(0, Learner(MStep((None, BOUNDS))))

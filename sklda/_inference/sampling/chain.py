@@ -72,11 +72,6 @@ class KeptDraws:
     draws: list[Draw]
     steps: tuple[Step, ...] = ()
 
-    @classmethod
-    def of(cls, priors: Priors, topics: Any) -> Self:
-        """Draws of z to which nothing is added."""
-        return cls(priors, [Draw(i, z, {}) for i, z in enumerate(topics)])
-
     def __len__(self) -> int:
         return len(self.draws)
 
@@ -105,10 +100,6 @@ class KeptDraws:
         for i in range(len(self)):
             total += self.priors_at(i).doc
         return replace(first, doc=total / len(self))
-
-    def step(self, kind: type) -> Any:
-        """The step of a class."""
-        return next(step for step in self.steps if isinstance(step, kind))
 
     def last(self, n_draws: int) -> Self:
         """The last draws only."""

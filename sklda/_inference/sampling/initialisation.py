@@ -95,7 +95,10 @@ def prune(corpus, priors, seed, stop, n_sweeps=None):
     n_merges = ceil(_PRUNE_FACTOR * K) - K
     first = _PRUNE_FIRST if n_sweeps is None else int(_PRUNE_SHARE * n_sweeps)
     after = n_merges * _PRUNE_BETWEEN if n_sweeps is None else n_sweeps - first
-    chain = best_random_initialisation(corpus, priors.resized(K + n_merges), [seed], first, stop)
+    many = priors.resized(K + n_merges)
+    chain = chain_class("collapsed", corpus, many).initialise_randomly(corpus, many, seed)
+    for _ in range(first):
+        chain.sweep(stop)
     for i in range(n_merges):
         between = (i + 1) * after // n_merges - i * after // n_merges
         chain = merge(chain, priors.resized(K + n_merges - i - 1), between, stop)
@@ -163,16 +166,6 @@ def _weights(values, name, shape, reason):
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise ValueError(f"{name} of init must be finite and not negative, as in topic models.")
     return values
-
-
-def best_random_initialisation(corpus, priors, seeds, n_sweeps, stop):
-    """The chain with the highest log joint, of one chain for each seed, after `n_sweeps` sweeps from random topics."""
-    kind = chain_class("collapsed", corpus, priors)
-    chains = [kind.initialise_randomly(corpus, priors, seed) for seed in seeds]
-    for chain in chains:
-        for _ in range(n_sweeps):
-            chain.sweep(stop)
-    return max(chains, key=kind.log_joint)
 
 
 def merge_gains(chain, stop=NEVER_STOP):

@@ -29,7 +29,7 @@ _BLOCK_WEIGHTS = 2**26
 _BLOCK_COUNTS = 2**19
 
 
-def estimate_counts(corpus, priors, topics, method="cgs_p", stop=NEVER_STOP):
+def estimate_counts(corpus, priors, topics, method="cgs_p"):
     """Topic counts of documents and of words for the point estimates, without the priors; see `add_estimates`.
 
     Returns
@@ -39,7 +39,7 @@ def estimate_counts(corpus, priors, topics, method="cgs_p", stop=NEVER_STOP):
     """
     K, V = priors.shape
     doc_topic, topic_word = np.zeros((corpus.n_documents, K)), np.zeros((K, V))
-    add_estimates(corpus, priors, topics, doc_topic, topic_word, method, stop)
+    add_estimates(corpus, priors, topics, doc_topic, topic_word, method)
     return doc_topic, topic_word
 
 
