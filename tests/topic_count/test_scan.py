@@ -196,11 +196,11 @@ def test_runs_are_longer_where_runs_and_not_chains_differ(X):
     each = scan.Scan.__new__(scan.Scan)
     each.settings = type("Settings", (), {"annealed": True})
     each.by_count = {2: known([-9.0, -9.5], 100, 6.0), 3: known([-20.0, -60.0], 100, 6.0), 9: known([-1.0, -1.1], 50)}
-    assert each._length(2) == 100
-    assert each._length(3) == 100
+    assert each._length(2, EvidenceTable.of(each.by_count)) == 100
+    assert each._length(3, EvidenceTable.of(each.by_count)) == 100
     each.by_count[3] = known([-20.0, -20.5], 100, 6.0)
-    assert each._length(2) == 200
-    assert each._length(30) == 50
+    assert each._length(2, EvidenceTable.of(each.by_count)) == 200
+    assert each._length(30, EvidenceTable.of(each.by_count)) == 50
 
 
 @pytest.mark.parametrize(("n_chains", "length"), [(4, 100), (400, 200)])
@@ -209,7 +209,7 @@ def test_runs_are_longer_where_more_of_them_do_not_help(n_chains, length):
     each.settings = type("Settings", (), {"annealed": True})
     values = 3 * norm.ppf((np.arange(n_chains) + 0.5) / n_chains)
     each.by_count = {2: known(values - 9, half_distance=4), 3: known(values - 20, half_distance=4)}
-    assert each._length(2) == length
+    assert each._length(2, EvidenceTable.of(each.by_count)) == length
 
 
 # Budget

@@ -128,33 +128,35 @@ class Scan:
 
     def _next(self):
         """The length of the next runs, by number of topics; empty at the end."""
-        counts, curves, probability = self._draws()
-        table, log_prior = EvidenceTable.of(self.by_count), self._log_prior(counts)
+        table = EvidenceTable.of(self.by_count)
+        counts, curves, probability = self._draws(table)
+        log_prior = self._log_prior(counts)
         has_runs = np.searchsorted(counts, table.counts)
         posterior = table.value + log_prior[has_runs]
         best = has_runs[np.argmax(posterior)]
         if best == has_runs[-1] < len(counts) - 1:
             larger = np.searchsorted(counts, _STEP * counts[best])
-            return self._lengths(counts[[min(larger, len(counts) - 1)]])
+            return self._lengths(counts[[min(larger, len(counts) - 1)]], table)
         doubtful = self._doubtful(table, posterior)
         if len(doubtful):
-            return self._lengths(doubtful)
+            return self._lengths(doubtful, table)
         unclear = self._unclear(counts, curves, table)
         if len(unclear):
             highest = int(unclear[np.argmax((curves.upper.mean(axis=0) + log_prior)[unclear])])
             if highest == has_runs[-1] - 1:
                 # Nothing bounds the last gap from the right: it is halved.
                 highest = np.searchsorted(counts, np.sqrt(counts[has_runs[-2]] * counts[has_runs[-1]]))
-            return self._lengths(counts[[highest]])
+            return self._lengths(counts[[highest]], table)
         mean, precise = probability @ counts, probability.std(axis=0).max() <= _LARGEST_ERROR
         error, share = mean.std(), _LARGEST_SHARE * mean.mean()
         if precise or error <= _FEW_TOPICS <= share:
             ends = np.searchsorted(counts, credible_interval(counts, probability.mean(axis=0)))
             near = np.clip([[i - 1, i, i + 1] for i in (best, *ends)], 0, len(counts) - 1)
-            return self._lengths(np.setdiff1d(counts[near], table.counts))
+            return self._lengths(np.setdiff1d(counts[near], table.counts), table)
         if _FEW_TOPICS < error <= share:
             return {}
-        return self._lengths(table.counts[[self._most_informative(curves.drawn[:, has_runs], probability, table)]])
+        informative = self._most_informative(curves.drawn[:, has_runs], probability, table)
+        return self._lengths(table.counts[[informative]], table)
 
     def _doubtful(self, table, posterior):
         """Numbers of topics whose values are too low to be right, where right ones might count: new chains may help."""
@@ -183,19 +185,19 @@ class Scan:
         covariance = (drawn - drawn.mean(axis=0)).T @ (probability - probability.mean(axis=0))[:, likely]
         return np.argmax((covariance**2).sum(axis=1) / (drawn.var(axis=0) + noise + 1e-9))
 
-    def _lengths(self, counts):
-        return {T: self._length(T) for T in np.asarray(counts).tolist()}
+    def _lengths(self, counts, table):
+        return {T: self._length(T, table) for T in np.asarray(counts).tolist()}
 
     def _log_prior(self, counts):
         """log p(T) at numbers of topics of positive probability, (n_counts,)."""
         found = self.prior.up_to(int(counts[-1]))
         return np.array([found[T] for T in counts.tolist()])
 
-    def _length(self, T):
+    def _length(self, T, table):
         """The length of the next runs at T: as the last ones, or twice that; or as at the nearest T."""
         if T not in self.by_count:
             return self.by_count[self._nearest(T)].n_sweeps
-        known, table = self.by_count[T], EvidenceTable.of(self.by_count)
+        known = self.by_count[T]
         here = np.searchsorted(table.counts, T)
         # More runs reduce `std`, and only longer ones the common error.
         little = max(LITTLE, table.by_chains.mean())
@@ -205,12 +207,11 @@ class Scan:
     def _nearest(self, T):
         return min(self.by_count, key=lambda known: abs(np.log(known / T)))
 
-    def _draws(self):
+    def _draws(self, table):
         """Possible numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts).
 
         Those of log p(w | T) are without the common error, which more runs of the same length do not reduce.
         """
-        table = EvidenceTable.of(self.by_count)
         counts = np.array(sorted(self.prior.up_to(max(LARGEST, _STEP * int(table.counts[-1])))))
         curves = Curves.draw(counts, np.searchsorted(counts, table.counts), table.value, table.std, _DRAWS)
         common = np.random.default_rng(0).standard_normal((_DRAWS, 1)) * np.interp(counts, table.counts, table.common)
@@ -283,7 +284,7 @@ class Scan:
 
     def _known(self):
         """The posterior so far, in words."""
-        counts, _, draws = self._draws()
+        counts, _, draws = self._draws(EvidenceTable.of(self.by_count))
         probability = draws.mean(axis=0)
         low, high = credible_interval(counts, probability)
         mode = f"{counts[np.argmax(probability)]} topics ({probability.max():.2f}), {low} to {high} with 0.95"
@@ -291,7 +292,8 @@ class Scan:
 
     def _result(self, unfinished):
         """`Posterior` by the runs so far."""
-        table, (possible, _, draws) = EvidenceTable.of(self.by_count), self._draws()
+        table = EvidenceTable.of(self.by_count)
+        possible, _, draws = self._draws(table)
         counts = np.array(sorted({*possible.tolist(), *self.prior.up_to(LARGEST)}))
         (probability, errors), (value, std) = np.zeros((2, len(counts))), np.full((2, len(counts)), np.nan)
         at, has_runs = np.searchsorted(counts, possible), np.searchsorted(counts, table.counts)
