@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from bench_sampler import gibbs
-from peers import ALPHA, describe, read_ldac, split, stopwatch
+from peers import ALPHA, describe, gibbs, read_ldac, split, stopwatch
 from report import say, table
 from threadpoolctl import threadpool_limits
 

@@ -25,14 +25,21 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from joint_curves import joint_curves, show_joint
-from peers import ALPHA, ETA, PEERS, describe, peak_memory, read_ldac, stopwatch, synthetic
+from peers import (
+    PEERS,
+    describe,
+    gibbs,
+    peak_memory,
+    read_ldac,
+    stopwatch,
+    synthetic,
+    variational,
+)
 from report import say, table
 from scipy.special import psi
-from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from sklda import GibbsLDA
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.document_completion import split_tokens
 from sklda._inference.variational.fixed_topics import perplexity
@@ -43,14 +50,6 @@ PARTS = ("rate", "fits", "joint", "memory", "transform", "scaling")
 FIT_SWEEPS = {20: 200, 100: 150, 500: 60, 1000: 30}
 FIT_CORPUS = 6_000, 12_000
 MEMORY_SWEEPS = 3
-
-
-def gibbs(n_topics, **parameters):
-    return GibbsLDA(n_topics, doc_topic_prior=ALPHA, topic_word_prior=ETA, **parameters)
-
-
-def variational(n_topics, **parameters):
-    return LatentDirichletAllocation(n_topics, doc_topic_prior=ALPHA, topic_word_prior=ETA, **parameters)
 
 
 # --- tokens per second ------------------------------------------------------------------------------------------------

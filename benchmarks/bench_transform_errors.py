@@ -12,8 +12,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from bench_sampler import gibbs, halves, variational
-from peers import ALPHA, read_ldac
+from bench_sampler import halves
+from peers import ALPHA, gibbs, read_ldac, variational
 from report import table
 from scipy.special import psi
 from sklearn.exceptions import ConvergenceWarning

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaln
+from sklearn.decomposition import LatentDirichletAllocation
 
 import sklda
 from sklda._inference.corpus import Corpus
@@ -18,6 +19,14 @@ from sklda._inference.priors import Priors
 from sklda._inference.sampling.choice import chain_class
 
 ALPHA, ETA = 0.1, 0.01
+
+
+def gibbs(n_topics, **parameters):
+    return sklda.GibbsLDA(n_topics, doc_topic_prior=ALPHA, topic_word_prior=ETA, **parameters)
+
+
+def variational(n_topics, **parameters):
+    return LatentDirichletAllocation(n_topics, doc_topic_prior=ALPHA, topic_word_prior=ETA, **parameters)
 
 
 def read_ldac(path):

@@ -15,8 +15,7 @@ Parts, by the tables and figures of the paper. The corpus is the bundled one, or
 import _record
 import numpy as np
 from _record import Part, corpus
-from bench_sampler import gibbs
-from peers import ALPHA, ETA, split, stopwatch
+from peers import ALPHA, ETA, gibbs, split, stopwatch
 
 from sklda import GibbsLDA, point_estimates
 from sklda.metrics import compare_topic_models, held_out_curve, held_out_log_likelihood
