@@ -327,8 +327,11 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         model = Model.make(collections, len(labels), self.method, hyperparameters, **run)
         priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
         n_chains = self.n_chains or (_HDP_CHAINS if concentrations else 1)
-        # An ascent and its state have the proportions; alpha has a row for each collection, twice while it changes.
-        n_rows = 2 * n_chains * corpus.n_documents if self.method == "variational" else (n_chains + 1) * len(labels)
+        # An ascent and its state have the proportions, and an iteration three more arrays of their size, as measured.
+        # alpha has a row for each collection, twice while it changes.
+        n_rows = (n_chains + 1) * len(labels)
+        if self.method == "variational":
+            n_rows = (2 * n_chains + 3) * corpus.n_documents
 
         def begin(seed):
             if former is not None:

@@ -12,14 +12,13 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils import Bunch, check_scalar, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._consensus_fits import (
     check_memory_of_fits,
     draws_from_fits,
     fingerprint,
-    fitted,
+    fits_of,
     hierarchy_of,
     mean_and_std,
     relations_of,
@@ -231,8 +230,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
         if counts.max() <= LARGEST_COUNT:  # Fits refuse what is larger.
             check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths), self.resample)
-        fits = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(fitted)(*task) for task in tasks)
-        estimators = with_shared_memory(fits)
+        estimators = with_shared_memory(fits_of(tasks, self.n_fits, self.n_jobs))
         topics = [topics_of(each) for each in estimators]
         theta = [training_proportions(each, data, metadata, self.resample is None) for each in estimators]
         shares = [lengths @ np.asarray(each, dtype=np.float64) / lengths.sum() for each in theta]

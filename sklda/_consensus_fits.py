@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from sklda._inference import random
@@ -17,6 +18,7 @@ from sklda._inference.consensus_tree import leaves_below, mixture
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._inference.parallel import jobs_for
 from sklda._inference.records import Table
 from sklda._inference.warn import warn
 from sklda._labels import as_list
@@ -27,7 +29,7 @@ _EQUAL = 1e-3
 
 
 def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
-    """The arguments of `fitted`: clones with their seeds, and the documents of each with their metadata.
+    """The arguments of fits: clones with their seeds, and the documents of each with their metadata.
 
     `rows` are the documents from which samples are drawn.
     """
@@ -57,7 +59,12 @@ def _drawn(value, X, rows, name):
     return _check_method_params(X, {name: value}, rows)[name]
 
 
-def fitted(estimator, X, metadata):
+def fits_of(tasks, n_fits, n_jobs):
+    """The fitted estimators of `tasks_of`, each as soon as it is ready."""
+    return Parallel(n_jobs=jobs_for(n_fits, n_jobs), return_as="generator")(delayed(_fitted)(*task) for task in tasks)
+
+
+def _fitted(estimator, X, metadata):
     """The estimator after its fit, in a process of its own."""
     return estimator.fit(X, **metadata)
 

@@ -289,7 +289,9 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
                 plan.known |= attributes_of(estimate(pool, self.method)) | {"_functional_names_": tuple(functionals)}
             return pool.chains
 
-        reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, n_chains, self.n_draws)
+        # A variational ascent has its parameters, counts, expected logarithms, and the terms of its bound, as measured.
+        n_rows = 8 * (corpus.n_documents + corpus.n_features) if self.method == "variational_em" else 0
+        reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, n_chains, self.n_draws, n_rows)
         n_sweeps = settings.most_sweeps(self.method)
         return Plan({}, self.n_jobs, n_chains=n_chains, n_sweeps=n_sweeps, reserve=reserve, run=run)
 

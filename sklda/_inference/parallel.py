@@ -112,6 +112,13 @@ def _with_aligned_arrays(function, *arguments):
     return function(*map(_aligned, arguments))
 
 
+def jobs_for(n_tasks, n_jobs):
+    """`n_jobs` for joblib, which starts as many processes as it says, however few tasks there are."""
+    requested = get_active_backend()[1] if n_jobs is None else n_jobs
+    most = max(n_tasks, 2)
+    return most if isinstance(requested, Integral) and requested > most else n_jobs
+
+
 def results_of(parallel, tasks):
     """The results of tasks in other processes, in order; arrays are aligned."""
     return [_aligned(result) for result in parallel(tasks)]
@@ -256,8 +263,8 @@ def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):
             return call.result
         backend, n_default = get_active_backend(prefer="threads")
         if not getattr(backend, "supports_sharedmem", False):
-            tasks = (in_other_process(function, *task, NEVER_STOP) for task in tasks)
-            return call.keep(results_of(Parallel(n_jobs=n_jobs, prefer="threads"), tasks))
+            tasks = [in_other_process(function, *task, NEVER_STOP) for task in tasks]
+            return call.keep(results_of(Parallel(n_jobs=jobs_for(len(tasks), n_jobs), prefer="threads"), tasks))
         tasks = list(tasks)
         n_threads = min(backend.effective_n_jobs(n_default if n_jobs is None else n_jobs), len(tasks))
         if n_threads < (1 if always_in_threads else 2):

@@ -84,7 +84,9 @@ def proportion_draws(X, model, n_draws, seed, **names):
 
 
 def _weight(lengths, alpha):
-    return float(np.mean(lengths / (lengths + alpha.sum(axis=-1))))
+    # It is zero for documents that have neither words nor labels.
+    totals = lengths + alpha.sum(axis=-1)
+    return float(np.divide(lengths, totals, out=np.zeros(len(lengths)), where=totals > 0).mean())
 
 
 def _folded_in(corpus, phi, alpha, n_draws, seed):

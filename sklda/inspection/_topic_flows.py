@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._inference import random
+from sklda._inference.parallel import jobs_for
 from sklda._inference.records import Table
 from sklda._inference.types import Data, Model, Seed
 from sklda.inspection._axes import Display, pyplot
@@ -188,7 +189,7 @@ class TopicFlowDisplay(Display):
             clone(model).set_params(**{name: K} | dict.fromkeys(seeds, random.key(random.child(seed, K)) % 2**31))
             for K in counts
         ]
-        fitted = Parallel(n_jobs=n_jobs)(delayed(each.fit)(X) for each in tasks)
+        fitted = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(each.fit)(X) for each in tasks)
         return cls.from_models(fitted, n_words=n_words, feature_names=feature_names, ax=ax)
 
     @classmethod

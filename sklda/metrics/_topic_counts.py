@@ -20,6 +20,7 @@ from sklda._inference.arguments import check_int, distributions
 from sklda._inference.consensus import SAME_TOPIC
 from sklda._inference.counts import read_sparse
 from sklda._inference.distances import jensen_shannon
+from sklda._inference.parallel import jobs_for
 from sklda._inference.records import TableOfErrors
 from sklda._inference.types import Data, Model, Seed
 from sklda.metrics._coherence import topic_coherence
@@ -145,7 +146,7 @@ def compare_topic_counts(
         for K in counts
         for f, fold in enumerate(folds)
     ]
-    measured = Parallel(n_jobs=n_jobs)(delayed(_measure)(*task) for task in tasks)
+    measured = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(_measure)(*task) for task in tasks)
     shared = float(np.mean([len(test) / len(train) for train, test in folds]))
     return _rows(counts, [measured[i : i + len(folds)] for i in range(0, len(measured), len(folds))], shared)
 

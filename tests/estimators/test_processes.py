@@ -10,6 +10,7 @@ from hostile.processes import Copies
 from sklda import (
     CollapsedVariationalLDA,
     CompoundLDA,
+    ConsensusTopics,
     CovariateLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
@@ -19,6 +20,7 @@ from sklda import (
 )
 from sklda._inference.parallel import in_parallel
 from sklda._inference.sampling.choice import SAMPLERS
+from sklda.inspection import TopicFlowDisplay
 
 # joblib maps arrays with more bytes than this into memory, read-only.
 SMALLEST = {"max_nbytes": 1}
@@ -176,3 +178,28 @@ def test_processes_get_no_counts(X, path, same, tmp_path):
         counts.filename = None
         with joblib.parallel_config("loky", n_jobs=2, **SMALLEST):
             assert same(PATHS[path](counts), expected)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda X: GibbsLDA(2, max_iter=2, n_jobs=10**5).fit(X),
+        lambda X: ConsensusTopics(GibbsLDA(2, max_iter=2), n_fits=3, n_jobs=10**5).fit(X),
+        lambda X: metrics.compare_topic_counts(X, GibbsLDA(max_iter=2), [2], cv=3, n_jobs=10**5),
+        lambda X: TopicFlowDisplay.from_estimator(GibbsLDA(max_iter=2), X, n_components=[2, 3], n_jobs=10**5),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_no_more_processes_than_tasks(X, work):
+    """joblib would start 100,000 of them."""
+
+    class Backend(Copies):
+        def configure(self, n_jobs=1, parallel=None, **kwargs):
+            asked.append(n_jobs)
+            return super().configure(n_jobs, parallel, **kwargs)
+
+    asked = []
+    with joblib.parallel_config(Backend()):
+        work(X)
+    assert asked
+    assert max(asked) <= 3

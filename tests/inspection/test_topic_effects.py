@@ -243,6 +243,14 @@ def test_a_pipeline_arrays_labels_and_new_documents():
     assert_allclose(column(table, "estimate")[:3], [1, -1, -1], atol=0.05)
 
 
+def test_documents_without_words_and_labels():
+    counts, labels = COUNTS.copy(), (GROUPS[:, None] == np.unique(GROUPS)).astype(int)
+    counts[:3], labels[:3] = 0, 0
+    lda = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(counts, labels)
+    table = topic_effects(counts, lda, X_NUMBER, n_draws=3)
+    assert (np.isfinite(column(table, "attenuation")) & np.isfinite(column(table, "estimate"))).all()
+
+
 def test_the_prior_of_compound_lda_knows_its_collections():
     lda = CompoundLDA(2, max_iter=30, random_state=0).fit(COUNTS, collections=GROUPS)
     assert column(topic_effects(COUNTS, lda, GROUPS, n_draws=3), "attenuation")[0] == 1

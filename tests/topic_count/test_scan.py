@@ -287,6 +287,28 @@ def test_an_interrupt_before_any_estimate_leaves_nothing(X, calls):
 
 
 @ignore
+@pytest.mark.parametrize("at", [1, 2, 8, 9])
+def test_an_interrupt_while_a_round_is_stored(X, monkeypatch, at):
+    """The first round has four numbers of topics with two chains each; a round is stored whole or not at all."""
+    add, made = CountEvidence.add, itertools.count(1)
+
+    def interrupted(self, *args):
+        if next(made) == at:
+            raise KeyboardInterrupt
+        add(self, *args)
+
+    monkeypatch.setattr(CountEvidence, "add", interrupted)
+    lda = TopicCountLDA(2, 16, **PRIORS, n_temperatures=20, random_state=0)
+    if at < 9:
+        with pytest.raises(KeyboardInterrupt):
+            lda.fit(X)
+        assert not fitted_names(lda)
+    else:
+        assert len(lda.fit(X).evidence_trace_) == 8
+        assert lda.transform(X).shape == (60, lda.n_components_)
+
+
+@ignore
 def test_an_interrupt_leaves_the_best_answer_so_far(X, calls):
     calls.append(2)
     lda = TopicCountLDA(2, 12, **PRIORS, n_temperatures=20, random_state=0)

@@ -93,9 +93,14 @@ def reserve_guide(corpus, n_components):
 
 
 def reserve_runs(corpus, n_components, method):
-    """As `reserve_guide`, for runs by any method: those of ``"ais"`` begin with a draw of theta."""
+    """As `reserve_guide`, for runs by any method.
+
+    Those of ``"ais"`` begin with a draw of theta, and ``"chib"`` counts the topics of every token.
+    """
     if method == "guided_ais":
         return reserve_guide(corpus, n_components)
+    if method == "chib":
+        check_memory_of_topics(n_components, 2 * corpus.n_tokens)
     if method != "ais":
         return []
     D, V, K = corpus.n_documents, corpus.n_features, n_components

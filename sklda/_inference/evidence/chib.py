@@ -17,7 +17,7 @@ def inverse_by_chib(chain, n_inner, stop=NEVER_STOP):
     """
     corpus, K = chain.corpus, chain.priors.n_components
     n_first = max(n_inner // 3, 1)
-    votes = np.zeros((corpus.n_tokens, K), np.uint16)
+    votes = np.zeros((corpus.n_tokens, K), np.uint16 if n_first < 2**16 else np.uint32)
     tokens = np.arange(corpus.n_tokens)
     for _ in range(n_first):
         chain.sweep(stop)

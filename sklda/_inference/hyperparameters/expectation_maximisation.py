@@ -45,8 +45,10 @@ def _variational_em(pool):
     pool.sweep(pool.settings.n_tuning)
     tasks = [(chain, pool.settings.region, pool.settings.max_iter) for chain in pool.chains]
     fits = in_parallel(_ascend, tasks, pool.n_jobs)
-    return [max(fits, key=lambda fit: fit.bound[-1]).log_h()] * len(pool.chains)
+    return [max(fits, key=lambda fit: fit[0])[1]] * len(pool.chains)
 
 
 def _ascend(chain, bounds, n_iter, stop):
-    return variational_em(chain, bounds, n_iter=n_iter, stop=stop)
+    """The bound and log h. The proportions of all ascents would be in memory together."""
+    found = variational_em(chain, bounds, n_iter=n_iter, stop=stop)
+    return found.bound[-1], found.log_h()

@@ -64,8 +64,8 @@ class OpenTopics(Aligned):
         """
         D, n_labels = labels.shape
         n_topics = n_labels + n_shared
-        # A number of the topic and a place for every document, and the place again.
-        check_memory_of_topics(n_shared, 20 * D, "n_shared")
+        # Of every document: a number of the topic, a place, and sums of counts, of theta and of its square, as measured.
+        check_memory_of_topics(n_shared, 96 * D, "n_shared")
         offsets = labels.indptr.astype(np.int64) + n_shared * np.arange(D + 1)
         topics = np.empty(offsets[-1], np.int32)
         shared = (offsets[1:, None] - n_shared + np.arange(n_shared)).ravel()

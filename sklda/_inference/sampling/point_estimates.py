@@ -178,7 +178,7 @@ def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64, n_chai
     dtype : dtype, default=numpy.float64
         Of the estimates.
     n_chains, n_draws : int, default=1
-        The topics of several chains, and of successive draws, are matched.
+        Each chain has its own estimates. The topics of several chains, and of successive draws, are matched.
     n_rows : int, default=0
         Number of rows of topics in double precision that chains have in their sweeps, as those of alpha. They are not
         among the results, because chains allocate them.
@@ -194,9 +194,9 @@ def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64, n_chai
         The message names the bytes that are needed, or the shape of the array that does not fit.
     """
     D, V, K = corpus.n_documents, corpus.n_features, n_components
-    check_memory_of_topics(K, np.dtype(dtype).itemsize * (D + V) + 4 * n_snapshots * V + 8 * n_rows)
+    check_memory_of_topics(K, n_chains * np.dtype(dtype).itemsize * (D + V) + 4 * n_snapshots * V + 8 * n_rows)
     n_matched = K if n_chains > 1 else min(K, corpus.n_tokens, MOST_DOUBTFUL) if n_draws > 1 else 0
-    estimates = np.empty((D, K), dtype), np.empty((K, V), dtype)
+    estimates = np.empty((n_chains, D, K), dtype), np.empty((n_chains, K, V), dtype)
     np.empty((n_rows, K))
     return [*estimates, np.empty((n_snapshots, K, V), np.float32), np.empty((n_matched, n_matched))]
 

@@ -42,7 +42,9 @@ class Batch:
         n_entries = sum(block.n_entries for block in self.blocks)
         self.n_bytes = 4 * n_entries * width
         needs = f"learning_method='batch' stores a distribution over {K} topics for {n_entries} words of documents:"
-        check_memory(self.n_bytes, needs, _ALTERNATIVE)
+        # The counts of documents, and the proportions that a fit makes of them.
+        n_counts = 2 * K * corpus.n_documents + width * corpus.n_features
+        check_memory(self.n_bytes + 8 * n_counts, needs, _ALTERNATIVE)
         most = max(len(block.words) for block in self.blocks)
         try:
             self.own = [np.zeros((block.n_entries, width), np.float32) for block in self.blocks]
