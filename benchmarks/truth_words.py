@@ -8,6 +8,7 @@ from report import table
 from scipy.stats import entropy
 
 from sklda import GibbsLDA
+from sklda._inference.consensus import SAME_TOPIC
 from sklda._inference.random import log_dirichlet
 from sklda._inference.sampling.matching import match_topics as matching
 from sklda.datasets import make_lda_corpus
@@ -112,7 +113,8 @@ def log_ratios(seed, options):
     for kind, (strength, share) in GROUPED.items():
         X, groups, phi = draw_groups(seed, 8, share=share, strengths=strength)
         lda = fitted(X, 8, seed, options)
-        order = matching(np.exp(phi).mean(axis=0), lda.topic_word_)[0]
+        order, distances = matching(np.exp(phi).mean(axis=0), lda.topic_word_)
+        fit = "" if distances.max() <= SAME_TOPIC else ", a fit without one of the topics"
         topic_of = dict(zip(order.tolist(), range(8), strict=True))
         rows = group_words(X, lda, groups, n_words=500, random_state=seed)
         k, v = rows["topic"].map(topic_of), rows["word"].astype(int)
@@ -120,15 +122,15 @@ def log_ratios(seed, options):
         true = sign * (phi[0, k, v] - phi[1, k, v])
         inside = (rows["low"] <= true) & (true <= rows["high"])
         for size, taken in (("20 to 100", rows["tokens"] < 100), ("100 or more", rows["tokens"] >= 100)):
-            found[f"{kind}, {size} tokens"] = int(inside[taken].sum()), int(taken.sum())
+            found[f"{kind}, {size} tokens{fit}"] = int(inside[taken].sum()), int(taken.sum())
     return found
 
 
 def log_ratios_table(found):
     rows = []
-    for name in found[0]:
-        inside, n = np.array([each[name] for each in found]).T
+    for name in sorted({name for each in found for name in each}):
+        inside, n = np.array([each[name] for each in found if name in each]).T
         part = inside.sum() / n.sum()
-        error = np.std((inside - part * n) / n.mean()) / np.sqrt(len(found))
-        rows.append([name, str(n.sum()), f"{part:.3f} +- {error:.3f}"])
-    table("95 % intervals of log ratios of words in groups", ["groups", "words", "coverage"], rows)
+        error = np.std((inside - part * n) / n.mean()) / np.sqrt(len(n))
+        rows.append([name, str(len(n)), str(n.sum()), f"{part:.3f} +- {error:.3f}"])
+    table("95 % intervals of log ratios of words in groups", ["groups", "corpora", "words", "coverage"], rows)

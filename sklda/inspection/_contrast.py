@@ -295,4 +295,4 @@ def _sides(labels, group):
 
 
 def _times(ratio):
-    return f"{ratio:.1f}" if ratio < 10 else f"{ratio:,.0f}" if ratio < 1e4 else f"{ratio:.0e}"
+    return f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}" if ratio < 1000 else "over 1,000"

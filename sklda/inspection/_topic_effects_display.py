@@ -35,7 +35,7 @@ class TopicEffectsDisplay(Display):
         Values of the covariate: numbers of a curve, or levels. Numbers that are levels, as by ``C(name)`` in a formula,
         are an array of objects.
     estimate, low, high : ndarray of shape (n_values, n_curves)
-        Mean proportions, or their differences, and their intervals.
+        Mean proportions, or their differences, and their intervals. NaN: not shown.
     topics : list of str of length n_curves
         Names of the topics shown; with `by`, a name for each topic and level.
     attenuation : float or ndarray of shape (n_curves,), default=1.0
@@ -108,7 +108,8 @@ class TopicEffectsDisplay(Display):
             Topics to show; None: the five largest, and with `by` the largest.
         by : str, default=None
             Name of a category. There is a curve for each of its levels, which differ in shape if the formula has the
-            product of both covariates, as in ``"rating * bs(day, df=5)"``.
+            product of both covariates, as in ``"rating * bs(day, df=5)"``. A curve ends where its level has no
+            documents.
         at : dict, default=None
             Values of other covariates, by name, that all documents are given.
         difference : pair of values, default=None
@@ -146,9 +147,14 @@ class TopicEffectsDisplay(Display):
         # With a difference of the covariate itself, `by` takes its place.
         own = [{by: group} for group in groups] if groups else [{}]
         rows = np.array([[effects.row(covariates, {**at, name: value, **each}) for value in values] for each in own])
+        known = np.array([_in_range(values, columns, name, {**at, **each}) for each in own])
         if difference is not None:
-            rows, groups = rows[:1] - rows[1:], []
+            rows, known, groups = rows[:1] - rows[1:], known.all(axis=0, keepdims=True), []
         summary = effects.summary(np.concatenate(rows))
+        # A group without documents, or with one, has a curve over all values.
+        known |= ~known.any(axis=1, keepdims=True)
+        for key in ("estimate", "low", "high"):
+            summary[key] = np.where(known.reshape(-1, 1), summary[key], np.nan)
         labels = [f", {by} = {group}" for group in groups] or [""]
         share = found.share if difference is not None else np.nanmean(summary["estimate"], axis=0)
         shown = found.chosen(topics, 1 if groups else 5, share)
@@ -219,6 +225,19 @@ def _groups(by, columns, taken, difference):
     if levels is None:
         raise ValueError(f"by = {by!r} is a number: give a category, or difference= with two of its values.")
     return list(levels)
+
+
+def _in_range(values, columns, name, given):
+    """Which values of a curve lie between those of the documents that have the given levels."""
+    if np.asarray(values).dtype.kind not in "iuf":
+        return np.ones(len(values), bool)
+    column = np.asarray(columns[name], dtype=np.float64)
+    same = np.ones(len(column), bool)
+    for key, value in given.items():
+        if key != name and covariate_of(key, columns[key]).levels is not None:
+            same &= np.array([each == value for each in columns[key]])
+    own = column[same]
+    return (values >= own.min(initial=np.inf)) & (values <= own.max(initial=-np.inf))
 
 
 def _minus(difference):

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.stats import beta, kstest
+from scipy.stats import beta, kstest, ttest_1samp
 
 from sklda import GibbsLDA, LabeledLDA
+from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.sampling import group_words as inner
 from sklda._inference.sampling.group_words import GroupPriors, TopicGroups, sample_group_counts
@@ -94,6 +95,52 @@ def test_other_steps_change_the_prior(step, monkeypatch):
         exact = inner._draw_strengths
         monkeypatch.setattr(inner, step, lambda *given: exact(*given[:-1], given[-1] / 2))
     assert min(after_steps()) < ALARM
+
+
+def weights_after_sweeps(n_corpora=400, n=8.0, n_sweeps=6):
+    """p-values of the weights, and of a function of the counts, after sweeps from a draw of all that the model has."""
+    weights, change = [], []
+    K, n_features, length, eta, alpha = 2, 4, 8, 0.5, np.full((1, 2), 0.6)
+    groups = np.arange(6) % 2
+    offsets = np.arange(7, dtype=np.int64) * length
+    for seed in range(n_corpora):
+        rng = np.random.default_rng(seed)
+        phi = np.maximum(rng.dirichlet(np.full(n_features, eta), K), 1e-12)
+        strengths = n * (1 / rng.uniform(0, n / (n + 1), K) - 1)
+        own = rng.gamma(np.stack([strengths[:, None] * phi] * 2)) + 1e-300
+        own /= own.sum(axis=2, keepdims=True)
+        theta = rng.dirichlet(alpha[0], 6)
+        topics = [rng.choice(K, length, p=row) for row in theta]
+        words = [[rng.choice(n_features, p=own[g, k]) for k in z] for g, z in zip(groups, topics, strict=True)]
+        corpus = Corpus(np.concatenate(words).astype(np.int32), offsets, n_features)
+        topics = np.concatenate(topics).astype(np.int32)
+        parts = [inner._Group(corpus, topics, np.flatnonzero(groups == g), alpha) for g in (0, 1)]
+        for g, each in enumerate(parts):
+            each.stream = random.stream(random.child(np.random.SeedSequence(seed), g))
+        counts = np.stack([each.counts for each in parts])
+        before = (counts.astype(float) ** 2).sum()
+        priors = GroupPriors(counts, eta, random.child(np.random.SeedSequence(seed), 2))
+        priors.phi, priors.strengths, priors._size = phi, strengths, np.full(K, n)
+        for _ in range(n_sweeps):
+            given = priors()
+            for g, each in enumerate(parts):
+                counts[g] = each.sweep(given)
+            priors.draw(counts)
+        weights += ((n + 1) / (n + priors.strengths)).tolist()
+        change.append((counts.astype(float) ** 2).sum() - before)
+    return kstest(weights, "uniform").pvalue, ttest_1samp(change, 0).pvalue
+
+
+@pytest.mark.mutation("test_sweeps_with_a_flat_prior_change_the_prior")
+def test_sweeps_keep_the_prior():
+    """Draws of everything that the model has stay such draws, also with the topics of the tokens."""
+    assert min(weights_after_sweeps()) > ALARM
+
+
+def test_sweeps_with_a_flat_prior_change_the_prior(monkeypatch):
+    exact = inner._Group.sweep
+    monkeypatch.setattr(inner._Group, "sweep", lambda self, given: exact(self, np.full_like(given, 5.0)))
+    assert min(weights_after_sweeps()) < ALARM
 
 
 def test_log_ratios_are_those_of_dirichlet_distributions():

@@ -471,6 +471,20 @@ def test_curves_of_groups_their_differences_and_given_values():
     assert len(largest.topics) == 2
 
 
+def test_curves_end_where_their_group_has_no_documents():
+    data = {"n": X_NUMBER, "g": np.where(X_NUMBER > 0, "high", "low"), "h": GROUPS}
+    show, given = TopicEffectsDisplay.from_estimator, {"covariate": "n", "topics": [0], "n_draws": 2}
+    high, low = np.isfinite(show(LDA, COUNTS, data, by="g", **given).estimate).T
+    at = show(LDA, COUNTS, data, at={"g": "low"}, **given)
+    grid = np.linspace(-1, 1, 41)
+    np.testing.assert_array_equal(high, grid > X_NUMBER[X_NUMBER > 0].min())
+    np.testing.assert_array_equal(low, grid < X_NUMBER[X_NUMBER <= 0].max())
+    np.testing.assert_array_equal(np.isfinite(at.high[:, 0]), low)
+    # No document has both values: curves over all values.
+    both = show(LDA, COUNTS, {**data, "h": np.where(X_NUMBER > 0, "a", GROUPS)}, by="g", at={"h": "b"}, **given)
+    assert np.isfinite(both.estimate).all(axis=0)[0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

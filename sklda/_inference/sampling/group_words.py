@@ -2,7 +2,9 @@
 
 The words of topic k in group g have a distribution from ``Dir(s_k * phi_k)``, and phi_k is from ``Dir(eta)``: one
 distribution for each group, around that of the topic. The strength s_k has the uniform shrinkage prior (Daniels 1999):
-with n tokens of a group, the weight n / (n + s_k) of its counts is uniform between 0 and 1.
+with n tokens of a group, the weight n / (n + s_k) of its counts is uniform between 0 and 1. Here n is the mean of the
+groups in the first state, plus one. It stays the same, because a prior that followed the topics of the tokens would
+have to count when these are drawn.
 """
 
 from dataclasses import dataclass
@@ -145,7 +147,8 @@ class GroupPriors:
         self.eta = np.broadcast_to(eta, counts.shape[1:])
         self.phi = counts.sum(axis=0) + self.eta
         self.phi /= self.phi.sum(axis=1, keepdims=True)
-        self.strengths = np.clip(counts.sum(axis=2).mean(axis=0), 1.0, None)
+        self._size = counts.sum(axis=2).mean(axis=0) + 1
+        self.strengths = self._size.copy()
 
     def __call__(self):
         """``s_k * phi_kv``, (n_components, n_features)."""
@@ -157,7 +160,7 @@ class GroupPriors:
         n = counts[groups, topics, words]
         sizes = counts.sum(axis=2, dtype=np.float64)
         phi = np.maximum(self.phi[topics, words], SMALLEST)
-        self.strengths = _draw_strengths(self._rng, self.strengths, phi, n, topics, sizes)
+        self.strengths = _draw_strengths(self._rng, self.strengths, phi, n, topics, sizes, self._size)
         tables = self._draw_tables(self.strengths[topics] * phi, n)
         parameter = self.eta.copy()
         np.add.at(parameter, (topics, words), tables)
@@ -173,7 +176,7 @@ class GroupPriors:
         return tables[:, 0]
 
 
-def _draw_strengths(rng, strengths, phi, n, topics, sizes):
+def _draw_strengths(rng, strengths, phi, n, topics, sizes, typical):
     """A slice step for the logarithm of the strength of every topic, without stepping out (Neal 2003).
 
     Parameters
@@ -184,13 +187,14 @@ def _draw_strengths(rng, strengths, phi, n, topics, sizes):
         Of every word in every group: its probability in the topic, its tokens, and the topic.
     sizes : ndarray of shape (n_groups, n_components)
         Tokens.
+    typical : ndarray of shape (n_components,)
+        The tokens at which the prior of the weight is uniform.
     """
-    mean = sizes.mean(axis=0) + 1
 
     def log_density(x):
         s = np.exp(x)
         words = np.bincount(topics, log_gamma_ratio(s[topics] * phi, n), minlength=len(s))
-        return words - log_gamma_ratio(s, sizes).sum(axis=0) + x - 2 * np.log(mean + s)
+        return words - log_gamma_ratio(s, sizes).sum(axis=0) + x - 2 * np.log(typical + s)
 
     x = np.log(strengths)
     level = log_density(x) - rng.standard_exponential(len(x))
