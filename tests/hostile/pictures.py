@@ -199,7 +199,11 @@ def _tables(draw, session, model, X, refuse, K):
         inspection.topic_check, X.given, model, groups=labels, n_draws=draw.pick([1, 3]), refuse=refuse, **common
     )
     session.require(check is None or len(check) == K, "every topic has a check")
-    session.call(inspection.group_words, X.given, model, labels, n_sweeps=draw.pick([1, 3]), refuse=refuse, **common)
+    n_sweeps = draw.mostly([6, 9], [3])
+    words = session.call(inspection.group_words, X.given, model, labels, n_sweeps=n_sweeps, refuse=refuse, **common)
+    if words is not None:
+        low, middle, high = (np.asarray(words[name], float) for name in ("low", "log_ratio", "high"))
+        session.require(((low <= middle) & (middle <= high)).all(), "log ratios lie in their intervals")
     session.call(inspection.contrast_topics, model, 0, draw.mostly([0, K - 1], [99, "x"]), **common)
     session.call(inspection.topic_flows, [model, model], X=given)
     # Without tokens as rows, entries may be weights.
