@@ -55,12 +55,6 @@ class Histograms:
         values, columns = np.flatnonzero(occurs), np.cumsum(occurs) - 1
         return values, csr_array((self.counts, columns[self.values], self.offsets), shape=(len(self), len(values)))
 
-    def __getitem__(self, draws):
-        """The draws of a slice, an index array or a mask."""
-        values, matrix = self._matrix
-        matrix = matrix[draws]
-        return Histograms(values[matrix.indices], matrix.data, matrix.indptr)
-
     def total(self):
         """How often the number n occurs in all draws together, at index n."""
         return np.bincount(self.values, self.counts)
@@ -140,10 +134,6 @@ class CountHistograms:
 
     def __len__(self):
         return len(self.totals)
-
-    def __getitem__(self, draws):
-        """The draws of a slice, an index array or a mask."""
-        return CountHistograms(self.n_features, self.lengths, self.doc[draws], self.word[draws], self.totals[draws])
 
     def word_part(self, eta, order=0):
         """B(eta), or its derivative with respect to log eta of order 1 or 2; (n_draws, n_etas)."""

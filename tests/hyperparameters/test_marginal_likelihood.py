@@ -265,8 +265,6 @@ def test_histograms_give_the_log_joint_at_any_prior():
         for e, a, value in zip(eta, alpha, found, strict=True):
             chain.priors = Priors.make(a, e, 3, 9)
             np.testing.assert_allclose(value, chain.log_joint(), rtol=1e-11)
-    np.testing.assert_allclose(draws[1:3].doc_part(alpha), draws.doc_part(alpha)[1:3])
-    np.testing.assert_allclose(draws[1:3].word_part(eta), draws.word_part(eta)[1:3])
 
 
 def visits(rule, n_steps=40_000, thin=8):

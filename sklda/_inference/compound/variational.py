@@ -227,9 +227,6 @@ class VariationalAscent:
         """Means and standard deviations of pi under q."""
         return self.omega, np.sqrt(self.omega * (1 - self.omega) / (self.a + 1))
 
-    def alpha_mean(self):
-        return self.alpha
-
 
 def maximise_bounds(ascents, n_iter, *, n_jobs=None, progress=SILENT):
     """Iterate ascents in parallel, each until it has converged, but at most `n_iter` times.

@@ -116,19 +116,34 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, progress=SILENT, schedule=None,
             for number, swept, chain in zip(numbers, call.result, chains, strict=True):
                 progress.resumed(number, swept.n_sweeps - chain.n_sweeps)
             return call.result
-        tasks = [
-            (number, chain, n_sweeps, progress, schedule, call.saver(i))
-            for i, (number, chain) in enumerate(zip(numbers, chains, strict=True))
-        ]
+        tasks = []
+        for i, (number, chain) in enumerate(zip(numbers, chains, strict=True)):
+            saver = call.saver(i)
+            begin = partial(_Run.begin, number, chain, n_sweeps, progress, schedule, saver)
+            tasks.append((begin, number, progress, saver))
         if len(chains) == 1:
-            run, saver = _Run.begin(*tasks[0]), tasks[0][-1]
-            return call.keep([run.chain.with_workers(n_jobs, partial(run.go, numbers[0], progress, saver))])
+            begin, *others = tasks[0]
+            run = begin()
+            return call.keep([run.chain.with_workers(n_jobs, partial(_sweeps, lambda: run, *others))])
         # With one chain at a time, progress is reported in the caller's thread, which some callbacks need.
-        return call.keep(in_parallel(_run, tasks, n_jobs, always_in_threads=False))
+        return call.keep(in_parallel(_sweeps, tasks, n_jobs, always_in_threads=False))
 
 
-def _run(number, chain, n_sweeps, progress, schedule, saver, stop):
-    return _Run.begin(number, chain, n_sweeps, progress, schedule, saver).go(number, progress, saver, stop)
+def _sweeps(begin, number, progress, saver, stop):
+    """Make the sweeps of a chain that are left, and return it. ``begin()`` is its run, in its thread or process."""
+    run = begin()
+    chain, steps = run.chain, [*run.first, *run.chain.steps, *run.last]
+    while run.n_left:
+        progress.before(number)
+        ends = advance(chain, steps, stop)
+        ends = progress.after(number, chain) or ends
+        run.n_left = 0 if ends else run.n_left - 1
+        if saver is not None:
+            # A callback that ends a chain may not do so again.
+            saver.save(chain, run, now=ends)
+    for step in steps:
+        step.end(chain)
+    return chain
 
 
 class _Run:
@@ -159,22 +174,6 @@ class _Run:
             return cls(chain, n_sweeps, progress, schedule)
         progress.resumed(number, run.chain.n_sweeps - chain.n_sweeps)
         return run
-
-    def go(self, number, progress, saver, stop):
-        """Make the sweeps that are left, and return the chain."""
-        chain = self.chain
-        steps = [*self.first, *chain.steps, *self.last]
-        while self.n_left:
-            progress.before(number)
-            ends = advance(chain, steps, stop)
-            ends = progress.after(number, chain) or ends
-            self.n_left = 0 if ends else self.n_left - 1
-            if saver is not None:
-                # A callback that ends a chain may not do so again.
-                saver.save(chain, self, now=ends)
-        for step in steps:
-            step.end(chain)
-        return chain
 
 
 def traces_of(chains):
