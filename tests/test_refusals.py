@@ -4,6 +4,7 @@ Tables of one function's own options are beside its other tests; counts that are
 """
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -76,6 +77,7 @@ REFUSED = [
         "components_ of the Flat has shape (3,): it is",
     ),
     *((lambda a=a: point_estimates(X, a), TypeError, "must hold a topic for every token, got") for a in (None, 3, "x")),
+    (lambda: GibbsLDA(2).fit(SimpleNamespace(X=X, obs=None, var=None)), TypeError, "no matrix of counts", "adata.X"),
     (lambda: GibbsLDA(2).fit([[1, 2], [3]]), ValueError, "X is not a matrix: its rows differ in length"),
     (lambda: GibbsLDA(2, doc_topic_prior=10**400).fit(X), TypeError, "doc_topic_prior must hold real numbers"),
     (lambda: make_lda_corpus(2, 3, 2, doc_topic_prior=10**400), TypeError, "doc_topic_prior must hold real numbers"),

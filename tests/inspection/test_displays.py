@@ -47,6 +47,13 @@ def widths(bars):
     return [bar.get_width() for bar in bars]
 
 
+@pytest.mark.parametrize(("share", "expected"), [(0.09, "2.5%"), (0.9, "20%")])
+def test_labels_of_an_axis_have_the_decimals_of_its_ticks(share, expected):
+    ax = TopicSharesDisplay([share, share / 2], ["0: a", "1: b"]).plot().ax_
+    ax.set_xticks(np.arange(5) * (0.025 if share < 0.5 else 0.2))
+    assert [label.get_text() for label in ax.get_xticklabels()][1] == expected
+
+
 def test_shares(arrays, corpus):
     display = TopicSharesDisplay.from_estimator(arrays, corpus.data)
     n = np.ravel(corpus.data.sum(axis=1))

@@ -24,7 +24,7 @@ from sklda import (
 from sklda._inference.distances import jensen_shannon
 from sklda.callbacks import Checkpoint
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import TopicCountComparisonDisplay
+from sklda.inspection import TopicCountComparisonDisplay, TopicFlowDisplay
 from sklda.metrics import compare_topic_counts, topic_coherence, topic_exclusivity
 from sklda.metrics._topic_counts import _jackknife
 
@@ -198,6 +198,8 @@ def test_copies_of_a_checkpoint_are_refused(tmp_path):
     for model in (lda, make_pipeline(lda), ConsensusTopics(lda, n_fits=2)):
         with pytest.raises(ValueError, match="fits copies of its estimator, and a Checkpoint saves a single fit"):
             compare_topic_counts(X, model, [2], cv=2, random_state=0)
+        with pytest.raises(ValueError, match="fits copies of its estimator, and a Checkpoint saves a single fit"):
+            TopicFlowDisplay.from_estimator(model, X, n_components=[2, 3])
     assert not (tmp_path / "fit").exists()
 
 

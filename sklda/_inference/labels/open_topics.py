@@ -64,7 +64,7 @@ class OpenTopics(Aligned):
         """
         D, n_labels = labels.shape
         n_topics = n_labels + n_shared
-        # Of every document: a number of the topic, a place, and sums of counts, of theta and of its square, as measured.
+        # Of every document: its place, and sums of counts, of theta and of its square, as measured.
         check_memory_of_topics(n_shared, 96 * D, "n_shared")
         offsets = labels.indptr.astype(np.int64) + n_shared * np.arange(D + 1)
         topics = np.empty(offsets[-1], np.int32)
