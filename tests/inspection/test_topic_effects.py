@@ -243,8 +243,11 @@ def test_a_pipeline_arrays_labels_and_new_documents():
     assert_allclose(column(table, "estimate")[:3], [1, -1, -1], atol=0.05)
 
 
-def test_the_prior_of_compound_lda_knows_its_collections():
-    lda = CompoundLDA(2, max_iter=30, random_state=0).fit(COUNTS, collections=GROUPS)
+@pytest.mark.parametrize("several", [False, True])
+def test_the_prior_of_compound_lda_knows_its_collections(several):
+    lda = CompoundLDA(2, max_iter=30, random_state=0)
+    lda = ConsensusTopics(lda, n_fits=3, random_state=0) if several else lda
+    lda.fit(COUNTS, collections=GROUPS)
     assert column(topic_effects(COUNTS, lda, GROUPS, n_draws=3), "attenuation")[0] == 1
     assert column(topic_effects(COUNTS, lda, GROUPS == "a", n_draws=3), "attenuation")[0] == 1
     assert column(topic_effects(COUNTS, lda, X_NUMBER, n_draws=3), "attenuation")[0] < 1
