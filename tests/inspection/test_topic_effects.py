@@ -304,6 +304,20 @@ def test_displays_show_points_and_curves():
         LDA, COUNTS, np.arange(D), transformer=SplineTransformer(n_knots=3, include_bias=False)
     )
     assert whole.values[1] % 1
+    series = pytest.importorskip("pandas").Series(np.arange(D), name="n")
+    spline = SplineTransformer(n_knots=3, include_bias=False)
+    assert TopicEffectsDisplay.from_estimator(LDA, COUNTS, series, transformer=spline).ax_.get_xlabel() == "n"
+    # Bands beyond all proportions are cut.
+    assert whole.plot().ax_.get_ylim()[1] <= 1.05
+    beyond = TopicEffectsDisplay(
+        name="n",
+        values=[0.0, 1.0],
+        estimate=np.ones((2, 1)),
+        low=-np.ones((2, 1)),
+        high=3 * np.ones((2, 1)),
+        topics="a",
+    )
+    assert beyond.plot().ax_.get_ylim() == (-0.1, 1.05)
 
 
 def test_the_same_seed_gives_the_same_table():
