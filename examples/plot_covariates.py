@@ -59,7 +59,8 @@ for name, own, std in zip(
 # differences between the fits. Functions of one module resemble each other,
 # so they are no independent cases of a package: the modules are clusters.
 # ``df`` is about their number, and ``found_in`` the number of fits that
-# have the topic. For categories, the display has points with 95 % intervals.
+# have the topic. For categories, the display has points with intervals of
+# 95 %.
 
 fits = ConsensusTopics(
     CovariateLDA(10, max_iter=200), n_fits=5, random_state=0

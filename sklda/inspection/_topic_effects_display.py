@@ -153,7 +153,7 @@ class TopicEffectsDisplay(Display):
             rows, known, groups = rows[:1] - rows[1:], known.all(axis=0, keepdims=True), []
         summary = effects.summary(np.concatenate(rows))
         # A group without documents, or with one, has a curve over all values.
-        known |= ~known.any(axis=1, keepdims=True)
+        known = np.where(known.any(axis=1, keepdims=True), known, True)
         for key in ("estimate", "low", "high"):
             summary[key] = np.where(known.reshape(-1, 1), summary[key], np.nan)
         labels = [f", {by} = {group}" for group in groups] or [""]
