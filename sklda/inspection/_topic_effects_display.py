@@ -150,7 +150,7 @@ class TopicEffectsDisplay(Display):
         rows = np.array([[effects.row(covariates, {**at, name: value, **each}) for value in values] for each in own])
         known = np.array([_in_range(values, columns, name, {**at, **each}) for each in own])
         if difference is not None:
-            rows, known, groups = rows[:1] - rows[1:], known.all(axis=0, keepdims=True), []
+            rows, known, groups = rows[:1] - rows[1:], known[:1] & known[1:], []
         summary = effects.summary(np.concatenate(rows))
         # A group without documents, or with one, has a curve over all values.
         known = np.where(known.any(axis=1, keepdims=True), known, True)
