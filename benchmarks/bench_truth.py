@@ -16,7 +16,14 @@ from joblib import Parallel, delayed
 from report import fitted, say, table
 from threadpoolctl import threadpool_limits
 from truth_correlations import topic_correlations, topic_correlations_table
-from truth_effects import cluster_effects, effects_table, group_effects, mode_effects, rare_category
+from truth_effects import (
+    cluster_effects,
+    effects_table,
+    fits_and_common_topics,
+    group_effects,
+    mode_effects,
+    rare_category,
+)
 from truth_hdp import hdp, hdp_one_topic, hdp_table, new_hdp
 from truth_words import (
     check_of_the_model,
@@ -325,6 +332,7 @@ PARTS = {
     "group_effects": (group_effects, effects_table("intervals of no difference of a group")),
     "rare_category": (rare_category, effects_table("intervals of coefficients of a category")),
     "mode_effects": (mode_effects, effects_table("intervals of effects of a number")),
+    "fits_and_common_topics": (fits_and_common_topics, effects_table("errors of effects by those of single fits")),
     "topic_correlation": (topic_correlations, topic_correlations_table),
     "check_of_the_model": (check_of_the_model, check_of_the_model_table),
     "planted_topics": (planted_topics, planted_topics_table),

@@ -1,7 +1,7 @@
 """The parts of `bench_truth` on effects of covariates: clusters, rare categories, and modes.
 
 `cluster_effects` and `group_effects` test the linear models alone: theta is drawn, words are topics, and the posterior
-of theta given the words is known. `rare_category` and `mode_effects` fit models.
+of theta given the words is known. The others fit models.
 """
 
 import warnings
@@ -12,6 +12,8 @@ from scipy.sparse import csr_matrix
 
 from sklda import ConsensusTopics, CovariateLDA, GibbsLDA
 from sklda._inference.composition import LinearModels
+from sklda._inference.consensus import SAME_TOPIC
+from sklda.datasets import load_docstrings
 from sklda.inspection import topic_effects
 from sklda.metrics import match_topics
 
@@ -131,6 +133,36 @@ def mode_effects(seed, options, D=400, K=15):
         found[f"{name}, topics"] = float(len(kept))
         found[f"{name}, found in"] = float(n.mean())
     return found
+
+
+def fits_and_common_topics(seed, options):
+    """Errors of effects in the docstrings: those of topics that five fits have, by those of each of five other fits."""
+    docstrings, K = load_docstrings(), 20
+    X, length = docstrings.data, np.log2(np.ravel(docstrings.data.sum(axis=1)))
+    covariates = {"package": docstrings.collection, "length": length}
+
+    def effects(model):
+        """Estimates and their errors without the intercept, (2, n_topics, n_terms)."""
+        rows = topic_effects(X, model, covariates, random_state=seed)
+        values = np.array([rows[name] for name in ("estimate", "standard_error")])
+        return values.reshape(2, len(model.topic_word_), -1)[:, :, 1:]
+
+    common = ConsensusTopics(GibbsLDA(K).set_params(**options.parameters), n_fits=5, random_state=seed).fit(X)
+    estimate, error = effects(common)
+    ratios, far = [], []
+    for f in range(5):
+        fit = GibbsLDA(K, random_state=100 * seed + f).set_params(**options.parameters).fit(X)
+        distances = match_topics(common.topic_word_, fit.topic_word_).distances
+        has = distances.min(axis=1) <= SAME_TOPIC
+        own, errors = effects(fit)[:, distances.argmin(axis=1)][:, has]
+        ratios.append((error[has] / errors).ravel())
+        far.append((np.abs(own - estimate[has]) > 1.96 * errors).ravel())
+    ratios = np.concatenate(ratios)
+    return {
+        "median ratio of errors": float(np.median(ratios)),
+        "90 % quantile": float(np.quantile(ratios, 0.9)),
+        "effects more than 1.96 errors away": float(np.concatenate(far).mean()),
+    }
 
 
 def effects_table(title):

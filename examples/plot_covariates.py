@@ -16,15 +16,13 @@ number.
 # ---
 #
 # Covariates are an array, a data frame or a dict of columns. Texts become
-# categories. Each is compared with its first level, here ``numpy``. The
-# chains end in different modes, and a warning can say so. A chain that does
-# not have a topic does not count in the intervals below.
+# categories. Each is compared with its first level, here ``numpy``.
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.preprocessing import SplineTransformer
 
-from sklda import CovariateLDA
+from sklda import ConsensusTopics, CovariateLDA
 from sklda.datasets import load_docstrings
 from sklda.inspection import TopicEffectsDisplay, topic_effects
 
@@ -33,7 +31,7 @@ X, words = docstrings.data, docstrings.feature_names
 log_length = np.log2(np.asarray(X.sum(axis=1)).ravel())
 covariates = {"package": docstrings.collection, "log2 length": log_length}
 
-lda = CovariateLDA(10, n_chains=3, max_iter=400, random_state=0)
+lda = CovariateLDA(10, max_iter=400, random_state=0)
 lda.fit(X, covariates=covariates)
 
 # %%
@@ -41,8 +39,7 @@ lda.fit(X, covariates=covariates)
 # ------------
 #
 # The Dirichlet parameter of topic k is exp(intercept + x · coefficients).
-# A coefficient is a change of its logarithm. The standard deviations
-# contain the differences between the chains.
+# A coefficient is a change of its logarithm.
 
 for name, own, std in zip(
     lda.covariate_names_, lda.coef_.T, lda.coef_std_.T, strict=True
@@ -56,22 +53,30 @@ for name, own, std in zip(
 # Effects on proportions
 # ----------------------
 #
-# A linear model of the proportion of each topic, with the uncertainty of
-# the proportions. Functions of one module resemble each other, so they are
-# no independent cases of a package: the modules are clusters. ``df`` is
-# about their number, and ``found_in`` the number of chains that have the
-# topic. For categories, the display has points with 95 % intervals.
+# Another fit ends in another mode, with other topics and other effects. So
+# here are the topics that five fits have in common. A linear model of the
+# proportion of each topic has the uncertainty of the proportions, and the
+# differences between the fits. Functions of one module resemble each other,
+# so they are no independent cases of a package: the modules are clusters.
+# ``df`` is about their number, and ``found_in`` the number of fits that
+# have the topic. For categories, the display has points with intervals of
+# 95 %.
+
+fits = ConsensusTopics(
+    CovariateLDA(10, max_iter=200), n_fits=5, random_state=0
+)
+fits.fit(X, covariates=covariates)
 
 names = docstrings.document_names
 modules = [".".join(name.split(".")[:2]) for name in names]
 table = topic_effects(
-    X, lda, covariates, clusters=modules, topics=[0], random_state=0
+    X, fits, covariates, clusters=modules, topics=[0], random_state=0
 )
 columns = ["term", "estimate", "low", "high", "p_value", "df", "found_in"]
 print(table[columns].round(3))
 
 TopicEffectsDisplay.from_estimator(
-    lda,
+    fits,
     X,
     covariates,
     clusters=modules,
@@ -85,7 +90,7 @@ plt.show()
 # of scikit-learn's ``SplineTransformer`` are the terms of the linear model.
 
 TopicEffectsDisplay.from_estimator(
-    lda,
+    fits,
     X,
     log_length,
     clusters=modules,

@@ -101,6 +101,9 @@ class TransformedDesign:
         return f"the {type(self.transformer).__name__}", len(self.terms) - 1
 
     def matrix(self, covariates, n_documents):
+        if isinstance(covariates, dict):
+            # A series in which all documents have one value, by `with_value`.
+            (covariates,) = covariates.values()
         found = self.transformer.transform(as_matrix(covariates))
         found = real_numbers(found.toarray() if sp.issparse(found) else found, "the columns of the transformer")
         if found.ndim != 2 or not np.isfinite(found).all():

@@ -141,7 +141,8 @@ def _of_fits(X, consensus, found, n_draws, seed):
     simulated = ((summed(f, a), summed(f, b)) for f, part in enumerate(parts) for a, b in part.simulated)
     weight = float(np.mean([each.weight for each in parts]))
     found_in = np.array([len(np.unique(pairs[:, 0])) for pairs in consensus.members_], dtype=int)
-    return ProportionDraws(found, theta, weight, found_in, simulated)
+    # The fits have the same documents, and so the same columns.
+    return ProportionDraws(found, theta, weight, found_in, simulated, parts[0].groups)
 
 
 @dataclass

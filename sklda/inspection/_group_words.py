@@ -20,7 +20,7 @@ from sklda.inspection._tokens import Tokens
 from sklda.inspection._view import view
 
 # Samples of a log ratio from which its quantiles are computed: at least these.
-_SAMPLES = 1000
+_SAMPLES = 600
 # The quantiles of the median and, of a normal distribution, of one standard deviation on each side.
 _MIDDLE = 0.1587, 0.5, 0.8413
 
@@ -35,7 +35,7 @@ def group_words(
     n_words: int = 10,
     least_tokens: int = 20,
     level: float = 0.95,
-    n_sweeps: int = 60,
+    n_sweeps: int = 120,
     feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
     collections: ArrayLike | None = None,
@@ -63,7 +63,7 @@ def group_words(
         Words with fewer tokens in the topic, as the mean over draws, are left out.
     level : float, default=0.95
         Probability of the intervals.
-    n_sweeps : int, default=60
+    n_sweeps : int, default=120
         Number of sweeps, of which each second one of the last two thirds gives a draw. At least 6.
 
     Returns

@@ -25,7 +25,8 @@ class TopicEffectsDisplay(Display):
 
     A category is shown as points with intervals, a number as a curve with a band. All other covariates have the values
     of the documents, or given ones: a proportion is the mean over all documents if they had this value of the
-    covariate. Curves can belong to groups, and differences can be shown. Use `from_estimator` to make one.
+    covariate. Curves can belong to groups, and differences can be shown. The models are linear, so intervals can go
+    beyond 0 and 100 %; the axis shows little of that. Use `from_estimator` to make one.
 
     Parameters
     ----------
@@ -149,10 +150,10 @@ class TopicEffectsDisplay(Display):
         rows = np.array([[effects.row(covariates, {**at, name: value, **each}) for value in values] for each in own])
         known = np.array([_in_range(values, columns, name, {**at, **each}) for each in own])
         if difference is not None:
-            rows, known, groups = rows[:1] - rows[1:], known.all(axis=0, keepdims=True), []
+            rows, known, groups = rows[:1] - rows[1:], known[:1] & known[1:], []
         summary = effects.summary(np.concatenate(rows))
         # A group without documents, or with one, has a curve over all values.
-        known |= ~known.any(axis=1, keepdims=True)
+        known = np.where(known.any(axis=1, keepdims=True), known, True)
         for key in ("estimate", "low", "high"):
             summary[key] = np.where(known.reshape(-1, 1), summary[key], np.nan)
         labels = [f", {by} = {group}" for group in groups] or [""]
@@ -205,6 +206,9 @@ class TopicEffectsDisplay(Display):
         else:
             ax.set_ylabel(f"mean topic proportion{shrunk}")
         style_shares(ax)
+        # Bands of a linear model go far beyond all possible values where there are few documents.
+        bottom, top = ax.get_ylim()
+        ax.set_ylim(max(bottom, -1.05 if self.difference else -0.1), min(top, 1.05))
 
 
 def _checked(name, columns, what):

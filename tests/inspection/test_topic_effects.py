@@ -251,8 +251,11 @@ def test_documents_without_words_and_labels():
     assert (np.isfinite(column(table, "attenuation")) & np.isfinite(column(table, "estimate"))).all()
 
 
-def test_the_prior_of_compound_lda_knows_its_collections():
-    lda = CompoundLDA(2, max_iter=30, random_state=0).fit(COUNTS, collections=GROUPS)
+@pytest.mark.parametrize("several", [False, True])
+def test_the_prior_of_compound_lda_knows_its_collections(several):
+    lda = CompoundLDA(2, max_iter=30, random_state=0)
+    lda = ConsensusTopics(lda, n_fits=3, random_state=0) if several else lda
+    lda.fit(COUNTS, collections=GROUPS)
     assert column(topic_effects(COUNTS, lda, GROUPS, n_draws=3), "attenuation")[0] == 1
     assert column(topic_effects(COUNTS, lda, GROUPS == "a", n_draws=3), "attenuation")[0] == 1
     assert column(topic_effects(COUNTS, lda, X_NUMBER, n_draws=3), "attenuation")[0] < 1
@@ -309,6 +312,20 @@ def test_displays_show_points_and_curves():
         LDA, COUNTS, np.arange(D), transformer=SplineTransformer(n_knots=3, include_bias=False)
     )
     assert whole.values[1] % 1
+    series = pytest.importorskip("pandas").Series(np.arange(D), name="n")
+    spline = SplineTransformer(n_knots=3, include_bias=False)
+    assert TopicEffectsDisplay.from_estimator(LDA, COUNTS, series, transformer=spline).ax_.get_xlabel() == "n"
+    # Bands beyond all proportions are cut.
+    assert whole.plot().ax_.get_ylim()[1] <= 1.05
+    beyond = TopicEffectsDisplay(
+        name="n",
+        values=[0.0, 1.0],
+        estimate=np.ones((2, 1)),
+        low=-np.ones((2, 1)),
+        high=3 * np.ones((2, 1)),
+        topics="a",
+    )
+    assert beyond.plot().ax_.get_ylim() == (-0.1, 1.05)
 
 
 def test_the_same_seed_gives_the_same_table():
