@@ -10,7 +10,7 @@ from sklda._inference.rising import log_gamma_ratio
 from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._kernels import _merges
+from sklda._kernels import _merges, _tokens
 
 INITS = ("random", "sequential", "anneal", "prune")
 
@@ -170,16 +170,22 @@ def _weights(values, name, shape, reason):
 
 def merge_gains(chain, stop=NEVER_STOP):
     """Change of the log joint if topics i < j are merged, up to a constant; (K, K), valid above the diagonal."""
-    K, priors = chain.priors.n_components, chain.priors
+    K, priors, corpus = chain.priors.n_components, chain.priors, chain.corpus
     gains = np.zeros((K, K))
     of_rows = priors.doc[:, 0]
-    alpha = of_rows[priors.row_of] if len(priors.row_of) else np.full(chain.corpus.n_documents, of_rows[0])
+    alpha = of_rows[priors.row_of] if len(priors.row_of) else np.full(corpus.n_documents, of_rows[0])
     eta = np.ascontiguousarray(priors.topic_word()[0], dtype=np.float64)
     scratch, step = (np.empty(K, np.int32), np.empty(K)), max(_BLOCK_PAIRS // K**2, 1)
-    for counts, prior in ((chain.doc_topic_counts().astype(np.int32), alpha), (chain.word_topic_counts, eta)):
-        for first in range(0, len(counts), step):
-            stop()
-            _merges.pair_gains(counts[first : first + step], prior[first : first + step], gains, *scratch)
+    # In blocks, because those of all documents can take more memory than the fit.
+    for first, last in corpus.blocks(n_documents=step):
+        stop()
+        offsets, counts = corpus.offsets[first : last + 1], np.zeros((last - first, K))
+        _tokens.count_documents(offsets - offsets[0], chain.topics[offsets[0] : offsets[-1]], counts)
+        _merges.pair_gains(counts.astype(np.int32), alpha[first:last], gains, *scratch)
+    counts = chain.word_topic_counts
+    for first in range(0, len(counts), step):
+        stop()
+        _merges.pair_gains(counts[first : first + step], eta[first : first + step], gains, *scratch)
     totals, prior_total = chain.topic_totals, priors.totals[0]
     alone = log_gamma_ratio(prior_total, totals)
     together = log_gamma_ratio(prior_total, totals[:, None] + totals)
