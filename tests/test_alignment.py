@@ -1,5 +1,6 @@
 """Arrays from messages that begin at any byte are aligned before kernels read them."""
 
+import asyncio
 import importlib
 import pickle
 import pkgutil
@@ -19,6 +20,8 @@ from sklda import (
     metrics,
     point_estimates,
 )
+from sklda._inference.cluster.shard import Shard
+from sklda._inference.cluster.shard_chain import Cells
 from sklda._inference.compound.model import Model
 from sklda._inference.corpus import Corpus
 from sklda._inference.parallel import _with_aligned_arrays, results_of
@@ -49,7 +52,8 @@ def test_such_messages_exist():
 
 
 def test_attributes_are_aligned(corpus):
-    for value in (corpus, Priors.make([0.1, 0.2, 0.3], np.ones((3, 30)), 3, 30), Model(np.arange(20), 20)):
+    priors = Priors.make([0.1, 0.2, 0.3], np.ones((3, 30)), 3, 30)
+    for value in (corpus, priors, Model(np.arange(20), 20), Cells.of(np.arange(9))):
         assert arrays_of(value)
         assert all(each.flags.aligned for each in arrays_of(sent(value)))
 
@@ -60,6 +64,17 @@ def test_arguments_are_aligned():
 
 def test_results_are_aligned():
     assert [each.flags.aligned for each in results_of(sent, [np.arange(3), np.ones(2)])] == [True, True]
+    ((one, (other,)),) = results_of(sent, [(np.arange(3), (np.ones(2),))])
+    assert one.flags.aligned and other.flags.aligned
+
+
+def test_workers_of_a_cluster_get_aligned_arrays():
+    class Worker(Shard):
+        async def flags_of(self, priors, stream):
+            return _flags(*priors, stream)
+
+    arguments = sent(((np.ones(3), 2, np.arange(4)), np.arange(4)))
+    assert asyncio.run(Worker(0).run(-1, "flags_of", *arguments)) == [True] * 3
 
 
 def _flags(*arguments):

@@ -93,10 +93,13 @@ class Aligned:
     """
 
     def __setstate__(self, state):
-        vars(self).update({name: _aligned(value) for name, value in state.items()})
+        vars(self).update({name: aligned(value) for name, value in state.items()})
 
 
-def _aligned(value):
+def aligned(value):
+    """An array, or a tuple with arrays, as kernels need it."""
+    if type(value) is tuple:
+        return tuple(map(aligned, value))
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
 
 
@@ -109,7 +112,7 @@ def in_other_process(function, *arguments):
 
 
 def _with_aligned_arrays(function, *arguments):
-    return function(*map(_aligned, arguments))
+    return function(*map(aligned, arguments))
 
 
 def jobs_for(n_tasks, n_jobs):
@@ -121,7 +124,7 @@ def jobs_for(n_tasks, n_jobs):
 
 def results_of(parallel, tasks):
     """The results of tasks in other processes, in order; arrays are aligned."""
-    return [_aligned(result) for result in parallel(tasks)]
+    return [aligned(result) for result in parallel(tasks)]
 
 
 class Team:

@@ -1,6 +1,7 @@
 """Where chains begin: merges do what their closed form says, and starts keep every promise of a fit."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklda._inference import random
 from sklda._inference.corpus import Corpus
 from sklda._inference.modes.initialisation import initialise_chains
 from sklda._inference.priors import Priors
+from sklda._inference.sampling import initialisation
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import INITS, merge, merge_gains
@@ -45,6 +47,27 @@ def test_merge_gains_are_those_of_the_log_joint(corpus, name):
             found.append(gains[i, j])
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-4)
     assert np.ptp(expected) > 1
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_merge_gains_are_sums_over_blocks(corpus, name, monkeypatch):
+    priors = Priors.make(*SHARED[name], 5, 60, 150)
+    chain = GibbsChain.initialise_randomly(corpus, priors, random.seed_sequence(0))
+    whole = merge_gains(chain)
+    monkeypatch.setattr(initialisation, "_BLOCK_PAIRS", 7 * 5**2)
+    np.testing.assert_allclose(merge_gains(chain), whole, rtol=1e-12)
+
+
+def test_merge_gains_do_not_count_all_documents_at_once():
+    """Those of 20,000 documents and 200 topics are 32 MB in double precision."""
+    corpus, priors = Corpus.from_counts(np.ones((20_000, 1), int)), Priors.make(0.3, 0.2, 200, 1)
+    chain = GibbsChain.initialise_randomly(corpus, priors, random.seed_sequence(0))
+    tracemalloc.start()
+    try:
+        merge_gains(chain)
+        assert tracemalloc.get_traced_memory()[1] < 3e6
+    finally:
+        tracemalloc.stop()
 
 
 def test_merge_joins_the_best_pair_and_nothing_else(corpus):

@@ -10,6 +10,7 @@ import numpy as np
 from sklda._inference.cluster.shard import Shard
 from sklda._inference.corpus import Corpus, distinct
 from sklda._inference.dask_arrays import blocks_of
+from sklda._inference.parallel import aligned
 
 # Seconds between two checks whether the workers are there, to wait for a worker if there is none, and to wait for the
 # end of the work of all workers.
@@ -207,7 +208,7 @@ class ClusterCorpus:
                     pending = dict(enumerate(calls))
                 time.sleep(_POLL)
                 for i in [i for i, each in pending.items() if each.done()]:
-                    results[i] = pending.pop(i).result()
+                    results[i] = aligned(pending.pop(i).result())
             except Exception:
                 # The error may follow from the end of a worker, which the scheduler notices a little later.
                 time.sleep(_CHECK)

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from sklda._inference.cluster.shard_chain import Cells, ShardChain
 from sklda._inference.cluster.tree import Tree
 from sklda._inference.corpus import Corpus
-from sklda._inference.parallel import Stop, Stopped
+from sklda._inference.parallel import Stop, Stopped, aligned
 from sklda._inference.priors import Priors, padded
 from sklda._inference.sampling.chain import ChainState, compact_topics
 from sklda._inference.sampling.draws import std_of_theta
@@ -70,7 +70,7 @@ class Shard(Tree):
     async def run(self, epoch, method, *arguments):
         """The result of a method; an error if `join` or `end` is called meanwhile, or `epoch` is an earlier one."""
         self.check_epoch(epoch)
-        self._work = asyncio.ensure_future(getattr(self, method)(*arguments))
+        self._work = asyncio.ensure_future(getattr(self, method)(*map(aligned, arguments)))
         try:
             return await self._work
         except (asyncio.CancelledError, Stopped):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._inference.parallel import with_team
+from sklda._inference.parallel import Aligned, with_team
 from sklda._inference.sampling import log_joint
 from sklda._inference.sampling.count_rows import CountRows
 from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
@@ -13,7 +13,7 @@ from sklda._kernels import _tokens
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(Aligned):
     """Numbers that are not zero in a large array.
 
     Attributes
