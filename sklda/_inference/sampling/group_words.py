@@ -230,7 +230,8 @@ def sample_group_counts(corpus, topics, group_of, alpha, eta, n_sweeps, seed):
     alpha : ndarray of shape (1 or n_documents, n_components)
     eta : float or ndarray that broadcasts to (n_components, n_features)
     n_sweeps : int
-        The priors are drawn after every second sweep. Draws are kept after these, in the last two thirds.
+        Draws are kept after every second sweep of the last two thirds. The priors move slower than the topics, so they
+        are drawn after each sweep.
     seed : SeedSequence
 
     Returns
@@ -248,10 +249,8 @@ def sample_group_counts(corpus, topics, group_of, alpha, eta, n_sweeps, seed):
         own = priors()
         for g, each in enumerate(groups):
             counts[g] = each.sweep(own)
-        if (n_sweeps - sweep) % 2 == 0:
-            continue
         priors.draw(counts)
-        if sweep >= n_sweeps // 3:
+        if sweep >= n_sweeps // 3 and (n_sweeps - 1 - sweep) % 2 == 0:
             used = csr_array(np.where(counts.any(axis=0), priors(), 0))
             kept.append((csr_array(counts.reshape(n_groups * K, -1)), used, priors.strengths))
     found, used, strengths = zip(*kept, strict=True)
