@@ -269,7 +269,8 @@ class _Group:
         self.alpha = alpha[rows] if len(alpha) > 1 else alpha[0]
         used, K = self.topics >= 0, alpha.shape[1]
         cells = self.topics[used].astype(np.int64) * corpus.n_features + self.corpus.words[used]
-        self.counts = np.bincount(cells, minlength=K * corpus.n_features).reshape(K, -1)
+        # 32 bits, as in a chain: there may be many groups.
+        self.counts = np.bincount(cells, minlength=K * corpus.n_features).reshape(K, -1).astype(np.int32)
 
     def sweep(self, eta):
         """Draw the topics of all tokens once, and return the counts."""
