@@ -28,6 +28,8 @@ from truth_hdp import hdp, hdp_one_topic, hdp_table, new_hdp
 from truth_words import (
     check_of_the_model,
     check_of_the_model_table,
+    few_words,
+    few_words_table,
     log_ratios,
     log_ratios_table,
     planted_topics,
@@ -337,6 +339,7 @@ PARTS = {
     "check_of_the_model": (check_of_the_model, check_of_the_model_table),
     "planted_topics": (planted_topics, planted_topics_table),
     "log_ratios": (log_ratios, log_ratios_table),
+    "few_words": (few_words, few_words_table),
 }
 
 

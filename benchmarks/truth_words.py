@@ -134,3 +134,39 @@ def log_ratios_table(found):
         error = np.std((inside - part * n) / n.mean()) / np.sqrt(len(n))
         rows.append([name, str(len(n)), str(n.sum()), f"{part:.3f} +- {error:.3f}"])
     table("95 % intervals of log ratios of words in groups", ["groups", "corpora", "words", "coverage"], rows)
+
+
+def few_words(seed, options, K=8, n_planted=4):
+    """Estimates and intervals of words with log ratio 1, four of the 40 most frequent of each topic; all others are 0.
+
+    Also the part of these words that have the four largest |z| of their topic.
+    """
+    rng = np.random.default_rng([49, seed])
+    phi = np.maximum(rng.dirichlet(np.full(500, 0.05), K), 1e-12)
+    own, planted = np.stack([phi, phi]), []
+    for k in range(K):
+        planted.append(rng.choice(np.argsort(-phi[k])[:40], n_planted, replace=False))
+        own[:, k, planted[k]] *= np.exp([[0.5], [-0.5]])
+    own /= own.sum(axis=2, keepdims=True)
+    groups, theta = np.arange(600) % 2, rng.dirichlet(np.full(K, 0.2), 600)
+    X = sp.csr_array(np.array([rng.multinomial(80, each @ own[g]) for each, g in zip(theta, groups, strict=True)]))
+    lda, found = fitted(X, K, seed, options), {"estimate": [], "inside": [], "first": []}
+    rows = group_words(X, lda, groups, n_words=500, random_state=seed)
+    for k, topic in enumerate(matching(phi, lda.topic_word_)[0]):
+        table = rows[rows["topic"] == topic]
+        table = table.assign(word=table["word"].astype(int), place=(-table["z"].abs()).rank())
+        true = np.log(own[0, k] / own[1, k])
+        for row in table[table["word"].isin(planted[k])].itertuples():
+            sign = 1 if row.group == 0 else -1
+            found["estimate"].append(sign * row.log_ratio)
+            found["inside"].append(bool(row.low <= sign * true[row.word] <= row.high))
+            found["first"].append(bool(row.place <= n_planted))
+    return found
+
+
+def few_words_table(found):
+    rows = []
+    for name in found[0]:
+        means = np.array([np.mean(each[name]) for each in found])
+        rows.append([name, f"{means.mean():.2f} +- {means.std() / np.sqrt(len(means)):.2f}"])
+    table("words with log ratio 1 among others with 0", ["", "mean"], rows)

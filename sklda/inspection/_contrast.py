@@ -187,7 +187,7 @@ class TopicContrastDisplay(Display):
         n_words: int = 10,
         least_tokens: int = 20,
         level: float = 0.95,
-        n_sweeps: int = 120,
+        n_sweeps: int = 100,
         feature_names: ArrayLike | None = None,
         topic_names: Values | None = None,
         collections: ArrayLike | None = None,

@@ -230,7 +230,8 @@ def sample_group_counts(corpus, topics, group_of, alpha, eta, n_sweeps, seed):
     alpha : ndarray of shape (1 or n_documents, n_components)
     eta : float or ndarray that broadcasts to (n_components, n_features)
     n_sweeps : int
-        The priors are drawn after every second sweep. Draws are kept after these, in the last two thirds.
+        Draws are kept after every second sweep of the last two thirds. The priors move slower than the topics, so they
+        are drawn after each sweep.
     seed : SeedSequence
 
     Returns
@@ -248,10 +249,8 @@ def sample_group_counts(corpus, topics, group_of, alpha, eta, n_sweeps, seed):
         own = priors()
         for g, each in enumerate(groups):
             counts[g] = each.sweep(own)
-        if (n_sweeps - sweep) % 2 == 0:
-            continue
         priors.draw(counts)
-        if sweep >= n_sweeps // 3:
+        if sweep >= n_sweeps // 3 and (n_sweeps - 1 - sweep) % 2 == 0:
             used = csr_array(np.where(counts.any(axis=0), priors(), 0))
             kept.append((csr_array(counts.reshape(n_groups * K, -1)), used, priors.strengths))
     found, used, strengths = zip(*kept, strict=True)
@@ -270,7 +269,8 @@ class _Group:
         self.alpha = alpha[rows] if len(alpha) > 1 else alpha[0]
         used, K = self.topics >= 0, alpha.shape[1]
         cells = self.topics[used].astype(np.int64) * corpus.n_features + self.corpus.words[used]
-        self.counts = np.bincount(cells, minlength=K * corpus.n_features).reshape(K, -1)
+        # 32 bits, as in a chain: there may be many groups.
+        self.counts = np.bincount(cells, minlength=K * corpus.n_features).reshape(K, -1).astype(np.int32)
 
     def sweep(self, eta):
         """Draw the topics of all tokens once, and return the counts."""
