@@ -19,7 +19,7 @@ from sklda.inspection._ranking import largest
 from sklda.inspection._tokens import Tokens
 from sklda.inspection._view import view
 
-# Samples of a log ratio from which its quantiles are computed: so many beyond each end of its interval, in these bounds.
+# Samples of a log ratio for its quantiles: so many beyond each end of its interval, and bounds of their number.
 _BEYOND, _FEWEST, _MOST = 15, 600, 6000
 # The quantiles of the median and, of a normal distribution, of one standard deviation on each side.
 _MIDDLE = 0.1587, 0.5, 0.8413
