@@ -19,8 +19,8 @@ from sklda.inspection._ranking import largest
 from sklda.inspection._tokens import Tokens
 from sklda.inspection._view import view
 
-# Samples of a log ratio from which its quantiles are computed: at least these.
-_SAMPLES = 600
+# Samples of a log ratio for its quantiles: so many beyond each end of its interval, and bounds of their number.
+_BEYOND, _FEWEST, _MOST = 15, 600, 6000
 # The quantiles of the median and, of a normal distribution, of one standard deviation on each side.
 _MIDDLE = 0.1587, 0.5, 0.8413
 
@@ -176,8 +176,9 @@ class GroupSample:
         words = np.flatnonzero(tokens.sum(axis=0) >= least_tokens)
         # The results of a topic do not depend on which others are asked for.
         rng = np.random.default_rng(random.child(self.seed, 2, int(topic)))
-        tails = (1 - self.level) / 2, (1 + self.level) / 2
-        return TopicRatios(words, tokens, own.log_ratios(words, (*tails, *_MIDDLE), _SAMPLES, rng))
+        tail = (1 - self.level) / 2
+        n_samples = int(np.clip(_BEYOND / tail, _FEWEST, _MOST))
+        return TopicRatios(words, tokens, own.log_ratios(words, (tail, 1 - tail, *_MIDDLE), n_samples, rng))
 
 
 @dataclass
