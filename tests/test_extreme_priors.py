@@ -5,13 +5,15 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import polygamma
+from scipy.sparse import csr_array
+from scipy.special import gammaln, polygamma
 
 from sklda._inference.corpus import Corpus
 from sklda._inference.count_histograms import Histograms
 from sklda._inference.held_out.log_likelihoods import METHODS, log_likelihoods
 from sklda._inference.priors import Priors
 from sklda._inference.rising import log_gamma_divergence, log_gamma_ratio
+from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import merge_gains
 from sklda._inference.sampling.word_major import WordMajorChain
@@ -52,13 +54,13 @@ def test_divergence_of_log_gamma(x, r):
     assert log_gamma_divergence(y, x) == pytest.approx(integral, rel=1e-9, abs=1e-13)
 
 
-@pytest.mark.parametrize("chain_class", [GibbsChain, WordMajorChain])
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 @pytest.mark.parametrize("eta", [1e13, 1e26])
-def test_log_words_of_the_first_priors_of_a_path(chain_class, eta):
+def test_log_words_of_the_first_priors_of_a_path(kind, eta):
     """Annealing begins with larger priors than those of any model. A product of six of them could overflow."""
     counts = np.arange(1, 13).repeat(20)
     corpus, K = Corpus.from_counts(counts[None]), 2
-    chain = chain_class.initialise_randomly(corpus, Priors.make(1.0, 1.0, K, len(counts)), np.random.SeedSequence(0))
+    chain = kind.initialise_randomly(corpus, Priors.make(1.0, 1.0, K, len(counts)), np.random.SeedSequence(0))
     word = eta * np.linspace(1, 2, len(counts))
     chain.priors = dataclasses.replace(chain.priors, word=word, totals=np.full(K, word.sum()))
     rows = zip(word, chain.word_topic_counts[:, :K], strict=True)
@@ -75,12 +77,12 @@ def test_the_evidence_of_extreme_priors_is_finite(eta, method):
     assert np.isfinite(found).all()
 
 
-@pytest.mark.parametrize("chain_class", [GibbsChain, WordMajorChain])
+@pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 @pytest.mark.parametrize(("alpha", "eta"), [(1e12, 1.0), (1e8, 1e12), (1e-12, 1e-12)])
-def test_log_joint_of_extreme_priors(chain_class, alpha, eta):
+def test_log_joint_of_extreme_priors(kind, alpha, eta):
     K, V = 1000, 3
     corpus = Corpus.from_counts(np.array([[1, 0, 0], [3, 40, 2]]))
-    chain = chain_class.initialise_randomly(corpus, Priors.make(alpha, eta, K, V, 2), np.random.SeedSequence(0))
+    chain = kind.initialise_randomly(corpus, Priors.make(alpha, eta, K, V, 2), np.random.SeedSequence(0))
 
     def dirichlet_multinomial(counts, prior):
         """Factor by factor."""
@@ -92,6 +94,20 @@ def test_log_joint_of_extreme_priors(chain_class, alpha, eta):
     words = chain.word_topic_counts[:, :K].T.tolist()
     expected = sum(dirichlet_multinomial(n, alpha) for n in docs) + sum(dirichlet_multinomial(n, eta) for n in words)
     assert chain.log_joint() == pytest.approx(expected, rel=1e-13, abs=1e-11)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_log_joint_of_topics_whose_priors_are_equal_in_single_precision(sampler):
+    """Those of sixteen topics, which fill the rows of single precision, as with a tiny `seed_strength`."""
+    K, V = 16, 60
+    corpus = Corpus.from_counts(np.random.default_rng(0).poisson(0.3, (40, V)))
+    priors = Priors.make(0.3, 0.7 + 1e-12 * np.eye(K, V), K, V)
+    chain = chain_class(sampler, corpus, priors).initialise_randomly(corpus, priors, np.random.SeedSequence(0))
+    words = csr_array((np.ones(corpus.n_tokens), (chain.topics, corpus.words)), shape=(K, V)).toarray()
+    expected = (gammaln(words + 0.7) - gammaln(0.7)).sum()
+    expected += (gammaln(V * 0.7) - gammaln(V * 0.7 + words.sum(axis=1))).sum()
+    assert len(priors.topic)
+    assert chain.log_words() == pytest.approx(expected, rel=1e-8)
 
 
 def test_one_token_at_a_large_alpha():

@@ -362,6 +362,9 @@ def folders(draw, session):
         found = session.call(datasets.load_counts, name, check=check)
         if found is None:
             return
+        if changed and found.data.sum() > 10**6:
+            # A byte that changed can make hundreds of millions of tokens, whose fit takes minutes.
+            return
         lda = session.call(GibbsLDA(2, max_iter=1, random_state=0).fit, found.data)
         if not changed and X.clean is not None:
             session.require((found.data.toarray() == X.clean).all(), "what was written is read")

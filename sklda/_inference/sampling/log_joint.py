@@ -27,6 +27,9 @@ def cell_priors(prior, n_tokens, row_of=ONE_EACH):
     starts = (row_of.astype(np.int64) if len(row_of) else np.arange(len(prior))) * n_labels
     width = min(n_tokens // (_TOKENS_EACH * n_labels), _LONGEST) if len(starts) == 1 else 0
     table = np.empty((n_labels, width) if width > 1 else (0, 0))
+    if table.size:
+        # The kernel makes it from numbers in double precision.
+        prior = prior.astype(np.float64)
     return *flat(prior), starts, int(n_labels > 1), table
 
 
