@@ -16,8 +16,9 @@ Fits are kept in the folder `--cache`. The rules:
 - one cut: clusters of the tree at a distance of 0.5, in which 0.75 of the fits have a topic
 - lowest nodes: from the leaves upwards, a node replaces the topics below it if they cover less than 0.8 of it, 0.75 of
   the fits have it, and it has a similarity of 0.65
-- walks: average linkage of the distances between walks of three steps between similar topics (diffusion maps), cut in
-  the largest gap between half and twice as many clusters as a fit has topics; 0.75 of the fits, a similarity of 0.6
+- walks: average linkage of distances between walks of three steps from topic to similar topic (diffusion maps). The cut
+  is in the largest gap with half to twice as many clusters as a fit has topics. The limits are 0.75 of the fits, and a
+  similarity of 0.6.
 - medoid: all topics of the fit that is most alike to the others, the idea of ldaPrototype (Rieger et al. 2020). Here
   the likeness of two fits is the mean over topics of the similarity of the nearest topic.
 - EnsembleLda: the stable topics of gensim (Brigl 2019), with its defaults, if gensim is installed
