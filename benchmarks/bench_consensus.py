@@ -16,6 +16,9 @@ Fits are kept in the folder `--cache`. The rules:
 - one cut: clusters of the tree at a distance of 0.5, in which 0.75 of the fits have a topic
 - lowest nodes: from the leaves upwards, a node replaces the topics below it if they cover less than 0.8 of it, 0.75 of
   the fits have it, and it has a similarity of 0.65
+- walks: average linkage of distances between walks of three steps from topic to similar topic (diffusion maps). The cut
+  is in the largest gap with half to twice as many clusters as a fit has topics. The limits are 0.75 of the fits, and a
+  similarity of 0.6.
 - medoid: all topics of the fit that is most alike to the others, the idea of ldaPrototype (Rieger et al. 2020). Here
   the likeness of two fits is the mean over topics of the similarity of the nearest topic.
 - EnsembleLda: the stable topics of gensim (Brigl 2019), with its defaults, if gensim is installed
@@ -37,7 +40,8 @@ from unittest.mock import patch
 import numpy as np
 from peers import read_ldac
 from report import say, table
-from scipy.cluster.hierarchy import fcluster
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
@@ -106,6 +110,30 @@ def by_lowest_nodes(topics, shares, likeness=0.65, part=0.8):
     return _of_nodes(tree, kept[-1])
 
 
+def by_walks(topics, shares):
+    pool = Pool(topics, shares)
+    known = pool.topics.any(axis=1)
+    similar = np.exp(-0.5 * (pool.distance / 0.3) ** 2) * np.outer(known, known)
+    np.fill_diagonal(similar, 1)
+    root = np.sqrt(similar.sum(axis=1))
+    walks = np.linalg.matrix_power(similar / np.outer(root, root), 6)
+    root = np.sqrt(walks.diagonal())
+    distance = np.sqrt(np.clip(1 - walks / np.outer(root, root), 0, 1))
+    merges = linkage(squareform(distance, checks=False), "average")
+    # Topics without words are merged last.
+    n, size = known.sum(), known.sum() / len(topics)
+    heights = np.concatenate([[0], merges[: n - 1, 2], [1]])
+    counts = np.arange(max(int(np.ceil(size / 2)), 2), min(int(2 * size), n) + 1)
+    count = counts[np.argmax(heights[n - counts + 1] - heights[n - counts])] + (~known).sum()
+    labels = fcluster(merges, count, "maxclust")
+    clusters = [m for m in (np.flatnonzero(labels == c) for c in np.unique(labels)) if known[m].all()]
+    clusters = [m for m in clusters if pool.prevalence(m) >= LEAST - 1e-9]
+    alike = [pool.likeness(pool.of_fits(m)) for m in clusters]
+    good = [m for m, (a, c) in zip(clusters, alike, strict=True) if a >= 0.6 and c >= rule._BEYOND_CHANCE]
+    found = consensus_of(topics, shares, [np.stack([pool.fit[m], pool.number[m]], axis=1) for m in good])
+    return found.topic_word, found.share
+
+
 def by_medoid(topics, shares):
     with_words = [each[each.any(axis=1)] for each in topics]
     alike = np.array([[nearest(a, b).mean() for b in with_words] for a in with_words])
@@ -152,6 +180,7 @@ RULES = {
     "tree": by_tree,
     "one cut": by_one_cut,
     "lowest nodes": by_lowest_nodes,
+    "walks": by_walks,
     "medoid": by_medoid,
     "EnsembleLda": by_gensim,
     "k-means": by_k_means,
