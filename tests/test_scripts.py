@@ -1,0 +1,52 @@
+"""Imports and calls of the package in examples, benchmarks and the pictures of the pages: names and keywords exist."""
+
+import ast
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = [
+    *sorted((ROOT / "examples").glob("*.py")),
+    *sorted((ROOT / "benchmarks").rglob("*.py")),
+    ROOT / "doc" / "pictures.py",
+]
+
+
+def unknown_keywords(source):
+    """The keywords of calls that the called class or function of sklda does not have, and their lines."""
+    tree, known, found = ast.parse(source), {}, []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "sklda":
+            module = import_module(node.module)
+            known |= {each.asname or each.name: getattr(module, each.name) for each in node.names}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        if isinstance(called, ast.Name):
+            target = known.get(called.id)
+        elif isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+            target = getattr(known.get(called.value.id), called.attr, None)
+        else:
+            target = None
+        if not callable(target) or inspect.isbuiltin(target):
+            continue
+        parameters = inspect.signature(target).parameters
+        if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+            continue
+        found += [(node.lineno, each.arg) for each in node.keywords if each.arg and each.arg not in parameters]
+    return found
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_keywords_exist(script):
+    assert not unknown_keywords(script.read_text(encoding="utf-8"))
+
+
+def test_an_unknown_keyword_is_found():
+    source = "from sklda import GibbsLDA\nfrom sklda.inspection import TopicWordsDisplay as T\n"
+    source += "GibbsLDA(5, max_iter=3, sweeps=3)\nT.from_estimator(lda, n=1)\n"
+    assert unknown_keywords(source) == [(3, "sweeps"), (4, "n")]
