@@ -44,7 +44,10 @@ def show_topics(corpus):
         ).fit(corpus.data)
     words = top_words(model, 6, feature_names=corpus.feature_names)
     documents = top_documents(
-        model, n_documents=1, X=corpus.data, document_names=corpus.document_names
+        model,
+        n_documents=1,
+        X=corpus.data,
+        document_names=corpus.document_names,
     )
     print(
         "   share  agreement  words, and the document with the largest part of the topic"
