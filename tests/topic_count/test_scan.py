@@ -110,6 +110,13 @@ def test_one_topic_leaves_nothing_to_chance():
     assert table.std[0] == 0 < table.std[1]
 
 
+def test_the_evidence_of_chains_whose_better_half_is_equal():
+    """As of a few tokens with an exact comparator. The share of the runs in the differences was 0 / 0."""
+    table = EvidenceTable.of({2: known([-7.0, -7.0, -20.0, -30.0], half_distance=0.0)})
+    assert table.value[0] == -7
+    assert np.isfinite(table.std[0])
+
+
 def kink(T, true):
     """A log evidence with a kink at the true number of topics: steep before it, flat after it."""
     T = np.asarray(T, dtype=float)

@@ -120,7 +120,8 @@ class EvidenceTable:
             else:
                 by_runs = max(own[i], own[max(i - 1, 0) : i + 2].mean())
                 by_chains = max(spread[i] - by_runs, 0.0)
-                share = by_chains / max(spread[i], by_runs)
+                # The runs do not explain worse modes of chains whose better half is equal.
+                share = by_chains / max(spread[i], by_runs) if max(spread[i], by_runs) > 0 else 1.0
                 value = (1 - share) * each.pooled(max(spread[i], by_runs)) + share * np.sort(values[i])[n // 2 :].mean()
                 variance = by_runs + _student_factor(freedom[i]) ** 2 * _HALF * by_chains
                 common = _MIDDLE_ERROR * own[i]
