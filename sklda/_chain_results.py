@@ -158,7 +158,7 @@ class ChainResults(RunResults):
         self.stability = {}
         if len(self.means) == 1:
             return
-        topics = [_normalised(each.components) for each in self.means]
+        topics = [normalised(each.components) for each in self.means]
         own_words = [
             has_own_words(each.components, draws.priors.topic_word())
             for each, draws in zip(self.means, self.draws, strict=True)
@@ -228,7 +228,7 @@ class ChainResults(RunResults):
             found.append(
                 Bunch(
                     topic_assignments=state.topics.copy(),
-                    topic_word=(topic_word if kept else _normalised(means.components)).astype(np.float32),
+                    topic_word=(topic_word if kept else normalised(means.components)).astype(np.float32),
                     doc_topic=(doc_topic if kept else means.doc_topic).astype(np.float32),
                     **{name.removesuffix("_"): value for name, value in self.records[c].items()},
                     n_draws=len(means.topic_shares),
@@ -270,7 +270,7 @@ class ChainResults(RunResults):
         found = np.ones((len(self.states), len(topic_word)), bool)
         for c, (means, order) in enumerate(zip(self.means, self.orders, strict=True)):
             if c != self.best:
-                own = _normalised(means.components)[order]
+                own = normalised(means.components)[order]
                 found[c] = jensen_shannon_pairs(topic_word, own) <= SAME_TOPIC
         return found
 
@@ -341,5 +341,5 @@ def _compact(chain):
     return replace(state, topics=topics)
 
 
-def _normalised(components):
+def normalised(components):
     return components / components.sum(axis=1, keepdims=True, dtype=np.float64)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._chain_results import ChainAttributes, ChainResults, total_variance
+from sklda._chain_results import ChainAttributes, ChainResults, normalised, total_variance
 from sklda._design import n_rows
 from sklda._fitting import Plan, eta_attribute
 from sklda._formulas import design_without_intercept
@@ -306,7 +306,8 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             first, learns = SMALL_CORPUS_PRIOR, False
         eta = first if self.topic_word_prior is None else self.topic_word_prior
         priors = Priors.make(1.0, eta, K, corpus.n_features)
-        alpha = first if self._alpha is None else self._alpha
+        alpha = self._alpha
+        alpha = first if alpha is None else alpha
         centre = np.log(check_prior(alpha, "doc_topic_prior", {"one per topic": (K,)}) * np.ones(K))
         learns = learns and self.topic_word_prior is None
         if former is not None:
@@ -344,8 +345,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         }
 
     def _attributes(self, known, results):
-        found, components = {}, known["components_"]
-        has_topics = results.has_topics(components / components.sum(axis=1, keepdims=True, dtype=np.float64))
+        found, has_topics = {}, results.has_topics(normalised(known["components_"]))
         for name in ("coef", "intercept"):
             draws = results.in_order(f"{name}_draws_", (slice(None),))
             # A chain that does not have a topic does not speak for it.

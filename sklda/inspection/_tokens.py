@@ -16,8 +16,8 @@ from sklda.inspection._view import lacks, view
 _LEAST_SWEEPS = 30
 _NO_DRAWS = (
     "the most probable topics would make words depend on documents, so give a fitted estimator of this package, or one "
-    "of the estimators_ of ConsensusTopics; "
-    "GibbsLDA.from_assignments makes one of the topics of tokens of another sampler"
+    "of the estimators_ of ConsensusTopics; GibbsLDA.from_assignments makes one of the topics of tokens of another "
+    "sampler"
 )
 
 

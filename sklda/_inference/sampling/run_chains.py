@@ -119,19 +119,16 @@ def run_chains(chains, n_sweeps, *, n_jobs=None, progress=SILENT, schedule=None,
         tasks = []
         for i, (number, chain) in enumerate(zip(numbers, chains, strict=True)):
             saver = call.saver(i)
-            begin = partial(_Run.begin, number, chain, n_sweeps, progress, schedule, saver)
-            tasks.append((begin, number, progress, saver))
+            run = _Run.begin(number, chain, n_sweeps, progress, schedule, saver)
+            tasks.append((run, number, progress, saver))
         if len(chains) == 1:
-            begin, *others = tasks[0]
-            run = begin()
-            return call.keep([run.chain.with_workers(n_jobs, partial(_sweeps, lambda: run, *others))])
+            return call.keep([tasks[0][0].chain.with_workers(n_jobs, partial(_sweeps, *tasks[0]))])
         # With one chain at a time, progress is reported in the caller's thread, which some callbacks need.
         return call.keep(in_parallel(_sweeps, tasks, n_jobs, always_in_threads=False))
 
 
-def _sweeps(begin, number, progress, saver, stop):
-    """Make the sweeps of a chain that are left, and return it. ``begin()`` is its run, in its thread or process."""
-    run = begin()
+def _sweeps(run, number, progress, saver, stop):
+    """Make the sweeps of a chain that are left, and return it."""
     chain, steps = run.chain, [*run.first, *run.chain.steps, *run.last]
     while run.n_left:
         progress.before(number)
