@@ -60,8 +60,8 @@ def _sum_of_logs(counts):
 
 
 # A topic whose z is below this may be one of the model, and the largest part of the variance that is within a chain.
-# In corpora of the model, the standard deviation of z changes by at most .015 with half and twice of the first, and by
-# at most .002 with .6 and .9 for the second (15 corpora).
+# In 15 corpora of the model, half and twice of the first change the standard deviation of z by at most .015. Values of
+# .6 and .9 for the second change it by at most .002.
 _NEAR, _MOST_WITHIN = 3.0, 0.8
 
 
