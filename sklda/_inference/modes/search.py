@@ -86,8 +86,10 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     A group of two, three or four topics is chosen. Its tokens are taken out as a corpus of its own, as many topics are
     fitted to them afresh, and then all tokens are swept. The new mode is scored by a short run of guided annealing. A
     round has eight such proposals, half of them from the best mode. The best modes of the round and of those before it
-    are kept and scored again, and the mean of the last scores ranks a mode, so a lucky score does not last. The search
-    ends when the best mode has not risen for three rounds, or when another round would exceed the budget.
+    are kept and scored again, and the mean of the last scores ranks a mode, so a lucky score does not last. Of several
+    draws of one mode only the best is kept: otherwise they would take the places of a mode that is better, which a few
+    scores often do not show. The search ends when the best mode has not risen for three rounds, or when another round
+    would exceed the budget.
 
     Parameters
     ----------
@@ -113,7 +115,7 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     -------
     list of Mode
         One for each state, the best first. A start that is left behind ends in the best mode. Without `weigh`, all
-        modes that were kept; several of them may be draws from one mode.
+        modes that were kept; several of them are draws from one mode if there are not enough modes.
 
     Raises
     ------
