@@ -3,6 +3,11 @@
 import numpy as np
 from scipy.special import xlogy
 
+from sklda._inference import random
+
+# Replicates of each topic in `dependence_on_documents`.
+_CHECK_REPLICATES = 30
+
 
 class TopicTokens:
     """The tokens of one topic in one draw: their words, documents and groups.
@@ -101,3 +106,21 @@ def deviations(observed, replicates):
     scale = np.sqrt(1 - within * (1 - 1 / n_draws))
     z_std = np.sqrt(between / n_draws + z**2 / (2 * n_draws * (n_replicates - 1)))
     return (observed - centre).mean(axis=1), z / scale, z_std / scale
+
+
+def dependence_on_documents(corpus, topics, n_topics, seed):
+    """How far the words of all topics depend on the documents in one draw of z, in standard deviations of replicates.
+
+    The sum of the topics' z, as of `deviations` of one draw, over the root of their number. Topics with fewer than two
+    documents or words depend on nothing. 0 if there are no others.
+    """
+    order, documents = np.argsort(topics, kind="stable"), corpus.token_documents
+    ends, found = np.searchsorted(topics[order], np.arange(n_topics + 1)), []
+    for k in range(n_topics):
+        at = order[ends[k] : ends[k + 1]]
+        own, rng = TopicTokens(corpus.words[at], documents[at], documents[at]), np.random.default_rng(random.child(seed, k))
+        replicates = np.array([own.with_words_permuted(rng) for _ in range(_CHECK_REPLICATES)])
+        _, z, _ = deviations(np.array([[own.information()]]), replicates[None, None])
+        found.append(z[0])
+    known = np.array(found)[~np.isnan(found)]
+    return float(known.sum() / np.sqrt(max(len(known), 1)))

@@ -18,7 +18,7 @@ from sklda._inference.sampling.point_estimates import add_estimates, word_blocks
 from sklda._kernels import _tokens
 
 # Sweeps between two draws of a chain that is continued.
-_SWEEPS_BETWEEN = 5
+SWEEPS_BETWEEN = 5
 # The variance of a t-distribution needs more than three degrees of freedom: this many effective draws are assumed.
 _FEWEST_EFFECTIVE = 5.0
 # Proportions of a block of documents whose standard deviations are computed together.
@@ -248,6 +248,6 @@ def at_draws(corpus, draws, n_samples):
 def after_sweeps(chain):
     """A chain again and again, after some sweeps each time."""
     while True:
-        for _ in range(_SWEEPS_BETWEEN):
+        for _ in range(SWEEPS_BETWEEN):
             chain.sweep()
         yield chain
