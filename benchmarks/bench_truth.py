@@ -25,6 +25,7 @@ from truth_effects import (
     rare_category,
 )
 from truth_hdp import hdp, hdp_one_topic, hdp_table, new_hdp
+from truth_topic_count import topic_count, topic_count_table
 from truth_words import (
     check_of_the_model,
     check_of_the_model_table,
@@ -37,72 +38,10 @@ from truth_words import (
 )
 
 import sklda
-from sklda import ConsensusTopics, GibbsLDA, TopicCountLDA
+from sklda import ConsensusTopics, GibbsLDA
 from sklda._inference.sampling.matching import match_topics as matching
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import compare_topic_counts, match_topics
-
-# --- TopicCountLDA ----------------------------------------------------------------------------------------------------
-
-# Documents, words, tokens of a document, range of T, and alpha = eta (None: 1 / T).
-SHAPES = (
-    (300, 400, 80, (9, 20), None),
-    (100, 200, 40, (3, 10), None),
-    (500, 1000, 50, (10, 30), None),
-    (1000, 500, 20, (3, 12), 0.1),
-    (200, 300, 200, (10, 40), 0.1),
-    (1000, 800, 100, (20, 40), None),
-    (400, 300, 60, (5, 25), 0.1),
-    (150, 600, 150, (3, 15), 0.1),
-    (600, 200, 30, (3, 20), None),
-    (250, 1500, 100, (15, 40), 0.1),
-)
-
-
-def topic_count(seed, options):
-    """A corpus of the shape with number `seed` modulo ten, and the interval of T by defaults."""
-    rng, shape = np.random.default_rng([2024, seed]), seed % len(SHAPES)
-    n_documents, n_features, length, (low, high), prior = SHAPES[shape]
-    T = int(rng.integers(low, high + 1))
-    h = prior or 1 / T
-    sizes = {"doc_length": length, "doc_topic_prior": h, "topic_word_prior": h}
-    X = make_lda_corpus(n_documents, n_features, T, **sizes, random_state=seed).data
-    lda, seconds = fitted(TopicCountLDA(**options.parameters, random_state=seed), X)
-    low, high = lda.topic_count_interval_
-    p = float(lda.topic_count_posterior_[lda.topic_counts_ == T].sum())
-    return {
-        "shape": shape,
-        "tokens": int(X.sum()),
-        "true": T,
-        "mode": int(lda.n_components_),
-        "low": low,
-        "high": high,
-        "p": p,
-        "seconds": seconds,
-        "sweeps": int(lda.n_sweeps_),
-    }
-
-
-def topic_count_table(found):
-    rows = []
-    for shape, sizes in [*enumerate(SHAPES), (None, None)]:
-        own = [each for each in found if shape in (None, each["shape"])]
-        if own:
-            inside = [each["low"] <= each["true"] <= each["high"] for each in own]
-            seconds = [each["seconds"] for each in own]
-            misses = [
-                "{} in {low}-{high}".format(each["true"], **each)
-                for each, good in zip(own, inside, strict=True)
-                if not good
-            ]
-            words = "all" if sizes is None else "{} x {} x {}, T {}, {}".format(*sizes[:4], sizes[4] or "1 / T")
-            width = np.median([each["high"] - each["low"] for each in own])
-            costs = f"{np.median(seconds):.1f}", f"{max(seconds):.0f}"
-            missed = "; ".join(misses if sizes else ())
-            rows.append([words, str(len(own)), str(sum(inside)), f"{width:.0f}", *costs, missed])
-    header = ["shape", "corpora", "inside", "median width", "median CPU s", "most", "missed"]
-    table("intervals of 95 % for the number of topics", header, rows)
-
 
 # --- shares of topics, probabilities of words, learnt priors ----------------------------------------------------------
 

@@ -328,7 +328,7 @@ sampler_
                 "doc_topic_prior and topic_word_prior, for instance '1/T' for both, as Chen & Doss (2018) do."
             )
         # Checks shapes and ranges before anything is sampled.
-        if not rule(self.min_components).exchangeable:
+        if not rule.at(self.min_components).exchangeable:
             raise ValueError("doc_topic_prior must give one number, because all topics have the same prior.")
         return rule
 
@@ -350,7 +350,7 @@ sampler_
         }
 
     def _warn(self, posterior, prior, check):
-        """Warn if the estimates ended early or are imprecise, if the range may be too small or the model does not fit."""
+        """Warn of estimates that ended early or are imprecise, of a small range, and of a model that does not fit."""
         if posterior.unfinished:
             n = len(posterior.estimates)
             warn(
@@ -368,7 +368,8 @@ sampler_
                 ConvergenceWarning,
             )
         counts, (at_start, at_end) = posterior.counts, posterior.probability[[0, -1]]
-        if len(counts) > 1 and at_end > _LARGE and prior.cuts_off(int(counts[-1]) + 1):
+        cut_off = len(counts) > 1 and at_end > _LARGE and prior.cuts_off(int(counts[-1]) + 1)
+        if cut_off:
             warn(
                 f"p(T | w) is {at_end:.2g} at the end of the range, {counts[-1]} topics: "
                 "larger numbers may be more likely. Raise max_components.",
@@ -380,12 +381,13 @@ sampler_
                 "smaller numbers may be more likely. Lower min_components.",
                 ConvergenceWarning,
             )
-        if check > _DEVIATES:
+        # With fewer topics than the corpus has, words depend on documents in any case.
+        if check > _DEVIATES and not (cut_off or posterior.unfinished):
             warn(
                 f"The words of the topics depend on the documents by {check:.0f} standard deviations more than the "
                 "model allows, as they do if a word that occurs in a document is likely to occur there again. "
-                "topic_count_interval_ is how many topics describe such texts best, not how many subjects they have. "
-                "See sklda.inspection.topic_check."
+                f"topic_count_interval_, {posterior.interval}, is how many topics describe such texts best, not how "
+                "many subjects they have. See sklda.inspection.topic_check."
             )
 
     def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:

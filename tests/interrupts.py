@@ -51,6 +51,8 @@ OPEN = ExitStack()
 AFTERWARDS = []
 # The interrupts that have arrived.
 ARRIVED = []
+# PMMH, which needs priors.
+PMMH = {"method": "pmmh", "n_proposals": 10**6, "doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
 
 
 class StopAtLook(Stop):
@@ -208,11 +210,9 @@ CASES = {
     "TopicCountLDA scan, few tokens": fit(
         lambda n_jobs: _SoFar(TopicCountLDA(2, 9, n_temperatures=10, max_sweeps=10**6, n_jobs=n_jobs))
     ),
-    "TopicCountLDA pmmh": fit(
-        lambda n_jobs: TopicCountLDA(2, 30, method="pmmh", n_temperatures=1000, n_proposals=10**6, n_jobs=n_jobs)
-    ),
+    "TopicCountLDA pmmh": fit(lambda n_jobs: TopicCountLDA(2, 30, **PMMH, n_temperatures=1000, n_jobs=n_jobs)),
     "TopicCountLDA pmmh, few tokens": fit(
-        lambda n_jobs: _SoFar(TopicCountLDA(2, 3, method="pmmh", n_temperatures=10, n_proposals=10**6, n_jobs=n_jobs))
+        lambda n_jobs: _SoFar(TopicCountLDA(2, 3, **PMMH, n_temperatures=10, n_jobs=n_jobs))
     ),
     # In one process: joblib prints an error of its own when it ends processes that have hardly begun.
     "ConsensusTopics": fit(

@@ -69,7 +69,6 @@ def test_the_tables_of_the_page_are_those_of_the_classes():
 
 # Defaults that differ between estimators, with the page that says why.
 DIFFERENT = {
-    "learn_priors": "topic_count",
     "tol": "empirical_bayes",
     "topic_word_prior": "labeled_lda",
     "max_iter": "labeled_lda",

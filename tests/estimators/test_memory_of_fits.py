@@ -116,7 +116,7 @@ def test_the_topics_that_chib_counts_for_each_token_are_reserved(monkeypatch):
     "call",
     [
         lambda X: TopicCountLDA(700, 700).fit(X),
-        lambda X: TopicCountLDA(700, 700, method="pmmh").fit(X),
+        lambda X: TopicCountLDA(700, 700, method="pmmh", doc_topic_prior=0.1, topic_word_prior=0.1).fit(X),
         lambda X: TopicCountLDA(700, 700, evidence="ais").fit(X),
         lambda X: metrics.log_evidence(X, 700),
         lambda X: metrics.log_evidence(X, 700, method="ais"),

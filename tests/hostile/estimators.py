@@ -230,7 +230,6 @@ def topic_count(draw, session):
         "evidence": draw.option("guided_ais", *methods),
         "doc_topic_prior": draw.pick([draw.prior([]), None]),
         "topic_word_prior": draw.pick([draw.prior([(_features(X),)]), None]),
-        "learn_priors": draw.mostly([False, False, "symmetric", True], ["asymmetric"]),
         "n_temperatures": draw.option(2, 2, 3, 5),
         "n_runs": draw.option(1, 2),
         "n_chains": draw.option(2, 2, 3),
@@ -239,9 +238,9 @@ def topic_count(draw, session):
         "n_proposals": draw.option(1, 2, 5),
         "point_estimate": draw.option("cgs_p", "cgs"),
     }
-    if options["doc_topic_prior"] is not None and options["topic_word_prior"] is not None and not draw.wrong(0.1):
-        # Nothing is left to learn.
-        options["learn_priors"] = False
+    if str(method) == "pmmh" and not draw.wrong(0.1):
+        # It needs priors.
+        options |= {name: "1/T" for name in ("doc_topic_prior", "topic_word_prior") if options[name] is None}
     _live(draw, session, TopicCountLDA, X, options)
 
 

@@ -138,7 +138,7 @@ class PMMH:
         """
         log_prior, rng = self.log_prior, self.rng
         reserved = reserve_runs(self.corpus, max(self.counts), self.settings.method)
-        self.priors = {T: self.rule(T) for T in self.counts}
+        self.priors = {T: self.rule.at(T) for T in self.counts}
         tasks = [(self.corpus, self.priors[T], random.child(self.seed, 0, T)) for T in self.counts]
         found = in_parallel(_annealed_state, tasks, self.n_jobs)
         del reserved

@@ -51,7 +51,7 @@ class ModelDraws:
     log_weights: np.ndarray
 
     def sample(self, corpus, rng, seed):
-        """A draw of z, theta and phi: an end drawn by its weight, then sweeps and draws of unknown priors, by `seed`."""
+        """A draw of z, theta and phi: from an end drawn by its weight, after sweeps and draws of unknown priors."""
         if self.ends:
             end = self.ends[rng.choice(len(self.ends), p=softmax(self.log_weights))]
         else:

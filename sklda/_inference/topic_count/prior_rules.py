@@ -52,9 +52,10 @@ class PriorRule:
     @property
     def same_for_all(self):
         """Whether alpha and eta mean the same at every number of topics."""
-        return not any(isinstance(each, str) or callable(each) for each in (self.doc_topic_prior, self.topic_word_prior))
+        given = self.doc_topic_prior, self.topic_word_prior
+        return not any(isinstance(each, str) or callable(each) for each in given)
 
-    def __call__(self, n_components, near=None):
+    def at(self, n_components, near=None):
         """The `Priors` of a number of topics. What is unknown begins at its value in `near`, or else at 1 / T."""
         alpha = at_topics(self.doc_topic_prior, "doc_topic_prior", n_components)
         eta = at_topics(self.topic_word_prior, "topic_word_prior", n_components)

@@ -22,7 +22,7 @@ _EXACT_SWEEPS = 2
 
 
 def run_chain(corpus, rule, priors, settings, n_sweeps, kind, seed, stop):
-    """`Runs` of a new chain. The evidence at unknown priors comes from that at the priors on which the chain settles."""
+    """`Runs` of a new chain, with the evidence at unknown priors by that at the priors on which the chain settles."""
     T, n_start = priors.n_components, start_sweeps(settings, priors.n_components, n_sweeps)
     n_sweeps = n_sweeps if T > 1 else _EXACT_SWEEPS
     chain, change = None, 0.0

@@ -252,7 +252,7 @@ class Scan:
         """The priors of new chains: what is unknown begins where chains with about as many topics have settled."""
         if T in self.by_count:
             return self._priors(T)
-        return self.rule(T, self._priors(self._nearest(T)) if self.by_count else None)
+        return self.rule.at(T, self._priors(self._nearest(T)) if self.by_count else None)
 
     def _priors(self, T):
         """The priors at a number of topics with runs: the mean of those of the better half of its chains."""
@@ -295,7 +295,7 @@ class Scan:
 
     def _cost_in_words(self):
         first, limit = self._sweeps(self.first), self.budget.limit
-        sweep = seconds_of_sweep(self.corpus, self.rule(max(self.first)))
+        sweep = seconds_of_sweep(self.corpus, self.rule.at(max(self.first)))
         return (
             f"{self.corpus.n_tokens} tokens; the first runs take {first} sweeps, about {first * sweep:.2g} s; "
             f"the whole fit at most {limit} sweeps, about {limit * sweep:.2g} s"
