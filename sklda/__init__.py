@@ -37,7 +37,7 @@ this list, and from the modules in the first line. No module imports itself by w
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
       _inference     corpora             corpus  counts  arguments  dask_arrays
-                     priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
+                     priors              priors  dirichlet  rising  count_histograms  newton  slice_sampling  gibbs_em
                      execution           random  parallel  progress  journal  checkpoint_folder  frames  warn
                      annotations         types
                      tables              records

@@ -303,7 +303,7 @@ _UNKNOWN = {"most": 12, "shape": (60, 100, 40), "h": None}
 _TRIPLED = {"fitted_alpha": 1.5}, "alpha of the fit tripled"
 _FOUR_TIMES = {"copies": 4}, "every word counted four times"
 _FEW = {"topic_count_prior": 0.01 ** np.arange(5)}, "prior of each T a hundred times that of the next"
-_TO_12 = {"topic_count_prior": 0.01 ** np.arange(12)}, _FEW[1]
+_FIXED = {"doc_topic_prior": "1/T", "topic_word_prior": "1/T"}, "both priors fixed at 1 / T"
 CASES = [
     Case("GibbsLDA", theta, *_TRIPLED, short=35),
     Case("New documents", new_documents, *_TRIPLED),
@@ -319,7 +319,7 @@ CASES = [
         {"topic_count_prior": 0.01 ** np.arange(30)},
         _FEW[1],
     ),
-    Case("TopicCountLDA, unknown priors", _of(topic_count, method="scan", **_UNKNOWN), *_TO_12),
+    Case("TopicCountLDA, unknown priors", _of(topic_count, method="scan", **_UNKNOWN), *_FIXED),
     Case("TopicCountLDA, PMMH", _of(topic_count, method="pmmh", **_PMMH), *_FEW),
     Case("CovariateLDA", coefficients, {"fitted_scale": 0.2}, "prior scale of the slopes divided by four"),
 ]

@@ -19,10 +19,6 @@ from sklda import (
     TopicCountLDA,
     metrics,
 )
-from sklda._inference.corpus import Corpus
-from sklda._inference.evidence.bennett import run_both_ways
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.chain import ChainState
 
 
@@ -120,7 +116,6 @@ def test_the_topics_that_chib_counts_for_each_token_are_reserved(monkeypatch):
         lambda X: TopicCountLDA(700, 700, evidence="ais").fit(X),
         lambda X: metrics.log_evidence(X, 700),
         lambda X: metrics.log_evidence(X, 700, method="ais"),
-        lambda X: run_both_ways(Corpus.from_counts(X), Priors.make(1.0, 1.0, 700, 1, len(X)), 9, 1, 0, None, anneal),
     ],
 )
 def test_guides_of_the_evidence_are_reserved(call, monkeypatch):

@@ -475,14 +475,15 @@ def test_more_topics_are_empty_topics(alpha):
     exact = np.array([logsumexp(Enumeration(docs, 3, T, alpha, 0.3).log_joint) for T in (1, 2, 3)])
     bounds = exact[0] + rule.log_share_with_empty_topics(corpus, alpha, 1, np.array([2, 3]))
     assert (bounds <= exact[1:]).all()
-    # One topic of three, of all tokens, is a part of the evidence that can be seen.
-    assert (bounds > exact[1:] - 7).all()
+    # One topic of three has all tokens with a probability that can be seen.
+    assert (bounds > exact[1:] - 9).all()
 
 
 @ignore
 def test_bursts_are_said(X):
     """A document has its words two times: more dependence of words on documents than the model has."""
-    assert TopicCountLDA(3, 5, n_temperatures=20, random_state=0).fit(X).model_check_z_ < 4
+    lda = TopicCountLDA(n_temperatures=20, random_state=0)
+    assert clone(lda).fit(X).model_check_z_ < 4
     with pytest.warns(UserWarning, match="depend on the documents by .* See sklda.inspection.topic_check"):
-        lda = TopicCountLDA(3, 5, n_temperatures=20, random_state=0).fit(3 * X)
+        lda.fit(2 * X)
     assert lda.model_check_z_ > 4
