@@ -4,10 +4,14 @@
     python benchmarks/bench_skeleton.py --ldac 3:c1.ldac.gz 2:c4.ldac.gz --seeds 2
     python benchmarks/bench_skeleton.py --only skeleton._STEPS
     python benchmarks/bench_skeleton.py --part seeds --seeds 8 --ldac 3:c1.ldac.gz
+    python benchmarks/bench_skeleton.py --part coverage --corpora 30
+    python benchmarks/bench_skeleton.py --part coverage --corpora 8 --more-topics 2
 
 Each row has means over seeds: alpha and eta, the stated errors of their logarithms, and CPU seconds on one thread. It
 also has the largest distance of a seed from the mean of the defaults, in units of its own error. Part ``seeds``: one
-row for each seed, and whether the spread over seeds agrees with the stated errors. Corpora are given as K:PATH.
+row for each seed, and whether the spread over seeds agrees with the stated errors. Corpora are given as K:PATH. Part
+``coverage``: whether the total region of 95 % contains the priors of simulated corpora of many sizes, with the true
+number of topics or with more.
 """
 
 import argparse
@@ -32,9 +36,10 @@ from sklda._inference.hyperparameters import (
     settings,
     skeleton,
 )
+from sklda._inference.modes import search
 from sklda.datasets import make_lda_corpus
 
-MODULES = batch_means, chain_pool, empirical_bayes, marginal_likelihood, maximum, modes, settings, skeleton
+MODULES = batch_means, chain_pool, empirical_bayes, marginal_likelihood, maximum, modes, search, settings, skeleton
 CONSTANTS = [
     (skeleton, "_STEPS"),
     (skeleton, "_WIDEST"),
@@ -48,7 +53,7 @@ CONSTANTS = [
     (modes, "_SEARCH_SWEEPS"),
     (modes, "_RUNS"),
     (modes, "_TEMPERATURES"),
-    (modes, "_APART"),
+    (search, "APART"),
     (modes, "_LEARNT_ERROR"),
     (modes, "_ERRORS"),
     (settings, "FINE_ENOUGH"),
@@ -107,14 +112,53 @@ def seeds(title, X, K, options):
     table(f"{title}; chi-squares {spread}", header, rows)
 
 
+def coverage(options):
+    """Simulated corpora whose sizes and priors have many values: which regions contain the priors."""
+    rows, inside, taken = [], 0, []
+    for seed in range(options.corpora):
+        rng = np.random.default_rng([55, seed])
+        K, n_documents = int(rng.integers(2, 9)), int(rng.integers(60, 160))
+        length, n_features = int(rng.integers(25, 90)), int(np.exp(rng.uniform(*np.log([100, 1500]))))
+        alpha, eta = np.exp(rng.uniform(*np.log([[0.05, 0.02], [0.5, 0.3]]))).tolist()
+        X = make_lda_corpus(
+            n_documents,
+            n_features,
+            K,
+            doc_length=length,
+            doc_topic_prior=alpha,
+            topic_word_prior=eta,
+            random_state=seed,
+        ).data
+        with warnings.catch_warnings(record=True) as caught, stopwatch() as clock:
+            warnings.simplefilter("always", ConvergenceWarning)
+            model = EmpiricalBayesLDA(K + options.more_topics, random_state=seed).fit(X)
+        region = model.confidence_region(0.95, "total")
+        inside += region.contains(alpha, eta)
+        taken.append(clock["cpu"])
+        h, errors = region.center, region.standard_errors
+        away = (np.log(h) - np.log([alpha, eta])) / errors
+        pairs = (f"{each[0]:.3g}, {each[1]:.3g}" for each in ((alpha, eta), h, errors, away))
+        sizes = f"{n_documents} x {length}, V {n_features}, K {K}"
+        rows.append([sizes, *pairs, str(region.contains(alpha, eta)), f"{clock['cpu']:.1f}", str(len(caught))])
+        say("  " + "  ".join(rows[-1]))
+    title = f"fits with {options.more_topics} topics too many: {inside} of {options.corpora} regions of 95 % contain"
+    header = ("corpus", "true alpha, eta", "found", "total errors", "errors away", "inside", "CPU s", "warnings")
+    table(f"{title} the priors; median CPU s {np.median(taken):.1f}", header, rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--ldac", nargs="+", default=[], metavar="K:PATH", help="corpora, .ldac or .ldac.gz")
     add("--only", nargs="+", default=[], metavar="MODULE.NAME", help="constants (default: all)")
     add("--seeds", type=int, default=2, help="seeds for each value (default: 2)")
-    add("--part", choices=["study", "seeds"], default="study")
+    add("--part", choices=["study", "seeds", "coverage"], default="study")
+    add("--corpora", type=int, default=30, help="simulated corpora of the coverage (default: 30)")
+    add("--more-topics", type=int, default=0, help="topics of these fits less the true number (default: 0)")
     options = parser.parse_args()
+    if options.part == "coverage":
+        coverage(options)
+        return
     run = globals()[options.part]
     for given in options.ldac:
         K, _, path = given.partition(":")

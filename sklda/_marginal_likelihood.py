@@ -78,6 +78,9 @@ class MarginalLikelihoodMixin:
     ) -> Ellipse:
         """An ellipse for the priors, on the scale of their logarithms.
 
+        It holds given the number of topics. With a wrong `n_components`, no kind covers the priors that generated the
+        corpus.
+
         Parameters
         ----------
         level : float, default=0.95

@@ -1,5 +1,7 @@
 """The search between modes: it leaves modes that sweeps do not leave, within its budget, the same for every n_jobs."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from sklda._inference.parallel import Stop, Stopped
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.matching import differing
 
 # In nats of the log joint: the bad mode is 245 lower, and the mean over 30 sweeps has a standard deviation of about 3.
 LIMIT = 60.0
@@ -67,6 +70,16 @@ def test_a_start_that_is_left_behind_ends_in_the_best_mode():
     assert abs(log_joint(good.topics) - log_joint(bad.topics)) < 50
     assert good.log_evidence == bad.log_evidence and 0 < good.std == bad.std
     assert (good.topics != bad.topics).any()
+
+
+@pytest.mark.mutation("sklda._inference.modes.search.APART", 0.0)
+def test_the_modes_that_are_kept_differ():
+    """Draws of the good mode, 220 nats above the second, do not take all places. It is so from each of 60 seeds."""
+    options = {"seed": random.seed_sequence(0), "max_sweeps": 3000, "weigh": False}
+    found = [mode.topics for mode in improve_modes(CORPUS, PRIORS, [BAD], **options)]
+    assert len(found) == 4
+    # Modes differ in a quarter of the tokens at least, draws of one mode in a hundredth.
+    assert min(differing(a, b, 4) for a, b in combinations(found, 2)) > 0.1
 
 
 def test_results_do_not_depend_on_n_jobs_or_on_the_kind_of_state():

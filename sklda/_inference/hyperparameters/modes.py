@@ -11,7 +11,6 @@ their topic in every sweep it has nothing to find: chains continue where they ar
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
@@ -21,13 +20,14 @@ from sklda._inference.hyperparameters.chain_pool import EM_SWEEPS, LEARNING, lea
 from sklda._inference.hyperparameters.settings import MOST_SEARCHED
 from sklda._inference.hyperparameters.skeleton import no_topics
 from sklda._inference.modes.mode_evidence import can_tell_modes_apart, mode_evidence
-from sklda._inference.modes.search import counted_search
+from sklda._inference.modes.search import APART, counted_search
 from sklda._inference.parallel import in_parallel
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS, anneal
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._inference.sampling.matching import differing
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS
 from sklda._inference.sampling.run_chains import run_chains
 from sklda._inference.warn import warn
@@ -39,9 +39,6 @@ _SEARCH_SWEEPS = 10_000
 # A mode is weighed by this many runs of this many temperatures in each direction.
 _RUNS, _TEMPERATURES = 2, 300
 _WEIGHING = sweeps_both_ways(_TEMPERATURES, _RUNS, 0)
-# Draws are of clearly different modes if they differ in this many times the tokens of two draws of a chain. On C-1
-# and C-5 it is 0.9 to 1.1 within a mode, 2.2 to 5 between modes; C-2 has modes that differ less.
-_APART = 1.5
 # Error of the evidence of a mode by that of the h learnt in it, in nats. On C-5, log alpha is learnt within .15, where
 # the statistical error is .21.
 _LEARNT_ERROR = 0.5
@@ -146,7 +143,7 @@ class _Mode:
 
     def is_near(self, topics, n_components):
         """Whether a draw hardly differs more from that of the chain than two draws of a chain."""
-        return differing(topics, self.chain.topics, n_components) <= _APART * self.moved
+        return differing(topics, self.chain.topics, n_components) <= APART * self.moved
 
 
 class _Modes:
@@ -201,13 +198,6 @@ class _Modes:
 
     def is_known(self, topics):
         return any(mode.is_near(topics, self.pool.priors.n_components) for mode in self.known)
-
-
-def differing(a, b, n_components):
-    """The share of the tokens with different topics in two draws, (n_tokens,), whose topics are matched."""
-    pairs = np.bincount(a.astype(np.int64) * n_components + b, minlength=n_components**2)
-    overlaps = pairs.reshape(n_components, n_components)
-    return 1 - overlaps[linear_sum_assignment(overlaps, maximize=True)].sum() / max(len(a), 1)
 
 
 def _search(pool, beginning, seed):

@@ -14,6 +14,7 @@ from sklda._inference.sampling.chain import ChainState, checked_topics, compact_
 from sklda._inference.sampling.choice import chain_class
 from sklda._inference.sampling.collapsed import GibbsChain
 from sklda._inference.sampling.initialisation import check_exchangeable
+from sklda._inference.sampling.matching import differing
 
 # Modes that are kept at least, and proposals in a round.
 _KEPT, _PROPOSALS = 4, 8
@@ -25,6 +26,9 @@ _SETTLING_SWEEPS, _GUIDE_SWEEPS = 40, 10
 _COUNTS_PER_TEMPERATURE, _TEMPERATURES = 600, (20, 100)
 # A mode is ranked by the mean of its last this many scores.
 _SCORES = 4
+# Draws are of different modes if they differ in this many times the tokens of two draws of one mode. On C-1, C-2 and
+# C-5 it is 0.9 to 1.1 within a mode, and 1.3 to 5 between modes.
+APART = 1.25
 # The search ends after this many rounds in which the best mode has not risen by this many nats.
 _PATIENCE, _RISE = 3, 3.0
 # At the end the modes are weighed by this many runs of this many times the temperatures.
@@ -56,9 +60,19 @@ class Mode:
 
 @dataclass(eq=False)
 class _Candidate:
-    """A mode during the search: topics in the smallest integer type, and its scores."""
+    """A mode during the search.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (n_tokens,)
+        In the smallest integer type.
+    moved : float
+        The share of the tokens in which two draws of the mode differ.
+    scores : list of float
+    """
 
     topics: np.ndarray
+    moved: float = 0.0
     scores: list = field(default_factory=list)
 
     @property
@@ -72,8 +86,10 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     A group of two, three or four topics is chosen. Its tokens are taken out as a corpus of its own, as many topics are
     fitted to them afresh, and then all tokens are swept. The new mode is scored by a short run of guided annealing. A
     round has eight such proposals, half of them from the best mode. The best modes of the round and of those before it
-    are kept and scored again, and the mean of the last scores ranks a mode, so a lucky score does not last. The search
-    ends when the best mode has not risen for three rounds, or when another round would exceed the budget.
+    are kept and scored again, and the mean of the last scores ranks a mode, so a lucky score does not last. Of several
+    draws of one mode only the best is kept: otherwise they would take the places of a mode that is better, which a few
+    scores often do not show. The search ends when the best mode has not risen for three rounds, or when another round
+    would exceed the budget.
 
     Parameters
     ----------
@@ -99,7 +115,7 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     -------
     list of Mode
         One for each state, the best first. A start that is left behind ends in the best mode. Without `weigh`, all
-        modes that were kept; several of them may be draws from one mode.
+        modes that were kept; several of them are draws from one mode if there are not enough modes.
 
     Raises
     ------
@@ -166,11 +182,21 @@ class _Search:
         modes.sort(key=lambda mode: -mode.score)
         proposals = self._proposed(modes, number)
         # A second score for those that may be kept, because the best of many scores is too high.
-        proposals.sort(key=lambda mode: -mode.score)
-        worst = modes[-1].score if len(modes) == n_kept else -np.inf
-        promising = [each for each in proposals[:n_kept] if each.score > worst]
-        promising = self._scored(promising, number, 1)
-        return sorted(modes + promising, key=lambda mode: -mode.score)[:n_kept]
+        promising = [mode for mode in self._best(modes + proposals, n_kept) if mode in proposals]
+        return self._best(modes + self._scored(promising, number, 1), n_kept)
+
+    def _best(self, modes, n_kept):
+        """The best modes, the best first; further draws of a mode are kept only if there are not enough modes."""
+        different, repeated = [], []
+        for mode in sorted(modes, key=lambda mode: -mode.score):
+            known = any(self._are_near(mode, other) for other in different)
+            (repeated if known else different).append(mode)
+        return sorted((different + repeated)[:n_kept], key=lambda mode: -mode.score)
+
+    def _are_near(self, mode, other):
+        """Whether two draws hardly differ more than two draws of one mode."""
+        apart = differing(mode.topics, other.topics, self.priors.n_components)
+        return apart <= APART * max(mode.moved, other.moved)
 
     def _scored(self, modes, *key):
         """The modes with one more score each, after the sweeps of the guide."""
@@ -180,8 +206,8 @@ class _Search:
         ]
         found = self._in_parallel(_weigh, tasks, self.score_cost)
         return [
-            _Candidate(topics, [*mode.scores, *log_weights])
-            for mode, (topics, log_weights, _) in zip(modes, found, strict=True)
+            _Candidate(topics, moved, [*mode.scores, *log_weights])
+            for mode, (topics, moved, log_weights, _) in zip(modes, found, strict=True)
         ]
 
     def _proposed(self, modes, number):
@@ -202,8 +228,8 @@ class _Search:
             for i, (parent, group) in enumerate(zip(parents, groups, strict=True))
         ]
         return [
-            _Candidate(topics, list(scores))
-            for topics, scores, _ in self._in_parallel(_propose, tasks, self.proposal_cost)
+            _Candidate(topics, moved, list(scores))
+            for topics, moved, scores, _ in self._in_parallel(_propose, tasks, self.proposal_cost)
         ]
 
     def _overlaps(self, topics):
@@ -218,7 +244,7 @@ class _Search:
             (self.corpus, self.priors, mode.topics, 0, n_temperatures, _RUNS, random.child(self.seed, number, 4, i))
             for i, mode in enumerate(modes)
         ]
-        topics, log_weights, ends = zip(*self._in_parallel(_weigh, tasks, self.weighing_cost), strict=True)
+        topics, _, log_weights, ends = zip(*self._in_parallel(_weigh, tasks, self.weighing_cost), strict=True)
         values = [float(log_mean_exp(each[:, None])[0][0]) for each in log_weights]
         std = float(np.sqrt(np.var(log_weights, axis=1, ddof=1).mean() / _RUNS))
         order = np.argsort([-value for value in values], kind="stable")
@@ -246,14 +272,19 @@ def _propose(corpus, priors, topics, group, n_temperatures, seed, stop):
 
 
 def _weigh(corpus, priors, topics, n_sweeps, n_temperatures, n_runs, seed, stop=NEVER_STOP):
-    """Topics after `n_sweeps` and those of the guides, log weights of annealing from there, and the runs' ends."""
+    """Sweep a mode, and weigh it.
+
+    Topics after `n_sweeps` and the sweeps of the guides, the share of the tokens whose topic the latter changed, log
+    weights of annealing from there, and the ends of its runs.
+    """
     state = ChainState(topics, random.stream(random.child(seed, 0)))
     chain = chain_class("collapsed", corpus, priors)(corpus, priors, state)
     for _ in range(n_sweeps):
         chain.sweep(stop)
-    runs = []
+    before, runs = chain.topics.copy(), []
     for r in range(n_runs):
         guide = Guide.from_chain(chain, _GUIDE_SWEEPS, stop)
         runs.append(guided_run(corpus, guide, n_temperatures, random.child(seed, 1, r), stop))
+    moved = differing(before, chain.topics, priors.n_components)
     topics = compact_topics(chain.topics, priors.n_components)
-    return topics, np.array([run.log_weight for run in runs]), [run.state.topics for run in runs]
+    return topics, moved, np.array([run.log_weight for run in runs]), [run.state.topics for run in runs]

@@ -52,6 +52,13 @@ def _nearest(a, b, kept, distances):
     return jensen_shannon_pairs(a, b[np.where(kept, distances, np.inf).argmin(axis=1)])
 
 
+def differing(a, b, n_components):
+    """The share of the tokens with different topics in two draws, (n_tokens,), whose topics are matched."""
+    pairs = np.bincount(a.astype(np.int64) * n_components + b, minlength=n_components**2)
+    overlaps = pairs.reshape(n_components, n_components)
+    return 1 - overlaps[linear_sum_assignment(overlaps, maximize=True)].sum() / max(len(a), 1)
+
+
 def same_names(before, after, stop=NEVER_STOP):
     """Whether the topics of two successive draws have the same names.
 
