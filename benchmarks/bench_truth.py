@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 from report import fitted, say, table
+from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 from truth_correlations import topic_correlations, topic_correlations_table
 from truth_effects import (
@@ -31,6 +32,8 @@ from truth_words import (
     check_of_the_model_table,
     few_words,
     few_words_table,
+    group_lengths,
+    group_lengths_table,
     log_ratios,
     log_ratios_table,
     planted_topics,
@@ -213,46 +216,54 @@ def empty_topics_table(found):
 
 # --- errors over folds ------------------------------------------------------------------------------------------------
 
-# Documents, words, true topics, tokens of a document, alpha, eta, topics of a fit.
+# Documents, words, true topics, tokens of a document, standard deviation of their logarithm, alpha, eta, fitted topics.
 FOLDS = {
-    "6 topics, fitted 8": (200, 200, 6, 40, 0.2, 0.1, 8),
-    "12 topics": (200, 300, 12, 30, 0.2, 0.15, 12),
+    "6 topics": (200, 200, 6, 40, 0, 0.2, 0.1, [6, 8]),
+    "6 topics, unequal lengths": (200, 200, 6, 40, 1, 0.2, 0.1, [6, 8]),
+    "5 topics that are easy to find": (300, 400, 5, 60, 0, 0.1, 0.05, [5, 7]),
+    "12 topics": (200, 300, 12, 30, 0, 0.2, 0.15, [12]),
     "docstrings, 400 of 1,638 documents": None,
 }
-MEASURES = "coherence", "exclusivity", "found_again", "found_share"
+MEASURES = "score", "gain", "coherence", "exclusivity", "found_again", "found_share"
 
 
 def found_again(seed, options):
     """`compare_topic_counts` of corpora from the same topics, or of documents of the same corpus."""
     found = {}
     for name, shape in FOLDS.items():
-        rng, K = np.random.default_rng(seed), 15
+        rng, numbers = np.random.default_rng(seed), [15]
         if shape is None:
             X = load_docstrings().data
             X = X[rng.permutation(X.shape[0])[:400]]
         else:
-            n_documents, n_features, T, length, alpha, eta, K = shape
+            n_documents, n_features, T, length, spread, alpha, eta, numbers = shape
             topics = np.random.default_rng(0).dirichlet(np.full(n_features, eta), T)
             theta = rng.dirichlet(np.full(T, alpha), n_documents)
-            X = np.array([rng.multinomial(length, each @ topics) for each in theta])
+            lengths = np.maximum(length * np.exp(spread * rng.standard_normal(n_documents)), 2).astype(int)
+            X = np.array([rng.multinomial(n, each @ topics) for n, each in zip(lengths, theta, strict=True)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            row = compare_topic_counts(X, GibbsLDA(max_iter=80), [K], random_state=seed)[0]
-        found[name] = {key: row[key] for each in MEASURES for key in (each, f"{each}_std")}
+            rows = compare_topic_counts(X, GibbsLDA(max_iter=80), numbers, random_state=seed)
+        for row in rows:
+            found[f"{name}, fitted {row['n_components']}"] = dict(row)
     return found
 
 
 def found_again_table(found):
+    """Errors by the spread over corpora, and how often intervals by Student's t contain the mean of other corpora."""
     rows = []
-    for name in FOLDS:
+    for name in found[0]:
         for measure in MEASURES:
             values, errors = (np.array([each[name][key] for each in found]) for key in (measure, f"{measure}_std"))
+            if np.isnan(values).any():
+                continue
             spread, stated = values.std(ddof=1), np.sqrt(np.mean(errors**2))
+            others = (values.sum() - values) / (len(values) - 1)
+            covers = np.mean(np.abs(values - others) <= stdtrit(found[0][name]["n_fits"] - 1, 0.975) * errors + 1e-9)
             numbers = f"{values.mean():.3f}", f"{spread:.4f}", f"{stated:.4f}", f"{stated / spread:.2f}"
-            rows.append([f"{name}, {measure}", *numbers])
-    table(
-        f"errors over four folds, {len(found)} corpora", ["corpus, measure", "mean", "spread", "stated", "ratio"], rows
-    )
+            rows.append([f"{name}, {measure}", *numbers, f"{np.median(errors) / spread:.2f}", f"{covers:.2f}"])
+    header = ["corpus, measure", "mean", "spread", "stated", "ratio", "median ratio", "covers"]
+    table(f"errors over four folds, {len(found)} corpora", header, rows)
 
 
 # --- all parts --------------------------------------------------------------------------------------------------------
@@ -276,6 +287,7 @@ PARTS = {
     "fits_and_common_topics": (fits_and_common_topics, effects_table("errors of effects by those of single fits")),
     "topic_correlation": (topic_correlations, topic_correlations_table),
     "check_of_the_model": (check_of_the_model, check_of_the_model_table),
+    "group_lengths": (group_lengths, group_lengths_table),
     "planted_topics": (planted_topics, planted_topics_table),
     "log_ratios": (log_ratios, log_ratios_table),
     "few_words": (few_words, few_words_table),
