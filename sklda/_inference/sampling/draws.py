@@ -92,7 +92,7 @@ def _word_topic_counts(corpus, n_components, topics, stop):
     return vstack(blocks, "csr")
 
 
-def doc_topic_std(corpus, draws):
+def doc_topic_std(corpus, draws, groups=None):
     """Posterior standard deviations of theta over draws of z, (n_documents, n_components) float32.
 
     The root of the variance between draws of E(theta | z) plus the mean of Var(theta | z), where theta given z has a
@@ -102,14 +102,20 @@ def doc_topic_std(corpus, draws):
     ----------
     corpus : Corpus
     draws : KeptDraws
+    groups : ndarray of shape (n_components,), default=None
+        Numbers of groups of topics. The standard deviations are then those of the sums of theta over each group, whose
+        distribution is a Dirichlet distribution, too: (n_documents, n_groups).
     """
     K = draws.priors.n_components
-    result = np.empty((corpus.n_documents, K), np.float32)
+    groups = np.arange(K) if groups is None else groups
+    sums = np.equal.outer(groups, np.arange(groups.max() + 1)).astype(np.float64)
+    result = np.empty((corpus.n_documents, sums.shape[1]), np.float32)
     for first, last in corpus.blocks(n_documents=max(_BLOCK_PROPORTIONS // K, 1)):
         offsets = corpus.offsets[first : last + 1]
         own = slice(offsets[0], offsets[-1])
-        alphas = [draws.priors_at(i).doc_of(slice(first, last)) for i in range(len(draws))]
-        result[first:last] = std_of_theta(offsets - offsets[0], [topics[own] for topics in draws.topics], alphas)
+        alphas = [draws.priors_at(i).doc_of(slice(first, last)) @ sums for i in range(len(draws))]
+        topics = [groups[each[own]] for each in draws.topics]
+        result[first:last] = std_of_theta(offsets - offsets[0], topics, alphas)
     return result
 
 
